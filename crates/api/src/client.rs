@@ -44,6 +44,9 @@ const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
 /// Longest time to tell how far it is, which a daemon knows without looking. One that needs longer hangs.
 const READINESS_TIME_MAX: Duration = Duration::from_secs(3);
 
+/// The code of a daemon that serves no more streams by this way.
+const TOO_MANY_STREAMS: &str = "too_many_streams";
+
 /// The body of a response, whichever way it came.
 pub type ResponseBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -161,8 +164,36 @@ impl Client {
         self.call(Method::DELETE, path, Vec::new()).await
     }
 
-    /// Follows a stream, from a place in it if one is given.
+    /// Follows a stream, from a place in it if one is given. Where the socket serves no more streams, over TCP: the daemon
+    /// has just answered, so its port is its own.
     pub async fn follow(&self, path: &str, after: Option<&str>) -> Result<Stream, ClientError> {
+        let request = self.stream_request(path, after)?;
+        let response = within(HEAD_TIME_MAX, self.send(request)).await?;
+        let followed = stream_of(response).await;
+        match (&followed, self.over_tcp()) {
+            (Err(ClientError::Refused { problem, .. }), Some(over_tcp))
+                if problem.code == TOO_MANY_STREAMS =>
+            {
+                let request = over_tcp.stream_request(path, after)?;
+                stream_of(within(HEAD_TIME_MAX, over_tcp.send(request)).await?).await
+            }
+            _ => followed,
+        }
+    }
+
+    /// The same daemon over TCP; none where it is reached so already.
+    fn over_tcp(&self) -> Option<Self> {
+        match &self.0 {
+            Transport::Daemon {
+                address,
+                token,
+                socket: Some(_),
+            } => Some(Self::new(address.clone(), token.clone())),
+            Transport::Daemon { socket: None, .. } | Transport::InProcess(_) => None,
+        }
+    }
+
+    fn stream_request(&self, path: &str, after: Option<&str>) -> Result<Request<Full<Bytes>>, ClientError> {
         let mut request = self.request(Method::GET, path, Vec::new())?;
         let headers = request.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -171,15 +202,7 @@ impl Client {
                 HeaderValue::from_str(after).map_err(|error| ClientError::Malformed(error.to_string()))?;
             headers.insert("last-event-id", after);
         }
-        let response = within(HEAD_TIME_MAX, self.send(request)).await?;
-        if response.status() != StatusCode::OK {
-            return Err(refused(response).await);
-        }
-        Ok(Stream {
-            body: response.into_body(),
-            frames: Frames::default(),
-            ready: Vec::new(),
-        })
+        Ok(request)
     }
 
     async fn call<T: DeserializeOwned>(
@@ -248,6 +271,18 @@ impl Client {
         };
         exchange(within(CONNECT_TIME_MAX, connecting).await?, request).await
     }
+}
+
+/// The stream that a response begins.
+async fn stream_of(response: Response<ResponseBody>) -> Result<Stream, ClientError> {
+    if response.status() != StatusCode::OK {
+        return Err(refused(response).await);
+    }
+    Ok(Stream {
+        body: response.into_body(),
+        frames: Frames::default(),
+        ready: Vec::new(),
+    })
 }
 
 fn unreachable(error: &dyn std::error::Error) -> ClientError {

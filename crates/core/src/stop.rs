@@ -8,7 +8,7 @@ mod slot;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -92,91 +92,160 @@ impl StopRequest {
     }
 }
 
-/// The requests that wait for the database, as one process knows them.
+/// The requests for one target that wait for the database. They count as one: what ends it ends them all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pending {
+    /// Held by this process, and not known to be in the slot.
+    held: Option<Held>,
+    /// In the slot when it was last read, by whichever process.
+    kept: Vec<StopRequest>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Held {
+    request: StopRequest,
+    /// The value of [`PendingStops::holds`] with it.
+    number: u64,
+}
+
+impl Pending {
+    /// The request that says why and since when: the earliest that is known.
+    #[must_use]
+    pub fn request(&self) -> Option<&StopRequest> {
+        self.kept.first().or(self.held())
+    }
+
+    fn held(&self) -> Option<&StopRequest> {
+        self.held.as_ref().map(|held| &held.request)
+    }
+
+    /// The ids of every request that counts as this one.
+    #[must_use]
+    pub fn ids(&self) -> BTreeSet<u64> {
+        let all = self.kept.iter().chain(self.held());
+        all.map(|request| request.id).collect()
+    }
+
+    /// Whether the slot has it, so that it survives this process.
+    #[must_use]
+    pub const fn is_kept(&self) -> bool {
+        self.held.is_none()
+    }
+}
+
+/// The requests that wait for the database, as one process knows them: by target, because a verb and a daemon that stop
+/// the same thing make one request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PendingStops {
-    /// Known to this process only.
-    own: Vec<StopRequest>,
-    /// What the slot said when it was last read. It decides about every request that it has taken: one that is gone from it
-    /// was stored or released by some process.
-    slot: Vec<StopRequest>,
+    by_target: BTreeMap<StopTarget, Pending>,
+    holds: u64,
 }
 
 impl PendingStops {
-    /// Takes a request in. One for the same target that is pending already stands, and its id is returned. None where too
-    /// many wait.
-    pub fn hold(&mut self, request: StopRequest) -> Option<u64> {
-        if let Some(pending) = self.all().find(|pending| pending.target == request.target) {
-            return Some(pending.id);
-        }
-        if self.all().count() >= REQUESTS_MAX && request.target != StopTarget::All {
+    /// Takes a request in. The ids of all that count as the same request now: whoever stores this one ends those, and no
+    /// request that arrives later. None where too many wait.
+    pub fn hold(&mut self, request: StopRequest) -> Option<BTreeSet<u64>> {
+        let is_full = self.by_target.len() >= REQUESTS_MAX && request.target != StopTarget::All;
+        if is_full && !self.by_target.contains_key(&request.target) {
             return None;
         }
-        let id = request.id;
-        self.own.push(request);
-        Some(id)
+        let pending = self.by_target.entry(request.target.clone()).or_default();
+        self.holds += 1;
+        // The earlier reason stands. The newer id does, so that the end of the earlier request does not end this one.
+        let request = match pending.held() {
+            Some(held) => StopRequest {
+                id: request.id,
+                ..held.clone()
+            },
+            None => request,
+        };
+        pending.held = Some(Held {
+            request,
+            number: self.holds,
+        });
+        Some(pending.ids())
     }
 
-    /// Takes over what the slot says now.
-    pub fn slot_says(&mut self, slot: Vec<StopRequest>) {
-        let kept: BTreeSet<u64> = slot.iter().map(|request| request.id).collect();
-        self.own.retain(|request| !kept.contains(&request.id));
-        self.slot = slot;
-    }
-
-    /// Forgets requests that this process alone knew of.
-    pub fn forget(&mut self, ids: &BTreeSet<u64>) {
-        self.own.retain(|request| !ids.contains(&request.id));
-    }
-
-    /// The requests that only this process knows of.
+    /// How many requests this process has held so far. [`Self::slot_says`] is given the value from before the slot was read.
     #[must_use]
-    pub fn own(&self) -> &[StopRequest] {
-        &self.own
+    pub const fn holds(&self) -> u64 {
+        self.holds
     }
 
-    /// Every request that is in force here.
-    pub fn all(&self) -> impl Iterator<Item = &StopRequest> {
-        self.own.iter().chain(&self.slot)
+    /// Takes over what the slot says. A request that was held before the slot was read, and whose target the slot has,
+    /// counts as the slot's from now on. The slot decides about what it has taken: one that is gone from it was stored or
+    /// released by some process. True where the slot has a request that was not known.
+    pub fn slot_says(&mut self, slot: Vec<StopRequest>, holds_before: u64) -> bool {
+        let known: BTreeSet<u64> = self.by_target.values().flat_map(Pending::ids).collect();
+        for pending in self.by_target.values_mut() {
+            pending.kept.clear();
+        }
+        let has_new = slot.iter().any(|request| !known.contains(&request.id));
+        for request in slot {
+            let pending = self.by_target.entry(request.target.clone()).or_default();
+            pending.held.take_if(|held| held.number <= holds_before);
+            pending.kept.push(request);
+        }
+        self.drop_ended();
+        has_new
     }
 
-    /// Whether a request would survive this process.
+    /// Ends requests that this process alone knew of. Those in the slot end when they leave it.
+    pub fn end(&mut self, ids: &BTreeSet<u64>) {
+        for pending in self.by_target.values_mut() {
+            pending.held.take_if(|held| ids.contains(&held.request.id));
+        }
+        self.drop_ended();
+    }
+
+    fn drop_ended(&mut self) {
+        self.by_target.retain(|_, pending| pending.request().is_some());
+    }
+
+    /// The requests that the slot is not known to have.
+    pub fn unkept(&self) -> impl Iterator<Item = &StopRequest> {
+        self.by_target.values().filter_map(Pending::held)
+    }
+
+    /// Every request that is in force here, one for each target: brakes first.
+    pub fn all(&self) -> impl Iterator<Item = &Pending> {
+        self.by_target.values()
+    }
+
+    /// Whether the slot has one of these requests.
     #[must_use]
-    pub fn is_kept(&self, id: u64) -> bool {
-        self.slot.iter().any(|request| request.id == id)
+    pub fn is_any_kept(&self, ids: &BTreeSet<u64>) -> bool {
+        let mut kept = self.by_target.values().flat_map(|pending| &pending.kept);
+        kept.any(|request| ids.contains(&request.id))
     }
 
     /// Whether nothing waits.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.own.is_empty() && self.slot.is_empty()
+    pub fn is_empty(&self) -> bool {
+        self.by_target.is_empty()
     }
 
     /// Whether a brake holds an agent.
     #[must_use]
     pub fn is_braked(&self, agent: &AgentId) -> bool {
-        self.all().any(|request| match &request.target {
-            StopTarget::All => true,
-            StopTarget::Agent(braked) => braked == agent,
-            StopTarget::Run(_) => false,
-        })
+        self.by_target.contains_key(&StopTarget::All)
+            || self.by_target.contains_key(&StopTarget::Agent(agent.clone()))
     }
 
     /// Whether the cancellation of a run was requested.
     #[must_use]
     pub fn is_cancelled(&self, run: &RunKey) -> bool {
-        self.all()
-            .any(|request| matches!(&request.target, StopTarget::Run(cancelled) if cancelled == run))
+        self.by_target.contains_key(&StopTarget::Run(*run))
     }
 
-    /// The brakes that the database does not have, given the scopes of those that it has.
+    /// The pending brakes of agents for which the database has none (`stored`: the scopes of the brakes that it has).
     #[must_use]
-    pub fn brakes_beside(&self, stored: &BTreeSet<Option<AgentId>>) -> Vec<StopRequest> {
-        let mut seen = stored.clone();
-        let brakes = self.all().filter(|request| {
+    pub fn unstored_brakes(&self, stored: &BTreeSet<Option<AgentId>>) -> Vec<StopRequest> {
+        let requests = self.all().filter_map(Pending::request);
+        let unstored = requests.filter(|request| {
             let scope = request.target.scope();
-            scope.is_some_and(|scope| seen.insert(scope.cloned()))
+            scope.is_some_and(|scope| !stored.contains(&scope.cloned()))
         });
-        brakes.cloned().collect()
+        unstored.cloned().collect()
     }
 }

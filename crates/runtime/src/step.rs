@@ -173,8 +173,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     }
 
     /// Resolves when a running effect should end early. A look that fails or hangs says nothing for [`UNREAD_MS_MAX`]: a
-    /// database that is away for a moment is no reason to break off what is under way. What this process knows itself is
-    /// looked at meanwhile, and never waits.
+    /// database that is away for a moment is no reason to break off what is under way. The memory of this process is looked
+    /// at meanwhile, and never waits.
     pub(crate) async fn early(&self, claimed: &Claimed) -> Early {
         let watch = async {
             let mut unread_ms = 0;
@@ -183,7 +183,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 let look = self.look(claimed);
                 tokio::pin!(look);
                 let seen = loop {
-                    if let Some(early) = self.early_here(claimed) {
+                    if let Some(early) = self.early_by_memory(claimed) {
                         return early;
                     }
                     tokio::select! {
@@ -213,13 +213,13 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         }
     }
 
-    /// Why a running effect should end early, as far as this process knows without the database.
-    fn early_here(&self, claimed: &Claimed) -> Option<Early> {
+    /// Why a running effect should end early, by the memory of this process alone.
+    fn early_by_memory(&self, claimed: &Claimed) -> Option<Early> {
         if !self.store.holds_lease() {
             return Some(Early::LeaseLost);
         }
-        let known = known_here(&self.store, claimed.run_key(), &claimed.row.agent_id)?;
-        Some(if known.is_cancelled {
+        let pending = pending_stops(&self.store, claimed.run_key(), &claimed.row.agent_id)?;
+        Some(if pending.is_cancelled {
             Early::Cancelled
         } else {
             Early::Braked
@@ -276,20 +276,21 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     }
 }
 
-/// A stop request that this process knows of although the database does not have it.
-fn known_here<S: Store>(store: &S, run: RunKey, agent: &AgentId) -> Option<Look> {
+/// The stop requests against a run that are pending in this process's memory, where there are any. Asks neither the
+/// database nor the disk, so it answers while those hang.
+fn pending_stops<S: Store>(store: &S, run: RunKey, agent: &AgentId) -> Option<Look> {
     let stops = store.stops()?;
-    let known = Look {
+    let pending = Look {
         is_cancelled: stops.is_cancelled(&run),
         is_braked: stops.is_braked(agent),
     };
-    (known.is_cancelled || known.is_braked).then_some(known)
+    (pending.is_cancelled || pending.is_braked).then_some(pending)
 }
 
-/// Looks for whatever stands against the next effect of a run. What this process knows itself needs no database.
+/// Looks for a cancellation or a brake of a run: in memory, then in the database.
 pub(crate) async fn look<S: Store>(store: &S, run: RunKey, agent: &AgentId) -> Result<Look, EngineError> {
-    if let Some(known) = known_here(store, run, agent) {
-        return Ok(known);
+    if let Some(pending) = pending_stops(store, run, agent) {
+        return Ok(pending);
     }
     let agent = agent.clone();
     let look = store.read(move |view| {

@@ -211,6 +211,8 @@ pub(crate) struct Inner {
     pub(crate) delivering: Arc<Semaphore>,
     /// One permit per stream, held as long as it lives.
     pub(crate) streams: Arc<Semaphore>,
+    /// The same by the home's socket.
+    pub(crate) local_streams: Arc<Semaphore>,
     /// When the database was last asked whether it answers, and why it did not.
     probed: Mutex<Option<(u64, Option<String>)>>,
 }
@@ -244,6 +246,7 @@ impl App {
             deliveries: Arc::new(Semaphore::new(DELIVERIES_MAX)),
             delivering: Arc::new(Semaphore::new(DELIVERIES_AT_ONCE_MAX)),
             streams: Arc::new(Semaphore::new(descriptor::streams_max())),
+            local_streams: Arc::new(Semaphore::new(descriptor::local_streams_max())),
             probed: Mutex::default(),
         }))
     }

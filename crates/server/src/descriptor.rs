@@ -24,6 +24,9 @@ const LOCAL_CONNECTIONS_MIN: usize = 8;
 /// The part of all connections that they have where the system grants few.
 const LOCAL_PART: usize = 8;
 
+/// Streams may use one in so many of them.
+const LOCAL_STREAMS_PART: usize = 2;
+
 /// What connections leave to others: the database with its log takes a dozen, a model or a command a handful each.
 const RESERVE: usize = 256;
 
@@ -52,6 +55,11 @@ pub(crate) fn raise() -> Connections {
 /// Most streams, once [`raise`] was called. They stay, so they must leave connections to those who only ask something.
 pub(crate) fn streams_max() -> usize {
     streams_among(connections_max(getrlimit(Resource::Nofile).maximum).network)
+}
+
+/// Most streams by the home's socket: half of its connections, so that a brake or a stop always gets in.
+pub(crate) fn local_streams_max() -> usize {
+    connections_max(getrlimit(Resource::Nofile).maximum).local / LOCAL_STREAMS_PART
 }
 
 /// Most connections under a limit; without one, as many as are wanted.

@@ -76,11 +76,11 @@ trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<C: AsyncRead + AsyncWrite + Send + Unpin> Duplex for C {}
 
-type Line = Box<dyn Duplex>;
+type ByteStream = Box<dyn Duplex>;
 
 impl Listener {
     /// The next connection; none for one that is not answered.
-    async fn accept(&self) -> io::Result<Option<(Line, Peer)>> {
+    async fn accept(&self) -> io::Result<Option<(ByteStream, Peer)>> {
         match self {
             Self::Network(listener) => {
                 let (stream, peer) = listener.accept().await?;
@@ -92,7 +92,7 @@ impl Listener {
             Self::Local(listener) => {
                 let (stream, _) = listener.accept().await?;
                 let peer = LocalPeer::of(&stream).map(Peer::Local);
-                Ok(peer.map(|peer| (Box::new(stream) as Line, peer)))
+                Ok(peer.map(|peer| (Box::new(stream) as ByteStream, peer)))
             }
         }
     }
@@ -115,15 +115,15 @@ async fn serve_within(
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             Some(_) = turned_away.join_next(), if !turned_away.is_empty() => {}
             accepted = listener.accept(), if slots.may_accept() => match accepted {
-                Ok(Some((line, peer))) => match slots.open() {
+                Ok(Some((stream, peer))) => match slots.open() {
                     Some(slot) => {
                         let client = Client { peer, slot };
-                        connections.spawn(connection(line, client, app.clone(), asked.clone()));
+                        connections.spawn(connection(stream, client, app.clone(), asked.clone()));
                     }
                     None if turned_away.len() < TURNED_AWAY_MAX => {
-                        turned_away.spawn(turn_away(line, Duration::from_millis(TURNED_AWAY_MS_MAX)));
+                        turned_away.spawn(turn_away(stream, Duration::from_millis(TURNED_AWAY_MS_MAX)));
                     }
-                    None => turn_away(line, Duration::ZERO).await,
+                    None => turn_away(stream, Duration::ZERO).await,
                 },
                 Ok(None) => {}
                 Err(error) if is_of_one_client(&error) => {}
@@ -152,14 +152,14 @@ fn is_of_one_client(error: &io::Error) -> bool {
 
 /// Answers a client for which there is no slot, once it has asked or the time is over. The answer fits into the buffer of
 /// a connection that is new.
-async fn turn_away(mut line: Line, patience: Duration) {
+async fn turn_away(mut stream: ByteStream, patience: Duration) {
     let mut asked = [0; TURNED_AWAY_BYTES];
     // What was asked is read: closing over unread bytes would make some systems drop the answer as well.
-    let _ = tokio::time::timeout(patience, line.read(&mut asked)).await;
+    let _ = tokio::time::timeout(patience, stream.read(&mut asked)).await;
     let answer = raw_response(ApiError::too_many_connections());
     let answering = async {
-        line.write_all(&answer).await?;
-        line.shutdown().await
+        stream.write_all(&answer).await?;
+        stream.shutdown().await
     };
     let _ = tokio::time::timeout(patience, answering).await;
 }

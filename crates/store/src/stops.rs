@@ -1,34 +1,47 @@
 //! Stop requests in memory, and in the slot file of a home.
+//!
+//! Memory is what counts: holding a request and asking whether one holds never touch the file, because its disk may hang.
+//! One thread (the refresher) reads what other processes left in the slot, while somebody asks.
+
+mod slot_file;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::stop::{PendingStops, SLOT_BYTES, Slot, StopRequest, half_of};
+use wakeful_core::stop::{Pending, PendingStops, Slot, StopRequest};
 use wakeful_ports::stops::{PendingStop, Stops as Port};
 use wakeful_ports::store::StoreError;
 
+use self::slot_file::{LOCK_LOOK, SLOT_WAIT, hangs, of_io, read, read_settled, read_within, write};
+pub use self::slot_file::{drop_from_slot, keep_in_slot, make_slot, read_slot};
 use crate::lock::locked;
 
-/// How long a writer of the slot waits for another one, and how often it looks. A write takes milliseconds.
-const LOCK_WAIT: Duration = Duration::from_millis(500);
-const LOCK_LOOK: Duration = Duration::from_millis(5);
+/// How often the refresher reads the slot. Running commands ask as often.
+const REFRESH_EVERY: Duration = Duration::from_millis(50);
+
+/// How long the refresher goes on after the last question. An idle process has none, so that it does not wake the processor.
+const REFRESH_AFTER_LOOK: Duration = Duration::from_secs(2);
 
 /// Stop requests that the database does not have.
 #[derive(Debug, Default)]
 pub(crate) struct Stops {
     state: Mutex<State>,
     slot: Option<PathBuf>,
-    came: Notify,
+    /// Held by the caller that waits for the disk: while one hangs, others fail in time and do not pile up.
+    at_disk: Mutex<()>,
+    changed: Notify,
+    /// For the refresher.
+    this: Weak<Self>,
 }
 
 #[derive(Debug, Default)]
@@ -39,250 +52,215 @@ struct State {
     code: String,
     /// Whether the slot could be read once.
     is_read: bool,
+    /// When somebody last asked what is pending, and when the slot was last read.
+    looked_at: Option<Instant>,
+    refreshed_at: Option<Instant>,
+    /// Whether the refresher runs. One that hangs runs: there is never a second one.
+    is_refreshing: bool,
 }
 
 impl Stops {
-    /// With the slot file of a home. One that is not there says nothing.
-    pub(crate) fn with_slot(path: PathBuf) -> Self {
-        Self {
+    /// With the slot file of a home, which is read before this returns. One that is not there says nothing; one that cannot
+    /// be read in time brakes everything.
+    pub(crate) fn with_slot(path: PathBuf) -> Arc<Self> {
+        let slot = read_within(&path);
+        let stops = Arc::new_cyclic(|this| Self {
             slot: Some(path),
+            this: Weak::clone(this),
             ..Self::default()
+        });
+        stops.take_over(slot, Seen::default());
+        stops
+    }
+
+    /// Asks memory, and has it refreshed for the next question.
+    fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        let mut state = locked(&self.state);
+        if let Some(path) = &self.slot {
+            self.have_refreshed(path, &mut state);
+        }
+        look(&state)
+    }
+
+    /// Starts the refresher, unless it runs or the slot has just been read: a verb that ends at once needs none.
+    fn have_refreshed(&self, path: &Path, state: &mut State) {
+        let now = Instant::now();
+        state.looked_at = Some(now);
+        let is_fresh = |at: Instant| now.duration_since(at) < REFRESH_EVERY;
+        if state.is_refreshing || state.refreshed_at.is_some_and(is_fresh) {
+            return;
+        }
+        let (stops, path) = (Weak::clone(&self.this), path.to_owned());
+        let started = thread::Builder::new()
+            .name("brake-refresher".to_owned())
+            .spawn(move || refresh_while_asked(&stops, &path));
+        // Without a thread, the next question tries again. What this process holds is in force all the same.
+        state.is_refreshing = started.is_ok();
+    }
+
+    fn seen(&self) -> Seen {
+        let state = locked(&self.state);
+        Seen {
+            writes: state.writes,
+            holds: state.pending.holds(),
         }
     }
 
-    /// Takes over what the slot says now. A slot that is not there says nothing. One that cannot be opened for a moment
-    /// leaves what it said before; one that could not be from the start brakes everything.
-    fn refresh(&self) {
-        let Some(path) = &self.slot else { return };
-        let writes = locked(&self.state).writes;
-        let slot = read(path);
+    /// Takes over what a read found that began when `seen` was so. A slot that cannot be read for a moment leaves what it
+    /// said before; one that could not be from the start brakes everything.
+    fn take_over(&self, slot: io::Result<Slot>, seen: Seen) {
         let mut state = locked(&self.state);
-        let slot = match slot {
-            Ok(slot) => slot,
+        state.refreshed_at = Some(Instant::now());
+        let requests = match slot {
+            Ok(slot) => slot.requests,
             Err(_) if state.is_read => return,
-            Err(_) => Slot {
-                generation: 0,
-                requests: vec![StopRequest::unreadable_slot()],
-            },
+            Err(_) => vec![StopRequest::unreadable_slot()],
         };
-        if state.writes != writes {
+        if state.writes != seen.writes {
             return;
         }
         state.is_read = true;
-        let before = state.pending.all().count();
-        state.pending.slot_says(slot.requests);
-        let has_more = state.pending.all().count() > before;
-        drop(state);
-        if has_more {
-            self.came.notify_one();
+        if state.pending.slot_says(requests, seen.holds) {
+            self.changed.notify_one();
         }
     }
 
-    /// What is pending, after a look at the slot.
-    fn seen<T>(&self, look: impl FnOnce(&PendingStops) -> T) -> T {
-        self.refresh();
-        look(&locked(&self.state).pending)
+    /// Whether the refresher is still needed. It ends where it is not.
+    fn goes_on(&self) -> bool {
+        let mut state = locked(&self.state);
+        state.is_refreshing = state
+            .looked_at
+            .is_some_and(|at| at.elapsed() < REFRESH_AFTER_LOOK);
+        state.is_refreshing
     }
 
     /// Brakes that the database does not have, given the scopes of those that it has.
-    pub(crate) fn brakes_beside(&self, stored: &BTreeSet<Option<AgentId>>) -> Vec<StopRequest> {
-        self.seen(|pending| pending.brakes_beside(stored))
+    pub(crate) fn unstored_brakes(&self, stored: &BTreeSet<Option<AgentId>>) -> Vec<StopRequest> {
+        self.look(|state| state.pending.unstored_brakes(stored))
     }
 
-    /// Changes the slot and takes over what it says then.
-    fn change(&self, change: impl FnOnce(&mut Vec<StopRequest>)) -> Result<(), StoreError> {
-        let Some(path) = &self.slot else { return Ok(()) };
+    /// Becomes the one caller of this process that waits for the disk.
+    fn alone(&self) -> Result<MutexGuard<'_, ()>, StoreError> {
+        let deadline = Instant::now() + SLOT_WAIT;
+        loop {
+            match self.at_disk.try_lock() {
+                Ok(alone) => return Ok(alone),
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(PoisonError::into_inner(poisoned)),
+                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return Err(of_io(hangs())),
+                Err(TryLockError::WouldBlock) => thread::sleep(LOCK_LOOK),
+            }
+        }
+    }
+
+    /// Changes the slot and takes over what it says then. Called alone.
+    fn change(&self, path: &Path, change: impl FnOnce(&mut Slot)) -> Result<(), StoreError> {
+        let holds = self.seen().holds;
         let slot = write(path, change).map_err(of_io)?;
         let mut state = locked(&self.state);
         state.writes += 1;
-        state.pending.slot_says(slot.requests);
+        state.pending.slot_says(slot.requests, holds);
         Ok(())
+    }
+}
+
+/// What this process had done when it began to read the slot.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    writes: u64,
+    holds: u64,
+}
+
+/// The refresher: reads the slot until nobody has asked for a while. It holds no store open while it reads.
+fn refresh_while_asked(stops: &Weak<Stops>, path: &Path) {
+    loop {
+        let Some(seen) = stops.upgrade().map(|stops| stops.seen()) else {
+            return;
+        };
+        let slot = read(path);
+        let Some(stops) = stops.upgrade() else { return };
+        stops.take_over(slot, seen);
+        if !stops.goes_on() {
+            return;
+        }
+        drop(stops);
+        thread::sleep(REFRESH_EVERY);
     }
 }
 
 impl Port for Stops {
     fn is_braked(&self, agent: &AgentId) -> bool {
-        self.seen(|pending| pending.is_braked(agent))
+        self.look(|state| state.pending.is_braked(agent))
     }
 
     fn is_cancelled(&self, run: &RunKey) -> bool {
-        self.seen(|pending| pending.is_cancelled(run))
+        self.look(|state| state.pending.is_cancelled(run))
     }
 
     fn pending(&self) -> Vec<PendingStop> {
-        self.refresh();
-        let state = locked(&self.state);
-        let all = state.pending.all().map(|request| PendingStop {
-            is_kept: state.pending.is_kept(request.id),
-            code: state.code.clone(),
-            request: request.clone(),
-        });
-        all.collect()
+        self.look(|state| {
+            let stop = |pending: &Pending| {
+                Some(PendingStop {
+                    request: pending.request()?.clone(),
+                    ids: pending.ids(),
+                    is_kept: pending.is_kept(),
+                    code: state.code.clone(),
+                })
+            };
+            state.pending.all().filter_map(stop).collect()
+        })
     }
 
-    fn hold(&self, request: StopRequest) -> Option<u64> {
-        // What a verb left in the slot for the same target counts as this request.
-        self.refresh();
+    fn hold(&self, request: StopRequest) -> Option<BTreeSet<u64>> {
         locked(&self.state).pending.hold(request)
     }
 
     fn note(&self, code: &str) {
         code.clone_into(&mut locked(&self.state).code);
-        self.came.notify_one();
+        self.changed.notify_one();
     }
 
     fn has_slot(&self) -> bool {
         self.slot.is_some()
     }
 
-    fn keep(&self) -> Result<(), StoreError> {
-        if self.slot.is_none() {
-            return Err(StoreError::ReadOnly);
-        }
-        let own = locked(&self.state).pending.own().to_vec();
-        if own.is_empty() {
-            return Ok(());
-        }
-        self.change(move |requests| {
-            let new = own
-                .into_iter()
-                .filter(|one| requests.iter().all(|kept| kept.id != one.id));
-            let new: Vec<StopRequest> = new.collect();
-            requests.extend(new);
-        })
-    }
-
-    fn end(&self, ids: &BTreeSet<u64>) -> Result<(), StoreError> {
-        let is_kept = self.seen(|pending| ids.iter().any(|id| pending.is_kept(*id)));
-        if is_kept {
-            self.change(|requests| requests.retain(|one| !ids.contains(&one.id)))?;
-        }
-        locked(&self.state).pending.forget(ids);
+    fn refresh(&self) -> Result<(), StoreError> {
+        let Some(path) = &self.slot else { return Ok(()) };
+        let _alone = self.alone()?;
+        let seen = self.seen();
+        let slot = read_settled(path).map_err(of_io)?;
+        self.take_over(Ok(slot), seen);
         Ok(())
     }
 
-    fn came(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(self.came.notified())
-    }
-}
-
-/// Makes a slot, or completes one whose making was cut off. Its bytes are really written, so that later writes in their
-/// place need no free space.
-pub fn make_slot(path: &Path) -> io::Result<()> {
-    if path
-        .metadata()
-        .is_ok_and(|found| found.len() >= SLOT_BYTES as u64)
-    {
-        return Ok(());
-    }
-    let file = open(path)?;
-    lock(&file)?;
-    complete(&file)?;
-    file.sync_all()
-}
-
-/// Keeps a request in a slot, for a process that has no database open. One for the same target that is there stands.
-pub fn keep_in_slot(path: &Path, request: &StopRequest) -> Result<(), StoreError> {
-    let kept = write(path, |requests| {
-        if requests.iter().all(|kept| kept.target != request.target) {
-            requests.push(request.clone());
+    fn keep(&self) -> Result<(), StoreError> {
+        let path = self.slot.as_deref().ok_or(StoreError::ReadOnly)?;
+        let _alone = self.alone()?;
+        let unkept: Vec<StopRequest> = locked(&self.state).pending.unkept().cloned().collect();
+        if unkept.is_empty() {
+            return Ok(());
         }
-    });
-    kept.map(drop).map_err(of_io)
-}
-
-/// Takes a request out of a slot again: it turned out to concern nothing.
-pub fn drop_from_slot(path: &Path, id: u64) -> Result<(), StoreError> {
-    let dropped = write(path, |requests| requests.retain(|kept| kept.id != id));
-    dropped.map(drop).map_err(of_io)
-}
-
-/// The requests that a slot keeps.
-#[must_use]
-pub fn read_slot(path: &Path) -> Vec<StopRequest> {
-    let slot = read(path).map(|slot| slot.requests);
-    slot.unwrap_or_else(|_| vec![StopRequest::unreadable_slot()])
-}
-
-/// Writes the halves that are not there. An empty one of generation 0 is older than whatever a process has written.
-fn complete(file: &File) -> io::Result<()> {
-    let there = file.metadata()?.len();
-    let empty = Slot::default().half().map_err(io::Error::other)?;
-    for at in [half_of(0), half_of(1)] {
-        if there < at + empty.len() as u64 {
-            file.write_all_at(&empty, at)?;
+        let mut left_out = Vec::new();
+        self.change(path, |slot| left_out = slot.take_in(unkept))?;
+        if left_out.is_empty() {
+            Ok(())
+        } else {
+            Err(StoreError::Full)
         }
     }
-    Ok(())
-}
 
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
-}
-
-/// One writer at a time, of all processes.
-fn lock(file: &File) -> io::Result<()> {
-    let deadline = Instant::now() + LOCK_WAIT;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
-                return Err(io::Error::new(
-                    io::ErrorKind::TimedOut,
-                    "the brake slot is locked",
-                ));
+    fn end(&self, ids: &BTreeSet<u64>) -> Result<(), StoreError> {
+        if let Some(path) = &self.slot {
+            // A write that is under way may put one of them into the slot.
+            let _alone = self.alone()?;
+            if locked(&self.state).pending.is_any_kept(ids) {
+                self.change(path, |slot| slot.requests.retain(|one| !ids.contains(&one.id)))?;
             }
-            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_LOOK),
         }
+        locked(&self.state).pending.end(ids);
+        Ok(())
     }
-}
 
-fn read(path: &Path) -> io::Result<Slot> {
-    match File::open(path) {
-        Ok(file) => read_open(&file),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Slot::default()),
-        Err(error) => Err(error),
-    }
-}
-
-fn read_open(file: &File) -> io::Result<Slot> {
-    let mut bytes = Vec::with_capacity(SLOT_BYTES);
-    file.take(SLOT_BYTES as u64).read_to_end(&mut bytes)?;
-    Ok(Slot::read(&bytes))
-}
-
-/// Writes the other half in its place and waits until the disk has it.
-fn write(path: &Path, change: impl FnOnce(&mut Vec<StopRequest>)) -> io::Result<Slot> {
-    let file = open(path)?;
-    lock(&file)?;
-    let mut slot = read_open(&file)?;
-    change(&mut slot.requests);
-    slot.generation += 1;
-    let half = slot
-        .half()
-        .map_err(|full| io::Error::new(io::ErrorKind::StorageFull, full))?;
-    file.write_all_at(&half, half_of(slot.generation))?;
-    file.sync_data()?;
-    Ok(slot)
-}
-
-fn of_io(error: io::Error) -> StoreError {
-    let kind = error.kind();
-    if matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
-        StoreError::Full
-    } else if matches!(
-        kind,
-        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied
-    ) {
-        StoreError::ReadOnly
-    } else {
-        StoreError::Device(error.into())
+    fn changed(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.changed.notified())
     }
 }

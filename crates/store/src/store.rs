@@ -87,10 +87,11 @@ impl Store {
     }
 
     /// The same with the file in which stop requests are kept that the database does not take. Called before the first
-    /// clone. Where there is no file, requests are held in memory until [`make_slot`](crate::make_slot) has made it.
+    /// clone. Reads the file, for half a second at most; where it cannot be read, everything is braked. Where there is
+    /// none, requests are held in memory until [`make_slot`](crate::make_slot) has made it.
     #[must_use]
     pub fn with_slot(self, path: PathBuf) -> Self {
-        let stops = Arc::new(Stops::with_slot(path));
+        let stops = Stops::with_slot(path);
         Self { stops, ..self }
     }
 

@@ -1,7 +1,10 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { pauseAgent, resumeAgent } from "../api/calls";
+import { brakesQuery } from "../api/queries";
 import type { AgentStatus } from "../api/types";
+import { brakeOf } from "../brake/brake";
 import { BrakeButton } from "../brake/BrakeButton";
+import { NotDurableNote } from "../brake/NotDurableNote";
 import { briefingPath, Link } from "../shell/router";
 import { counted } from "../text/number";
 import { Glyph } from "../ui/Glyph";
@@ -13,6 +16,7 @@ import { doing, usedWords } from "./activity";
 /** Who this is, what it does now, where it works, who answers for it and what it has used. */
 export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked: boolean }) {
   const client = useQueryClient();
+  const brake = brakeOf(useQuery(brakesQuery).data, agent.agent_id);
   const isPaused = agent.control === "paused";
   const turning = useMutation({
     mutationFn: () => (isPaused ? resumeAgent(agent.agent_id) : pauseAgent(agent.agent_id)),
@@ -41,6 +45,7 @@ export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked:
           <BrakeButton agentId={agent.agent_id} />
         </div>
       </div>
+      <NotDurableNote of={brake?.not_durable} />
       {turning.error && <Trouble doing={isPaused ? "resume it" : "pause it"} thrown={turning.error} />}
       <dl className="facts">
         <div>

@@ -23,6 +23,7 @@ export type FailureArtifact = Schemas["FailureArtifact"];
 export type Gate = Schemas["Gate"];
 export type Level = Schemas["Level"];
 export type Login = Schemas["Login"];
+export type NotDurable = Schemas["NotDurable"];
 export type Parked = Schemas["Parked"];
 export type Problem = Schemas["Problem"];
 export type Queued = Schemas["Queued"];

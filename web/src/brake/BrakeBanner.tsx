@@ -3,6 +3,7 @@ import { brakesQuery } from "../api/queries";
 import { Glyph } from "../ui/Glyph";
 import { Time } from "../ui/Time";
 import { brakeOf } from "./brake";
+import { NotDurableNote } from "./NotDurableNote";
 
 /** Below the header while everything is held, on every page. */
 export function BrakeBanner() {
@@ -13,6 +14,7 @@ export function BrakeBanner() {
         <>
           <Glyph name="stop" /> All agents are braked <Time at={brake.at} />
           {brake.reason !== "" && `: “${brake.reason}”`}. Nothing begins until the brake is released.
+          <NotDurableNote of={brake.not_durable} />
         </>
       )}
     </div>

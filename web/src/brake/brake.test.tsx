@@ -2,12 +2,13 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { sampleAgent } from "../api/samples";
+import { sampleAgent, sampleRun } from "../api/samples";
 import type { BrakeList } from "../api/types";
 import { doing } from "../agent/activity";
 import { brakesQuery } from "../api/queries";
 import { BrakeBanner } from "./BrakeBanner";
 import { BrakeButton } from "./BrakeButton";
+import { RunHeader } from "../run/RunPage";
 
 const posted = vi.fn<(path: string, body: unknown) => void>();
 let answer: () => Response;
@@ -19,7 +20,7 @@ beforeEach(() => {
   posted.mockReset();
   answer = () => Response.json(ON);
   vi.stubGlobal("fetch", async (request: Request) => {
-    posted(new URL(request.url).pathname, await request.json());
+    posted(new URL(request.url).pathname, await request.json().catch(() => undefined));
     return answer();
   });
 });
@@ -61,6 +62,30 @@ it("releases what is braked, and shows why it was", async () => {
   press("Release everything");
   await waitFor(() => expect(screen.getByRole("button", { name: "Brake all" })).toBeTruthy());
   expect(posted).toHaveBeenCalledExactlyOnceWith("/api/brake/release", {});
+});
+
+it("says that a brake is not saved yet, and whether a restart ends it", () => {
+  const brakes = (is_kept: boolean): BrakeList => ({
+    is_on: true,
+    brakes: [{ ...ON.brakes[0]!, not_durable: { code: "disk_full", message: "in force", is_kept } }],
+  });
+  show(<BrakeBanner />, brakes(true));
+  expect(screen.getByRole("status").textContent).toContain("not saved in the database yet: the disk is full. A restart does not end it.");
+  cleanup();
+  show(<BrakeBanner />, brakes(false));
+  expect(screen.getByRole("status").textContent).toContain("A restart of the daemon ends it");
+  cleanup();
+  show(<BrakeBanner />, ON);
+  expect(screen.getByRole("status").textContent).not.toContain("not saved");
+});
+
+it("says that a cancellation is not saved yet", async () => {
+  const run = sampleRun({ outcome: "open" });
+  answer = () =>
+    Response.json({ run_key: run.run_key, not_durable: { code: "database_slow", message: "in force", is_kept: true } }, { status: 202 });
+  show(<RunHeader run={run} />, OFF);
+  press("Stop this run");
+  await screen.findByText(/not saved in the database yet: the database does not answer/);
 });
 
 it("stops one agent and not another", async () => {

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { cancelRun } from "../api/calls";
 import { decisionsQuery, moreLines, runQuery, transcriptQuery, TRANSCRIPT_LINES } from "../api/queries";
 import type { AgentStatus, Run } from "../api/types";
+import { NotDurableNote } from "../brake/NotDurableNote";
 import { dollars, isSpent } from "../budget/money";
 import { ParkedBanner } from "../budget/ParkedBanner";
 import { Decisions } from "../decision/Decisions";
@@ -99,13 +100,15 @@ export function RunPage({ agent, runKey, speech }: { agent: AgentStatus; runKey:
   );
 }
 
-function RunHeader({ run }: { run: Run }) {
+/** What the run was asked, how it stands, and the way to stop it. */
+export function RunHeader({ run }: { run: Run }) {
   const client = useQueryClient();
   const cancelling = useMutation({
     mutationFn: () => cancelRun(run.run_key),
     onSuccess: () => client.invalidateQueries({ queryKey: ["run", run.run_key] }),
   });
   const isAsked = cancelling.isSuccess && isOpen(run.outcome);
+  const notDurable = cancelling.data && "not_durable" in cancelling.data ? cancelling.data.not_durable : undefined;
   return (
     <div className="page-head">
       <nav aria-label="Where you are" className="crumbs">
@@ -125,6 +128,7 @@ function RunHeader({ run }: { run: Run }) {
           </button>
         )}
       </div>
+      {isAsked && <NotDurableNote of={notDurable} />}
       {cancelling.error && <Trouble doing="stop the run" thrown={cancelling.error} />}
     </div>
   );

@@ -5,9 +5,9 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::{SLOT_REASON_CHARS_MAX, StopRequest};
+use super::{SLOT_REASON_CHARS_MAX, StopRequest, StopTarget};
 
-/// Bytes of one half: a few disk pages, enough for some fifty cancellations.
+/// Bytes of one half: a few disk pages, enough for some forty cancellations beside the brakes.
 pub const SLOT_HALF_BYTES: usize = 8 * 1024;
 
 /// Bytes of the whole file.
@@ -18,6 +18,15 @@ const MAGIC: &[u8; 8] = b"WKFSTOP1";
 
 /// Magic, generation, length, checksum.
 const HEADER_BYTES: usize = 8 + 8 + 4 + 32;
+
+/// Bytes that requests may use.
+const BODY_BYTES_MAX: usize = SLOT_HALF_BYTES - HEADER_BYTES;
+
+/// Bytes that only the global brake may use, so that it always fits. It has about 110 without its reason.
+const GLOBAL_BRAKE_BYTES: usize = 256;
+
+/// Bytes that only brakes may use: room for eight agents with the longest names, whatever is cancelled.
+const BRAKES_BYTES: usize = GLOBAL_BRAKE_BYTES + 1_600;
 
 /// The requests do not fit, even without their reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -65,19 +74,45 @@ impl Slot {
         }
     }
 
+    /// Takes requests in, as many as fit: the global brake, then brakes of agents, then cancellations. One whose target the
+    /// slot has counts as that one. What the slot has stays, because another process takes its absence for its end; so a
+    /// part of the slot is kept free for brakes. Returns what does not fit.
+    #[must_use]
+    pub fn take_in(&mut self, mut requests: Vec<StopRequest>) -> Vec<StopRequest> {
+        requests.sort_by(|one, other| one.target.cmp(&other.target));
+        let mut used = self.body(0).map_or(SLOT_HALF_BYTES, |body| body.len());
+        requests.retain(|request| {
+            if self.requests.iter().any(|kept| kept.target == request.target) {
+                return false;
+            }
+            let more = serde_json::to_vec(&request.shortened(0));
+            // One for the comma.
+            let with_it = more.map_or(SLOT_HALF_BYTES, |more| used + more.len() + 1);
+            if with_it > bytes_max(&request.target) {
+                return true;
+            }
+            used = with_it;
+            self.requests.push(request.clone());
+            false
+        });
+        requests
+    }
+
+    /// The requests, with at most so many characters of each reason.
+    fn body(&self, reason_chars: usize) -> Option<Vec<u8>> {
+        let requests = self.requests.iter();
+        let requests: Vec<StopRequest> = requests.map(|request| request.shortened(reason_chars)).collect();
+        serde_json::to_vec(&requests).ok()
+    }
+
     /// The bytes of its half, all of them. Reasons are shortened, and left out where they would not fit.
     pub fn half(&self) -> Result<Vec<u8>, SlotFull> {
-        let spelled = |reason_chars| {
-            let requests: Vec<StopRequest> = self
-                .requests
-                .iter()
-                .map(|request| request.shortened(reason_chars))
-                .collect();
-            let body = serde_json::to_vec(&requests).ok()?;
-            (HEADER_BYTES + body.len() <= SLOT_HALF_BYTES).then_some(body)
+        let fitting = |reason_chars| {
+            self.body(reason_chars)
+                .filter(|body| body.len() <= BODY_BYTES_MAX)
         };
-        let body = spelled(SLOT_REASON_CHARS_MAX)
-            .or_else(|| spelled(0))
+        let body = fitting(SLOT_REASON_CHARS_MAX)
+            .or_else(|| fitting(0))
             .ok_or(SlotFull)?;
         let length = u32::try_from(body.len()).map_err(|_| SlotFull)?;
         let mut half = Vec::with_capacity(SLOT_HALF_BYTES);
@@ -88,6 +123,15 @@ impl Slot {
         half.extend(body);
         half.resize(SLOT_HALF_BYTES, 0);
         Ok(half)
+    }
+}
+
+/// How many bytes the slot may have with a request for this target in it.
+const fn bytes_max(target: &StopTarget) -> usize {
+    match target {
+        StopTarget::All => BODY_BYTES_MAX,
+        StopTarget::Agent(_) => BODY_BYTES_MAX - GLOBAL_BRAKE_BYTES,
+        StopTarget::Run(_) => BODY_BYTES_MAX - BRAKES_BYTES,
     }
 }
 

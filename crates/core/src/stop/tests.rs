@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -93,7 +93,7 @@ proptest! {
         slot in vec(request(), 0..6),
     ) {
         let mut pending = PendingStops::default();
-        pending.slot_says(slot.clone());
+        pending.slot_says(slot.clone(), 0);
         for request in &own {
             prop_assert!(pending.hold(request.clone()).is_some());
         }
@@ -114,7 +114,7 @@ proptest! {
         stored in proptest::collection::btree_set(0_u8..4, 0..4),
     ) {
         let mut pending = PendingStops::default();
-        pending.slot_says(slot.clone());
+        pending.slot_says(slot.clone(), 0);
         for one in &own {
             pending.hold(one.clone());
         }
@@ -122,8 +122,8 @@ proptest! {
             .iter()
             .map(|n| AgentId::parse(&format!("agent{n}")).ok())
             .collect();
-        let beside = pending.brakes_beside(&stored);
-        let scopes: Vec<_> = beside.iter().filter_map(|one| one.target.scope().map(|scope| scope.cloned())).collect();
+        let unstored = pending.unstored_brakes(&stored);
+        let scopes: Vec<_> = unstored.iter().filter_map(|one| one.target.scope().map(|scope| scope.cloned())).collect();
         let distinct: BTreeSet<_> = scopes.iter().cloned().collect();
         prop_assert_eq!(distinct.len(), scopes.len());
         prop_assert!(distinct.is_disjoint(&stored));
@@ -132,6 +132,211 @@ proptest! {
                 prop_assert!(stored.contains(&scope) || distinct.contains(&scope));
             }
         }
+    }
+}
+
+/// What can happen to the requests of one process and its slot, in any order.
+#[derive(Debug, Clone)]
+enum Happening {
+    /// This process holds a request, and begins to store it.
+    Held(StopTarget),
+    /// Another process leaves a request in the slot.
+    Left(StopTarget),
+    /// This process begins to read the slot; it knows the contents at the next `ReadEnds`.
+    ReadBegins,
+    ReadEnds,
+    Kept,
+    /// The database has taken a request that this process began to store.
+    Stored(prop::sample::Index),
+    /// Another process has stored or released what the slot has for a target.
+    EndedElsewhere(StopTarget),
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        target().prop_map(Happening::Held),
+        target().prop_map(Happening::Left),
+        Just(Happening::ReadBegins),
+        Just(Happening::ReadEnds),
+        Just(Happening::Kept),
+        any::<prop::sample::Index>().prop_map(Happening::Stored),
+        target().prop_map(Happening::EndedElsewhere),
+    ]
+}
+
+/// A process with its slot, and what must be in force because it was requested and has not ended.
+#[derive(Default)]
+struct Process {
+    pending: PendingStops,
+    slot: Slot,
+    /// By target, the newest request that this process held and that has not become one with the slot's.
+    held: BTreeMap<StopTarget, u64>,
+    storing: Vec<BTreeSet<u64>>,
+    reading: Option<Reading>,
+    next_id: u64,
+}
+
+/// A read of the slot that has begun: what it found, and what was held before it.
+struct Reading {
+    slot: Vec<StopRequest>,
+    holds: u64,
+    held: BTreeMap<StopTarget, u64>,
+}
+
+impl Process {
+    fn request(&mut self, target: &StopTarget) -> StopRequest {
+        self.next_id += 1;
+        StopRequest {
+            target: target.clone(),
+            ..brake(self.next_id)
+        }
+    }
+
+    fn has(&self, target: &StopTarget) -> bool {
+        self.slot.requests.iter().any(|request| request.target == *target)
+    }
+
+    fn begin_to_read(&mut self) {
+        self.reading = Some(Reading {
+            slot: self.slot.requests.clone(),
+            holds: self.pending.holds(),
+            held: self.held.clone(),
+        });
+    }
+
+    fn end_reading(&mut self) {
+        let Some(read) = self.reading.take() else { return };
+        let has = |target: &StopTarget| read.slot.iter().any(|request| request.target == *target);
+        self.held
+            .retain(|target, id| !has(target) || read.held.get(target) != Some(id));
+        self.pending.slot_says(read.slot, read.holds);
+    }
+
+    /// Also what a write of its own does: an older read is worth nothing after it.
+    fn read(&mut self) {
+        self.begin_to_read();
+        self.end_reading();
+    }
+
+    fn end(&mut self, ids: &BTreeSet<u64>) {
+        self.slot.requests.retain(|request| !ids.contains(&request.id));
+        self.read();
+        self.pending.end(ids);
+        self.held.retain(|_, id| !ids.contains(id));
+    }
+
+    fn meet(&mut self, happening: &Happening) {
+        match happening {
+            Happening::Held(target) => {
+                let request = self.request(target);
+                self.held.insert(target.clone(), request.id);
+                self.storing.extend(self.pending.hold(request));
+            }
+            Happening::Left(target) => {
+                let request = self.request(target);
+                self.slot.requests.push(request);
+            }
+            Happening::ReadBegins => self.begin_to_read(),
+            Happening::ReadEnds => self.end_reading(),
+            Happening::Kept => {
+                let unkept = self.pending.unkept().cloned().collect();
+                assert!(self.slot.take_in(unkept).is_empty(), "few requests fit");
+                self.read();
+            }
+            Happening::Stored(_) if self.storing.is_empty() => {}
+            Happening::Stored(which) => {
+                let ids = self.storing.remove(which.index(self.storing.len()));
+                self.end(&ids);
+            }
+            Happening::EndedElsewhere(target) => {
+                self.slot.requests.retain(|request| request.target != *target);
+            }
+        }
+    }
+
+    fn is_in_force(&self, target: &StopTarget) -> bool {
+        self.pending
+            .all()
+            .any(|pending| pending.request().is_some_and(|one| one.target == *target))
+    }
+}
+
+fn every_target() -> Vec<StopTarget> {
+    let agents = (0..4).map(|n| StopTarget::Agent(AgentId::parse(&format!("agent{n}")).expect("an id")));
+    let runs = (0..4).map(|n| StopTarget::Run(RunKey(Digest::of(&[n]))));
+    agents.chain(runs).chain([StopTarget::All]).collect()
+}
+
+proptest! {
+    #[test]
+    fn what_was_requested_and_has_not_ended_is_in_force(happenings in vec(happening(), 0..20)) {
+        let mut process = Process::default();
+        for happening in &happenings {
+            process.meet(happening);
+            for target in process.held.keys() {
+                prop_assert!(process.is_in_force(target), "{target:?} after {happening:?}");
+            }
+        }
+        process.read();
+        for target in every_target() {
+            let is_wanted = process.held.contains_key(&target) || process.has(&target);
+            prop_assert_eq!(process.is_in_force(&target), is_wanted);
+        }
+    }
+
+    #[test]
+    fn ending_what_is_pending_once_leaves_nothing_behind(happenings in vec(happening(), 0..20)) {
+        let mut process = Process::default();
+        happenings.iter().for_each(|happening| process.meet(happening));
+        process.read();
+        let pending: Vec<Pending> = process.pending.all().cloned().collect();
+        let targets: BTreeSet<_> = pending.iter().filter_map(|one| Some(one.request()?.target.clone())).collect();
+        prop_assert_eq!(targets.len(), pending.len(), "one request for each target");
+        for one in pending {
+            process.end(&one.ids());
+        }
+        prop_assert!(process.pending.is_empty());
+        prop_assert!(process.slot.requests.is_empty());
+    }
+
+    #[test]
+    fn a_slot_takes_brakes_however_many_runs_are_cancelled(
+        cancelled in 0_u8..100,
+        agents in 0_u8..12,
+        reason in ".{0,120}",
+    ) {
+        let long = |n| AgentId::parse(&format!("a{n:0>63}")).expect("an id");
+        let requests = |targets: Vec<StopTarget>| -> Vec<StopRequest> {
+            let ids = (0..).map(|n: u64| u64::MAX - n);
+            let requests = targets.into_iter().zip(ids);
+            requests.map(|(target, id)| StopRequest { target, reason: reason.clone(), at: Millis(i64::MIN), ..brake(id) }).collect()
+        };
+        let mut slot = Slot::default();
+        let runs = requests((0..cancelled).map(|n| StopTarget::Run(RunKey(Digest::of(&[n])))).collect());
+        let left_out = slot.take_in(runs);
+        prop_assert_eq!(slot.requests.len() + left_out.len(), usize::from(cancelled));
+        let before = slot.requests.clone();
+        let brakes = requests((0..agents).map(|n| StopTarget::Agent(long(n))).collect());
+        let left_out = slot.take_in(brakes);
+        prop_assert!(left_out.len() <= usize::from(agents.saturating_sub(8)));
+        prop_assert!(slot.take_in(requests(vec![StopTarget::All])).is_empty(), "the global brake always fits");
+        prop_assert!(slot.requests.starts_with(&before), "nothing that was kept leaves");
+        prop_assert!(slot.half().is_ok());
+    }
+
+    #[test]
+    fn brakes_come_first_where_not_all_requests_fit(cancelled in 50_u8..100, at in any::<prop::sample::Index>()) {
+        let mut requests: Vec<StopRequest> = (0..cancelled)
+            .map(|n| StopRequest { target: StopTarget::Run(RunKey(Digest::of(&[n]))), ..brake(u64::from(n)) })
+            .collect();
+        let agent = StopTarget::Agent(AgentId::parse("main").expect("an id"));
+        requests.insert(at.index(requests.len()), StopRequest { target: agent.clone(), ..brake(1_001) });
+        requests.insert(at.index(requests.len()), brake(1_000));
+        let mut slot = Slot::default();
+        let left_out = slot.take_in(requests);
+        prop_assert!(!left_out.is_empty() && left_out.iter().all(|one| one.target.scope().is_none()));
+        let first: Vec<_> = slot.requests.iter().take(2).map(|one| one.target.clone()).collect();
+        prop_assert_eq!(first, [StopTarget::All, agent]);
     }
 }
 
@@ -158,11 +363,12 @@ fn a_slot_without_a_readable_half_brakes_everything() {
 #[test]
 fn a_kept_request_ends_when_the_slot_no_longer_has_it() {
     let mut pending = PendingStops::default();
+    let is_kept = |pending: &PendingStops| pending.all().all(Pending::is_kept);
     pending.hold(brake(7));
-    assert!(!pending.is_kept(7));
-    pending.slot_says(vec![brake(7)]);
-    assert!(pending.is_kept(7));
-    pending.slot_says(Vec::new());
+    assert!(!is_kept(&pending));
+    pending.slot_says(vec![brake(7)], pending.holds());
+    assert!(is_kept(&pending));
+    pending.slot_says(Vec::new(), pending.holds());
     assert!(pending.is_empty(), "another process stored or released it");
 }
 
@@ -184,4 +390,15 @@ fn a_slot_that_is_full_drops_reasons_before_it_refuses() {
     let crowded = Slot::read(&many(40, &long).half().expect("fits without reasons"));
     assert_eq!(crowded.requests.len(), 40);
     assert_eq!(many(200, "").half(), Err(SlotFull));
+}
+
+#[test]
+fn the_end_of_an_earlier_request_does_not_end_a_later_one() {
+    let mut pending = PendingStops::default();
+    let earlier = pending.hold(brake(1)).expect("room");
+    let later = pending.hold(brake(2)).expect("room");
+    pending.end(&earlier);
+    assert!(!pending.is_empty(), "a release may lie between the two");
+    pending.end(&later);
+    assert!(pending.is_empty());
 }

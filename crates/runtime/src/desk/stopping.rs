@@ -84,7 +84,7 @@ impl<S: Store> Clerk<S> {
     async fn stop(&self, request: StopRequest) -> Result<(), EngineError> {
         let stops = self.store.stops();
         let held = stops.and_then(|stops| Some((stops.hold(request.clone())?, stops)));
-        let Some((id, stops)) = held else {
+        let Some((ids, stops)) = held else {
             return self.store_request(&request).await;
         };
         let stored = tokio::select! {
@@ -100,9 +100,9 @@ impl<S: Store> Clerk<S> {
             () = self.clock.sleep(STORE_WAIT_MS) => Err(Ok(DATABASE_SLOW.to_owned())),
         };
         match stored {
-            Ok(()) => drop(self.end(&stops, id).await),
+            Ok(()) => self.end_or_note(&stops, ids).await,
             Err(Err(error)) => {
-                let _ = self.end(&stops, id).await;
+                self.end_or_note(&stops, ids).await;
                 return Err(error);
             }
             Err(Ok(code)) => {
@@ -135,10 +135,16 @@ impl<S: Store> Clerk<S> {
             .await
     }
 
-    /// Ends a pending request that the database has, or that cannot stand.
-    async fn end(&self, stops: &Arc<dyn Stops>, id: u64) -> Result<(), StoreError> {
-        self.on_disk(stops, move |stops| stops.end(&BTreeSet::from([id])))
-            .await
+    /// Ends pending requests that the database has, or that cannot stand.
+    async fn end(&self, stops: &Arc<dyn Stops>, ids: BTreeSet<u64>) -> Result<(), StoreError> {
+        self.on_disk(stops, move |stops| stops.end(&ids)).await
+    }
+
+    /// The same. Where the home does not take it in time, the request stays pending and is stored again.
+    async fn end_or_note(&self, stops: &Arc<dyn Stops>, ids: BTreeSet<u64>) {
+        if let Err(error) = self.end(stops, ids).await {
+            stops.note(&Problem::from(&error).code);
+        }
     }
 
     /// Changes what is kept in the home, off this thread and within its time.
@@ -169,10 +175,11 @@ impl<S: Store> Clerk<S> {
         let _alone = self.stop_lock.lock().await;
         if let Some(stops) = self.store.stops() {
             let target = StopTarget::brake(agent.as_ref());
+            self.on_disk(&stops, |stops| stops.refresh()).await?;
             let pending = stops.pending().into_iter();
             for pending in pending.filter(|pending| pending.request.target == target) {
                 self.store_request(&pending.request).await?;
-                self.end(&stops, pending.request.id).await?;
+                self.end(&stops, pending.ids).await?;
             }
         }
         let payload = serde_json::json!({"is_on": false, "scope": scope(agent.as_ref()), "channel": channel});
@@ -221,13 +228,14 @@ impl<S: Store> Clerk<S> {
             return Ok(());
         };
         let mut failed = None;
-        for pending in stops.pending() {
-            // A release may have taken it away since the list was made.
+        let targets = stops.pending().into_iter().map(|pending| pending.request.target);
+        for target in targets.collect::<Vec<StopTarget>>() {
             let _alone = self.stop_lock.lock().await;
-            let id = pending.request.id;
-            if !stops.pending().iter().any(|one| one.request.id == id) {
+            // A release may have ended it, or another process added a request, since the list was made.
+            let mut pending = stops.pending().into_iter();
+            let Some(pending) = pending.find(|pending| pending.request.target == target) else {
                 continue;
-            }
+            };
             match self.store_request(&pending.request).await {
                 // One that fails does not keep the others from being stored.
                 Err(EngineError::Store(error)) => {
@@ -235,7 +243,7 @@ impl<S: Store> Clerk<S> {
                     failed = Some(error);
                 }
                 // What cannot stand is over as well.
-                Ok(()) | Err(_) => self.end(&stops, id).await?,
+                Ok(()) | Err(_) => self.end(&stops, pending.ids).await?,
             }
         }
         failed.map_or(Ok(()), |error| Err(error.into()))
@@ -247,7 +255,7 @@ impl<S: Store> Clerk<S> {
         let storing = async {
             loop {
                 match self.store_pending_stops().await {
-                    Ok(()) => stops.came().await,
+                    Ok(()) => stops.changed().await,
                     Err(_) => self.clock.sleep(STORE_AGAIN_MS).await,
                 }
             }

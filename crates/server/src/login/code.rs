@@ -1,7 +1,7 @@
 //! One-time codes that a browser exchanges for a login. Only their hashes are kept, in memory, for a minute.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use subtle::{Choice, ConstantTimeEq as _};
 use wakeful_core::key::Digest;
@@ -29,23 +29,27 @@ impl Codes {
     /// Adds a fresh code. `now_ms` is on the monotonic clock.
     pub(crate) fn add(&self, code: &str, page: Option<LoginPageFile>, now_ms: u64) {
         self.remove_expired(now_ms);
-        let mut codes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if codes.len() >= CODES_MAX {
-            codes.pop_front();
-        }
+        let mut codes = self.lock();
+        let oldest = if codes.len() >= CODES_MAX {
+            codes.pop_front()
+        } else {
+            None
+        };
         codes.push_back(Waiting {
             hash: Digest::of(code.as_bytes()),
             expires_ms: now_ms.saturating_add(CODE_MS),
             _page: page,
         });
+        drop(codes);
+        // Deletes its file, which others need not wait for.
+        drop(oldest);
     }
 
     /// Whether the code was valid. It is used up.
     pub(crate) fn take(&self, code: &str, now_ms: u64) -> bool {
         let hash = Digest::of(code.as_bytes());
-        let mut codes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = Choice::from(0);
-        codes.retain(|waiting| {
+        self.keep_only(|waiting| {
             let is_this = waiting.hash.as_bytes().ct_eq(hash.as_bytes());
             let is_fresh = Choice::from(u8::from(waiting.expires_ms > now_ms));
             found |= is_this & is_fresh;
@@ -56,8 +60,21 @@ impl Codes {
 
     /// Forgets expired codes and deletes their files.
     pub(crate) fn remove_expired(&self, now_ms: u64) {
-        let mut codes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        codes.retain(|waiting| waiting.expires_ms > now_ms);
+        self.keep_only(|waiting| waiting.expires_ms > now_ms);
+    }
+
+    /// Forgets the other codes. Their files are deleted after the lock is given back.
+    fn keep_only(&self, is_kept: impl FnMut(&Waiting) -> bool) {
+        let mut codes = self.lock();
+        let (kept, forgotten): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut *codes).into_iter().partition(is_kept);
+        *codes = kept;
+        drop(codes);
+        drop(forgotten);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

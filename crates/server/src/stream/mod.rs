@@ -54,6 +54,7 @@ use crate::event::{AgentEvents, AllEvents};
 use crate::extract::limit;
 use crate::guard::Caller;
 use crate::login::Session;
+use crate::peer::Peer;
 
 use self::cursor::Positions;
 pub(crate) use self::patience::Patient;
@@ -135,15 +136,20 @@ impl Stay {
             }
             Some(Caller::Bearer | Caller::InProcess | Caller::Anybody) | None => None,
         };
-        let permit = Arc::clone(&app.streams).try_acquire_owned();
-        let permit = permit.map_err(|_| {
-            let message = "as many streams are open as this daemon serves";
-            ApiError::unavailable(
-                "too_many_streams",
-                message,
+        let (streams, message, hint) = match head.extensions.get::<Peer>() {
+            Some(Peer::Local(_)) => (
+                &app.local_streams,
+                "the socket in the home serves no more streams",
+                "close some, follow over TCP, or ask for pages of events instead",
+            ),
+            Some(Peer::Network(_)) | None => (
+                &app.streams,
+                "as many streams are open as this daemon serves",
                 "close some, or ask for pages of events instead",
-            )
-        })?;
+            ),
+        };
+        let permit = Arc::clone(streams).try_acquire_owned();
+        let permit = permit.map_err(|_| ApiError::unavailable("too_many_streams", message, hint))?;
         Ok(Self {
             stage: app.stage.clone(),
             session,

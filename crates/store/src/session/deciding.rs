@@ -39,8 +39,8 @@ impl DecidingView for Session<'_> {
     fn brakes(&mut self) -> Result<Vec<BrakeRow>, StoreError> {
         let mut rows = brake::list(self)?;
         let stored: BTreeSet<Option<AgentId>> = rows.iter().map(|row| row.agent_id.clone()).collect();
-        let beside = self.stops.as_ref().map(|stops| stops.brakes_beside(&stored));
-        rows.extend(beside.unwrap_or_default().into_iter().filter_map(brake_row));
+        let unstored = self.stops.as_ref().map(|stops| stops.unstored_brakes(&stored));
+        rows.extend(unstored.unwrap_or_default().into_iter().filter_map(brake_row));
         rows.sort_by(|one, other| one.agent_id.cmp(&other.agent_id));
         Ok(rows)
     }

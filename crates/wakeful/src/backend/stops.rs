@@ -1,6 +1,7 @@
 //! Stop requests from the command line: they are told to the daemon or the database, and kept in the home's slot where
 //! neither takes them in time. Every process that drives runs in the home looks at the slot.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::time::Duration;
 
@@ -179,6 +180,7 @@ pub(crate) fn home_of(shared: &Shared) -> Result<Home, Failure> {
 
 fn pending(request: StopRequest, code: &str) -> PendingStop {
     PendingStop {
+        ids: BTreeSet::from([request.id]),
         request,
         is_kept: true,
         code: code.to_owned(),

@@ -38,6 +38,7 @@ mod why;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
@@ -274,12 +275,15 @@ fn unparsed(error: &clap::Error) -> u8 {
     code
 }
 
+/// How long threads that still wait for a disk are waited for at the end.
+const LEFTOVER_WAIT: Duration = Duration::from_secs(1);
+
 fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
     let Cli { shared, verb } = cli;
     let shared = shared.or_environment()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::io("no_runtime", "cannot start", &error, "try again"))?;
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         match verb {
             Verb::Run(args) => run::run(&args, &shared, out).await,
             Verb::Runs(verb) => runs::runs(&verb, &shared, out).await,
@@ -326,7 +330,10 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
                 Ok(0)
             }
         }
-    })
+    });
+    // A thread that waits for a disk that hangs must not keep the process.
+    runtime.shutdown_timeout(LEFTOVER_WAIT);
+    ended
 }
 
 #[cfg(test)]

@@ -50,6 +50,43 @@ fn idle_connections_keep_neither_the_operator_nor_programs_out() {
     drop(idle);
 }
 
+/// More followers than the socket has connections.
+const FOLLOWERS: usize = 70;
+
+#[test]
+fn followers_by_the_socket_leave_room_for_the_brake() {
+    let world = World::new();
+    let daemon = Daemon::serve(&world, &[]);
+    let token = std::fs::read_to_string(world.home().join("token")).expect("a token");
+    let request = format!(
+        "GET /api/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nAccept: text/event-stream\r\n\r\n",
+        token.trim()
+    );
+    let follow = || {
+        let mut stream = UnixStream::connect(world.home().join("run/wakeful.sock")).expect("connects");
+        stream.write_all(request.as_bytes()).expect("asked");
+        let mut answer = [0; 1_024];
+        let length = stream.read(&mut answer).expect("answered");
+        (stream, String::from_utf8_lossy(&answer[..length]).into_owned())
+    };
+    let followers: Vec<(UnixStream, String)> = (0..FOLLOWERS).map(|_| follow()).collect();
+    let (served, refused): (Vec<_>, Vec<_>) = followers
+        .iter()
+        .partition(|(_, answer)| answer.starts_with("HTTP/1.1 200"));
+    assert_eq!(served.len(), 32, "half of its connections");
+    assert!(
+        refused
+            .iter()
+            .all(|(_, answer)| answer.starts_with("HTTP/1.1 503") && answer.contains("too_many_streams")),
+        "{refused:?}"
+    );
+    let said = world.wakeful(&["brake", "on", "--json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let client = client(&daemon).by_socket(world.home().join("run/wakeful.sock"));
+    let followed = block_on(client.follow("/api/events", None)).map(drop);
+    assert!(followed.is_ok(), "a command follows over TCP: {followed:?}");
+}
+
 #[test]
 fn commands_come_by_the_socket_and_over_tcp_where_it_is_gone() {
     let world = World::new();

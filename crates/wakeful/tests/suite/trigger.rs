@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::daemon::Daemon;
-use super::world::{World, wait_until};
+use super::world::{World, commands, wait_until};
 
 const ANSWER: &str = "rounds:\n  - text: seen\n";
 
@@ -94,6 +94,32 @@ fn a_delivery_wakes_its_agent_once_and_is_evidence() {
     ];
     assert!(told.iter().all(|told| !told.contains(token)));
     daemon.kill();
+}
+
+#[test]
+fn a_run_that_a_delivery_caused_asks_before_its_command() {
+    let world = World::new();
+    world.wakeful(&["agent", "create", "coach"]);
+    let model = world.script(&commands(&["echo done >> world.txt"]));
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let address = daemon.address().expect("an address");
+    let shown = json(&world, &["agent", "trigger", "show", "coach"]);
+    let path = shown["trigger_path"].as_str().expect("a path");
+    let (status, said) = call(&address, path, None, b"a build is done");
+    assert_eq!(status, 202, "{said}");
+    let questions = || json(&world, &["decision", "list"])["decisions"].clone();
+    wait_until(|| questions()[0].is_object() || !world.lines().is_empty());
+    let question = &questions()[0];
+    assert_eq!(
+        (&question["tool"], &question["rule"]),
+        (&"ExecCommand".into(), &"outside_cause".into()),
+        "{question}"
+    );
+    assert!(world.lines().is_empty(), "nothing is done before the answer");
+    let id = question["decision_id"].as_str().expect("an id");
+    json(&world, &["decision", "answer", id, "approve"]);
+    wait_until(|| runs(&world).iter().any(|run| run["status"] == "completed"));
+    assert_eq!(world.lines(), ["done"]);
 }
 
 #[test]

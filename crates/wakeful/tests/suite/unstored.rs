@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -245,6 +246,49 @@ fn while_postgres_hangs_a_command_ends_with_its_lease_and_the_daemon_stops() {
     assert!(daemon.terminate().success());
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     drop(frozen);
+}
+
+/// Makes the slot of a home hang whoever reads it: a pipe into which nothing is written.
+fn hang_slot(world: &World) {
+    let slot = world.home().join("brake.slot");
+    fs::remove_file(&slot).expect("there is a slot");
+    mknodat(CWD, &slot, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+}
+
+#[test]
+fn while_the_disk_of_the_slot_hangs_the_brake_holds_and_is_stored() {
+    let world = World::new();
+    let word = word(8);
+    let daemon = with_running_command(&world, &word);
+    hang_slot(&world);
+    let begun = Instant::now();
+    let on = brake(&world, &["on"]);
+    dies_in_time(&word, begun);
+    assert!(on["brakes"][0]["not_durable"].is_null(), "{on}");
+    let off = world.wakeful(&["brake", "off", "--json"]);
+    assert_eq!(
+        off.error_code(),
+        "storage_failed",
+        "the slot may keep a brake: {off:?}"
+    );
+    assert_eq!(brake(&world, &["status"])["is_on"], true);
+    assert!(daemon.terminate().success());
+}
+
+#[test]
+fn while_database_and_slot_hang_the_brake_holds_in_memory() {
+    let server = OwnServer::start();
+    let world = server.world();
+    let word = word(9);
+    let daemon = with_running_command(&world, &word);
+    hang_slot(&world);
+    let frozen = Frozen::server_of(&world);
+    let begun = Instant::now();
+    let on = brake(&world, &["on"]);
+    dies_in_time(&word, begun);
+    assert_eq!(on["brakes"][0]["not_durable"]["is_kept"], false, "{on}");
+    drop(frozen);
+    assert!(daemon.terminate().success(), "it ends although a write hangs");
 }
 
 /// What the daemon answers to a request without a token.

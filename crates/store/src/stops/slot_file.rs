@@ -1,0 +1,182 @@
+//! The slot file of a home: reading it, and writing it in place.
+//!
+//! A disk may hang, so nothing here runs on a thread that must not wait. What a process calls without a thread of its own
+//! ([`keep_in_slot`] and its neighbours) waits for [`SLOT_WAIT`] at most.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use wakeful_core::stop::{SLOT_BYTES, Slot, StopRequest, half_of};
+use wakeful_ports::store::StoreError;
+
+/// How long a slot may take to be read or written, and a writer waits for another one. A write takes milliseconds.
+pub(super) const SLOT_WAIT: Duration = Duration::from_millis(500);
+
+/// How often a writer looks whether another one is done.
+pub(super) const LOCK_LOOK: Duration = Duration::from_millis(5);
+
+/// Makes a slot, or completes one whose making was cut off. Its bytes are really written, so that later writes in their
+/// place need no free space.
+pub fn make_slot(path: &Path) -> io::Result<()> {
+    if path
+        .metadata()
+        .is_ok_and(|found| found.len() >= SLOT_BYTES as u64)
+    {
+        return Ok(());
+    }
+    let file = open(path)?;
+    lock(&file)?;
+    complete(&file)?;
+    file.sync_all()
+}
+
+/// Keeps a request in a slot, for a process that has no database open. One for the same target that is there stands.
+pub fn keep_in_slot(path: &Path, request: &StopRequest) -> Result<(), StoreError> {
+    let (path, request) = (path.to_owned(), request.clone());
+    let left_out = within(SLOT_WAIT, move || {
+        let mut left_out = Vec::new();
+        write(&path, |slot| left_out = slot.take_in(vec![request]))?;
+        Ok(left_out)
+    });
+    if left_out.map_err(of_io)?.is_empty() {
+        Ok(())
+    } else {
+        Err(StoreError::Full)
+    }
+}
+
+/// Takes a request out of a slot again: it turned out to concern nothing.
+pub fn drop_from_slot(path: &Path, id: u64) -> Result<(), StoreError> {
+    let path = path.to_owned();
+    let dropped = within(SLOT_WAIT, move || {
+        write(&path, |slot| slot.requests.retain(|kept| kept.id != id))
+    });
+    dropped.map(drop).map_err(of_io)
+}
+
+/// The requests that a slot keeps. One that cannot be read brakes everything.
+#[must_use]
+pub fn read_slot(path: &Path) -> Vec<StopRequest> {
+    let slot = read_within(path).map(|slot| slot.requests);
+    slot.unwrap_or_else(|_| vec![StopRequest::unreadable_slot()])
+}
+
+/// Reads a slot, for [`SLOT_WAIT`] at most.
+pub(super) fn read_within(path: &Path) -> io::Result<Slot> {
+    let path = path.to_owned();
+    within(SLOT_WAIT, move || read(&path))
+}
+
+/// Does this on a thread of its own and waits for it for so long. A thread that hangs is left behind: it keeps neither the
+/// caller nor the end of the process waiting.
+fn within<T: Send + 'static>(
+    wait: Duration,
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let (done, result) = mpsc::sync_channel(1);
+    thread::Builder::new()
+        .name("brake-slot".to_owned())
+        .spawn(move || drop(done.send(work())))?;
+    result.recv_timeout(wait).unwrap_or_else(|_| Err(hangs()))
+}
+
+pub(super) fn hangs() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the disk of the brake slot hangs")
+}
+
+/// Reads a slot. One that is not there says nothing.
+pub(super) fn read(path: &Path) -> io::Result<Slot> {
+    open_to_read(path)?.map_or_else(|| Ok(Slot::default()), |file| read_open(&file))
+}
+
+/// The same while no process writes it: what a writer was about to add is known, or this fails.
+pub(super) fn read_settled(path: &Path) -> io::Result<Slot> {
+    let Some(file) = open_to_read(path)? else {
+        return Ok(Slot::default());
+    };
+    lock(&file)?;
+    read_open(&file)
+}
+
+/// Writes the other half in its place and waits until the disk has it.
+pub(super) fn write(path: &Path, change: impl FnOnce(&mut Slot)) -> io::Result<Slot> {
+    let file = open(path)?;
+    lock(&file)?;
+    let mut slot = read_open(&file)?;
+    change(&mut slot);
+    slot.generation += 1;
+    let half = slot
+        .half()
+        .map_err(|full| io::Error::new(io::ErrorKind::StorageFull, full))?;
+    file.write_all_at(&half, half_of(slot.generation))?;
+    file.sync_data()?;
+    Ok(slot)
+}
+
+fn open_to_read(path: &Path) -> io::Result<Option<File>> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn read_open(file: &File) -> io::Result<Slot> {
+    let mut bytes = Vec::with_capacity(SLOT_BYTES);
+    file.take(SLOT_BYTES as u64).read_to_end(&mut bytes)?;
+    Ok(Slot::read(&bytes))
+}
+
+/// Writes the halves that are not there. An empty one of generation 0 is older than whatever a process has written.
+fn complete(file: &File) -> io::Result<()> {
+    let there = file.metadata()?.len();
+    let empty = Slot::default().half().map_err(io::Error::other)?;
+    for at in [half_of(0), half_of(1)] {
+        if there < at + empty.len() as u64 {
+            file.write_all_at(&empty, at)?;
+        }
+    }
+    Ok(())
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+}
+
+/// One writer at a time, of all processes.
+fn lock(file: &File) -> io::Result<()> {
+    let deadline = Instant::now() + SLOT_WAIT;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return Err(hangs()),
+            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_LOOK),
+        }
+    }
+}
+
+pub(super) fn of_io(error: io::Error) -> StoreError {
+    let kind = error.kind();
+    if matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+        StoreError::Full
+    } else if matches!(
+        kind,
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied
+    ) {
+        StoreError::ReadOnly
+    } else {
+        StoreError::Device(error.into())
+    }
+}
