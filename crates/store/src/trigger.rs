@@ -62,7 +62,7 @@ pub(crate) fn put(sql: &mut dyn Sql, row: &TriggerRow) -> Result<(), StoreError>
         &bound::TRIGGER,
         &[(&row.trigger_id).into()],
         row.last_at.or(Some(row.created_at)),
-    )?;
+    );
     exactly_one(sql.execute(PUT, &params)?)
 }
 
@@ -78,9 +78,11 @@ const PUT_SECRET: &str = "
     INSERT INTO outside_secret (row_id, secret) VALUES (1, ?1) ON CONFLICT (row_id) DO NOTHING";
 
 /// Keeps a secret where there is none. The first one stands.
-pub(crate) fn put_secret(sql: &mut dyn Sql, secret: &Digest) -> Result<(), StoreError> {
-    sql.touch(&bound::SECRET, &[1_i64.into()], None)?;
-    sql.execute(PUT_SECRET, &[secret.into()]).map(drop)
+pub(crate) fn put_secret(sql: &mut dyn Sql, secret: &Digest, at: Millis) -> Result<(), StoreError> {
+    if sql.execute(PUT_SECRET, &[secret.into()])? > 0 {
+        sql.touch(&bound::SECRET, &[1_i64.into()], Some(at));
+    }
+    Ok(())
 }
 
 const DELIVERED: &str = "SELECT at_ms FROM outside_delivery WHERE trigger_id = ?1 AND delivery = ?2";

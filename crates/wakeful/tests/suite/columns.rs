@@ -175,7 +175,7 @@ fn rest(tx: &mut dyn Tx, run: RunKey) -> Result<(), StoreError> {
     let (begun, compensating) = (Saga::intended(operation), compensating(operation));
     tx.begin_saga(&begun, &run, Millis(4))?;
     tx.move_saga(&begun, &compensating, Millis(4))?;
-    tx.remember_journal("a journal")?;
+    tx.remember_journal("a journal", Millis(4))?;
     tx.refuse(&WakeRow {
         run_key: RunKey(Digest::of(b"a refusal")),
         agent_id: agent(),
@@ -198,7 +198,7 @@ fn compensating(operation_id: OperationId) -> Saga {
 }
 
 fn outside(tx: &mut dyn Tx) -> Result<(), StoreError> {
-    tx.put_trigger_secret(&Digest::of(b"a secret"))?;
+    tx.put_trigger_secret(&Digest::of(b"a secret"), Millis(6))?;
     tx.put_trigger(&TriggerRow {
         trigger_id: rule("trigger-1"),
         agent_id: agent(),
