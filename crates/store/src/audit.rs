@@ -5,13 +5,15 @@ use wakeful_core::conversation::Role;
 use wakeful_core::decision::Decision;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_ports::records::{AskedRow, EntryRow, LineRow, Misfit, QueuePlace, RunMarks, RunRow};
+use wakeful_ports::records::{
+    DecisionRow, EntryRow, Inconsistency, PlacedEntry, QueuePlace, RunMarks, RunRow,
+};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 
-/// Rows told of one kind of misfit. More would say no more.
-const MISFITS_MAX: u32 = 100;
+/// Rows told of one kind of inconsistency. More would say no more.
+const INCONSISTENCIES_MAX: u32 = 100;
 
 /// What must hold between rows: each query finds keys of rows for which it does not. Keys are text or bytes.
 const RULES: [(&str, &str); 14] = [
@@ -66,16 +68,20 @@ const RULES: [(&str, &str); 14] = [
         SELECT '', a.subscriptions FROM alert a WHERE a.subscriptions <> (SELECT COUNT(*) FROM subscription) LIMIT ?1"),
 ];
 
-/// Rows that are not what other rows say.
-pub(crate) fn misfits(sql: &mut dyn Sql) -> Result<Vec<Misfit>, StoreError> {
-    let mut found = Vec::new();
-    for (place, query) in RULES {
-        for row in sql.query(query, &[limit(MISFITS_MAX)])? {
-            let row = crate::bound::key_text(row.into_values());
-            found.push(Misfit { place, row });
-        }
-    }
-    Ok(found)
+/// Rows that are not what other rows say by one of the rules.
+pub(crate) fn inconsistencies(
+    sql: &mut dyn Sql,
+    rule: usize,
+) -> Result<Option<Vec<Inconsistency>>, StoreError> {
+    let Some((place, query)) = RULES.get(rule) else {
+        return Ok(None);
+    };
+    let rows = sql.query(query, &[limit(INCONSISTENCIES_MAX)])?.into_iter();
+    let found = rows.map(|row| Inconsistency {
+        place,
+        row: crate::bound::key_text(row.into_values()),
+    });
+    Ok(Some(found.collect()))
 }
 
 const LINES: &str = "
@@ -83,16 +89,16 @@ const LINES: &str = "
     WHERE thread_id = ?1 AND run_key = ?2 AND position > ?3 ORDER BY position LIMIT ?4";
 
 /// The entries of a run in its thread, after a place.
-pub(crate) fn lines(
+pub(crate) fn placed_entries(
     sql: &mut dyn Sql,
     run: &RunRow,
     after: i64,
     at_most: u32,
-) -> Result<Vec<LineRow>, StoreError> {
+) -> Result<Vec<PlacedEntry>, StoreError> {
     let (thread, key) = (&run.thread_id, &run.run_key);
     let rows = sql.query(LINES, &[thread.into(), key.into(), after.into(), limit(at_most)])?;
     records(rows, |mut row| {
-        Ok(LineRow {
+        Ok(PlacedEntry {
             position: row.int("entry.position")?,
             entry: EntryRow {
                 run_key: RunKey(row.digest("entry.run_key")?),
@@ -109,11 +115,11 @@ const ASKED: &str = "
     FROM decision WHERE run_key = ?1 ORDER BY asked_at_ms, decision_id LIMIT ?2";
 
 /// The decisions of a run, each with its columns compared with its body.
-pub(crate) fn asked(sql: &mut dyn Sql, run: &RunKey) -> Result<Vec<AskedRow>, StoreError> {
+pub(crate) fn decisions_of_run(sql: &mut dyn Sql, run: &RunKey) -> Result<Vec<DecisionRow>, StoreError> {
     records(sql.query(ASKED, &[run.into(), limit(ROWS_MAX)])?, read_asked)
 }
 
-fn read_asked(mut row: Row) -> Result<AskedRow, StoreError> {
+fn read_asked(mut row: Row) -> Result<DecisionRow, StoreError> {
     let id = row.digest("decision.decision_id")?;
     let agent = row.text("decision.agent_id")?;
     let run = row.digest("decision.run_key")?;
@@ -134,7 +140,7 @@ fn read_asked(mut row: Row) -> Result<AskedRow, StoreError> {
     ];
     match compared.into_iter().find(|(is_same, _)| !is_same) {
         Some((_, column)) => Err(StoreError::Malformed(column)),
-        None => Ok(AskedRow { decision, is_applied }),
+        None => Ok(DecisionRow { decision, is_applied }),
     }
 }
 

@@ -26,6 +26,7 @@ pub(crate) struct Bound {
     first: &'static str,
     next: &'static str,
     one: &'static str,
+    count: &'static str,
 }
 
 /// One key column, or two, and the columns that govern.
@@ -39,6 +40,7 @@ macro_rules! bound {
             next: concat!("SELECT ", $key, $(", ", $column,)+ " FROM ", $table, " WHERE ", $key, " > ?2 ORDER BY ",
                 $key, " LIMIT ?1"),
             one: concat!("SELECT ", $key, $(", ", $column,)+ " FROM ", $table, " WHERE ", $key, " = ?1"),
+            count: concat!("SELECT COUNT(*) FROM ", $table),
         };
     };
     ($name:ident, $table:literal, [$key:literal, $second:literal], [$($column:literal),+]) => {
@@ -52,6 +54,7 @@ macro_rules! bound {
                 $second, ") > (?2, ?3) ORDER BY ", $key, ", ", $second, " LIMIT ?1"),
             one: concat!("SELECT ", $key, ", ", $second, $(", ", $column,)+ " FROM ", $table, " WHERE ", $key,
                 " = ?1 AND ", $second, " = ?2"),
+            count: concat!("SELECT COUNT(*) FROM ", $table),
         };
     };
 }
@@ -356,6 +359,16 @@ pub(crate) fn rows(
         }
     };
     rows.into_iter().map(|row| read(bound, row)).collect()
+}
+
+/// How many rows are bound.
+pub(crate) fn count(sql: &mut dyn Sql) -> Result<u64, StoreError> {
+    let mut all = 0_u64;
+    for bound in ALL {
+        let mut row = at_most_one(sql.query(bound.count, &[])?).ok_or(StoreError::Malformed(bound.table))?;
+        all = all.saturating_add(row.count(bound.table)?);
+    }
+    Ok(all)
 }
 
 fn param(part: &KeyPart) -> Param<'_> {

@@ -9,7 +9,9 @@ use wakeful_core::proof::signing::PublicKey;
 use wakeful_core::time::Millis;
 
 use super::StoreError;
-use crate::records::{AskedRow, BoundRow, KeyPart, LineRow, Misfit, QueuePlace, RunMarks, RunRow};
+use crate::records::{
+    BoundRow, DecisionRow, Inconsistency, KeyPart, PlacedEntry, QueuePlace, RunMarks, RunRow,
+};
 
 /// What a log is proved by.
 pub trait ProofView {
@@ -53,12 +55,20 @@ pub trait ProofView {
         after: Option<&[KeyPart]>,
         limit: u32,
     ) -> Result<Vec<BoundRow>, StoreError>;
-    /// Rows that follow from other rows and are not what those say, some of each kind.
-    fn misfits(&mut self) -> Result<Vec<Misfit>, StoreError>;
+    /// Rows that follow from other rows and are not what those say by one of the rules, some of them. None after the last
+    /// rule.
+    fn inconsistencies(&mut self, rule: usize) -> Result<Option<Vec<Inconsistency>>, StoreError>;
+    /// How many rows are bound to the home's log.
+    fn bound_row_count(&mut self) -> Result<u64, StoreError>;
     /// The entries of a run in its thread, after a place.
-    fn lines(&mut self, run: &RunRow, after: i64, limit: u32) -> Result<Vec<LineRow>, StoreError>;
+    fn placed_entries(
+        &mut self,
+        run: &RunRow,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<PlacedEntry>, StoreError>;
     /// The decisions of a run, oldest first, each with its columns compared with its body.
-    fn asked(&mut self, run: &RunKey) -> Result<Vec<AskedRow>, StoreError>;
+    fn decisions_of_run(&mut self, run: &RunKey) -> Result<Vec<DecisionRow>, StoreError>;
     /// The queue, by agent and place, after one.
     fn queue_places(
         &mut self,

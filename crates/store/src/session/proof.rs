@@ -7,7 +7,9 @@ use wakeful_core::proof::chain::{Life, Place};
 use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::PublicKey;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{AskedRow, BoundRow, KeyPart, LineRow, Misfit, QueuePlace, RunMarks, RunRow};
+use wakeful_ports::records::{
+    BoundRow, DecisionRow, Inconsistency, KeyPart, PlacedEntry, QueuePlace, RunMarks, RunRow,
+};
 use wakeful_ports::store::{ProofTx, ProofView, StoreError};
 
 use super::Session;
@@ -83,16 +85,25 @@ impl ProofView for Session<'_> {
         bound::rows(self, bound, after, limit)
     }
 
-    fn misfits(&mut self) -> Result<Vec<Misfit>, StoreError> {
-        audit::misfits(self)
+    fn inconsistencies(&mut self, rule: usize) -> Result<Option<Vec<Inconsistency>>, StoreError> {
+        audit::inconsistencies(self, rule)
     }
 
-    fn lines(&mut self, run: &RunRow, after: i64, limit: u32) -> Result<Vec<LineRow>, StoreError> {
-        audit::lines(self, run, after, limit)
+    fn bound_row_count(&mut self) -> Result<u64, StoreError> {
+        bound::count(self)
     }
 
-    fn asked(&mut self, run: &RunKey) -> Result<Vec<AskedRow>, StoreError> {
-        audit::asked(self, run)
+    fn placed_entries(
+        &mut self,
+        run: &RunRow,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<PlacedEntry>, StoreError> {
+        audit::placed_entries(self, run, after, limit)
+    }
+
+    fn decisions_of_run(&mut self, run: &RunKey) -> Result<Vec<DecisionRow>, StoreError> {
+        audit::decisions_of_run(self, run)
     }
 
     fn queue_places(
