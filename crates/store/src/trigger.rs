@@ -58,11 +58,14 @@ pub(crate) fn put(sql: &mut dyn Sql, row: &TriggerRow) -> Result<(), StoreError>
         row.last_at.into(),
         row.created_at.into(),
     ];
-    sql.touch(
-        &bound::TRIGGER,
-        &[(&row.trigger_id).into()],
-        row.last_at.or(Some(row.created_at)),
-    );
+    // Counting a delivery changes nothing that is bound. Writers hold the head of the agent, so no other changes it.
+    let kept = one(sql, &row.trigger_id)?;
+    let is_counted_only =
+        kept.is_some_and(|kept| kept.generation == row.generation && kept.is_active == row.is_active);
+    if !is_counted_only {
+        let at = row.last_at.or(Some(row.created_at));
+        sql.touch(&bound::TRIGGER, &[(&row.trigger_id).into()], at);
+    }
     exactly_one(sql.execute(PUT, &params)?)
 }
 

@@ -1,7 +1,7 @@
 //! What proves a log, and what is erased from it.
 
 use wakeful_core::blob::BlobHash;
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, SourceName};
 use wakeful_core::key::RunKey;
 use wakeful_core::proof::chain::{Life, Place};
 use wakeful_core::proof::head::SignedHead;
@@ -10,7 +10,8 @@ use wakeful_core::time::Millis;
 
 use super::StoreError;
 use crate::records::{
-    BoundRow, DecisionRow, Inconsistency, KeyPart, PlacedEntry, QueuePlace, RunMarks, RunRow,
+    BoundRow, DecisionRow, DeliveryRow, Inconsistency, KeyPart, NoticeRow, PlacedEntry, QueuePlace, RunMarks,
+    RunRow,
 };
 
 /// What a log is proved by.
@@ -75,6 +76,13 @@ pub trait ProofView {
         after: Option<(&AgentId, u64)>,
         limit: u32,
     ) -> Result<Vec<QueuePlace>, StoreError>;
+    /// Where the cause of a wake record came from, as its own column says.
+    fn wake_source(&mut self, run: &RunKey) -> Result<Option<SourceName>, StoreError>;
+    /// Notices that wait to be dispatched, by agent and event, after one.
+    fn notices(&mut self, after: Option<(&AgentId, u64)>, limit: u32) -> Result<Vec<NoticeRow>, StoreError>;
+    /// Deliveries that are remembered, by trigger and name, after one.
+    fn deliveries(&mut self, after: Option<&DeliveryRow>, limit: u32)
+    -> Result<Vec<DeliveryRow>, StoreError>;
     /// What retention took from a run; none where there is no such run.
     fn run_marks(&mut self, run: &RunKey) -> Result<Option<RunMarks>, StoreError>;
 }

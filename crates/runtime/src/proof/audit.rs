@@ -5,6 +5,7 @@
 //! a bounded number of rows: a long one would keep the write-ahead log of the database from being reused.
 
 mod log;
+mod outbox;
 mod records;
 mod run;
 
@@ -117,6 +118,10 @@ impl Audit {
         self.take("", records)?;
         let queue = queue(store).await;
         self.take("", queue)?;
+        let notices = outbox::notices(store).await;
+        self.take("", notices)?;
+        let deliveries = outbox::deliveries(store).await;
+        self.take("", deliveries)?;
         self.rules(store).await
     }
 

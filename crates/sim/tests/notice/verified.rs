@@ -152,5 +152,8 @@ async fn an_alteration_is_found_while_a_daemon_works() {
     let found = alterations(&home).await;
     working.abort();
     assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!((found[0].place.as_str(), &found[0].row), ("entry", &run.to_string()));
+    assert_eq!(
+        (found[0].place.as_str(), &found[0].row),
+        ("entry", &run.to_string())
+    );
 }

@@ -1,14 +1,15 @@
 //! What proves a log, and what is erased from it.
 
 use wakeful_core::blob::BlobHash;
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, SourceName};
 use wakeful_core::key::RunKey;
 use wakeful_core::proof::chain::{Life, Place};
 use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::PublicKey;
 use wakeful_core::time::Millis;
 use wakeful_ports::records::{
-    BoundRow, DecisionRow, Inconsistency, KeyPart, PlacedEntry, QueuePlace, RunMarks, RunRow,
+    BoundRow, DecisionRow, DeliveryRow, Inconsistency, KeyPart, NoticeRow, PlacedEntry, QueuePlace, RunMarks,
+    RunRow,
 };
 use wakeful_ports::store::{ProofTx, ProofView, StoreError};
 
@@ -112,6 +113,22 @@ impl ProofView for Session<'_> {
         limit: u32,
     ) -> Result<Vec<QueuePlace>, StoreError> {
         audit::queue_places(self, after, limit)
+    }
+
+    fn wake_source(&mut self, run: &RunKey) -> Result<Option<SourceName>, StoreError> {
+        audit::wake_source(self, run)
+    }
+
+    fn notices(&mut self, after: Option<(&AgentId, u64)>, limit: u32) -> Result<Vec<NoticeRow>, StoreError> {
+        audit::notices(self, after, limit)
+    }
+
+    fn deliveries(
+        &mut self,
+        after: Option<&DeliveryRow>,
+        limit: u32,
+    ) -> Result<Vec<DeliveryRow>, StoreError> {
+        audit::deliveries(self, after, limit)
     }
 
     fn run_marks(&mut self, run: &RunKey) -> Result<Option<RunMarks>, StoreError> {

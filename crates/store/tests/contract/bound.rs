@@ -163,6 +163,26 @@ fn a_transition_without_such_rows_adds_no_binding() {
     });
 }
 
+/// What it adds to the home's log is told in `docs/proof.md`.
+#[test]
+fn a_priced_request_adds_two_small_events() {
+    everywhere(async |store| {
+        for round in 0..2 {
+            let written = store.write(move |tx| spend(tx, 1, round));
+            written.await.expect("written");
+            let operation = sample::operation(&format!("request 1 {round}"));
+            let settled = store.write(move |tx| tx.settle_spend(&operation, Some(MicroUsd(1))));
+            settled.await.expect("settled");
+        }
+        let events = store.read(|view| view.events(&AgentId::home_log(), 0, 10)).await;
+        let payloads = events.expect("read").into_iter().filter_map(|event| event.payload);
+        let bytes: Vec<usize> = payloads.map(|(payload, _)| payload.len()).collect();
+        assert_eq!(bytes.len(), 2);
+        let all: usize = bytes.iter().sum();
+        assert!(all < 1_200, "{bytes:?}");
+    });
+}
+
 #[test]
 fn a_binding_has_the_time_of_its_transaction() {
     everywhere(async |store| {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, Digest, RunKey};
+use wakeful_core::message::Message;
 use wakeful_core::proof::record::{RECORD_HASH, without_record_hash};
 use wakeful_core::report::Kind;
 use wakeful_core::time::Millis;
@@ -14,6 +15,7 @@ use wakeful_ports::store::{Store, StoreError, View};
 use super::run::{RunEvents, check};
 use super::{Alteration, Audit};
 use crate::EngineError;
+use crate::cause::QUEUED;
 
 /// Events whose rows are compared in one snapshot.
 const EVENTS_PER_SNAPSHOT: u32 = 500;
@@ -157,7 +159,10 @@ impl RunEvents {
         });
         self.told.push((event.kind.clone(), plain));
         match Kind::parse(&event.kind) {
-            Some(Kind::RunStarted) => self.started_at = Some(event.at),
+            Some(Kind::RunStarted) => {
+                self.started_at = Some(event.at);
+                self.record_hash = value.and_then(|value| digest(value, RECORD_HASH));
+            }
             Some(Kind::RunEnded) => {
                 let outcome = value.and_then(|value| value["outcome"].as_str());
                 self.ended = Some((outcome.map(str::to_owned), event.at));
@@ -256,6 +261,9 @@ fn message(
             "the message stands in the log of another agent",
         );
     }
+    if let Some(column) = waiting_wake(view, &message)? {
+        return altered(column, "it is not the wake record of a message that waits");
+    }
     // An earlier program did not bind messages.
     let Some(hash) = hash else { return Ok(Vec::new()) };
     let found = wakeful_core::json::digest(&message).map_err(|_| StoreError::Malformed("message.body"))?;
@@ -263,6 +271,25 @@ fn message(
         return Ok(Vec::new());
     }
     altered("message", "it is not the message that the log tells of")
+}
+
+/// The column in which the record of a message that waits is not what it was made from. It has no event of its own.
+fn waiting_wake(view: &mut dyn View, message: &Message) -> Result<Option<&'static str>, StoreError> {
+    let Some(row) = view.wake(&message.run_key)? else {
+        return Ok(None);
+    };
+    let source = view.wake_source(&message.run_key)?;
+    let is_waiting = row.verdict == QUEUED;
+    let compared = [
+        (source == Some(row.cause.origin.source()), "wake.source"),
+        (row.agent_id == message.agent_id, "wake.agent_id"),
+        (!is_waiting || row.at == message.admitted_at, "wake.at_ms"),
+        (!is_waiting || row.cause == message.cause, "wake.cause"),
+        (!is_waiting || row.absorbed_by.is_none(), "wake.absorbed_by"),
+        (!is_waiting || view.is_queued(&message.run_key)?, "wake.verdict"),
+    ];
+    let wrong = compared.into_iter().find(|(is_same, _)| !is_same);
+    Ok(wrong.map(|(_, column)| column))
 }
 
 /// A wake record against the event that tells of it. A later verdict takes the place of an earlier refusal.

@@ -19,6 +19,7 @@ use wakeful_ports::store::{StoreError, View};
 use super::Alteration;
 use crate::EngineError;
 use crate::proof::replay::again_with;
+use crate::wait::run_record;
 
 /// Rows read at once.
 const PAGE: u32 = 1_000;
@@ -30,6 +31,8 @@ pub(in crate::proof) struct RunEvents {
     pub(in crate::proof) told: Vec<Told>,
     /// When it began.
     pub(super) started_at: Option<Millis>,
+    /// The hash of what was settled about it when it began, where the log has one.
+    pub(super) record_hash: Option<Digest>,
     /// How it ended, or was moved aside, and when.
     pub(super) ended: Option<(Option<String>, Millis)>,
     /// Why it was moved aside.
@@ -214,6 +217,7 @@ fn columns(row: &RunRow, agent: &AgentId, events: &RunEvents, marks: RunMarks) -
     let compared = [
         (row.agent_id == *agent, "run.agent_id"),
         (row.machine == MACHINE, "run.machine"),
+        (is_as_begun(row, events), "run.machine_version"),
         (events.started_at == Some(row.started_at), "run.started_at_ms"),
         // The payload that says how it ended may be erased.
         (status.is_none_or(|status| status == row.status), "run.status"),
@@ -229,6 +233,14 @@ fn columns(row: &RunRow, agent: &AgentId, events: &RunEvents, marks: RunMarks) -
     wrong
         .map(|(_, column)| Alteration::new(column, &row.run_key, what))
         .collect()
+}
+
+/// Whether a run is the one that the log tells the beginning of. What else that hash covers is compared by itself as well.
+fn is_as_begun(row: &RunRow, events: &RunEvents) -> bool {
+    let Some(hash) = events.record_hash else {
+        return true;
+    };
+    json::digest(&run_record(row)).is_ok_and(|found| found == hash)
 }
 
 fn rows(view: &mut dyn View, run: &RunRow) -> Result<Rows, StoreError> {
