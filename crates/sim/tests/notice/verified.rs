@@ -86,7 +86,7 @@ async fn work(daemon: &Daemon, number: u64) {
     daemon.clerk.post(post).await.expect("taken in");
     let at = Millis(i64::try_from(number).expect("small"));
     let set = daemon.home.store.write(move |tx| {
-        let cap = (number % 3 > 0).then_some(MicroUsd(number));
+        let cap = (!number.is_multiple_of(3)).then_some(MicroUsd(number));
         tx.set_cap(Some(&agent("writer")), cap, at)
     });
     set.await.expect("set");

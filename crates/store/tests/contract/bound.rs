@@ -55,10 +55,10 @@ fn differences(view: &mut dyn View) -> Result<Vec<String>, StoreError> {
 
 /// The same few rows of caps, brakes and money, whoever writes; every value comes back again and again.
 fn change(tx: &mut dyn Tx, writer: u64, round: u64) -> Result<(), StoreError> {
-    let agent = sample::agent_id(if round % 2 == 0 { "one" } else { "two" });
-    let cap = ((writer + round) % 3 > 0).then_some(MicroUsd(round % 2));
+    let agent = sample::agent_id(if round.is_multiple_of(2) { "one" } else { "two" });
+    let cap = (!(writer + round).is_multiple_of(3)).then_some(MicroUsd(round % 2));
     tx.set_cap(Some(&agent), cap, Millis(1))?;
-    if (writer + round) % 2 == 0 {
+    if (writer + round).is_multiple_of(2) {
         tx.put_brake(&BrakeRow {
             agent_id: Some(agent.clone()),
             reason: "a reason".to_owned(),
@@ -175,7 +175,10 @@ fn a_priced_request_adds_two_small_events() {
             settled.await.expect("settled");
         }
         let events = store.read(|view| view.events(&AgentId::home_log(), 0, 10)).await;
-        let payloads = events.expect("read").into_iter().filter_map(|event| event.payload);
+        let payloads = events
+            .expect("read")
+            .into_iter()
+            .filter_map(|event| event.payload);
         let bytes: Vec<usize> = payloads.map(|(payload, _)| payload.len()).collect();
         assert_eq!(bytes.len(), 2);
         let all: usize = bytes.iter().sum();

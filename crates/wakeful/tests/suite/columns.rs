@@ -33,7 +33,7 @@ use super::world::{World, commands};
 const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/proof.md");
 
 /// Values that are as good as the ones that are there, for columns whose check or type would refuse a random one.
-const OTHERS: [(&str, &str, &str); 12] = [
+const OTHERS: [(&str, &str, &str); 13] = [
     ("message", "kind", "hint"),
     ("message", "authority", "external_evidence"),
     ("message", "surface", "cli_prompt"),
@@ -41,6 +41,8 @@ const OTHERS: [(&str, &str, &str); 12] = [
     ("message", "cause", "{\"priority\":\"interject\"}"),
     ("message", "wishes", "{\"max_rounds\":9}"),
     ("run", "status", "failed"),
+    // One that this program knows as well.
+    ("run", "machine_version", "4"),
     ("step", "status", "denied"),
     ("step", "class", "internal"),
     ("entry", "role", "assistant"),
