@@ -1,9 +1,8 @@
 //! Rows as a check of the whole database reads them.
 
 use wakeful_core::decision::Decision;
-use wakeful_core::id::{AgentId, RuleId};
+use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_core::notice::Telling;
 use wakeful_core::time::Millis;
 
 use super::EntryRow;
@@ -90,28 +89,4 @@ pub struct RunMarks {
     pub pruned: i64,
     /// Rows of its journal.
     pub journal_rows: i64,
-}
-
-/// A notice of an agent's doing that waits to be dispatched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NoticeRow {
-    /// To whom it happened.
-    pub agent_id: AgentId,
-    /// The event that tells of it.
-    pub seq: u64,
-    /// What it says.
-    pub notice: Telling,
-    /// When.
-    pub at: Millis,
-}
-
-/// A delivery from outside that is remembered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeliveryRow {
-    /// By which trigger it came.
-    pub trigger_id: RuleId,
-    /// Its name.
-    pub delivery: String,
-    /// When.
-    pub at: Millis,
 }
