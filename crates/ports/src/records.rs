@@ -20,10 +20,10 @@ use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode};
 
-pub use self::alert::{AlertRow, Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
-pub use self::audit::{AskedRow, BoundRow, KeyPart, LineRow, Misfit, QueuePlace, RunMarks};
+pub use self::alert::{AlertRow, Cursor, NoticeRow, Place, Subscribed, SubscriptionRow, TellingRow};
+pub use self::audit::{BoundRow, DecisionRow, Inconsistency, KeyPart, PlacedEntry, QueuePlace, RunMarks};
 pub use self::schedule::{Execution, ExecutionRow, ScheduleFilter, Schedules, Unreadable};
-pub use self::trigger::TriggerRow;
+pub use self::trigger::{DeliveryRow, TriggerRow};
 pub use self::wake::{RefusalRow, WakeFilter, WakeRow};
 
 /// Whether an agent is listed.

@@ -306,7 +306,7 @@ pub trait Tx: View + AlertTx + CauseTx + DecidingTx + ProofTx + ScheduleTx + Tri
     /// Moves a saga on; [`StoreError::Conflict`] when it is not where it was seen.
     fn move_saga(&mut self, seen: &Saga, next: &Saga, at: Millis) -> Result<(), StoreError>;
     /// Remembers which journal is meant, so that another one in its place is noticed.
-    fn remember_journal(&mut self, host_id: &str) -> Result<(), StoreError>;
+    fn remember_journal(&mut self, host_id: &str, at: Millis) -> Result<(), StoreError>;
     /// Removes a runner that is known to be dead, and frees what it held.
     fn bury_runner(&mut self, runner: &RunnerId) -> Result<(), StoreError>;
     /// Takes away something old, at most so many rows of it. What is gone already counts as nothing.
@@ -317,7 +317,7 @@ pub trait Tx: View + AlertTx + CauseTx + DecidingTx + ProofTx + ScheduleTx + Tri
     fn sweep_blobs(&mut self, blobs: &[BlobHash], below: i64) -> Result<Held, StoreError>;
     /// Begins a new life of this database, after a restore: no agent is held by anybody, and every later event is
     /// chained under a name that was never used before. The number must be higher than that of every life before it.
-    fn begin_life(&mut self, number: i64) -> Result<Incarnation, StoreError>;
+    fn begin_life(&mut self, number: i64, at: Millis) -> Result<Incarnation, StoreError>;
 }
 
 /// A database behind the verbs.

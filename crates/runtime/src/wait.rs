@@ -3,7 +3,7 @@
 use wakeful_core::decision::{Decision, DecisionStatus, Ruling, Terms};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::DecisionId;
-use wakeful_core::proof::record::attach;
+use wakeful_core::proof::record::{RunRecord, attach};
 use wakeful_core::report::{Draft, Kind, Sealed};
 use wakeful_core::run::{DecisionWrite, Input, Phase};
 use wakeful_core::time::Millis;
@@ -20,6 +20,35 @@ use crate::{Engine, EngineError, Waiting};
 
 /// The longest wait that keeps a run in its place. A longer one gives it back until its moment has come.
 pub(crate) const NAP_MS_MAX: u64 = 2_000;
+
+/// The events of a transition before they are sealed, with the decisions that some of them tell of.
+pub(crate) struct TransitionEvents<'a> {
+    decisions: &'a [DecisionWrite],
+    events: &'a mut [Draft],
+    at: Millis,
+}
+
+impl<'a> TransitionEvents<'a> {
+    pub(crate) const fn new(decisions: &'a [DecisionWrite], events: &'a mut [Draft], at: Millis) -> Self {
+        Self {
+            decisions,
+            events,
+            at,
+        }
+    }
+}
+
+/// What is settled about a run when it begins.
+pub(crate) fn run_record(run: &RunRow) -> RunRecord<'_> {
+    RunRecord {
+        run_key: run.run_key,
+        agent_id: &run.agent_id,
+        thread_id: &run.thread_id,
+        machine: &run.machine,
+        machine_version: run.machine_version,
+        started_at: run.started_at,
+    }
+}
 
 impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     /// What holds for a question that a run of this agent asks now.
@@ -38,13 +67,17 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         }
     }
 
-    /// Puts the hash of each decision that is asked into the event that tells of it.
-    pub(crate) fn attach_asked(
-        &self,
-        run: &RunRow,
-        decisions: &[DecisionWrite],
-        (events, at): (&mut [Draft], Millis),
-    ) {
+    /// Puts the hashes of rows into the events that tell of them: of a run that begins, and of each decision that is asked.
+    pub(crate) fn attach_records(&self, run: &RunRow, written: TransitionEvents<'_>) {
+        let TransitionEvents {
+            decisions,
+            events,
+            at,
+        } = written;
+        let begun = events.iter_mut().find(|event| event.kind == Kind::RunStarted);
+        if let Some(begun) = begun {
+            attach(begun, &run_record(run));
+        }
         for write in decisions {
             let DecisionWrite::Ask(inquiry) = write else {
                 continue;

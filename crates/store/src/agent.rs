@@ -7,7 +7,7 @@ use wakeful_core::wake::{Control, Lifecycle, Mode};
 use wakeful_ports::records::{Agent, Visibility};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
-use crate::sql::{Row, Sql, at_most_one, limit, records};
+use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
 use crate::{bound, head};
 
 const CREATE: &str = "
@@ -32,9 +32,9 @@ pub(crate) fn create(sql: &mut dyn Sql, agent: &Agent) -> Result<bool, StoreErro
         agent.mode.as_str().into(),
         agent.sleep_until.into(),
     ];
-    sql.touch(&bound::AGENT, &[(&agent.agent_id).into()], Some(agent.created_at))?;
     let is_new = sql.execute(CREATE, &params)? == 1;
     if is_new {
+        sql.touch(&bound::AGENT, &[(&agent.agent_id).into()], Some(agent.created_at));
         head::create(sql, &agent.agent_id)?;
     }
     Ok(is_new)
@@ -92,6 +92,20 @@ fn visibility(text: &str) -> Option<Visibility> {
         .find(|visibility| visibility.as_str() == text)
 }
 
+/// Runs an update of one column of an agent. False when there is no such agent.
+pub(crate) fn set(
+    sql: &mut dyn Sql,
+    update: &'static str,
+    agent: &AgentId,
+    value: Param<'_>,
+) -> Result<bool, StoreError> {
+    let is_there = sql.execute(update, &[agent.into(), value])? == 1;
+    if is_there {
+        sql.touch(&bound::AGENT, &[agent.into()], None);
+    }
+    Ok(is_there)
+}
+
 const SET_MODEL: &str = "UPDATE agent SET model_ref = ?2 WHERE agent_id = ?1";
 
 /// Chooses an agent's model, or none for the default. False when there is no such agent.
@@ -100,8 +114,7 @@ pub(crate) fn set_model(
     agent: &AgentId,
     model_ref: Option<&str>,
 ) -> Result<bool, StoreError> {
-    sql.touch(&bound::AGENT, &[agent.into()], None)?;
-    Ok(sql.execute(SET_MODEL, &[agent.into(), model_ref.into()])? == 1)
+    set(sql, SET_MODEL, agent, model_ref.into())
 }
 
 const SET_LIFECYCLE: &str = "UPDATE agent SET lifecycle = ?2 WHERE agent_id = ?1";
@@ -112,16 +125,14 @@ pub(crate) fn set_lifecycle(
     agent: &AgentId,
     lifecycle: Lifecycle,
 ) -> Result<bool, StoreError> {
-    sql.touch(&bound::AGENT, &[agent.into()], None)?;
-    Ok(sql.execute(SET_LIFECYCLE, &[agent.into(), lifecycle.as_str().into()])? == 1)
+    set(sql, SET_LIFECYCLE, agent, lifecycle.as_str().into())
 }
 
 const SET_MODE: &str = "UPDATE agent SET mode = ?2 WHERE agent_id = ?1";
 
 /// Settles who may wake an agent. False when there is no such agent.
 pub(crate) fn set_mode(sql: &mut dyn Sql, agent: &AgentId, mode: Mode) -> Result<bool, StoreError> {
-    sql.touch(&bound::AGENT, &[agent.into()], None)?;
-    Ok(sql.execute(SET_MODE, &[agent.into(), mode.as_str().into()])? == 1)
+    set(sql, SET_MODE, agent, mode.as_str().into())
 }
 
 const SET_SLEEP: &str = "UPDATE agent SET sleep_until_ms = ?2 WHERE agent_id = ?1";
@@ -132,8 +143,7 @@ pub(crate) fn set_sleep(
     agent: &AgentId,
     until: Option<Millis>,
 ) -> Result<bool, StoreError> {
-    sql.touch(&bound::AGENT, &[agent.into()], None)?;
-    Ok(sql.execute(SET_SLEEP, &[agent.into(), until.into()])? == 1)
+    set(sql, SET_SLEEP, agent, until.into())
 }
 
 /// The sums stop at the end of the range. Neither database wraps round: both would refuse the statement, and

@@ -146,7 +146,7 @@ pub(crate) fn put(
         &bound::SUBSCRIPTION,
         &[(&new.subscription_id).into()],
         Some(new.created_at),
-    )?;
+    );
     exactly_one(sql.execute(PUT, &params)?)?;
     Ok(Subscribed::New(version))
 }
@@ -163,7 +163,7 @@ pub(crate) fn drop_one(sql: &mut dyn Sql, id: &RuleId) -> Result<Option<u64>, St
     let Some(mut row) = at_most_one(sql.query(COUNT_OUT, &[id.into()])?) else {
         return Ok(None);
     };
-    sql.touch(&bound::SUBSCRIPTION, &[id.into()], None)?;
+    sql.touch(&bound::SUBSCRIPTION, &[id.into()], None);
     exactly_one(sql.execute(DROP, &[id.into()])?)?;
     row.count("alert.version").map(Some)
 }
@@ -190,7 +190,7 @@ pub(crate) fn set_active(sql: &mut dyn Sql, row: &SubscriptionRow) -> Result<Opt
         row.journal_seq.into(),
         own.into(),
     ];
-    sql.touch(&bound::SUBSCRIPTION, &[id.into()], None)?;
+    sql.touch(&bound::SUBSCRIPTION, &[id.into()], None);
     exactly_one(sql.execute(SET_ACTIVE, &params)?)?;
     Ok(Some(version))
 }

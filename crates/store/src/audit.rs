@@ -3,18 +3,20 @@
 use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::Role;
 use wakeful_core::decision::Decision;
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, SourceName};
 use wakeful_core::key::RunKey;
-use wakeful_ports::records::{AskedRow, EntryRow, LineRow, Misfit, QueuePlace, RunMarks, RunRow};
+use wakeful_ports::records::{
+    DecisionRow, DeliveryRow, EntryRow, Inconsistency, NoticeRow, PlacedEntry, QueuePlace, RunMarks, RunRow,
+};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 
-/// Rows told of one kind of misfit. More would say no more.
-const MISFITS_MAX: u32 = 100;
+/// Rows told of one kind of inconsistency. More would say no more.
+const INCONSISTENCIES_MAX: u32 = 100;
 
 /// What must hold between rows: each query finds keys of rows for which it does not. Keys are text or bytes.
-const RULES: [(&str, &str); 14] = [
+const RULES: [(&str, &str); 18] = [
     ("agent_head.queued", "
         SELECT h.agent_id, h.queued FROM agent_head h WHERE h.queued <> (
             SELECT COUNT(*) FROM queue q WHERE q.agent_id = h.agent_id) LIMIT ?1"),
@@ -62,20 +64,37 @@ const RULES: [(&str, &str); 14] = [
     ("step.run_key", "
         SELECT s.name, s.operation_id FROM step s WHERE NOT EXISTS (
             SELECT 1 FROM run r WHERE r.run_key = s.run_key) LIMIT ?1"),
+    // No index finds the events of a run, so both sides are sorted once.
+    ("message.run_key", "
+        SELECT agent_id, run_key FROM message
+        EXCEPT SELECT agent_id, run_key FROM event WHERE kind = 'message_admitted' LIMIT ?1"),
+    ("run.run_key", "
+        SELECT agent_id, run_key FROM run
+        EXCEPT SELECT agent_id, run_key FROM event WHERE kind = 'run_started' LIMIT ?1"),
+    ("decision.run_key", "
+        SELECT d.agent_id, d.decision_id FROM decision d WHERE NOT EXISTS (
+            SELECT 1 FROM run r WHERE r.run_key = d.run_key) LIMIT ?1"),
+    ("wake.verdict", "
+        SELECT w.agent_id, w.run_key FROM wake w WHERE w.verdict = 'run' AND NOT EXISTS (
+            SELECT 1 FROM run r WHERE r.run_key = w.run_key) LIMIT ?1"),
     ("alert.subscriptions", "
         SELECT '', a.subscriptions FROM alert a WHERE a.subscriptions <> (SELECT COUNT(*) FROM subscription) LIMIT ?1"),
 ];
 
-/// Rows that are not what other rows say.
-pub(crate) fn misfits(sql: &mut dyn Sql) -> Result<Vec<Misfit>, StoreError> {
-    let mut found = Vec::new();
-    for (place, query) in RULES {
-        for row in sql.query(query, &[limit(MISFITS_MAX)])? {
-            let row = crate::bound::key_text(row.into_values());
-            found.push(Misfit { place, row });
-        }
-    }
-    Ok(found)
+/// Rows that are not what other rows say by one of the rules.
+pub(crate) fn inconsistencies(
+    sql: &mut dyn Sql,
+    rule: usize,
+) -> Result<Option<Vec<Inconsistency>>, StoreError> {
+    let Some((place, query)) = RULES.get(rule) else {
+        return Ok(None);
+    };
+    let rows = sql.query(query, &[limit(INCONSISTENCIES_MAX)])?.into_iter();
+    let found = rows.map(|row| Inconsistency {
+        place,
+        row: crate::bound::key_text(row.into_values()),
+    });
+    Ok(Some(found.collect()))
 }
 
 const LINES: &str = "
@@ -83,16 +102,16 @@ const LINES: &str = "
     WHERE thread_id = ?1 AND run_key = ?2 AND position > ?3 ORDER BY position LIMIT ?4";
 
 /// The entries of a run in its thread, after a place.
-pub(crate) fn lines(
+pub(crate) fn placed_entries(
     sql: &mut dyn Sql,
     run: &RunRow,
     after: i64,
     at_most: u32,
-) -> Result<Vec<LineRow>, StoreError> {
+) -> Result<Vec<PlacedEntry>, StoreError> {
     let (thread, key) = (&run.thread_id, &run.run_key);
     let rows = sql.query(LINES, &[thread.into(), key.into(), after.into(), limit(at_most)])?;
     records(rows, |mut row| {
-        Ok(LineRow {
+        Ok(PlacedEntry {
             position: row.int("entry.position")?,
             entry: EntryRow {
                 run_key: RunKey(row.digest("entry.run_key")?),
@@ -109,11 +128,11 @@ const ASKED: &str = "
     FROM decision WHERE run_key = ?1 ORDER BY asked_at_ms, decision_id LIMIT ?2";
 
 /// The decisions of a run, each with its columns compared with its body.
-pub(crate) fn asked(sql: &mut dyn Sql, run: &RunKey) -> Result<Vec<AskedRow>, StoreError> {
+pub(crate) fn decisions_of_run(sql: &mut dyn Sql, run: &RunKey) -> Result<Vec<DecisionRow>, StoreError> {
     records(sql.query(ASKED, &[run.into(), limit(ROWS_MAX)])?, read_asked)
 }
 
-fn read_asked(mut row: Row) -> Result<AskedRow, StoreError> {
+fn read_asked(mut row: Row) -> Result<DecisionRow, StoreError> {
     let id = row.digest("decision.decision_id")?;
     let agent = row.text("decision.agent_id")?;
     let run = row.digest("decision.run_key")?;
@@ -134,7 +153,7 @@ fn read_asked(mut row: Row) -> Result<AskedRow, StoreError> {
     ];
     match compared.into_iter().find(|(is_same, _)| !is_same) {
         Some((_, column)) => Err(StoreError::Malformed(column)),
-        None => Ok(AskedRow { decision, is_applied }),
+        None => Ok(DecisionRow { decision, is_applied }),
     }
 }
 
@@ -161,6 +180,57 @@ pub(crate) fn queue_places(
             })
         },
     )
+}
+
+const WAKE_SOURCE: &str = "SELECT source FROM wake WHERE run_key = ?1";
+
+/// Where the cause of a wake record came from, as its own column says.
+pub(crate) fn wake_source(sql: &mut dyn Sql, run: &RunKey) -> Result<Option<SourceName>, StoreError> {
+    let row = at_most_one(sql.query(WAKE_SOURCE, &[run.into()])?);
+    row.map(|mut row| row.text("wake.source").map(SourceName::new))
+        .transpose()
+}
+
+const NOTICES: &str = "
+    SELECT agent_id, seq, body, at_ms FROM telling WHERE (agent_id, seq) > (?1, ?2) ORDER BY agent_id, seq LIMIT ?3";
+
+/// Notices that wait to be dispatched, by agent and event, after one.
+pub(crate) fn notices(
+    sql: &mut dyn Sql,
+    after: Option<(&AgentId, u64)>,
+    at_most: u32,
+) -> Result<Vec<NoticeRow>, StoreError> {
+    let (agent, seq) = after.map_or(("", 0), |(agent, seq)| (agent.as_str(), seq));
+    let rows = sql.query(NOTICES, &[agent.into(), seq.into(), limit(at_most)])?;
+    records(rows, |mut row| {
+        Ok(NoticeRow {
+            agent_id: row.agent_id("telling.agent_id")?,
+            seq: row.count("telling.seq")?,
+            notice: row.word("telling.body", |json| serde_json::from_str(json).ok())?,
+            at: row.millis("telling.at_ms")?,
+        })
+    })
+}
+
+const DELIVERIES: &str = "
+    SELECT trigger_id, delivery, at_ms FROM outside_delivery
+    WHERE (trigger_id, delivery) > (?1, ?2) ORDER BY trigger_id, delivery LIMIT ?3";
+
+/// Deliveries that are remembered, by trigger and name, after one.
+pub(crate) fn deliveries(
+    sql: &mut dyn Sql,
+    after: Option<&DeliveryRow>,
+    at_most: u32,
+) -> Result<Vec<DeliveryRow>, StoreError> {
+    let (trigger, delivery) = after.map_or(("", ""), |row| (row.trigger_id.as_str(), row.delivery.as_str()));
+    let rows = sql.query(DELIVERIES, &[trigger.into(), delivery.into(), limit(at_most)])?;
+    records(rows, |mut row| {
+        Ok(DeliveryRow {
+            trigger_id: row.rule_id("outside_delivery.trigger_id")?,
+            delivery: row.text("outside_delivery.delivery")?,
+            at: row.millis("outside_delivery.at_ms")?,
+        })
+    })
 }
 
 const MARKS: &str = "

@@ -1,4 +1,4 @@
-//! Rows that govern, bound to the home's own log. Verbs that change such a row touch it; before the transaction commits,
+//! Rows that govern, bound to the home's own log. Verbs that write such a row touch it; before the transaction commits,
 //! one event with the hashes of the touched rows is appended, so no writer can forget it.
 
 use std::collections::BTreeMap;
@@ -26,6 +26,7 @@ pub(crate) struct Bound {
     first: &'static str,
     next: &'static str,
     one: &'static str,
+    count: &'static str,
 }
 
 /// One key column, or two, and the columns that govern.
@@ -39,6 +40,7 @@ macro_rules! bound {
             next: concat!("SELECT ", $key, $(", ", $column,)+ " FROM ", $table, " WHERE ", $key, " > ?2 ORDER BY ",
                 $key, " LIMIT ?1"),
             one: concat!("SELECT ", $key, $(", ", $column,)+ " FROM ", $table, " WHERE ", $key, " = ?1"),
+            count: concat!("SELECT COUNT(*) FROM ", $table),
         };
     };
     ($name:ident, $table:literal, [$key:literal, $second:literal], [$($column:literal),+]) => {
@@ -52,6 +54,7 @@ macro_rules! bound {
                 $second, ") > (?2, ?3) ORDER BY ", $key, ", ", $second, " LIMIT ?1"),
             one: concat!("SELECT ", $key, ", ", $second, $(", ", $column,)+ " FROM ", $table, " WHERE ", $key,
                 " = ?1 AND ", $second, " = ?2"),
+            count: concat!("SELECT COUNT(*) FROM ", $table),
         };
     };
 }
@@ -198,13 +201,10 @@ pub(crate) static ALL: [&Bound; 15] = [
 /// A table and the key of a row.
 type RowKey = (&'static str, Vec<Value>);
 
-/// The table, and the hash of a row before the transaction.
-type Before = (&'static Bound, Option<Digest>);
-
-/// The rows that a transaction touches, each with its hash before.
+/// The rows that a transaction wrote.
 #[derive(Debug, Default)]
 pub(crate) struct Touched {
-    rows: BTreeMap<RowKey, Before>,
+    rows: BTreeMap<RowKey, &'static Bound>,
     at: Option<Millis>,
 }
 
@@ -214,19 +214,11 @@ impl Touched {
         self.at = self.at.max(at);
     }
 
-    /// Whether a row was touched before.
-    pub(crate) fn holds(&self, bound: &'static Bound, key: &[Param<'_>]) -> bool {
-        self.rows.contains_key(&(bound.table, values(key)))
+    /// Keeps a row that was written.
+    pub(crate) fn keep(&mut self, bound: &'static Bound, key: &[Param<'_>]) {
+        let key = key.iter().map(|part| Value::from(*part)).collect();
+        self.rows.insert((bound.table, key), bound);
     }
-
-    /// Keeps a row with its hash before the change.
-    pub(crate) fn keep(&mut self, bound: &'static Bound, key: &[Param<'_>], before: Option<Digest>) {
-        self.rows.insert((bound.table, values(key)), (bound, before));
-    }
-}
-
-fn values(key: &[Param<'_>]) -> Vec<Value> {
-    key.iter().map(|part| Value::from(*part)).collect()
 }
 
 /// The hash of one row; none where there is none.
@@ -259,36 +251,66 @@ pub(crate) fn key_text(key: Vec<Value>) -> String {
     parts.join(" ")
 }
 
-/// Binds what a transaction touched and changed.
+/// Binds what a transaction wrote.
+///
+/// The home's log is locked before the rows are read, and stays locked until the commit. So whatever another transaction
+/// committed is read here, and whatever one has written and not committed is bound by that one, later in the log: the newest
+/// binding of a row is always that of its newest version. A comparison with the row from before would need this lock from
+/// before the first write on.
+///
+/// Lock order: heads of agents by name, then the lock of spending, then rows, then the home's log. A transaction that holds
+/// the home's log takes no further lock, so no cycle of waiting transactions contains it.
 pub(crate) fn bind(sql: &mut dyn Sql, touched: Touched) -> Result<(), StoreError> {
-    let at = touched.at.unwrap_or(Millis(0));
-    let mut changed = Vec::new();
-    for ((table, key), (bound, before)) in touched.rows {
-        let params: Vec<Param<'_>> = key.iter().map(Param::from).collect();
-        let after = hash_of(sql, bound, &params)?;
-        if after != before {
-            changed.push(Binding {
-                table: table.to_owned(),
-                key: key_text(key),
-                record_hash: after,
-            });
-        }
-    }
-    if changed.is_empty() {
+    if touched.rows.is_empty() {
         return Ok(());
     }
-    if head::lock_to_announce(sql, &AgentId::home_log())?.is_none() && head::create_home(sql)? {
-        changed.extend(all_of(sql, &HOST)?);
+    let at = touched.at.unwrap_or(Millis(0));
+    let mut bindings = match lock_home(sql)? {
+        HomeLog::Old => Vec::new(),
+        HomeLog::New => all_of(sql, &HOST)?,
+    };
+    for ((table, key), bound) in touched.rows {
+        let params: Vec<Param<'_>> = key.iter().map(Param::from).collect();
+        bindings.push(Binding {
+            table: table.to_owned(),
+            record_hash: hash_of(sql, bound, &params)?,
+            key: key_text(key),
+        });
     }
-    append(sql, &changed, at)
+    append(sql, &bindings, at)
 }
 
-/// Binds every row there is, when a home of an earlier program is brought up to date.
+/// Whether this transaction began the home's log.
+enum HomeLog {
+    New,
+    Old,
+}
+
+/// Locks the home's log until the end of the transaction, and makes it where there is none.
+fn lock_home(sql: &mut dyn Sql) -> Result<HomeLog, StoreError> {
+    let home = AgentId::home_log();
+    if head::lock_to_announce(sql, &home)?.is_some() {
+        return Ok(HomeLog::Old);
+    }
+    if head::create_home(sql)? {
+        return Ok(HomeLog::New);
+    }
+    // Another process has made it meanwhile.
+    head::lock_to_announce(sql, &home)?;
+    Ok(HomeLog::Old)
+}
+
+const NEWEST_EVENT_AT: &str = "SELECT COALESCE(MAX(at_ms), 0) FROM event";
+
+/// Binds every row there is, when a home of an earlier program is brought up to date. A migration has no clock, so the
+/// time is that of the newest event.
 pub(crate) fn adopt(sql: &mut dyn Sql) -> Result<(), StoreError> {
+    let newest = at_most_one(sql.query(NEWEST_EVENT_AT, &[])?);
+    let at = newest.map(|mut row| row.millis("event.at_ms")).transpose()?;
     head::create_home(sql)?;
     for bound in ALL {
         let rows = all_of(sql, bound)?;
-        append(sql, &rows, Millis(0))?;
+        append(sql, &rows, at.unwrap_or(Millis(0)))?;
     }
     Ok(())
 }
@@ -337,6 +359,16 @@ pub(crate) fn rows(
         }
     };
     rows.into_iter().map(|row| read(bound, row)).collect()
+}
+
+/// How many rows are bound.
+pub(crate) fn count(sql: &mut dyn Sql) -> Result<u64, StoreError> {
+    let mut all = 0_u64;
+    for bound in ALL {
+        let mut row = at_most_one(sql.query(bound.count, &[])?).ok_or(StoreError::Malformed(bound.table))?;
+        all = all.saturating_add(row.count(bound.table)?);
+    }
+    Ok(all)
 }
 
 fn param(part: &KeyPart) -> Param<'_> {

@@ -28,20 +28,23 @@ pub(crate) fn put(sql: &mut dyn Sql, brake: &BrakeRow) -> Result<bool, StoreErro
         brake.channel.as_str().into(),
         brake.at.into(),
     ];
-    sql.touch(
-        &bound::BRAKE,
-        &[scope(brake.agent_id.as_ref()).into()],
-        Some(brake.at),
-    )?;
-    Ok(sql.execute(PUT, &params)? == 1)
+    let is_new = sql.execute(PUT, &params)? == 1;
+    if is_new {
+        let key = [scope(brake.agent_id.as_ref()).into()];
+        sql.touch(&bound::BRAKE, &key, Some(brake.at));
+    }
+    Ok(is_new)
 }
 
 const LIFT: &str = "DELETE FROM brake WHERE agent_id = ?1";
 
 /// Releases a brake. False where there was none.
 pub(crate) fn lift(sql: &mut dyn Sql, agent: Option<&AgentId>) -> Result<bool, StoreError> {
-    sql.touch(&bound::BRAKE, &[scope(agent).into()], None)?;
-    Ok(sql.execute(LIFT, &[scope(agent).into()])? == 1)
+    let was_on = sql.execute(LIFT, &[scope(agent).into()])? == 1;
+    if was_on {
+        sql.touch(&bound::BRAKE, &[scope(agent).into()], None);
+    }
+    Ok(was_on)
 }
 
 const LIST: &str = "SELECT agent_id, reason, channel, at_ms FROM brake ORDER BY agent_id LIMIT ?1";

@@ -1,6 +1,7 @@
 //! Whose database it is.
 
 use wakeful_core::id::Incarnation;
+use wakeful_core::time::Millis;
 use wakeful_ports::store::StoreError;
 
 use crate::bound;
@@ -44,8 +45,8 @@ pub(crate) fn reborn(sql: &mut dyn Sql, number: i64) -> Result<(), StoreError> {
 }
 
 /// Begins a new life of the database of agents.
-pub(crate) fn begin_life(sql: &mut dyn Sql, number: i64) -> Result<Incarnation, StoreError> {
-    sql.touch(&bound::HOST, &[1_i64.into()], None)?;
+pub(crate) fn begin_life(sql: &mut dyn Sql, number: i64, at: Millis) -> Result<Incarnation, StoreError> {
+    sql.touch(&bound::HOST, &[1_i64.into()], Some(at));
     reborn(sql, number)?;
     sql.execute(FREE_ALL, &[])?;
     sql.execute(FORGET_RUNNERS, &[])?;

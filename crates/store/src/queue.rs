@@ -9,7 +9,7 @@ use wakeful_ports::records::{Overview, QueueRow};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{agent, bound, message};
+use crate::{agent, message};
 
 const COUNT_IN: &str = "UPDATE agent_head SET queued = queued + 1 WHERE agent_id = ?1 AND queued < ?2";
 
@@ -210,8 +210,7 @@ const SET_CONTROL: &str = "UPDATE agent SET control = ?2 WHERE agent_id = ?1";
 
 /// Pauses an agent or lets it go on. False when there is no such agent.
 pub(crate) fn set_control(sql: &mut dyn Sql, agent: &AgentId, control: Control) -> Result<bool, StoreError> {
-    sql.touch(&bound::AGENT, &[agent.into()], None)?;
-    Ok(sql.execute(SET_CONTROL, &[agent.into(), control.as_str().into()])? == 1)
+    agent::set(sql, SET_CONTROL, agent, control.as_str().into())
 }
 
 pub(crate) const STANDING: &str = "

@@ -246,8 +246,9 @@ const REQUEST_CANCEL: &str = "
 
 /// Asks for the end of a run. Asking again changes nothing.
 pub(crate) fn request_cancel(sql: &mut dyn Sql, run: &RunKey, at: Millis) -> Result<(), StoreError> {
-    sql.touch(&bound::CANCEL, &[run.into()], Some(at))?;
-    sql.execute(REQUEST_CANCEL, &[run.into(), at.into()])?;
+    if sql.execute(REQUEST_CANCEL, &[run.into(), at.into()])? > 0 {
+        sql.touch(&bound::CANCEL, &[run.into()], Some(at));
+    }
     // Whatever it waits for, it does not wait any longer.
     rouse(sql, run)
 }

@@ -26,8 +26,10 @@ pub(crate) fn begin(sql: &mut dyn Sql, saga: &Saga, run: &RunKey, at: Millis) ->
         saga.last_error.as_deref().into(),
         at.into(),
     ];
-    sql.touch(&bound::SAGA, &[(&saga.operation_id).into()], Some(at))?;
-    sql.execute(BEGIN, &params).map(drop)
+    if sql.execute(BEGIN, &params)? > 0 {
+        sql.touch(&bound::SAGA, &[(&saga.operation_id).into()], Some(at));
+    }
+    Ok(())
 }
 
 const ADVANCE: &str = "
@@ -45,7 +47,7 @@ pub(crate) fn advance(sql: &mut dyn Sql, seen: &Saga, next: &Saga, at: Millis) -
         next.last_error.as_deref().into(),
         at.into(),
     ];
-    sql.touch(&bound::SAGA, &[(&seen.operation_id).into()], Some(at))?;
+    sql.touch(&bound::SAGA, &[(&seen.operation_id).into()], Some(at));
     exactly_one(sql.execute(ADVANCE, &params)?)
 }
 
@@ -107,10 +109,12 @@ pub(crate) fn journal_host(sql: &mut dyn Sql) -> Result<Option<String>, StoreErr
 
 const REMEMBER: &str = "
     INSERT INTO journal_host (row_id, host_id) VALUES (1, ?1)
-    ON CONFLICT (row_id) DO UPDATE SET host_id = excluded.host_id";
+    ON CONFLICT (row_id) DO UPDATE SET host_id = excluded.host_id WHERE journal_host.host_id <> excluded.host_id";
 
 /// Remembers which journal is meant.
-pub(crate) fn remember_journal(sql: &mut dyn Sql, host_id: &str) -> Result<(), StoreError> {
-    sql.touch(&bound::JOURNAL_HOST, &[1_i64.into()], None)?;
-    sql.execute(REMEMBER, &[host_id.into()]).map(drop)
+pub(crate) fn remember_journal(sql: &mut dyn Sql, host_id: &str, at: Millis) -> Result<(), StoreError> {
+    if sql.execute(REMEMBER, &[host_id.into()])? > 0 {
+        sql.touch(&bound::JOURNAL_HOST, &[1_i64.into()], Some(at));
+    }
+    Ok(())
 }

@@ -24,12 +24,12 @@ pub(crate) fn create(sql: &mut dyn Sql, timer: &Timer) -> Result<bool, StoreErro
     let (intent, guard) = (intent(timer)?, guard(timer));
     let mut params = fields(timer, &intent, guard.as_deref()).to_vec();
     params.push(timer.created_at.into());
-    sql.touch(
-        &bound::SCHEDULE,
-        &[(&timer.schedule_id).into()],
-        Some(timer.created_at),
-    )?;
-    Ok(sql.execute(CREATE, &params)? == 1)
+    let is_new = sql.execute(CREATE, &params)? == 1;
+    if is_new {
+        let key = [(&timer.schedule_id).into()];
+        sql.touch(&bound::SCHEDULE, &key, Some(timer.created_at));
+    }
+    Ok(is_new)
 }
 
 const PUT: &str = "
@@ -42,7 +42,7 @@ const PUT: &str = "
 /// Stores a schedule that was changed, unless somebody else changed it since it was read.
 pub(crate) fn put(sql: &mut dyn Sql, timer: &Timer) -> Result<(), StoreError> {
     let (intent, guard) = (intent(timer)?, guard(timer));
-    sql.touch(&bound::SCHEDULE, &[(&timer.schedule_id).into()], None)?;
+    sql.touch(&bound::SCHEDULE, &[(&timer.schedule_id).into()], None);
     exactly_one(sql.execute(PUT, &fields(timer, &intent, guard.as_deref()))?)
 }
 
@@ -253,7 +253,7 @@ pub(crate) fn append(sql: &mut dyn Sql, row: &ExecutionRow) -> Result<(), StoreE
         row.at.into(),
     ];
     let key = [(&row.schedule_id).into(), row.seq.into()];
-    sql.touch(&bound::EXECUTION, &key, Some(row.at))?;
+    sql.touch(&bound::EXECUTION, &key, Some(row.at));
     exactly_one(sql.execute(APPEND, &params)?)?;
     forget(sql, row.schedule_id.as_str(), row.seq)
 }
@@ -265,7 +265,7 @@ fn forget(sql: &mut dyn Sql, name: &str, newest: u64) -> Result<(), StoreError> 
     {
         for mut row in sql.query(FORGOTTEN, &[name.into(), oldest.into()])? {
             let seq = row.int("scheduled_execution.seq")?;
-            sql.touch(&bound::EXECUTION, &[name.into(), seq.into()], None)?;
+            sql.touch(&bound::EXECUTION, &[name.into(), seq.into()], None);
         }
         sql.execute(FORGET, &[name.into(), oldest.into()])?;
     }
@@ -280,11 +280,8 @@ const END_OF_AGENT: &str = "
     UPDATE schedule SET status = 'disabled', next_execution_at_ms = NULL, executions = executions + 1, version = version + 1
     WHERE agent_id = ?1 AND status <> 'disabled' RETURNING schedule_id, revision, executions";
 
-const OF_AGENT: &str = "SELECT schedule_id FROM schedule WHERE agent_id = ?1 AND status <> 'disabled'";
-
 /// Lets an active schedule rest of which something cannot be read, with a record. False where it is not active any more.
 pub(crate) fn set_aside(sql: &mut dyn Sql, name: &str, at: Millis) -> Result<bool, StoreError> {
-    sql.touch(&bound::SCHEDULE, &[name.into()], Some(at))?;
     let ended = sql.query(SET_ASIDE, &[name.into()])?;
     let because = (TriggerSource::Tick, Outcome::SetAside, UNREADABLE);
     Ok(note_each(sql, ended, because, at)? > 0)
@@ -297,10 +294,6 @@ pub(crate) fn end_of_agent(
     reason: &str,
     at: Millis,
 ) -> Result<u64, StoreError> {
-    for mut row in sql.query(OF_AGENT, &[agent.into()])? {
-        let name = row.text("schedule.schedule_id")?;
-        sql.touch(&bound::SCHEDULE, &[name.as_str().into()], Some(at))?;
-    }
     let ended = sql.query(END_OF_AGENT, &[agent.into()])?;
     let because = (TriggerSource::TriggerNow, Outcome::Disabled, reason);
     note_each(sql, ended, because, at)
@@ -331,7 +324,8 @@ fn note_each(
             false.into(),
             at.into(),
         ];
-        sql.touch(&bound::EXECUTION, &[name.as_str().into(), seq.into()], Some(at))?;
+        sql.touch(&bound::SCHEDULE, &[name.as_str().into()], Some(at));
+        sql.touch(&bound::EXECUTION, &[name.as_str().into(), seq.into()], Some(at));
         exactly_one(sql.execute(APPEND, &params)?)?;
         forget(sql, &name, u64::try_from(seq).unwrap_or(0))?;
         noted += 1;

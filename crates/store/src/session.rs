@@ -92,8 +92,8 @@ impl<'a> Session<'a> {
         gone.iter().try_for_each(|hash| blob::discard(self, folder, hash))
     }
 
-    /// Binds the rows that this transaction changed and that govern to the home's log. The last thing before its commit:
-    /// whoever locks that log holds all other locks already.
+    /// Binds the rows that this transaction wrote and that govern to the home's log. The last thing before its commit:
+    /// the lock on that log comes after all others.
     pub(crate) fn bind_records(&mut self) -> Result<(), StoreError> {
         let touched = std::mem::take(&mut self.touched);
         bound::bind(self, touched)
@@ -448,8 +448,8 @@ impl Tx for Session<'_> {
         saga::advance(self, seen, next, at)
     }
 
-    fn remember_journal(&mut self, host_id: &str) -> Result<(), StoreError> {
-        saga::remember_journal(self, host_id)
+    fn remember_journal(&mut self, host_id: &str, at: Millis) -> Result<(), StoreError> {
+        saga::remember_journal(self, host_id, at)
     }
 
     fn bury_runner(&mut self, runner: &RunnerId) -> Result<(), StoreError> {
@@ -472,7 +472,7 @@ impl Tx for Session<'_> {
         blob::sweep(self, blobs, below)
     }
 
-    fn begin_life(&mut self, number: i64) -> Result<Incarnation, StoreError> {
-        host::begin_life(self, number)
+    fn begin_life(&mut self, number: i64, at: Millis) -> Result<Incarnation, StoreError> {
+        host::begin_life(self, number, at)
     }
 }

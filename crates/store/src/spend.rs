@@ -8,7 +8,7 @@ use wakeful_ports::records::{CapRow, ReceiptRow, Reservation, SpendDay};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use crate::bound;
-use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
+use crate::sql::{Dialect, Param, Row, Sql, at_most_one, limit, records};
 
 /// Stands for all agents together.
 const ALL: &str = "";
@@ -27,12 +27,14 @@ pub(crate) fn set_cap(
     at: Millis,
 ) -> Result<(), StoreError> {
     let scope = scope(agent);
-    sql.touch(&bound::CAP, &[scope], Some(at))?;
-    match daily {
-        Some(daily) => sql.execute(SET_CAP, &[scope, daily.0.into(), at.into()]),
-        None => sql.execute(UNSET_CAP, &[scope]),
+    let written = match daily {
+        Some(daily) => sql.execute(SET_CAP, &[scope, daily.0.into(), at.into()])?,
+        None => sql.execute(UNSET_CAP, &[scope])?,
+    };
+    if written > 0 {
+        sql.touch(&bound::CAP, &[scope], Some(at));
     }
-    .map(drop)
+    Ok(())
 }
 
 const CAPS: &str = "SELECT agent_id, daily_microusd, set_at_ms FROM cap ORDER BY agent_id LIMIT ?1";
@@ -58,19 +60,23 @@ pub(crate) fn cap(sql: &mut dyn Sql, agent: Option<&AgentId>) -> Result<Option<M
         .transpose()
 }
 
-const MAKE_DAY: &str = "
-    INSERT INTO spend_day (agent_id, day, reserved_microusd, settled_microusd, requests) VALUES (?1, ?2, 0, 0, 0)
-    ON CONFLICT (agent_id, day) DO NOTHING";
+/// One row for all days: a reset moves amounts from day to day, and no other writer may hold one of these days meanwhile.
+const LOCK: &str = "SELECT row_id FROM host WHERE row_id = 1 FOR UPDATE";
 
-const LOCK_SQLITE: &str = "SELECT day FROM spend_day WHERE agent_id = ?1 AND day = ?2";
-const LOCK_POSTGRES: &str = "SELECT day FROM spend_day WHERE agent_id = ?1 AND day = ?2 FOR UPDATE";
+/// The lock of spending: nobody else reserves, settles or resets until this transaction ends. It is taken after the heads
+/// of agents and before the rows of money. SQLite has one writer anyway.
+fn lock_all(sql: &mut dyn Sql) -> Result<(), StoreError> {
+    match sql.dialect() {
+        Dialect::Sqlite => Ok(()),
+        Dialect::Postgres => sql.query(LOCK, &[]).map(drop),
+    }
+}
 
 /// Keeps everybody else from reserving until this transaction ends: two that look at once would both find room. Gives the
 /// day to reserve on, which is never before one that was reserved on already.
 pub(crate) fn lock(sql: &mut dyn Sql, clock: Day) -> Result<Day, StoreError> {
-    let day = clock.not_before(latest_day(sql)?);
-    lock_day(sql, day)?;
-    Ok(day)
+    lock_all(sql)?;
+    Ok(clock.not_before(latest_day(sql)?))
 }
 
 const LATEST: &str = "SELECT day FROM spend_day WHERE agent_id = '' ORDER BY day DESC LIMIT 1";
@@ -101,29 +107,22 @@ const FORGET_LATER: &str = "DELETE FROM spend_day WHERE day > ?1";
 
 /// Counts what was spent on later days for this one: the clock was wrong, the money was spent.
 pub(crate) fn reset_day(sql: &mut dyn Sql, clock: Day) -> Result<(), StoreError> {
-    lock(sql, clock)?;
-    lock_day(sql, clock)?;
+    lock_all(sql)?;
+    let at = Some(clock.begins());
     for mut row in sql.query(LATER_SPEND, &[clock.0.into()])? {
         let operation = OperationId(row.digest("spend.operation_id")?);
-        sql.touch(&bound::SPEND, &[(&operation).into()], None)?;
+        sql.touch(&bound::SPEND, &[(&operation).into()], at);
     }
     for mut row in sql.query(LATER_SUMS, &[clock.0.into()])? {
         let (agent, day) = (row.text("spend_day.agent_id")?, row.int("spend_day.day")?);
         for day in [day, clock.0] {
-            sql.touch(&bound::SPEND_DAY, &[agent.as_str().into(), day.into()], None)?;
+            sql.touch(&bound::SPEND_DAY, &[agent.as_str().into(), day.into()], at);
         }
     }
     for statement in [MOVE_SPEND, MOVE_SUMS, FORGET_LATER] {
         sql.execute(statement, &[clock.0.into()])?;
     }
     Ok(())
-}
-
-fn lock_day(sql: &mut dyn Sql, day: Day) -> Result<(), StoreError> {
-    sql.touch(&bound::SPEND_DAY, &[ALL.into(), day.0.into()], None)?;
-    sql.execute(MAKE_DAY, &[ALL.into(), day.0.into()])?;
-    let lock = sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
-    sql.query(lock, &[ALL.into(), day.0.into()]).map(drop)
 }
 
 const SPENT: &str =
@@ -167,10 +166,10 @@ pub(crate) fn reserve(sql: &mut dyn Sql, reservation: &Reservation) -> Result<()
         reservation.policy_version.as_str().into(),
         reservation.amount.0.into(),
     ];
+    sql.execute(RESERVE, &params)?;
     // The row says only which day it is.
     let at = reservation.day.begins();
-    sql.touch(&bound::SPEND, &[(&reservation.operation_id).into()], Some(at))?;
-    sql.execute(RESERVE, &params)?;
+    sql.touch(&bound::SPEND, &[(&reservation.operation_id).into()], Some(at));
     let (day, amount) = (reservation.day.0, signed(reservation.amount)?);
     add(sql, &reservation.agent_id, day, (amount, 0, 1))
 }
@@ -188,6 +187,11 @@ pub(crate) fn settle(
     operation: &OperationId,
     cost: Option<MicroUsd>,
 ) -> Result<(), StoreError> {
+    if sql.query(OPEN, &[operation.into()])?.is_empty() {
+        return Ok(());
+    }
+    // A reset may have moved it to another day, or another life may have settled it, until the lock is held.
+    lock_all(sql)?;
     let Some(mut row) = at_most_one(sql.query(OPEN, &[operation.into()])?) else {
         return Ok(());
     };
@@ -195,10 +199,8 @@ pub(crate) fn settle(
     let day = row.int("spend.day")?;
     let reserved = amount(&mut row, "spend.reserved_microusd")?;
     let cost = cost.unwrap_or(reserved);
-    // In the order in which reservations take them.
-    lock_day(sql, Day(day))?;
-    sql.touch(&bound::SPEND, &[operation.into()], None)?;
     sql.execute(SETTLE, &[operation.into(), cost.0.into()])?;
+    sql.touch(&bound::SPEND, &[operation.into()], Some(Day(day).begins()));
     add(sql, &agent_id, day, (-signed(reserved)?, signed(cost)?, 0))
 }
 
@@ -239,10 +241,10 @@ fn add(
             settled.into(),
             requests.into(),
         ];
-        sql.touch(&bound::SPEND_DAY, &[scope, day.into()], None)?;
         // A new row may not be negative, not even on its way into an old one.
         let statement = if reserved < 0 { MOVE } else { ADD };
         sql.execute(statement, &params)?;
+        sql.touch(&bound::SPEND_DAY, &[scope, day.into()], None);
     }
     Ok(())
 }
@@ -308,8 +310,10 @@ pub(crate) fn put_receipt(sql: &mut dyn Sql, receipt: &ReceiptRow) -> Result<(),
         receipt.provider.as_str().into(),
         receipt.policy_version.as_str().into(),
     ];
-    sql.touch(&bound::RECEIPT, &key, Some(receipt.at))?;
-    sql.execute(PUT_RECEIPT, &params).map(drop)
+    if sql.execute(PUT_RECEIPT, &params)? > 0 {
+        sql.touch(&bound::RECEIPT, &key, Some(receipt.at));
+    }
+    Ok(())
 }
 
 const RECEIPTS: &str = "

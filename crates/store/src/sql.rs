@@ -24,10 +24,9 @@ pub(crate) trait Sql {
     fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
         self.execute(sql, params).map(drop)
     }
-    /// Notes that this transaction changes a row that governs: before it commits, the row is bound to the home's log.
-    fn touch(&mut self, _: &'static Bound, _: &[Param<'_>], _: Option<Millis>) -> Result<(), StoreError> {
-        Ok(())
-    }
+    /// Notes that this transaction writes a row that governs: before it commits, the row is bound to the home's log. A
+    /// statement that wrote nothing needs no binding.
+    fn touch(&mut self, _: &'static Bound, _: &[Param<'_>], _: Option<Millis>) {}
     /// The same for a statement that must write one row; none means that somebody was there first.
     fn run_once(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
         exactly_one(self.execute(sql, params)?)

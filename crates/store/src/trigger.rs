@@ -58,11 +58,14 @@ pub(crate) fn put(sql: &mut dyn Sql, row: &TriggerRow) -> Result<(), StoreError>
         row.last_at.into(),
         row.created_at.into(),
     ];
-    sql.touch(
-        &bound::TRIGGER,
-        &[(&row.trigger_id).into()],
-        row.last_at.or(Some(row.created_at)),
-    )?;
+    // Counting a delivery changes nothing that is bound. Writers hold the head of the agent, so no other changes it.
+    let kept = one(sql, &row.trigger_id)?;
+    let is_counted_only =
+        kept.is_some_and(|kept| kept.generation == row.generation && kept.is_active == row.is_active);
+    if !is_counted_only {
+        let at = row.last_at.or(Some(row.created_at));
+        sql.touch(&bound::TRIGGER, &[(&row.trigger_id).into()], at);
+    }
     exactly_one(sql.execute(PUT, &params)?)
 }
 
@@ -78,9 +81,11 @@ const PUT_SECRET: &str = "
     INSERT INTO outside_secret (row_id, secret) VALUES (1, ?1) ON CONFLICT (row_id) DO NOTHING";
 
 /// Keeps a secret where there is none. The first one stands.
-pub(crate) fn put_secret(sql: &mut dyn Sql, secret: &Digest) -> Result<(), StoreError> {
-    sql.touch(&bound::SECRET, &[1_i64.into()], None)?;
-    sql.execute(PUT_SECRET, &[secret.into()]).map(drop)
+pub(crate) fn put_secret(sql: &mut dyn Sql, secret: &Digest, at: Millis) -> Result<(), StoreError> {
+    if sql.execute(PUT_SECRET, &[secret.into()])? > 0 {
+        sql.touch(&bound::SECRET, &[1_i64.into()], Some(at));
+    }
+    Ok(())
 }
 
 const DELIVERED: &str = "SELECT at_ms FROM outside_delivery WHERE trigger_id = ?1 AND delivery = ?2";

@@ -13,6 +13,7 @@ use wakeful_core::journal::{Author, Category, Note, Record, RecordId, Task};
 use wakeful_core::key::OperationId;
 use wakeful_core::outside::{Known as KnownEntry, Source as Outside};
 use wakeful_core::time::Millis;
+use wakeful_ports::clock::Clock as _;
 use wakeful_ports::journal::{
     Change, Heard, Journal, JournalError, Known, Listing, Order, Pending, Receipt, TaskFilter, Undone,
 };
@@ -21,7 +22,7 @@ use wakeful_ports::store::{Store as _, StoreError};
 use wakeful_store::{Bell, JournalStore, PostgresOptions, SqliteOptions, Store, Upgraded};
 
 use crate::home::Home;
-use crate::world::fresh_id;
+use crate::world::{RealClock, fresh_id};
 
 /// Connections to a server: the journal's writers follow one another anyway.
 const CONNECTIONS: usize = 2;
@@ -147,7 +148,9 @@ impl HomeJournal {
     async fn adopt(&self) -> Result<JournalStore, JournalError> {
         let journal = self.source.open().await?;
         let host_id = journal.host_id().await?;
-        self.store.write(move |tx| tx.remember_journal(&host_id)).await?;
+        let now = RealClock::new().now();
+        let remembered = self.store.write(move |tx| tx.remember_journal(&host_id, now));
+        remembered.await?;
         Ok(journal)
     }
 

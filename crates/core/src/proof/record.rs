@@ -5,9 +5,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::id::{AgentId, ThreadId};
 use crate::json::{NotCanonical, digest};
-use crate::key::{Digest, h};
+use crate::key::{Digest, RunKey, h};
 use crate::report::{Draft, Kind};
+use crate::time::Millis;
 
 /// The member of a payload that holds the hash of a row.
 pub const RECORD_HASH: &str = "record_hash";
@@ -57,6 +59,23 @@ pub fn bindings_in(payload: &[u8]) -> Option<Vec<Binding>> {
     serde_json::from_slice::<Payload>(payload)
         .ok()
         .map(|payload| payload.records)
+}
+
+/// What is settled about a run when it begins, as the event of its beginning holds the hash of it.
+#[derive(Debug, Serialize)]
+pub struct RunRecord<'a> {
+    /// Which run.
+    pub run_key: RunKey,
+    /// Whose.
+    pub agent_id: &'a AgentId,
+    /// In which conversation.
+    pub thread_id: &'a ThreadId,
+    /// The machine that runs it.
+    pub machine: &'a str,
+    /// The version of that machine.
+    pub machine_version: u32,
+    /// When it began.
+    pub started_at: Millis,
 }
 
 /// Puts the hash of a row into the event that tells of it. What has no canonical form has no row either.

@@ -120,3 +120,16 @@ impl TellingRow {
         }
     }
 }
+
+/// A notice of an agent's doing that waits to be dispatched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoticeRow {
+    /// To whom it happened.
+    pub agent_id: AgentId,
+    /// The event that tells of it.
+    pub seq: u64,
+    /// What it says.
+    pub notice: Telling,
+    /// When.
+    pub at: Millis,
+}

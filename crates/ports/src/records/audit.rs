@@ -42,7 +42,7 @@ impl BoundRow {
 
 /// A row that is not what other rows say it must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misfit {
+pub struct Inconsistency {
     /// The table and the column.
     pub place: &'static str,
     /// The row's key as text.
@@ -51,7 +51,7 @@ pub struct Misfit {
 
 /// An entry of a transcript with its place in the thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LineRow {
+pub struct PlacedEntry {
     /// The place.
     pub position: i64,
     /// The entry.
@@ -60,7 +60,7 @@ pub struct LineRow {
 
 /// A decision, and whether its run has been told how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedRow {
+pub struct DecisionRow {
     /// The decision.
     pub decision: Decision,
     /// Whether the run has been told.

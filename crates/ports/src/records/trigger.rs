@@ -21,3 +21,14 @@ pub struct TriggerRow {
     /// When it was made.
     pub created_at: Millis,
 }
+
+/// A delivery from outside that is remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveryRow {
+    /// By which trigger it came.
+    pub trigger_id: RuleId,
+    /// Its name.
+    pub delivery: String,
+    /// When.
+    pub at: Millis,
+}

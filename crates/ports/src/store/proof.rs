@@ -1,7 +1,7 @@
 //! What proves a log, and what is erased from it.
 
 use wakeful_core::blob::BlobHash;
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, SourceName};
 use wakeful_core::key::RunKey;
 use wakeful_core::proof::chain::{Life, Place};
 use wakeful_core::proof::head::SignedHead;
@@ -9,7 +9,10 @@ use wakeful_core::proof::signing::PublicKey;
 use wakeful_core::time::Millis;
 
 use super::StoreError;
-use crate::records::{AskedRow, BoundRow, KeyPart, LineRow, Misfit, QueuePlace, RunMarks, RunRow};
+use crate::records::{
+    BoundRow, DecisionRow, DeliveryRow, Inconsistency, KeyPart, NoticeRow, PlacedEntry, QueuePlace, RunMarks,
+    RunRow,
+};
 
 /// What a log is proved by.
 pub trait ProofView {
@@ -53,18 +56,33 @@ pub trait ProofView {
         after: Option<&[KeyPart]>,
         limit: u32,
     ) -> Result<Vec<BoundRow>, StoreError>;
-    /// Rows that follow from other rows and are not what those say, some of each kind.
-    fn misfits(&mut self) -> Result<Vec<Misfit>, StoreError>;
+    /// Rows that follow from other rows and are not what those say by one of the rules, some of them. None after the last
+    /// rule.
+    fn inconsistencies(&mut self, rule: usize) -> Result<Option<Vec<Inconsistency>>, StoreError>;
+    /// How many rows are bound to the home's log.
+    fn bound_row_count(&mut self) -> Result<u64, StoreError>;
     /// The entries of a run in its thread, after a place.
-    fn lines(&mut self, run: &RunRow, after: i64, limit: u32) -> Result<Vec<LineRow>, StoreError>;
+    fn placed_entries(
+        &mut self,
+        run: &RunRow,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<PlacedEntry>, StoreError>;
     /// The decisions of a run, oldest first, each with its columns compared with its body.
-    fn asked(&mut self, run: &RunKey) -> Result<Vec<AskedRow>, StoreError>;
+    fn decisions_of_run(&mut self, run: &RunKey) -> Result<Vec<DecisionRow>, StoreError>;
     /// The queue, by agent and place, after one.
     fn queue_places(
         &mut self,
         after: Option<(&AgentId, u64)>,
         limit: u32,
     ) -> Result<Vec<QueuePlace>, StoreError>;
+    /// Where the cause of a wake record came from, as its own column says.
+    fn wake_source(&mut self, run: &RunKey) -> Result<Option<SourceName>, StoreError>;
+    /// Notices that wait to be dispatched, by agent and event, after one.
+    fn notices(&mut self, after: Option<(&AgentId, u64)>, limit: u32) -> Result<Vec<NoticeRow>, StoreError>;
+    /// Deliveries that are remembered, by trigger and name, after one.
+    fn deliveries(&mut self, after: Option<&DeliveryRow>, limit: u32)
+    -> Result<Vec<DeliveryRow>, StoreError>;
     /// What retention took from a run; none where there is no such run.
     fn run_marks(&mut self, run: &RunKey) -> Result<Option<RunMarks>, StoreError>;
 }

@@ -24,7 +24,7 @@ pub trait TriggerTx {
     /// Keeps a trigger as it now stands.
     fn put_trigger(&mut self, row: &TriggerRow) -> Result<(), StoreError>;
     /// Keeps a secret where there is none. The first one stands.
-    fn put_trigger_secret(&mut self, secret: &Digest) -> Result<(), StoreError>;
+    fn put_trigger_secret(&mut self, secret: &Digest, at: Millis) -> Result<(), StoreError>;
     /// Remembers a delivery.
     fn note_delivery(&mut self, trigger: &RuleId, delivery: &str, at: Millis) -> Result<(), StoreError>;
     /// Forgets deliveries that came before a moment, and those beyond so many.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_ports::records::{CapRow, ReceiptRow, SpendDay};
-use wakeful_ports::store::Store;
+use wakeful_ports::store::{Store, Tx};
 
 use super::{AgentView, Asked, Clerk};
 use crate::EngineError;
@@ -122,8 +122,15 @@ impl<S: Store> Ledger for Clerk<S> {
             let payload = serde_json::json!({
                 "change": "budget_day", "from": latest, "to": clock, "channel": channel,
             });
-            self.tell_all_of(payload, move |tx| tx.reset_spend_day(clock).map(|()| true))
-                .await?;
+            let reset = move |tx: &mut dyn Tx| {
+                // A request locks the head of its agent and then spending; the heads are told of the reset below.
+                let agents: BTreeSet<AgentId> = tx.heads()?.into_iter().map(|(agent, _)| agent).collect();
+                for agent in &agents {
+                    tx.lock_head_to_announce(agent)?;
+                }
+                tx.reset_spend_day(clock).map(|()| true)
+            };
+            self.tell_all_of(payload, reset).await?;
             let waiting = self.store.read(move |view| view.agents_with_work(now)).await?;
             waiting.into_iter().for_each(|agent| self.work.look_at(agent));
             self.budget().await

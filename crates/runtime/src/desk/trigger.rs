@@ -111,7 +111,10 @@ impl<S: Store> Clerk<S> {
         word: &'static str,
         turn: fn(Option<TriggerRow>, TriggerRow) -> Option<TriggerRow>,
     ) -> Result<Capability, EngineError> {
-        let fresh = Digest::from_bytes(self.entropy.bytes32());
+        let secret = NewSecret {
+            secret: Digest::from_bytes(self.entropy.bytes32()),
+            made_at: self.clock.now(),
+        };
         let new = TriggerRow {
             trigger_id: RuleId::made_up("trigger", &Digest::from_bytes(self.entropy.bytes32())),
             agent_id: agent.clone(),
@@ -119,11 +122,11 @@ impl<S: Store> Clerk<S> {
             is_active: true,
             delivered: 0,
             last_at: None,
-            created_at: self.clock.now(),
+            created_at: secret.made_at,
         };
         let payload = serde_json::json!({"change": "trigger", "trigger": word});
         self.try_change(agent.clone(), payload, move |tx, agent| {
-            turn_in(tx, agent, &fresh, |kept| turn(kept, new.clone()))
+            turn_in(tx, agent, &secret, |kept| turn(kept, new.clone()))
         })
         .await?;
         let wanted = agent.clone();
@@ -225,16 +228,22 @@ impl<S: Store> Triggers for Clerk<S> {
     }
 }
 
+/// The secret that is kept where a home has none yet.
+struct NewSecret {
+    secret: Digest,
+    made_at: Millis,
+}
+
 fn turn_in(
     tx: &mut dyn Tx,
     agent: &Agent,
-    secret: &Digest,
+    new: &NewSecret,
     turn: impl Fn(Option<TriggerRow>) -> Option<TriggerRow>,
 ) -> Result<Result<bool, EngineError>, StoreError> {
     if agent.lifecycle == Lifecycle::Destroyed {
         return Ok(Err(Refusal::Destroyed.into()));
     }
-    tx.put_trigger_secret(secret)?;
+    tx.put_trigger_secret(&new.secret, new.made_at)?;
     let kept = tx.trigger_of(&agent.agent_id)?;
     match turn(kept) {
         None => Ok(Ok(false)),

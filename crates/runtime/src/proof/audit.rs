@@ -1,15 +1,19 @@
 //! Contents and rows, compared with the log: what a walk along the chain alone does not see. Everything is read in pages,
 //! so memory stays flat however large a home is.
+//!
+//! A daemon may write meanwhile. So rows and the events that tell of them are read in one snapshot, and each snapshot holds
+//! a bounded number of rows: a long one would keep the write-ahead log of the database from being reused.
 
 mod log;
+mod outbox;
 mod records;
 mod run;
 
 use wakeful_core::blob::BlobHash;
 use wakeful_ports::store::{Store, StoreError};
 
-pub(super) use self::log::{LogWatch, Task};
-pub(super) use self::run::{Noted, Rebuilt, check as check_run};
+use self::run::Extent;
+pub(super) use self::run::{Checked, Rebuilt, RunEvents, check as check_run};
 use crate::EngineError;
 
 /// Most alterations that are told. More would say no more.
@@ -69,6 +73,16 @@ pub struct Compared {
     pub records: u64,
 }
 
+impl Compared {
+    const fn count(&mut self, extent: Extent) {
+        match extent {
+            Extent::Whole => self.runs += 1,
+            Extent::Gone => self.gone += 1,
+            Extent::Nothing => {}
+        }
+    }
+}
+
 /// What a check of contents found.
 #[derive(Debug, Clone, Default)]
 pub struct Audit {
@@ -104,11 +118,22 @@ impl Audit {
         self.take("", records)?;
         let queue = queue(store).await;
         self.take("", queue)?;
-        let misfits = store.read(|view| view.misfits()).await?;
-        let misfits = misfits
-            .into_iter()
-            .map(|misfit| Alteration::new(misfit.place, &misfit.row, "it is not what other rows say"));
-        self.add(misfits.collect::<Vec<_>>());
+        let notices = outbox::notices(store).await;
+        self.take("", notices)?;
+        let deliveries = outbox::deliveries(store).await;
+        self.take("", deliveries)?;
+        self.rules(store).await
+    }
+
+    /// Rows that follow from other rows. Each rule is one statement, and so one snapshot.
+    async fn rules<S: Store>(&mut self, store: &S) -> Result<(), EngineError> {
+        for rule in 0.. {
+            let found = store.read(move |view| view.inconsistencies(rule)).await?;
+            let Some(found) = found else { break };
+            let what = "it is not what other rows say";
+            let found = found.iter().map(|one| Alteration::new(one.place, &one.row, what));
+            self.add(found.collect::<Vec<_>>());
+        }
         Ok(())
     }
 
@@ -155,16 +180,17 @@ async fn queue<S: Store>(store: &S) -> Result<Vec<Alteration>, EngineError> {
             with.collect::<Result<Vec<_>, StoreError>>()
         });
         let page = page.await?;
-        let Some((last, _)) = page.last() else {
-            return Ok(found);
-        };
-        after = Some((last.agent_id.clone(), last.seq));
+        let is_end = page.len() < QUEUE_PAGE as usize;
+        after = page.last().map(|(last, _)| (last.agent_id.clone(), last.seq));
         for (place, message) in page {
             let rank = message.map(|message| message.cause.priority.rank(place.seq));
             if rank.is_some_and(|rank| rank != place.rank) {
                 let what = "it is not the rank that its message has";
                 found.push(Alteration::new("queue.rank", &place.run_key, what));
             }
+        }
+        if is_end {
+            return Ok(found);
         }
     }
 }

@@ -1,11 +1,15 @@
 //! Running a recorded run again, with neither model nor tools: its journal is all that it needs.
 
+use std::collections::BTreeSet;
+
+use wakeful_core::blob::BlobHash;
+use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::proof::replay::{Difference, Replay, Ties, Told};
 use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED, RunRow};
 use wakeful_ports::store::{Store, StoreError, View};
 
-use super::audit::{self, Alteration, Compared, Noted, Rebuilt, check_run};
+use super::audit::{self, Alteration, Checked, Rebuilt, RunEvents, check_run};
 use super::recorded;
 use crate::EngineError;
 use crate::run::decode;
@@ -36,40 +40,46 @@ pub struct Replayed {
 /// Runs a recorded run again and compares every state, every effect and every event. A run that is still open is compared
 /// as far as it has come.
 pub async fn replay<S: Store>(store: &S, run: RunKey) -> Result<Replayed, EngineError> {
-    let found = store.read(move |view| Ok((view.run(&run)?, view.is_pruned(&run)?)));
-    let (row, is_pruned) = found.await?;
-    let row = row.ok_or(EngineError::UnknownRun(run))?;
-    if is_pruned {
+    let found = store.read(move |view| Ok(replay_in(view, run))).await?;
+    let (mut replayed, contents) = found?;
+    for content in contents {
+        replayed.alterations.extend(audit::blob(store, content).await?);
+    }
+    Ok(replayed)
+}
+
+/// Replays a run as of one moment, and says which contents its journal names.
+fn replay_in(view: &mut dyn View, run: RunKey) -> Result<(Replayed, BTreeSet<BlobHash>), EngineError> {
+    let row = view.run(&run)?.ok_or(EngineError::UnknownRun(run))?;
+    if view.is_pruned(&run)? {
         return Err(EngineError::RunPruned { run });
     }
-    let noted = noted(store, &row).await?;
-    let (ran, _) = again_with(store, &row, &noted.told).await?;
+    let events = run_events(view, &row.agent_id, &run)?;
+    let (ran, _) = again_with(view, &row, &events.told)?;
     let (ties, difference) = match ran.found {
         Ok(ties) => (ties, None),
         Err(difference) => (Ties::default(), Some(difference)),
     };
-    let mut alterations = match difference {
+    let alterations = match difference {
         Some(_) => Vec::new(),
-        None => altered(store, &row, &noted).await?,
+        None => altered(view, &row, &events)?,
     };
-    for content in ran.replay.iter().flat_map(Replay::contents) {
-        alterations.extend(audit::blob(store, *content).await?);
-    }
-    Ok(Replayed {
+    let contents = ran.replay.iter().flat_map(Replay::contents).copied().collect();
+    let replayed = Replayed {
         row,
         transitions: ran.replay.as_ref().map_or(0, Replay::rows),
         events: ran.events,
         ties,
         difference,
         alterations,
-    })
+    };
+    Ok((replayed, contents))
 }
 
 /// Rows of a run that its journal and the log do not lead to.
-async fn altered<S: Store>(store: &S, row: &RunRow, noted: &Noted) -> Result<Vec<Alteration>, EngineError> {
-    let whose = (&row.agent_id, row.run_key);
-    match check_run(store, whose, noted, &mut Compared::default()).await {
-        Ok(found) => Ok(found),
+fn altered(view: &mut dyn View, row: &RunRow, events: &RunEvents) -> Result<Vec<Alteration>, EngineError> {
+    match check_run(view, &row.agent_id, row.run_key, events) {
+        Ok(Checked { alterations, .. }) => Ok(alterations),
         Err(error) => Ok(vec![audit::unreadable(&row.run_key, error)?]),
     }
 }
@@ -86,19 +96,17 @@ pub(super) struct Ran {
 
 /// Runs a run again, with the events that its log has.
 pub(super) async fn again<S: Store>(store: &S, row: &RunRow) -> Result<Ran, EngineError> {
-    let noted = noted(store, row).await?;
-    Ok(again_with(store, row, &noted.told).await?.0)
-}
-
-/// What the log says of one run.
-async fn noted<S: Store>(store: &S, row: &RunRow) -> Result<Noted, EngineError> {
-    let (agent, run) = (row.agent_id.clone(), row.run_key);
-    Ok(store.read(move |view| told(view, &agent, &run)).await?)
+    let row = row.clone();
+    let ran = store.read(move |view| {
+        let events = run_events(view, &row.agent_id, &row.run_key)?;
+        Ok(again_with(view, &row, &events.told))
+    });
+    Ok(ran.await??.0)
 }
 
 /// Runs a run again and compares it with events; also says which rows its journal leads to.
-pub(super) async fn again_with<S: Store>(
-    store: &S,
+pub(super) fn again_with(
+    view: &mut dyn View,
     row: &RunRow,
     told: &[Told],
 ) -> Result<(Ran, Rebuilt), EngineError> {
@@ -118,17 +126,14 @@ pub(super) async fn again_with<S: Store>(
         Err(error) => return Err(error),
     };
     let mut replay = Replay::new(turn);
-    let compared = match steps(store, row, &mut replay, &mut rebuilt).await? {
+    let compared = match steps(view, row, &mut replay, &mut rebuilt)? {
         Some(Difference::Erased(_)) => return Err(EngineError::RunErased { run }),
         Some(difference) => Err(difference),
         None => replay.end(row.version, &row.state),
     };
     let found = compared.and_then(|()| {
         let ties = replay.told(told)?;
-        // Whoever drives it may have told more since its row was read.
-        if has_ended(row) {
-            replay.told_no_more(told)?;
-        }
+        replay.told_no_more(told)?;
         Ok(ties)
     });
     let ran = Ran {
@@ -144,27 +149,23 @@ pub(super) fn has_ended(row: &RunRow) -> bool {
     row.status != RUN_OPEN && row.status != RUN_QUARANTINED
 }
 
-async fn steps<S: Store>(
-    store: &S,
+fn steps(
+    view: &mut dyn View,
     row: &RunRow,
     replay: &mut Replay,
     rebuilt: &mut Rebuilt,
-) -> Result<Option<Difference>, EngineError> {
+) -> Result<Option<Difference>, StoreError> {
     let (run, version, mut after) = (row.run_key, row.version, 0);
     loop {
-        let page = store
-            .read(move |view| view.journal(&run, after, JOURNAL_PAGE))
-            .await?;
+        let page = view.journal(&run, after, JOURNAL_PAGE)?;
         let Some(last) = page.last() else {
             return Ok(None);
         };
         after = last.ordinal;
         for input in &page {
             if input.ordinal > version {
-                // Whoever drives it may have gone on since its row was read; with one that has ended nobody goes on.
                 let rows = input.ordinal;
-                let longer = has_ended(row).then_some(Difference::Length { rows, version });
-                return Ok(longer);
+                return Ok(Some(Difference::Length { rows, version }));
             }
             match replay.step(&recorded(input)) {
                 Ok(moved) => rebuilt.take(run, &moved, input.at),
@@ -175,10 +176,10 @@ async fn steps<S: Store>(
 }
 
 /// What the log tells of a run.
-fn told(view: &mut dyn View, agent: &wakeful_core::id::AgentId, run: &RunKey) -> Result<Noted, StoreError> {
-    let mut noted = Noted::default();
+fn run_events(view: &mut dyn View, agent: &AgentId, run: &RunKey) -> Result<RunEvents, StoreError> {
+    let mut events = RunEvents::default();
     let Some((first, last)) = view.run_span(agent, run)? else {
-        return Ok(noted);
+        return Ok(events);
     };
     let mut after = first.saturating_sub(1);
     while after < last {
@@ -186,7 +187,7 @@ fn told(view: &mut dyn View, agent: &wakeful_core::id::AgentId, run: &RunKey) ->
         let Some(newest) = page.last() else { break };
         after = newest.seq;
         let own = page.iter().filter(|event| event.run_key == Some(*run));
-        own.for_each(|event| noted.note(event));
+        own.for_each(|event| events.note(event));
     }
-    Ok(noted)
+    Ok(events)
 }

@@ -9,7 +9,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::records::EventRow;
 use wakeful_ports::store::{ROWS_MAX, Store, StoreError, View};
 
-use super::audit::{Alteration, Audit, LogWatch, Task, unreadable};
+use super::audit::{Audit, unreadable};
 use super::link;
 use crate::EngineError;
 
@@ -58,43 +58,11 @@ pub struct Verdict {
     pub flaw: Option<Flaw>,
 }
 
-/// How often contents and rows are compared again when something differs.
-const CONFIRMATIONS: usize = 2;
-
 /// Walks one log or all, and tells what it finds of each; compares contents and rows where that is wanted.
 ///
-/// A daemon may write while pages are read, and a row that changed between its event and its look differs for a moment. So
-/// where a log has grown meanwhile, a difference counts only when it is found again.
+/// A daemon may write meanwhile. Events never change, so a log is walked up to where it ended at first; rows do, so each part
+/// of them is compared with the events as of one moment (see [`Audit`]).
 pub async fn verify<S: Store>(
-    store: &S,
-    wanted: &Wanted,
-    tell: impl FnMut(Verdict),
-) -> Result<Verified, EngineError> {
-    let mut before = ends(store).await?;
-    let mut verified = pass(store, wanted, tell).await?;
-    for _ in 0..CONFIRMATIONS {
-        let now = ends(store).await?;
-        if verified.audit.alterations.is_empty() || now == before {
-            break;
-        }
-        before = now;
-        let again = pass(store, wanted, drop).await?.audit.alterations;
-        let is_still_there = |one: &Alteration| {
-            let is_same = |other: &Alteration| (&one.place, &one.row) == (&other.place, &other.row);
-            again.iter().any(is_same)
-        };
-        verified.audit.alterations.retain(is_still_there);
-    }
-    Ok(verified)
-}
-
-/// Where the logs end.
-async fn ends<S: Store>(store: &S) -> Result<(Vec<(AgentId, u64)>, Option<Place>), EngineError> {
-    let ends = store.read(|view| Ok((view.heads()?, view.log_end(&AgentId::home_log())?)));
-    Ok(ends.await?)
-}
-
-async fn pass<S: Store>(
     store: &S,
     wanted: &Wanted,
     mut tell: impl FnMut(Verdict),
@@ -267,24 +235,20 @@ async fn one<S: Store>(
         store.read(move |view| page(view, &name, after, end))
     };
     let mut next = read(frame.start.seq).await?;
-    let (mut flaw, mut watch) = (None, LogWatch::default());
+    let mut flaw = None;
     while let (None, Some(last)) = (&flaw, next.events.last().map(|event| event.seq)) {
         let checking = tokio::task::spawn_blocking(move || {
             let passed = journey.pass(&next);
-            (journey, passed, next)
+            (journey, passed)
         });
         let (checked, following) = tokio::join!(checking, read(last));
         // A panic there would be a mistake of ours; nothing is known of the log then.
-        let (back, passed, page) = checked.map_err(|_| EngineError::Panicked(agent.clone()))?;
+        let (back, passed) = checked.map_err(|_| EngineError::Panicked(agent.clone()))?;
         (journey, flaw, next) = (back, passed.err(), following?);
-        if wanted.contents && flaw.is_none() {
-            let tasks = page.events.iter().flat_map(|event| watch.take(event));
-            compare(store, agent, tasks.collect(), verified).await?;
-        }
     }
     let flaw = flaw.or_else(|| journey.arrive(&frame, wanted.key).err());
     if wanted.contents && flaw.is_none() {
-        compare(store, agent, watch.rest(), verified).await?;
+        verified.audit.log(store, agent, frame.start.seq).await?;
     }
     let Journey {
         walk,
@@ -294,17 +258,4 @@ async fn one<S: Store>(
     } = journey;
     verified.is_found |= is_found;
     Ok(verdict(agent.clone(), &walk, newest, flaw))
-}
-
-/// Compares rows with what a part of a log says of them.
-async fn compare<S: Store>(
-    store: &S,
-    agent: &AgentId,
-    tasks: Vec<Task>,
-    verified: &mut Verified,
-) -> Result<(), EngineError> {
-    for task in tasks {
-        verified.audit.perform(store, agent, task).await?;
-    }
-    Ok(())
 }

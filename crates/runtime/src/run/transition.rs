@@ -29,7 +29,7 @@ use super::{Claimed, broken};
 use crate::interject::{self, Words};
 use crate::proof::recorded;
 use crate::subrun::{self, Heads, StartWrite};
-use crate::wait::NAP_MS_MAX;
+use crate::wait::{NAP_MS_MAX, TransitionEvents};
 use crate::{Engine, EngineError};
 
 /// Everything that one transition writes.
@@ -303,7 +303,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         within_bounds(run_key, &state)?;
         let mut events = moved.events;
         bind(&run_key, &recorded(&journal), &mut events);
-        self.attach_asked(&before, &moved.decisions, (&mut events, now));
+        self.attach_records(&before, TransitionEvents::new(&moved.decisions, &mut events, now));
         let seal = |draft| Sealed::new(draft, now, Some(run_key), self.entropy.bytes32());
         let events: Result<Vec<Sealed>, NotCanonical> = events.into_iter().map(seal).collect();
         let events = events.map_err(|e| broken(run_key, &e))?;

@@ -4,6 +4,7 @@ mod aside;
 mod said;
 mod tend;
 mod told;
+mod verified;
 mod worked;
 pub(crate) mod world;
 

@@ -1,13 +1,16 @@
 //! What proves a log, and what is erased from it.
 
 use wakeful_core::blob::BlobHash;
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, SourceName};
 use wakeful_core::key::RunKey;
 use wakeful_core::proof::chain::{Life, Place};
 use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::PublicKey;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{AskedRow, BoundRow, KeyPart, LineRow, Misfit, QueuePlace, RunMarks, RunRow};
+use wakeful_ports::records::{
+    BoundRow, DecisionRow, DeliveryRow, Inconsistency, KeyPart, NoticeRow, PlacedEntry, QueuePlace, RunMarks,
+    RunRow,
+};
 use wakeful_ports::store::{ProofTx, ProofView, StoreError};
 
 use super::Session;
@@ -83,16 +86,25 @@ impl ProofView for Session<'_> {
         bound::rows(self, bound, after, limit)
     }
 
-    fn misfits(&mut self) -> Result<Vec<Misfit>, StoreError> {
-        audit::misfits(self)
+    fn inconsistencies(&mut self, rule: usize) -> Result<Option<Vec<Inconsistency>>, StoreError> {
+        audit::inconsistencies(self, rule)
     }
 
-    fn lines(&mut self, run: &RunRow, after: i64, limit: u32) -> Result<Vec<LineRow>, StoreError> {
-        audit::lines(self, run, after, limit)
+    fn bound_row_count(&mut self) -> Result<u64, StoreError> {
+        bound::count(self)
     }
 
-    fn asked(&mut self, run: &RunKey) -> Result<Vec<AskedRow>, StoreError> {
-        audit::asked(self, run)
+    fn placed_entries(
+        &mut self,
+        run: &RunRow,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<PlacedEntry>, StoreError> {
+        audit::placed_entries(self, run, after, limit)
+    }
+
+    fn decisions_of_run(&mut self, run: &RunKey) -> Result<Vec<DecisionRow>, StoreError> {
+        audit::decisions_of_run(self, run)
     }
 
     fn queue_places(
@@ -101,6 +113,22 @@ impl ProofView for Session<'_> {
         limit: u32,
     ) -> Result<Vec<QueuePlace>, StoreError> {
         audit::queue_places(self, after, limit)
+    }
+
+    fn wake_source(&mut self, run: &RunKey) -> Result<Option<SourceName>, StoreError> {
+        audit::wake_source(self, run)
+    }
+
+    fn notices(&mut self, after: Option<(&AgentId, u64)>, limit: u32) -> Result<Vec<NoticeRow>, StoreError> {
+        audit::notices(self, after, limit)
+    }
+
+    fn deliveries(
+        &mut self,
+        after: Option<&DeliveryRow>,
+        limit: u32,
+    ) -> Result<Vec<DeliveryRow>, StoreError> {
+        audit::deliveries(self, after, limit)
     }
 
     fn run_marks(&mut self, run: &RunKey) -> Result<Option<RunMarks>, StoreError> {

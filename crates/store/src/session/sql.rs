@@ -4,7 +4,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::store::StoreError;
 
 use super::Session;
-use crate::bound::{self, Bound};
+use crate::bound::Bound;
 use crate::sql::{Dialect, Param, Row, Sql};
 
 impl Sql for Session<'_> {
@@ -20,18 +20,9 @@ impl Sql for Session<'_> {
         self.sql.query(sql, params).inspect_err(|_| self.failed = true)
     }
 
-    fn touch(
-        &mut self,
-        bound: &'static Bound,
-        key: &[Param<'_>],
-        at: Option<Millis>,
-    ) -> Result<(), StoreError> {
+    fn touch(&mut self, bound: &'static Bound, key: &[Param<'_>], at: Option<Millis>) {
         self.touched.note(at);
-        if !self.touched.holds(bound, key) {
-            let before = bound::hash_of(self, bound, key)?;
-            self.touched.keep(bound, key, before);
-        }
-        Ok(())
+        self.touched.keep(bound, key);
     }
 
     fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {

@@ -32,8 +32,8 @@ impl TriggerTx for Session<'_> {
         trigger::put(self, row)
     }
 
-    fn put_trigger_secret(&mut self, secret: &Digest) -> Result<(), StoreError> {
-        trigger::put_secret(self, secret)
+    fn put_trigger_secret(&mut self, secret: &Digest, at: Millis) -> Result<(), StoreError> {
+        trigger::put_secret(self, secret, at)
     }
 
     fn note_delivery(&mut self, trigger: &RuleId, delivery: &str, at: Millis) -> Result<(), StoreError> {

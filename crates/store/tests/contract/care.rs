@@ -381,7 +381,10 @@ fn a_new_life_has_a_name_of_its_own_and_nobody_holds_anything_in_it() {
     everywhere(async |store| {
         let fence = crate::contract::head::held(&store).await;
         let before = store.read(|view| view.incarnation()).await.expect("read");
-        let life = store.write(|tx| tx.begin_life(77)).await.expect("begun");
+        let life = store
+            .write(|tx| tx.begin_life(77, Millis(1)))
+            .await
+            .expect("begun");
         assert_eq!(life.as_str(), "host.77");
         assert_ne!(life, before);
         let lost = store
@@ -389,7 +392,7 @@ fn a_new_life_has_a_name_of_its_own_and_nobody_holds_anything_in_it() {
             .await;
         assert!(matches!(lost, Err(StoreError::FenceLost(_))), "{lost:?}");
         assert_eq!(store.read(|view| view.runners()).await.expect("read"), []);
-        let older = store.write(|tx| tx.begin_life(77)).await;
+        let older = store.write(|tx| tx.begin_life(77, Millis(1))).await;
         assert!(
             matches!(older, Err(StoreError::Malformed("host.incarnation"))),
             "{older:?}"

@@ -3,6 +3,7 @@
 mod agent;
 mod alert;
 pub(crate) mod blob;
+pub(crate) mod bound;
 mod brake;
 mod care;
 mod cause;

@@ -108,7 +108,7 @@ fn which_journal_is_meant_is_remembered_until_another_is() {
         assert_eq!(known().await, None);
         for host in ["one", "two"] {
             store
-                .write(move |tx| tx.remember_journal(host))
+                .write(move |tx| tx.remember_journal(host, Millis(1)))
                 .await
                 .expect("kept");
             assert_eq!(known().await.as_deref(), Some(host));

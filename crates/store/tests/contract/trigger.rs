@@ -33,8 +33,8 @@ fn a_trigger_and_the_first_secret_are_kept() {
         let next = turned.clone();
         let written = store.write(move |tx| {
             assert_eq!(tx.trigger_secret()?, None);
-            tx.put_trigger_secret(&Digest::of(b"one"))?;
-            tx.put_trigger_secret(&Digest::of(b"two"))?;
+            tx.put_trigger_secret(&Digest::of(b"one"), Millis(1))?;
+            tx.put_trigger_secret(&Digest::of(b"two"), Millis(1))?;
             tx.put_trigger(&row())?;
             assert_eq!(tx.trigger(&row().trigger_id)?, Some(row()));
             tx.put_trigger(&next)?;

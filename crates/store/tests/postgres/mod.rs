@@ -10,6 +10,7 @@ use wakeful_store::{PostgresOptions, Store};
 use crate::contract::head::{claim, held};
 use crate::world::{HOST, Server, block_on, fresh_number, sample};
 
+mod bound;
 mod golden;
 mod journal;
 mod read_only;

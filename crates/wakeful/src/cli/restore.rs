@@ -228,7 +228,7 @@ async fn begin_life(store: &Store, number: i64, made_at: &str) -> Result<Restore
         .collect();
     let (count, made_at) = (agents.len(), made_at.to_owned());
     let begun = store.write(move |tx| {
-        let incarnation = tx.begin_life(number)?;
+        let incarnation = tx.begin_life(number, now)?;
         for (agent, salt) in &agents {
             announce(tx, (agent, salt), &incarnation, (&made_at, now))?;
         }

@@ -69,6 +69,51 @@ fn altered_contents_and_settings_are_named_and_only_fast_passes_them() {
     }
 }
 
+/// Rows that are made up or moved, and a place that is named.
+const FORGERIES: [(&str, &str); 4] = [
+    (
+        "CREATE TEMP TABLE forged AS SELECT * FROM message LIMIT 1;
+        UPDATE forged SET run_key = zeroblob(32);
+        INSERT INTO message SELECT * FROM forged",
+        "message.run_key",
+    ),
+    (
+        "CREATE TEMP TABLE forged AS SELECT * FROM run LIMIT 1;
+        UPDATE forged SET run_key = zeroblob(32);
+        INSERT INTO run SELECT * FROM forged",
+        "run.run_key",
+    ),
+    (
+        "UPDATE wake SET at_ms = at_ms + 1 WHERE verdict = 'queued'",
+        "wake.at_ms",
+    ),
+    (
+        "UPDATE wake SET verdict = 'run' WHERE verdict = 'queued'",
+        "wake.verdict",
+    ),
+];
+
+#[test]
+fn rows_without_an_event_of_their_own_are_found() {
+    let (world, _) = home_with_settings();
+    called(&world, &["agent", "create", "idle"]);
+    called(&world, &["agent", "pause", "idle"]);
+    called(&world, &["message", "idle", "look at this"]);
+    let path = world.home().join("agent.sqlite");
+    tamper(&world, "PRAGMA wal_checkpoint(TRUNCATE)");
+    let whole = fs::read(&path).expect("a database");
+    assert_eq!(world.wakeful(&["verify"]).code, Some(0));
+    for (sql, place) in FORGERIES {
+        fs::write(&path, &whole).expect("as it was");
+        tamper(&world, sql);
+        let said = world.wakeful(&["verify", "--json"]);
+        let altered = said.json()["contents"]["altered"].clone();
+        let altered = altered.as_array().cloned().unwrap_or_default();
+        let is_named = altered.iter().any(|one| one["place"] == place);
+        assert!(said.code == Some(6) && is_named, "{sql}: {said:?}");
+    }
+}
+
 #[test]
 fn replay_and_a_deep_look_find_altered_contents() {
     let (world, run) = home_with_settings();

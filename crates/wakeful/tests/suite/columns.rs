@@ -7,11 +7,14 @@ use std::path::Path;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use wakeful_core::budget::{Day, MicroUsd};
-use wakeful_core::cause::Cause;
+use wakeful_core::cause::{Cause, Origin};
 use wakeful_core::decision::Severity;
 use wakeful_core::id::{AgentId, PolicyVersion, RuleId};
-use wakeful_core::key::{DecisionId, Digest, OperationId, RunKey};
+use wakeful_core::key::{Cause as KeyCause, DecisionId, Digest, OperationId, RunKey, SourceKind};
+use wakeful_core::message::Message;
 use wakeful_core::notice::Telling;
+use wakeful_core::proof::record::attach;
+use wakeful_core::report::{Draft, Kind, Sealed};
 use wakeful_core::saga::{Phase, Saga, Status};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{Outcome, TriggerSource};
@@ -30,7 +33,7 @@ use super::world::{World, commands};
 const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/proof.md");
 
 /// Values that are as good as the ones that are there, for columns whose check or type would refuse a random one.
-const OTHERS: [(&str, &str, &str); 12] = [
+const OTHERS: [(&str, &str, &str); 13] = [
     ("message", "kind", "hint"),
     ("message", "authority", "external_evidence"),
     ("message", "surface", "cli_prompt"),
@@ -38,6 +41,8 @@ const OTHERS: [(&str, &str, &str); 12] = [
     ("message", "cause", "{\"priority\":\"interject\"}"),
     ("message", "wishes", "{\"max_rounds\":9}"),
     ("run", "status", "failed"),
+    // One that this program knows as well.
+    ("run", "machine_version", "4"),
     ("step", "status", "denied"),
     ("step", "class", "internal"),
     ("entry", "role", "assistant"),
@@ -175,7 +180,7 @@ fn rest(tx: &mut dyn Tx, run: RunKey) -> Result<(), StoreError> {
     let (begun, compensating) = (Saga::intended(operation), compensating(operation));
     tx.begin_saga(&begun, &run, Millis(4))?;
     tx.move_saga(&begun, &compensating, Millis(4))?;
-    tx.remember_journal("a journal")?;
+    tx.remember_journal("a journal", Millis(4))?;
     tx.refuse(&WakeRow {
         run_key: RunKey(Digest::of(b"a refusal")),
         agent_id: agent(),
@@ -188,6 +193,35 @@ fn rest(tx: &mut dyn Tx, run: RunKey) -> Result<(), StoreError> {
     outside(tx)
 }
 
+/// A delivery, with the message that it became.
+fn deliver(tx: &mut dyn Tx) -> Result<(), StoreError> {
+    let (trigger, delivery, at) = (rule("trigger-1"), "a delivery".to_owned(), Millis(7));
+    let (kind, source) = (SourceKind::Trigger, delivery.as_str());
+    let run = RunKey::of(agent().as_str(), &KeyCause::Source { kind, source });
+    let cause = Cause {
+        origin: Origin::Trigger {
+            trigger: trigger.clone(),
+            delivery: delivery.clone(),
+            content_type: None,
+        },
+        ..Cause::default()
+    };
+    let body = tx.queue(&AgentId::parse("idle").expect("a name"), 1)?[0]
+        .message
+        .body;
+    let message = Message::from_cause(agent(), run, cause, body, at);
+    let mut draft = Draft::new(Kind::MessageAdmitted, serde_json::json!({"run_key": run}));
+    attach(&mut draft, &message);
+    let sealed = Sealed::new(draft, at, Some(run), [7; 32]).expect("canonical");
+    let mut head = tx.lock_head_to_announce(&agent())?.expect("a head");
+    tx.admit_message(&message)?;
+    tx.enqueue(&message, head.next_seq, None)?;
+    let event = head.chain(&agent(), sealed);
+    tx.append_event(&agent(), &event)?;
+    tx.put_head(&agent(), &head)?;
+    tx.note_delivery(&trigger, &delivery, at)
+}
+
 fn compensating(operation_id: OperationId) -> Saga {
     Saga {
         operation_id,
@@ -198,7 +232,7 @@ fn compensating(operation_id: OperationId) -> Saga {
 }
 
 fn outside(tx: &mut dyn Tx) -> Result<(), StoreError> {
-    tx.put_trigger_secret(&Digest::of(b"a secret"))?;
+    tx.put_trigger_secret(&Digest::of(b"a secret"), Millis(6))?;
     tx.put_trigger(&TriggerRow {
         trigger_id: rule("trigger-1"),
         agent_id: agent(),
@@ -208,7 +242,7 @@ fn outside(tx: &mut dyn Tx) -> Result<(), StoreError> {
         last_at: Some(Millis(6)),
         created_at: Millis(6),
     })?;
-    tx.note_delivery(&rule("trigger-1"), "a delivery", Millis(7))?;
+    deliver(tx)?;
     tx.append_execution(&ExecutionRow {
         schedule_id: rule("daily"),
         seq: 1,
@@ -223,9 +257,16 @@ fn outside(tx: &mut dyn Tx) -> Result<(), StoreError> {
         is_catch_up: false,
         at: Millis(8),
     })?;
-    let telling = Telling::agent_changed(&agent());
-    tx.tell(&TellingRow::new(agent(), 1, telling, Millis(9)))
-        .map(drop)
+    // The newest event of an agent that a person changed.
+    let changed = AgentId::parse("idle").expect("a name");
+    let newest = tx.events_before(&changed, u64::MAX, 1)?.pop().expect("an event");
+    let notice = TellingRow::new(
+        changed.clone(),
+        newest.seq,
+        Telling::agent_changed(&changed),
+        newest.at,
+    );
+    tx.tell(&notice).map(drop)
 }
 
 /// What the guide says of each column.

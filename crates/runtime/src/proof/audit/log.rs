@@ -5,33 +5,42 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, Digest, RunKey};
+use wakeful_core::message::Message;
 use wakeful_core::proof::record::{RECORD_HASH, without_record_hash};
 use wakeful_core::report::Kind;
 use wakeful_core::time::Millis;
 use wakeful_ports::records::{EventRow, RUN_ABANDONED};
 use wakeful_ports::store::{Store, StoreError, View};
 
-use super::run::{Noted, check};
+use super::run::{RunEvents, check};
 use super::{Alteration, Audit};
 use crate::EngineError;
+use crate::cause::QUEUED;
 
-/// Runs of one agent whose events are held at once. One run is under way at a time; the others wait.
+/// Events whose rows are compared in one snapshot.
+const EVENTS_PER_SNAPSHOT: u32 = 500;
+
+/// Runs that have not ended and are compared in one snapshot.
+const RUNS_PER_SNAPSHOT: usize = 50;
+
+/// Runs of one agent that have begun and not ended, and whose events are held at once. One is under way at a time, the
+/// others wait for people or moments. Those beyond are not compared.
 const RUNS_AT_ONCE_MAX: usize = 10_000;
 
 /// Something to compare with rows.
 #[derive(Debug)]
-pub(in crate::proof) enum Task {
+enum Task {
     /// A message was admitted, with this hash.
     Message(RunKey, Option<Digest>),
     /// A message became a run, or did not.
-    Wake(Woken),
+    Wake(WakeEvent),
     /// A run has ended, or the log has.
-    Run(RunKey, Box<Noted>),
+    Run(RunKey, Box<RunEvents>),
 }
 
 /// What a log says of a wake record.
 #[derive(Debug)]
-pub(in crate::proof) struct Woken {
+struct WakeEvent {
     run: RunKey,
     verdict: String,
     absorbed_by: Option<RunKey>,
@@ -40,26 +49,68 @@ pub(in crate::proof) struct Woken {
     at: Millis,
 }
 
-/// What a walk has seen of runs that have not ended.
-#[derive(Debug, Default)]
-pub(in crate::proof) struct LogWatch {
-    runs: BTreeMap<RunKey, Noted>,
+/// A comparison of rows with one log, from snapshot to snapshot.
+struct LogComparison {
+    agent: AgentId,
+    /// The last event that was read.
+    after: u64,
+    /// The last event of the log when the comparison began.
+    end: u64,
+    /// What the events tell of runs that have not ended.
+    runs: BTreeMap<RunKey, RunEvents>,
+    /// The runs that had not ended when the end of the log was reached, as far as they are still to be compared.
+    open: Option<Vec<RunKey>>,
+    audit: Audit,
 }
 
-impl LogWatch {
+impl LogComparison {
+    /// Goes on in one snapshot. Whether anything is left to compare.
+    fn advance(&mut self, view: &mut dyn View) -> Result<bool, EngineError> {
+        loop {
+            let events = view.events(&self.agent, self.after, EVENTS_PER_SNAPSHOT)?;
+            self.after = events.last().map_or(self.after, |event| event.seq);
+            for event in &events {
+                for task in self.take(event) {
+                    self.audit.perform(view, &self.agent, task)?;
+                }
+            }
+            if events.len() < EVENTS_PER_SNAPSHOT as usize {
+                break;
+            }
+            // What came since the beginning is read in one snapshot: a busy writer could go on for ever.
+            if self.after < self.end {
+                return Ok(true);
+            }
+        }
+        let known = || self.runs.keys().copied().collect();
+        let mut open: Vec<RunKey> = self.open.take().unwrap_or_else(known);
+        let now = open.split_off(open.len().saturating_sub(RUNS_PER_SNAPSHOT));
+        for run in now {
+            if let Some(events) = self.runs.remove(&run) {
+                let task = Task::Run(run, Box::new(events));
+                self.audit.perform(view, &self.agent, task)?;
+            }
+        }
+        let is_left = !open.is_empty();
+        self.open = Some(open);
+        Ok(is_left)
+    }
+
     /// Takes an event, and says what can be compared now.
-    pub(in crate::proof) fn take(&mut self, event: &EventRow) -> Vec<Task> {
+    fn take(&mut self, event: &EventRow) -> Vec<Task> {
         let Some(run) = event.run_key else {
             return Vec::new();
         };
         let payload = event.payload.as_ref().map(|(payload, _)| payload.as_slice());
         let value: Option<Value> = payload.and_then(|payload| serde_json::from_slice(payload).ok());
         let mut tasks = Vec::new();
-        let has_room = self.runs.len() < RUNS_AT_ONCE_MAX || self.runs.contains_key(&run);
-        if has_room {
-            self.runs.entry(run).or_default().note(event);
-        }
         let kind = Kind::parse(&event.kind);
+        if kind == Some(Kind::RunStarted) && self.runs.len() < RUNS_AT_ONCE_MAX {
+            self.runs.entry(run).or_default();
+        }
+        if let Some(events) = self.runs.get_mut(&run) {
+            events.note(event);
+        }
         if let (Some(kind), Some(value)) = (kind, &value) {
             tasks.extend(task(kind, run, value, event.at));
         }
@@ -68,16 +119,10 @@ impl LogWatch {
             (Some(Kind::RunReleased), Some(value)) => value["status"] == RUN_ABANDONED,
             _ => false,
         };
-        if is_end && let Some(noted) = self.runs.remove(&run) {
-            tasks.push(Task::Run(run, Box::new(noted)));
+        if is_end && let Some(events) = self.runs.remove(&run) {
+            tasks.push(Task::Run(run, Box::new(events)));
         }
         tasks
-    }
-
-    /// What is left at the end of the log: runs that have not ended.
-    pub(in crate::proof) fn rest(self) -> Vec<Task> {
-        let runs = self.runs.into_iter();
-        runs.map(|(run, noted)| Task::Run(run, Box::new(noted))).collect()
     }
 }
 
@@ -89,7 +134,7 @@ fn task(kind: Kind, run: RunKey, value: &Value, at: Millis) -> Option<Task> {
         return None;
     }
     let absorbs = value.get("absorbed").and_then(Value::as_u64);
-    Some(Task::Wake(Woken {
+    Some(Task::Wake(WakeEvent {
         run: digest(value, "run_key").map_or(run, RunKey),
         verdict: value.get("verdict")?.as_str()?.to_owned(),
         absorbed_by: digest(value, "absorbed_by").map(RunKey),
@@ -102,7 +147,7 @@ pub(super) fn digest(value: &Value, name: &str) -> Option<Digest> {
     Digest::from_hex(value.get(name)?.as_str()?)
 }
 
-impl Noted {
+impl RunEvents {
     /// Takes an event of the run.
     pub(in crate::proof) fn note(&mut self, event: &EventRow) {
         let payload = event.payload.as_ref().map(|(payload, _)| payload);
@@ -114,7 +159,10 @@ impl Noted {
         });
         self.told.push((event.kind.clone(), plain));
         match Kind::parse(&event.kind) {
-            Some(Kind::RunStarted) => self.started_at = Some(event.at),
+            Some(Kind::RunStarted) => {
+                self.started_at = Some(event.at);
+                self.record_hash = value.and_then(|value| digest(value, RECORD_HASH));
+            }
             Some(Kind::RunEnded) => {
                 let outcome = value.and_then(|value| value["outcome"].as_str());
                 self.ended = Some((outcome.map(str::to_owned), event.at));
@@ -141,29 +189,55 @@ impl Noted {
 }
 
 impl Audit {
-    /// Compares what a log says with the rows that are kept.
-    pub(in crate::proof) async fn perform<S: Store>(
+    /// Compares what a log says after an event with the rows that are kept.
+    pub(in crate::proof) async fn log<S: Store>(
         &mut self,
         store: &S,
         agent: &AgentId,
-        task: Task,
+        after: u64,
     ) -> Result<(), EngineError> {
+        let name = agent.clone();
+        let end = store.read(move |view| view.log_end(&name)).await?;
+        let mut comparison = LogComparison {
+            agent: agent.clone(),
+            after,
+            end: end.map_or(0, |end| end.seq),
+            runs: BTreeMap::new(),
+            open: None,
+            audit: std::mem::take(self),
+        };
+        let mut is_left = true;
+        while is_left {
+            let part = store.read(move |view| {
+                let advanced = comparison.advance(view);
+                Ok((comparison, advanced))
+            });
+            let (back, advanced) = part.await?;
+            comparison = back;
+            is_left = advanced?;
+        }
+        *self = comparison.audit;
+        Ok(())
+    }
+
+    /// Compares what a log says with the rows that are kept.
+    fn perform(&mut self, view: &mut dyn View, agent: &AgentId, task: Task) -> Result<(), EngineError> {
         match task {
             Task::Message(run, hash) => {
                 self.compared.messages += 1;
-                let name = agent.clone();
-                let found = store.read(move |view| message(view, &name, run, hash)).await;
+                let found = message(view, agent, run, hash);
                 self.take(&run, found.map_err(EngineError::from))
             }
-            Task::Wake(woken) => {
-                let (run, name) = (woken.run, agent.clone());
-                let found = store.read(move |view| wake(view, &name, &woken)).await;
-                self.take(&run, found.map_err(EngineError::from))
+            Task::Wake(event) => {
+                let found = wake(view, agent, &event);
+                self.take(&event.run, found.map_err(EngineError::from))
             }
-            // The log may have begun in the middle of it.
-            Task::Run(_, noted) if noted.started_at.is_none() => Ok(()),
-            Task::Run(run, noted) => {
-                let found = check(store, (agent, run), &noted, &mut self.compared).await;
+            Task::Run(run, events) => {
+                let checked = check(view, agent, run, &events);
+                let found = checked.map(|checked| {
+                    self.compared.count(checked.extent);
+                    checked.alterations
+                });
                 self.take(&run, found)
             }
         }
@@ -187,6 +261,9 @@ fn message(
             "the message stands in the log of another agent",
         );
     }
+    if let Some(column) = waiting_wake(view, &message)? {
+        return altered(column, "it is not the wake record of a message that waits");
+    }
     // An earlier program did not bind messages.
     let Some(hash) = hash else { return Ok(Vec::new()) };
     let found = wakeful_core::json::digest(&message).map_err(|_| StoreError::Malformed("message.body"))?;
@@ -196,8 +273,27 @@ fn message(
     altered("message", "it is not the message that the log tells of")
 }
 
+/// The column in which the record of a message that waits is not what it was made from. It has no event of its own.
+fn waiting_wake(view: &mut dyn View, message: &Message) -> Result<Option<&'static str>, StoreError> {
+    let Some(row) = view.wake(&message.run_key)? else {
+        return Ok(None);
+    };
+    let source = view.wake_source(&message.run_key)?;
+    let is_waiting = row.verdict == QUEUED;
+    let compared = [
+        (source == Some(row.cause.origin.source()), "wake.source"),
+        (row.agent_id == message.agent_id, "wake.agent_id"),
+        (!is_waiting || row.at == message.admitted_at, "wake.at_ms"),
+        (!is_waiting || row.cause == message.cause, "wake.cause"),
+        (!is_waiting || row.absorbed_by.is_none(), "wake.absorbed_by"),
+        (!is_waiting || view.is_queued(&message.run_key)?, "wake.verdict"),
+    ];
+    let wrong = compared.into_iter().find(|(is_same, _)| !is_same);
+    Ok(wrong.map(|(_, column)| column))
+}
+
 /// A wake record against the event that tells of it. A later verdict takes the place of an earlier refusal.
-fn wake(view: &mut dyn View, agent: &AgentId, woken: &Woken) -> Result<Vec<Alteration>, StoreError> {
+fn wake(view: &mut dyn View, agent: &AgentId, woken: &WakeEvent) -> Result<Vec<Alteration>, StoreError> {
     let altered = |column: &str, what: &str| Ok(vec![Alteration::new(column, &woken.run, what)]);
     let Some(row) = view.wake(&woken.run)? else {
         return altered("wake.run_key", "the log tells of a wake record that is not there");

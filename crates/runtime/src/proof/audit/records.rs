@@ -6,8 +6,8 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::Digest;
 use wakeful_core::proof::record::bindings_in;
 use wakeful_core::report::Kind;
-use wakeful_ports::records::BoundRow;
-use wakeful_ports::store::{Store, StoreError};
+use wakeful_ports::records::{BoundRow, EventRow, KeyPart};
+use wakeful_ports::store::{Store, StoreError, View};
 
 use super::{Alteration, Audit};
 use crate::EngineError;
@@ -15,9 +15,8 @@ use crate::EngineError;
 /// Events and rows read at once.
 const PAGE: u32 = 2_000;
 
-/// Events of the home's log for which bindings are held at once. A longer log is read several times, each time for a part
-/// of the keys.
-const EVENTS_PER_PART: u64 = 100_000;
+/// Rows whose bindings are held at once, about 200 bytes each. The home's log is read once for each so many rows.
+const ROWS_AT_ONCE_MAX: u64 = 500_000;
 
 /// Which keys are looked at: those whose hash falls into one of several parts.
 #[derive(Clone, Copy)]
@@ -28,88 +27,163 @@ struct Part {
 
 impl Part {
     fn has(self, table: &str, key: &str) -> bool {
+        if self.of == 1 {
+            return true;
+        }
         let [a, b, c, d, ..] = *Digest::of(format!("{table} {key}").as_bytes()).as_bytes();
         u64::from(u32::from_be_bytes([a, b, c, d])) % self.of == self.index
     }
 }
 
-type Bindings = BTreeMap<(String, String), Option<Digest>>;
+/// The newest binding of a row that is there.
+struct Newest {
+    hash: Digest,
+    /// The event that says so.
+    seq: u64,
+}
+
+/// What the home's log says up to an event: the rows that are there, by table and key.
+struct Bindings {
+    part: Part,
+    after: u64,
+    tables: BTreeMap<String, BTreeMap<String, Newest>>,
+}
 
 /// Compares every row that is bound.
 pub(super) async fn compare<S: Store>(store: &S, audit: &mut Audit) -> Result<Vec<Alteration>, EngineError> {
-    let home = AgentId::home_log();
-    let end = store.read(move |view| view.log_end(&home)).await?;
-    let last = end.map_or(0, |end| end.seq);
-    let of = last / EVENTS_PER_PART + 1;
+    let found = store.read(|view| Ok((view.bound_row_count()?, view.log_end(&AgentId::home_log())?)));
+    let (count, end) = found.await?;
+    let end = end.map_or(0, |end| end.seq);
+    let of = count / ROWS_AT_ONCE_MAX + 1;
     let mut found = Vec::new();
     for index in 0..of {
-        let part = Part { index, of };
-        let mut bindings = bindings(store, part).await?;
-        for table in store.read(|view| Ok(view.bound_tables())).await? {
-            let of_table = rows(store, (table, part), &mut bindings, audit).await?;
-            found.extend(of_table);
+        let mut bindings = Bindings {
+            part: Part { index, of },
+            after: 0,
+            tables: BTreeMap::new(),
+        };
+        // Whatever comes meanwhile is read with each page of rows.
+        while bindings.after < end {
+            let page = store.read(move |view| {
+                let is_end = bindings.read_page(view)?;
+                Ok((bindings, is_end))
+            });
+            let is_end;
+            (bindings, is_end) = page.await?;
+            if is_end {
+                break;
+            }
         }
-        let gone = bindings.into_iter().filter(|(_, hash)| hash.is_some());
-        found.extend(gone.map(|((table, key), _)| {
-            let what = "the row is gone, and the home's log does not tell of it";
-            Alteration::new(&table, &key, what)
-        }));
+        for table in store.read(|view| Ok(view.bound_tables())).await? {
+            let scan = Scan::new(table, bindings);
+            bindings = scan.all(store, audit, &mut found).await?;
+        }
     }
     Ok(found)
 }
 
-/// The newest binding of each key.
-async fn bindings<S: Store>(store: &S, part: Part) -> Result<Bindings, EngineError> {
-    let (mut bindings, mut after) = (Bindings::new(), 0);
-    loop {
-        let page = store
-            .read(move |view| view.events(&AgentId::home_log(), after, PAGE))
-            .await?;
-        let Some(last) = page.last() else {
-            return Ok(bindings);
-        };
-        after = last.seq;
+impl Bindings {
+    /// Reads a page of the log. Whether it was the last of this snapshot.
+    fn read_page(&mut self, view: &mut dyn View) -> Result<bool, StoreError> {
+        let page = view.events(&AgentId::home_log(), self.after, PAGE)?;
         let bound = page
             .iter()
             .filter(|event| event.kind == Kind::RecordBound.as_str());
-        for (payload, _) in bound.filter_map(|event| event.payload.as_ref()) {
-            for binding in bindings_in(payload).unwrap_or_default() {
-                if part.has(&binding.table, &binding.key) {
-                    bindings.insert((binding.table, binding.key), binding.record_hash);
-                }
+        bound.for_each(|event| self.take(event));
+        self.after = page.last().map_or(self.after, |event| event.seq);
+        Ok(page.len() < PAGE as usize)
+    }
+
+    fn take(&mut self, event: &EventRow) {
+        let payload = event.payload.as_ref().map(|(payload, _)| payload.as_slice());
+        for binding in payload.and_then(bindings_in).unwrap_or_default() {
+            if !self.part.has(&binding.table, &binding.key) {
+                continue;
+            }
+            let rows = self.tables.entry(binding.table).or_default();
+            match binding.record_hash {
+                Some(hash) => _ = rows.insert(binding.key, Newest { hash, seq: event.seq }),
+                None => _ = rows.remove(&binding.key),
             }
         }
     }
 }
 
-async fn rows<S: Store>(
-    store: &S,
-    (table, part): (&'static str, Part),
-    bindings: &mut Bindings,
-    audit: &mut Audit,
-) -> Result<Vec<Alteration>, EngineError> {
-    let (mut found, mut after) = (Vec::new(), None);
-    loop {
-        let page: Result<Vec<BoundRow>, StoreError> = store
-            .read(move |view| view.bound_rows(table, after.as_deref(), PAGE))
-            .await;
-        let page = page?;
-        let Some(last) = page.last() else { return Ok(found) };
-        after = Some(last.key.clone());
-        for row in page {
-            let key = row.key_text();
-            if !part.has(table, &key) {
-                continue;
-            }
-            audit.compared.records += 1;
-            let what = match bindings.remove(&(table.to_owned(), key.clone())) {
-                Some(Some(hash)) if hash == row.hash => continue,
-                Some(Some(_)) => "it is not the row that the home's log tells of",
-                Some(None) => "the home's log tells that this row was removed",
-                None if table == "host" && bindings.is_empty() => continue,
-                None => "the home's log tells of no such row",
-            };
-            found.push(Alteration::new(table, &key, what));
+/// A table that is read page by page, each page in one snapshot with the log up to the same moment.
+struct Scan {
+    table: &'static str,
+    bindings: Bindings,
+    /// The last event of the log when the first page was read.
+    began_at: Option<u64>,
+    after: Option<Vec<KeyPart>>,
+    found: Vec<Alteration>,
+    compared: u64,
+}
+
+impl Scan {
+    const fn new(table: &'static str, bindings: Bindings) -> Self {
+        Self {
+            table,
+            bindings,
+            began_at: None,
+            after: None,
+            found: Vec::new(),
+            compared: 0,
         }
+    }
+
+    /// Compares the whole table, and gives back what the log says of the others.
+    async fn all<S: Store>(
+        mut self,
+        store: &S,
+        audit: &mut Audit,
+        found: &mut Vec<Alteration>,
+    ) -> Result<Bindings, EngineError> {
+        let mut is_end = false;
+        while !is_end {
+            let page = store.read(move |view| {
+                let is_end = self.page(view)?;
+                Ok((self, is_end))
+            });
+            (self, is_end) = page.await?;
+        }
+        let began_at = self.began_at.unwrap_or_default();
+        let rows = self.bindings.tables.remove(self.table).unwrap_or_default();
+        // A row that was bound since then may be behind the place where the table was read at that moment.
+        let gone = rows.into_iter().filter(|(_, newest)| newest.seq <= began_at);
+        self.found.extend(gone.map(|(key, _)| {
+            let what = "the row is gone, and the home's log does not tell of it";
+            Alteration::new(self.table, &key, what)
+        }));
+        audit.compared.records += self.compared;
+        found.append(&mut self.found);
+        Ok(self.bindings)
+    }
+
+    /// Compares a page. Whether it was the last.
+    fn page(&mut self, view: &mut dyn View) -> Result<bool, StoreError> {
+        while !self.bindings.read_page(view)? {}
+        self.began_at.get_or_insert(self.bindings.after);
+        let page = view.bound_rows(self.table, self.after.as_deref(), PAGE)?;
+        self.after = page.last().map(|last| last.key.clone());
+        page.iter().for_each(|row| self.row(row));
+        Ok(page.len() < PAGE as usize)
+    }
+
+    fn row(&mut self, row: &BoundRow) {
+        let key = row.key_text();
+        if !self.bindings.part.has(self.table, &key) {
+            return;
+        }
+        self.compared += 1;
+        let rows = self.bindings.tables.get_mut(self.table);
+        let what = match rows.and_then(|rows| rows.remove(&key)) {
+            Some(newest) if newest.hash == row.hash => return,
+            Some(_) => "it is not the row that the home's log tells of",
+            // A database that was just made has its host, and nothing was bound yet.
+            None if self.table == "host" && self.bindings.after == 0 => return,
+            None => "the home's log tells of no such row",
+        };
+        self.found.push(Alteration::new(self.table, &key, what));
     }
 }

@@ -13,23 +13,26 @@ use wakeful_core::proof::replay::{Difference, Told};
 use wakeful_core::run::{DecisionWrite, MACHINE, Moved, StepWrite};
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{AskedRow, LineRow, RUN_ABANDONED, RUN_OPEN, RunMarks, RunRow, StepRow};
-use wakeful_ports::store::{Store, StoreError, View};
+use wakeful_ports::records::{DecisionRow, PlacedEntry, RUN_ABANDONED, RUN_OPEN, RunMarks, RunRow, StepRow};
+use wakeful_ports::store::{StoreError, View};
 
-use super::{Alteration, Compared};
+use super::Alteration;
 use crate::EngineError;
 use crate::proof::replay::again_with;
+use crate::wait::run_record;
 
 /// Rows read at once.
 const PAGE: u32 = 1_000;
 
 /// What the log says of a run.
 #[derive(Debug, Default)]
-pub(in crate::proof) struct Noted {
+pub(in crate::proof) struct RunEvents {
     /// Its events, as far as they can be compared.
     pub(in crate::proof) told: Vec<Told>,
     /// When it began.
     pub(super) started_at: Option<Millis>,
+    /// The hash of what was settled about it when it began, where the log has one.
+    pub(super) record_hash: Option<Digest>,
     /// How it ended, or was moved aside, and when.
     pub(super) ended: Option<(Option<String>, Millis)>,
     /// Why it was moved aside.
@@ -129,61 +132,79 @@ fn storable(text: &str) -> String {
 /// The rows of a run.
 struct Rows {
     steps: Vec<StepRow>,
-    lines: Vec<LineRow>,
-    asked: Vec<AskedRow>,
+    entries: Vec<PlacedEntry>,
+    decisions: Vec<DecisionRow>,
 }
 
-/// Compares a run with what the log says of it, and with what its journal leads to.
-pub(in crate::proof) async fn check<S: Store>(
-    store: &S,
+/// How much of a run could be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::proof) enum Extent {
+    /// It was run again.
+    Whole,
+    /// Its contents were erased or are too old to be kept.
+    Gone,
+    /// It cannot be run again.
+    Nothing,
+}
+
+/// What a check of a run found.
+pub(in crate::proof) struct Checked {
+    pub(in crate::proof) extent: Extent,
+    pub(in crate::proof) alterations: Vec<Alteration>,
+}
+
+/// Compares a run with what the log says of it, and with what its journal leads to, as of one moment.
+pub(in crate::proof) fn check(
+    view: &mut dyn View,
+    agent: &AgentId,
+    run: RunKey,
+    events: &RunEvents,
+) -> Result<Checked, EngineError> {
+    let mut alterations = Vec::new();
+    let extent = compare(view, (agent, run), events, &mut alterations)?;
+    Ok(Checked { extent, alterations })
+}
+
+fn compare(
+    view: &mut dyn View,
     (agent, run): (&AgentId, RunKey),
-    noted: &Noted,
-    compared: &mut Compared,
-) -> Result<Vec<Alteration>, EngineError> {
-    let found = store.read(move |view| Ok((view.run(&run)?, view.run_marks(&run)?, view.message(&run)?)));
-    let (Some(row), Some(marks), message) = found.await? else {
+    events: &RunEvents,
+    found: &mut Vec<Alteration>,
+) -> Result<Extent, EngineError> {
+    let (Some(row), Some(marks)) = (view.run(&run)?, view.run_marks(&run)?) else {
         let what = "the log tells of a run that is not there";
-        return Ok(vec![Alteration::new("run.run_key", &run, what)]);
+        found.push(Alteration::new("run.run_key", &run, what));
+        return Ok(Extent::Nothing);
     };
-    let mut found = Vec::new();
+    let message = view.message(&run)?;
     if message.is_none_or(|message| message.thread_id != row.thread_id) {
         let what = "it is not the thread of its message";
         found.push(Alteration::new("run.thread_id", &run, what));
     }
-    found.extend(columns(&row, agent, noted, marks));
+    found.extend(columns(&row, agent, events, marks));
     if marks.pruned > 0 {
-        compared.gone += 1;
-        return Ok(found);
+        return Ok(Extent::Gone);
     }
-    let (ran, rebuilt) = match again_with(store, &row, &noted.told).await {
+    let (ran, rebuilt) = match again_with(view, &row, &events.told) {
         Ok(ran) => ran,
-        Err(EngineError::RunErased { .. }) => {
-            compared.gone += 1;
-            return Ok(found);
-        }
+        Err(EngineError::RunErased { .. }) => return Ok(Extent::Gone),
         Err(EngineError::MachineVersion { .. }) => {
             let what = "it names a machine that this program does not have";
             found.push(Alteration::new("run.machine_version", &run, what));
-            return Ok(found);
+            return Ok(Extent::Nothing);
         }
         Err(error) => return Err(error),
     };
-    compared.runs += 1;
-    if let Err(difference) = ran.found {
-        found.push(Alteration::new(place(&difference), &run, difference.to_string()));
-        return Ok(found);
+    match ran.found {
+        Err(difference) => found.push(Alteration::new(place(&difference), &run, difference.to_string())),
+        Ok(_) => found.extend(rebuilt.compare(&row, &rows(view, &row)?, events)),
     }
-    let rows = store.read({
-        let row = row.clone();
-        move |view| rows(view, &row)
-    });
-    found.extend(rebuilt.compare(&row, &rows.await?, noted));
-    Ok(found)
+    Ok(Extent::Whole)
 }
 
 /// The columns of a run that the log tells of.
-fn columns(row: &RunRow, agent: &AgentId, noted: &Noted, marks: RunMarks) -> Vec<Alteration> {
-    let ended = noted
+fn columns(row: &RunRow, agent: &AgentId, events: &RunEvents, marks: RunMarks) -> Vec<Alteration> {
+    let ended = events
         .ended
         .as_ref()
         .filter(|(status, _)| status.as_deref() != Some(RUN_OPEN));
@@ -196,12 +217,13 @@ fn columns(row: &RunRow, agent: &AgentId, noted: &Noted, marks: RunMarks) -> Vec
     let compared = [
         (row.agent_id == *agent, "run.agent_id"),
         (row.machine == MACHINE, "run.machine"),
-        (noted.started_at == Some(row.started_at), "run.started_at_ms"),
+        (is_as_begun(row, events), "run.machine_version"),
+        (events.started_at == Some(row.started_at), "run.started_at_ms"),
         // The payload that says how it ended may be erased.
         (status.is_none_or(|status| status == row.status), "run.status"),
         (ended_at == row.ended_at || is_open, "run.ended_at_ms"),
         (
-            row.fault == noted.fault || noted.told.iter().any(|(_, payload)| payload.is_none()),
+            row.fault == events.fault || events.told.iter().any(|(_, payload)| payload.is_none()),
             "run.fault",
         ),
         (marks.pruned == 0 || !is_whole, "run.pruned"),
@@ -211,6 +233,14 @@ fn columns(row: &RunRow, agent: &AgentId, noted: &Noted, marks: RunMarks) -> Vec
     wrong
         .map(|(_, column)| Alteration::new(column, &row.run_key, what))
         .collect()
+}
+
+/// Whether a run is the one that the log tells the beginning of. What else that hash covers is compared by itself as well.
+fn is_as_begun(row: &RunRow, events: &RunEvents) -> bool {
+    let Some(hash) = events.record_hash else {
+        return true;
+    };
+    json::digest(&run_record(row)).is_ok_and(|found| found == hash)
 }
 
 fn rows(view: &mut dyn View, run: &RunRow) -> Result<Rows, StoreError> {
@@ -223,24 +253,24 @@ fn rows(view: &mut dyn View, run: &RunRow) -> Result<Rows, StoreError> {
         }
         steps.extend(page);
     }
-    let mut lines: Vec<LineRow> = Vec::new();
+    let mut entries: Vec<PlacedEntry> = Vec::new();
     loop {
-        let after = lines.last().map_or(0, |line| line.position);
-        let page = view.lines(run, after, PAGE)?;
+        let after = entries.last().map_or(0, |entry| entry.position);
+        let page = view.placed_entries(run, after, PAGE)?;
         if page.is_empty() {
             break;
         }
-        lines.extend(page);
+        entries.extend(page);
     }
     Ok(Rows {
         steps,
-        lines,
-        asked: view.asked(&run.run_key)?,
+        entries,
+        decisions: view.decisions_of_run(&run.run_key)?,
     })
 }
 
 impl Rebuilt {
-    fn compare(mut self, row: &RunRow, rows: &Rows, noted: &Noted) -> Vec<Alteration> {
+    fn compare(mut self, row: &RunRow, rows: &Rows, events: &RunEvents) -> Vec<Alteration> {
         if row.status == RUN_ABANDONED {
             // Nobody will ever know how these ended.
             let left = self
@@ -251,8 +281,7 @@ impl Rebuilt {
         }
         let run = row.run_key;
         let mut found: Vec<Alteration> = Vec::new();
-        let is_open = row.status == RUN_OPEN;
-        if self.steps.len() != rows.steps.len() && !is_open {
+        if self.steps.len() != rows.steps.len() {
             let what = "the journal leads to another number of steps";
             found.push(Alteration::new("step.run_key", &run, what));
         }
@@ -263,24 +292,26 @@ impl Rebuilt {
                 Alteration::new(column, &step.operation_id, what)
             }));
         }
-        let lines = rows.lines.iter().map(|line| &line.entry);
-        let lines: Vec<_> = lines.map(|entry| (entry.role, entry.content, entry.at)).collect();
-        if lines != self.entries && !(is_open && lines.starts_with(&self.entries)) {
+        let entries = rows.entries.iter().map(|placed| &placed.entry);
+        let entries: Vec<_> = entries
+            .map(|entry| (entry.role, entry.content, entry.at))
+            .collect();
+        if entries != self.entries {
             let what = "the transcript of the run is not what its journal leads to";
             found.push(Alteration::new("entry", &run, what));
         }
-        found.extend(self.decisions(run, &rows.asked, noted));
+        found.extend(self.decisions(run, &rows.decisions, events));
         found
     }
 
-    fn decisions(&self, run: RunKey, asked: &[AskedRow], noted: &Noted) -> Vec<Alteration> {
+    fn decisions(&self, run: RunKey, rows: &[DecisionRow], events: &RunEvents) -> Vec<Alteration> {
         let mut found = Vec::new();
-        let kept: BTreeSet<DecisionId> = asked.iter().map(|row| row.decision.inquiry.decision_id).collect();
+        let kept: BTreeSet<DecisionId> = rows.iter().map(|row| row.decision.inquiry.decision_id).collect();
         if !self.asked.iter().all(|id| kept.contains(id)) {
             let what = "the log tells of a decision that is not there";
             found.push(Alteration::new("decision.decision_id", &run, what));
         }
-        for AskedRow { decision, is_applied } in asked {
+        for DecisionRow { decision, is_applied } in rows {
             let id = decision.inquiry.decision_id;
             let altered =
                 |column: &str| Alteration::new(column, &id, "it is not the decision that the log tells of");
@@ -288,7 +319,7 @@ impl Rebuilt {
                 found.push(altered("decision.decision_id"));
             } else if *is_applied != self.applied.contains(&id) {
                 found.push(altered("decision.is_applied"));
-            } else if !is_decided(decision, noted) {
+            } else if !is_decided(decision, events) {
                 found.push(altered("decision.body"));
             }
         }
@@ -298,8 +329,8 @@ impl Rebuilt {
 
 /// Whether a decision is the one that the log has the hash of. A question that was withdrawn is told of by the end of its
 /// run alone, so it is compared as it was before.
-fn is_decided(decision: &Decision, noted: &Noted) -> bool {
-    let Some(Some(hash)) = noted.decided.get(&decision.inquiry.decision_id) else {
+fn is_decided(decision: &Decision, events: &RunEvents) -> bool {
+    let Some(Some(hash)) = events.decided.get(&decision.inquiry.decision_id) else {
         return true;
     };
     let before = match decision.status {

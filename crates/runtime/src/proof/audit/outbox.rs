@@ -1,0 +1,96 @@
+//! Notices that wait to be dispatched and deliveries that are remembered, against the events and messages that they follow
+//! from.
+
+use wakeful_core::key::{Cause, RunKey, SourceKind};
+use wakeful_core::notice::Telling;
+use wakeful_ports::records::{DeliveryRow, NoticeRow};
+use wakeful_ports::store::{Store, StoreError, View};
+
+use super::Alteration;
+use crate::EngineError;
+
+/// Rows read at once.
+const PAGE: u32 = 500;
+
+/// Notices against the events that tell of the same.
+pub(super) async fn notices<S: Store>(store: &S) -> Result<Vec<Alteration>, EngineError> {
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = store.read(move |view| {
+            let after = after.as_ref().map(|(agent, seq)| (agent, *seq));
+            let rows = view.notices(after, PAGE)?;
+            let columns = rows.iter().map(|row| notice(view, row));
+            let columns = columns.collect::<Result<Vec<_>, StoreError>>()?;
+            Ok((rows, columns))
+        });
+        let (rows, columns) = page.await?;
+        let wrong = rows.iter().zip(columns);
+        found.extend(wrong.filter_map(|(row, column)| {
+            let what = "it is not what its event tells";
+            column.map(|column| Alteration::new(column, &format!("{} {}", row.agent_id, row.seq), what))
+        }));
+        if rows.len() < PAGE as usize {
+            return Ok(found);
+        }
+        after = rows.last().map(|row| (row.agent_id.clone(), row.seq));
+    }
+}
+
+fn notice(view: &mut dyn View, row: &NoticeRow) -> Result<Option<&'static str>, StoreError> {
+    let events = view.events(&row.agent_id, row.seq.saturating_sub(1), 1)?;
+    let Some(event) = events.first().filter(|event| event.seq == row.seq) else {
+        return Ok(Some("telling.seq"));
+    };
+    let told = match event.run_key {
+        None => Some(Telling::agent_changed(&row.agent_id)),
+        Some(run) => {
+            let run = view.run(&run)?;
+            run.map(|run| Telling::run_ended(&row.agent_id, &run.run_key, &run.status))
+        }
+    };
+    Ok(if event.at != row.at {
+        Some("telling.at_ms")
+    } else if told.as_ref() != Some(&row.notice) {
+        Some("telling.body")
+    } else {
+        None
+    })
+}
+
+/// Deliveries against the messages that they became. One that is forgotten too early is known by the key of its message.
+pub(super) async fn deliveries<S: Store>(store: &S) -> Result<Vec<Alteration>, EngineError> {
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = store.read(move |view| {
+            let rows = view.deliveries(after.as_ref(), PAGE)?;
+            let columns = rows.iter().map(|row| delivery(view, row));
+            let columns = columns.collect::<Result<Vec<_>, StoreError>>()?;
+            Ok((rows, columns))
+        });
+        let (rows, columns) = page.await?;
+        let wrong = rows.iter().zip(columns);
+        found.extend(wrong.filter_map(|(row, column)| {
+            let what = "it is not the delivery that its message tells of";
+            let key = format!("{} {}", row.trigger_id, row.delivery);
+            column.map(|column| Alteration::new(column, &key, what))
+        }));
+        if rows.len() < PAGE as usize {
+            return Ok(found);
+        }
+        after = rows.into_iter().last();
+    }
+}
+
+fn delivery(view: &mut dyn View, row: &DeliveryRow) -> Result<Option<&'static str>, StoreError> {
+    let Some(trigger) = view.trigger(&row.trigger_id)? else {
+        return Ok(Some("outside_delivery.trigger_id"));
+    };
+    let (kind, source) = (SourceKind::Trigger, row.delivery.as_str());
+    let run = RunKey::of(trigger.agent_id.as_str(), &Cause::Source { kind, source });
+    let message = view.message(&run)?;
+    Ok(match message {
+        None => Some("outside_delivery.delivery"),
+        Some(message) if message.admitted_at != row.at => Some("outside_delivery.at_ms"),
+        Some(_) => None,
+    })
+}

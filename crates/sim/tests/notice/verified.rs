@@ -1,0 +1,159 @@
+//! A home that is verified while its daemon works: rows and events are compared as of one moment.
+
+use std::sync::atomic::Ordering;
+
+use tokio::task::JoinHandle;
+use wakeful_core::blob::{Blob, BlobHash};
+use wakeful_core::budget::MicroUsd;
+use wakeful_core::cause::Priority;
+use wakeful_core::id::TurnId;
+use wakeful_core::message::Wishes;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::PackedBlob;
+use wakeful_ports::store::{Store, StoreError, Tx, View};
+use wakeful_runtime::desk::{Desk as _, Post};
+use wakeful_runtime::proof::{Alteration, Wanted, verify};
+
+use super::world::{Daemon, Home, agent, on};
+
+/// Turns that everybody else has before each read.
+const TURNS: u32 = 10;
+
+/// Messages that the daemon is sent in all.
+const MESSAGES: u64 = 60;
+
+/// A store at which others write between any two reads.
+#[derive(Clone)]
+struct BusyStore(wakeful_store::Store);
+
+impl Store for BusyStore {
+    async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
+    {
+        for _ in 0..TURNS {
+            tokio::task::yield_now().await;
+        }
+        self.0.read(f).await
+    }
+
+    async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.0.write(f).await
+    }
+
+    async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {
+        self.0.pack(blob).await
+    }
+
+    async fn discard(&self, gone: Vec<BlobHash>) -> Result<(), StoreError> {
+        self.0.discard(gone).await
+    }
+
+    fn holds_lease(&self) -> bool {
+        true
+    }
+}
+
+/// A daemon with some history.
+async fn running_daemon(home: &Home) -> Daemon {
+    let daemon = home.serve();
+    daemon.subscribed("coach", on("TASK")).await;
+    daemon.create("writer").await;
+    home.oracle.writes.store(true, Ordering::Relaxed);
+    for number in 0..5 {
+        work(&daemon, number).await;
+    }
+    daemon.settle().await;
+    daemon
+}
+
+/// One more message, and the settings of its agent changed.
+async fn work(daemon: &Daemon, number: u64) {
+    let text = format!("message {number}");
+    let post = Post {
+        agent: agent("writer"),
+        turn: TurnId::parse(&text.replace(' ', "-")).expect("a turn"),
+        text,
+        attachments: Vec::new(),
+        wishes: Wishes::default(),
+        priority: Priority::Normal,
+    };
+    daemon.clerk.post(post).await.expect("taken in");
+    let at = Millis(i64::try_from(number).expect("small"));
+    let set = daemon.home.store.write(move |tx| {
+        let cap = (!number.is_multiple_of(3)).then_some(MicroUsd(number));
+        tx.set_cap(Some(&agent("writer")), cap, at)
+    });
+    set.await.expect("set");
+}
+
+/// Goes on with work, long enough for a verification to end before.
+fn work_on(daemon: Daemon) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        for number in 5..MESSAGES {
+            work(&daemon, number).await;
+            tokio::task::yield_now().await;
+        }
+    })
+}
+
+async fn alterations(home: &Home) -> Vec<Alteration> {
+    let wanted = Wanted {
+        contents: true,
+        ..Wanted::default()
+    };
+    let mut flaws = Vec::new();
+    let store = BusyStore(home.store.clone());
+    let verified = verify(&store, &wanted, |verdict| flaws.extend(verdict.flaw)).await;
+    let verified = verified.expect("verified");
+    assert!(flaws.is_empty(), "{flaws:?}");
+    assert!(verified.audit.compared.runs > 5, "{:?}", verified.audit.compared);
+    verified.audit.alterations
+}
+
+async fn home_log_end(home: &Home) -> u64 {
+    let end = home
+        .store
+        .read(|view| view.log_end(&wakeful_core::id::AgentId::home_log()));
+    end.await.expect("read").expect("a log").seq
+}
+
+#[tokio::test]
+async fn what_a_daemon_writes_meanwhile_is_no_finding() {
+    let home = Home::new();
+    let daemon = running_daemon(&home).await;
+    let before = home_log_end(&home).await;
+    let working = work_on(daemon);
+    let found = alterations(&home).await;
+    working.abort();
+    assert_eq!(found, []);
+    let written = home_log_end(&home).await - before;
+    assert!(written > 20, "others wrote meanwhile: {written}");
+}
+
+#[tokio::test]
+async fn an_alteration_is_found_while_a_daemon_works() {
+    let home = Home::new();
+    let daemon = running_daemon(&home).await;
+    let run = daemon.runs("writer").await.pop().expect("a run").run_key;
+    let altered = home.store.write(move |tx| {
+        let thread = tx.run(&run)?.expect("a run").thread_id;
+        let mut entries = tx.entries(&thread, 1_000)?;
+        entries.retain(|entry| entry.run_key == run);
+        tx.append_entry(&thread, entries.last().expect("an entry"))
+    });
+    altered.await.expect("altered");
+    let working = work_on(daemon);
+    let found = alterations(&home).await;
+    working.abort();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(
+        (found[0].place.as_str(), &found[0].row),
+        ("entry", &run.to_string())
+    );
+}

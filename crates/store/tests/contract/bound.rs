@@ -1,0 +1,201 @@
+//! Rows that govern are bound to the home's log, also where several writers change them at once.
+
+use std::collections::BTreeMap;
+
+use wakeful_core::budget::{Day, MicroUsd};
+use wakeful_core::decision::Channel;
+use wakeful_core::id::{AgentId, PolicyVersion};
+use wakeful_core::key::Digest;
+use wakeful_core::proof::record::bindings_in;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{BrakeRow, Reservation};
+use wakeful_ports::store::{Store as _, StoreError, Tx, View};
+use wakeful_store::Store;
+
+use crate::world::{everywhere, sample};
+
+/// Writers at once, and how often each of them writes.
+const WRITERS: u64 = 6;
+const ROUNDS: u64 = 40;
+
+/// Rows that are not as their newest binding says, and bindings of rows that are not there.
+pub(crate) async fn unbound(store: &Store) -> Vec<String> {
+    store.read(|view| differences(view)).await.expect("read")
+}
+
+fn differences(view: &mut dyn View) -> Result<Vec<String>, StoreError> {
+    let mut newest: BTreeMap<(String, String), Option<Digest>> = BTreeMap::new();
+    let mut after = 0;
+    loop {
+        let events = view.events(&AgentId::home_log(), after, 1_000)?;
+        let Some(last) = events.last() else { break };
+        after = last.seq;
+        for (payload, _) in events.iter().filter_map(|event| event.payload.as_ref()) {
+            let bindings = bindings_in(payload).expect("bindings");
+            newest.extend(
+                bindings
+                    .into_iter()
+                    .map(|one| ((one.table, one.key), one.record_hash)),
+            );
+        }
+    }
+    let mut wrong = Vec::new();
+    for table in view.bound_tables() {
+        for row in view.bound_rows(table, None, 10_000)? {
+            let key = (table.to_owned(), row.key_text());
+            if newest.remove(&key) != Some(Some(row.hash)) {
+                wrong.push(format!("{key:?} is not as it is bound"));
+            }
+        }
+    }
+    let gone = newest.into_iter().filter(|(_, hash)| hash.is_some());
+    wrong.extend(gone.map(|(key, _)| format!("{key:?} is not there")));
+    Ok(wrong)
+}
+
+/// The same few rows of caps, brakes and money, whoever writes; every value comes back again and again.
+fn change(tx: &mut dyn Tx, writer: u64, round: u64) -> Result<(), StoreError> {
+    let agent = sample::agent_id(if round.is_multiple_of(2) { "one" } else { "two" });
+    let cap = (!(writer + round).is_multiple_of(3)).then_some(MicroUsd(round % 2));
+    tx.set_cap(Some(&agent), cap, Millis(1))?;
+    if (writer + round).is_multiple_of(2) {
+        tx.put_brake(&BrakeRow {
+            agent_id: Some(agent.clone()),
+            reason: "a reason".to_owned(),
+            channel: Channel::Cli,
+            at: Millis(1),
+        })?;
+    } else {
+        tx.lift_brake(Some(&agent))?;
+    }
+    Ok(())
+}
+
+fn spend(tx: &mut dyn Tx, writer: u64, round: u64) -> Result<(), StoreError> {
+    let operation_id = sample::operation(&format!("request {writer} {}", round % 5));
+    if round % 2 == 1 {
+        return tx.settle_spend(&operation_id, Some(MicroUsd(1)));
+    }
+    let clock = Day(i64::try_from(20_000 + round % 4).expect("small"));
+    if round % 6 == 4 {
+        return tx.reset_spend_day(clock);
+    }
+    let day = tx.lock_spending(clock)?;
+    tx.settle_spend(&operation_id, None)?;
+    tx.reserve(&Reservation {
+        operation_id,
+        run_key: sample::run_key("run"),
+        agent_id: sample::agent_id("one"),
+        day,
+        model_ref: "m".to_owned(),
+        rule: "r".to_owned(),
+        policy_version: PolicyVersion::new("v"),
+        amount: MicroUsd(2),
+    })
+}
+
+async fn write_at_once(stores: &[Store], work: fn(&mut dyn Tx, u64, u64) -> Result<(), StoreError>) {
+    let writers = stores.iter().cycle().zip(0..WRITERS).map(|(store, writer)| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            for round in 0..ROUNDS {
+                let written = store.write(move |tx| work(tx, writer, round)).await;
+                written.expect("written");
+            }
+        })
+    });
+    for writer in writers.collect::<Vec<_>>() {
+        writer.await.expect("a writer");
+    }
+}
+
+/// Writers of several processes change caps and brakes.
+pub(crate) async fn settings_at_once(stores: &[Store]) {
+    write_at_once(stores, change).await;
+    assert_eq!(unbound(&stores[0]).await, Vec::<String>::new());
+}
+
+/// Writers of several processes reserve, settle and reset the day.
+pub(crate) async fn money_at_once(stores: &[Store]) {
+    write_at_once(stores, spend).await;
+    assert_eq!(unbound(&stores[0]).await, Vec::<String>::new());
+    let sums = stores[0].read(|view| {
+        let days = view.spend_days(None, Day(0))?;
+        let of_run = view.spent_by_run(&sample::run_key("run"))?;
+        Ok((days.iter().map(|day| day.settled.0).sum::<u64>(), of_run.0))
+    });
+    let (of_days, of_run) = sums.await.expect("read");
+    assert_eq!(of_days, of_run, "no amount is lost between two days");
+}
+
+#[test]
+fn settings_that_writers_change_at_once_are_bound() {
+    everywhere(async |store| settings_at_once(&[store]).await);
+}
+
+#[test]
+fn money_that_writers_move_at_once_is_bound() {
+    everywhere(async |store| money_at_once(&[store]).await);
+}
+
+#[test]
+fn a_transition_without_such_rows_adds_no_binding() {
+    everywhere(async |store| {
+        let end = async || {
+            let end = store.read(|view| view.log_end(&AgentId::home_log())).await;
+            end.expect("read").expect("a log")
+        };
+        let made = store.write(|tx| tx.create_agent(&sample::agent("main")).map(drop));
+        made.await.expect("made");
+        let before = end().await;
+        let moved = store.write(|tx| {
+            tx.admit_message(&sample::message("t", "a prompt"))?;
+            tx.create_run(&sample::run("run"))?;
+            tx.append_input(&sample::input("run", 1))?;
+            tx.put_step(&sample::step("run", "a"))?;
+            // Nothing was reserved and nothing is there to be taken away.
+            tx.settle_spend(&sample::operation("a"), None)?;
+            tx.lift_brake(None)?;
+            tx.set_cap(None, None, Millis(1))
+        });
+        moved.await.expect("moved");
+        assert_eq!(end().await, before);
+    });
+}
+
+/// What it adds to the home's log is told in `docs/proof.md`.
+#[test]
+fn a_priced_request_adds_two_small_events() {
+    everywhere(async |store| {
+        for round in 0..2 {
+            let written = store.write(move |tx| spend(tx, 1, round));
+            written.await.expect("written");
+            let operation = sample::operation(&format!("request 1 {round}"));
+            let settled = store.write(move |tx| tx.settle_spend(&operation, Some(MicroUsd(1))));
+            settled.await.expect("settled");
+        }
+        let events = store.read(|view| view.events(&AgentId::home_log(), 0, 10)).await;
+        let payloads = events
+            .expect("read")
+            .into_iter()
+            .filter_map(|event| event.payload);
+        let bytes: Vec<usize> = payloads.map(|(payload, _)| payload.len()).collect();
+        assert_eq!(bytes.len(), 2);
+        let all: usize = bytes.iter().sum();
+        assert!(all < 1_200, "{bytes:?}");
+    });
+}
+
+#[test]
+fn a_binding_has_the_time_of_its_transaction() {
+    everywhere(async |store| {
+        let written = store.write(|tx| {
+            tx.remember_journal("a journal", Millis(77))?;
+            tx.put_trigger_secret(&sample::digest("a secret"), Millis(78))
+        });
+        written.await.expect("written");
+        let events = store.read(|view| view.events(&AgentId::home_log(), 0, 10)).await;
+        let times: Vec<Millis> = events.expect("read").iter().map(|event| event.at).collect();
+        assert_eq!(times, [Millis(78)]);
+    });
+}
