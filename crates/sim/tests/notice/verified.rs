@@ -1,6 +1,7 @@
 //! A home that is verified while its daemon works: rows and events are compared as of one moment.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::JoinHandle;
 use wakeful_core::blob::{Blob, BlobHash};
@@ -22,9 +23,9 @@ const TURNS: u32 = 10;
 /// Messages that the daemon is sent in all.
 const MESSAGES: u64 = 60;
 
-/// A store at which others write between any two reads.
+/// A store at which others write between any two reads: settings by itself, and whatever the daemon has to do.
 #[derive(Clone)]
-struct BusyStore(wakeful_store::Store);
+struct BusyStore(wakeful_store::Store, Arc<AtomicU64>);
 
 impl Store for BusyStore {
     async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
@@ -35,6 +36,9 @@ impl Store for BusyStore {
         for _ in 0..TURNS {
             tokio::task::yield_now().await;
         }
+        let number = self.1.fetch_add(1, Ordering::Relaxed);
+        let set = move |tx: &mut dyn Tx| tx.set_cap(Some(&agent("coach")), Some(MicroUsd(number)), Millis(1));
+        self.0.write(set).await?;
         self.0.read(f).await
     }
 
@@ -108,7 +112,7 @@ async fn alterations(home: &Home) -> Vec<Alteration> {
         ..Wanted::default()
     };
     let mut flaws = Vec::new();
-    let store = BusyStore(home.store.clone());
+    let store = BusyStore(home.store.clone(), Arc::default());
     let verified = verify(&store, &wanted, |verdict| flaws.extend(verdict.flaw)).await;
     let verified = verified.expect("verified");
     assert!(flaws.is_empty(), "{flaws:?}");
