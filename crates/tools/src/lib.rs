@@ -14,6 +14,7 @@
 //! | [`closed`] | places outside the home that commands cannot read |
 //! | `command` | one command from its start to its end, on a thread of its own |
 //! | [`descent`] | whether a process descends from a tool |
+//! | `cleanup` | the end of a supervisor and its folder after the answer |
 //! | `output` | bounded keeping of both streams, and the part the model reads |
 //! | `outcome` | what a command leaves: the result as JSON, or the fault |
 //! | `leftover` | the private folder of an operation and what an interrupted one left in it |
@@ -33,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod cleanup;
 pub mod closed;
 mod command;
 pub mod descent;

@@ -45,6 +45,7 @@ mod supervisor;
 mod usage;
 pub(crate) mod wire;
 
+pub(crate) use supervisor::HUNT_MAX;
 use wire::{Containment, Link, Report, Trouble};
 
 /// The argument that starts stage 1.

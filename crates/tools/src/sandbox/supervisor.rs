@@ -29,7 +29,7 @@ use crate::process;
 
 /// How long orphans are hunted where there is no namespace. Ordinary ones are gone in a moment; those that make others
 /// as fast as they can take longer, and must not be given up.
-const HUNT_MAX: Duration = Duration::from_secs(10);
+pub(crate) const HUNT_MAX: Duration = Duration::from_secs(10);
 
 /// Of the supervisor where it alone limits the number of processes: it must get its turn among thousands of them. Only
 /// the superuser may have it, and only for the superuser it is needed.
@@ -59,8 +59,9 @@ pub(super) fn supervise(above: &mut Link) -> Result<(), Trouble> {
     };
     let result = watch.run();
     let bytes = watch.limiter.written_bytes();
-    end_all(&mut keeper, containment);
+    // Before the rest is ended: the one above does not wait for a long hunt.
     above.report(&Report::Written { bytes });
+    end_all(&mut keeper, containment);
     result
 }
 

@@ -98,7 +98,7 @@ pub(crate) enum Report {
     Ended(End),
     /// The command used too much and is being ended.
     Exceeded(Exceeded),
-    /// What the command wrote to disks, told after everything else.
+    /// What the command wrote to disks, told when it is over.
     Written {
         /// As far as it was seen.
         bytes: u64,
