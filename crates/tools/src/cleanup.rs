@@ -13,6 +13,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use crate::leftover::Folder;
 use crate::process::{kill_tree, wait_gone};
 use crate::sandbox::HUNT_MAX;
+use crate::sandbox::cgroup::Group;
 
 /// For a supervisor that has been cut off to end. Most need far less, and the caller waits for it.
 const MOMENT: Duration = Duration::from_millis(200);
@@ -23,18 +24,15 @@ const PATIENCE: Duration = HUNT_MAX.saturating_add(Duration::from_secs(1));
 /// How long killing by force is waited for.
 const FORCE_MAX: Duration = Duration::from_millis(400);
 
-/// The supervisor of a command that is over, and the folder of its operation.
+/// The supervisor of a command that is over, its cgroup, and the folder of its operation.
 #[derive(Debug)]
 pub(crate) struct Cleanup {
-    supervisor: Child,
-    folder: Folder,
+    pub(crate) supervisor: Child,
+    pub(crate) folder: Folder,
+    pub(crate) group: Group,
 }
 
 impl Cleanup {
-    pub(crate) const fn new(supervisor: Child, folder: Folder) -> Self {
-        Self { supervisor, folder }
-    }
-
     /// Waits a moment for the supervisor to end. Whether it has.
     pub(crate) fn wait_moment(&self) -> bool {
         self.wait(MOMENT)
@@ -82,6 +80,7 @@ impl Cleanup {
     fn remove(mut self) {
         // Not `wait`: a process that the kernel cannot end must not hold this thread for ever.
         let _status = self.supervisor.try_wait();
+        self.group.remove();
         self.folder.remove();
     }
 }
@@ -119,6 +118,14 @@ mod tests {
         told
     }
 
+    fn cleanup(supervisor: Child, folder: Folder) -> Cleanup {
+        Cleanup {
+            supervisor,
+            folder,
+            group: Group::default(),
+        }
+    }
+
     const LONG: Duration = Duration::from_secs(20);
 
     #[test]
@@ -129,7 +136,7 @@ mod tests {
             supervisor.stdin.take().expect("an input"),
             output(&mut supervisor),
         );
-        let cleanup = Cleanup::new(supervisor, folder.clone());
+        let cleanup = cleanup(supervisor, folder.clone());
         assert!(!cleanup.wait_moment());
         cleanup.finish_within(LONG);
         assert!(folder.temporary().exists(), "what is hunted may still use it");
@@ -143,7 +150,7 @@ mod tests {
         let (_scratch, folder) = folder();
         let mut supervisor = busy();
         let (_stdin, said) = (supervisor.stdin.take(), output(&mut supervisor));
-        Cleanup::new(supervisor, folder).finish_within(Duration::from_millis(1));
+        cleanup(supervisor, folder).finish_within(Duration::from_millis(1));
         assert_eq!(said.recv_timeout(LONG).as_deref(), Ok(""));
     }
 }

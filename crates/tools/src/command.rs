@@ -24,6 +24,7 @@ use crate::outcome::{Ending, Ran, cancelled, refused, sandbox_unavailable, spawn
 use crate::output::Kept;
 use crate::permissions::Guard;
 use crate::process::Identity;
+use crate::sandbox::cgroup::Group;
 use crate::sandbox::isolation::Isolation;
 use crate::sandbox::wire::{End, Heard, Link, Report, Spec, TERMINATE};
 use crate::sandbox::{SHOWN_NAME, SUPERVISE};
@@ -84,9 +85,13 @@ impl Job {
     pub(crate) fn run(&mut self, brake: &Brake) -> Result<Done, NoNamespaces> {
         let begun = Instant::now();
         let guard = Guard::new(&self.spec.home);
+        if !self.spec.pretend.no_cgroups {
+            self.spec.group = Group::make(&self.spec.limits);
+        }
         let (cleanup, mut running) = match self.start() {
             Ok(started) => started,
             Err(fault) => {
+                self.spec.group.remove();
                 self.folder.remove();
                 return Ok(refused(&fault));
             }
@@ -128,7 +133,11 @@ impl Job {
             .ok_or_else(|| io::Error::other("it ended at once"))
             .and_then(|identity| self.folder.record(&identity))
             .and_then(|()| running.link.send_spec(&json));
-        let cleanup = Cleanup::new(child, self.folder.clone());
+        let cleanup = Cleanup {
+            supervisor: child,
+            folder: self.folder.clone(),
+            group: self.spec.group.clone(),
+        };
         match begun {
             Ok(()) => {
                 fail::point("act.in_process");
@@ -295,8 +304,17 @@ impl Running {
                 Ok(Report::Exceeded(exceeded)) => {
                     self.ending = Ending::Exceeded(exceeded);
                     self.is_over = true;
+                    // The kernel had refused it something before the shell ended.
+                    if let Some((ending, _)) = &mut self.end {
+                        *ending = self.ending;
+                    }
                 }
-                Ok(Report::Written { bytes }) => self.written_bytes = bytes,
+                Ok(Report::Written { bytes, is_partial }) => {
+                    self.written_bytes = bytes;
+                    if let Some(isolation) = self.isolation.as_mut().filter(|_| is_partial) {
+                        isolation.open_line("written_bytes");
+                    }
+                }
                 Ok(Report::NoNamespaces) => self.unstarted = Some(Unstarted::NoNamespaces),
                 Ok(Report::Refused { lacking }) => {
                     self.unstarted = Some(Unstarted::Fault(sandbox_unavailable(&lacking)));

@@ -23,7 +23,9 @@ use crate::guidance::Guard;
 use crate::journal;
 use crate::leftover::Folder;
 use crate::options::{CommandLimits, Pretend, ToolsOptions};
-use crate::outcome::{not_begun, refused, spawn_failed, unprotected, with_findings};
+use crate::outcome::{no_room, not_begun, refused, spawn_failed, unprotected, with_findings};
+use crate::sandbox::cgroup::Group;
+use crate::sandbox::limits::check_room;
 use crate::sandbox::wire::Spec;
 use crate::workspace::{Workdir, Workspace, WorkspaceError};
 use crate::written::Written;
@@ -150,6 +152,7 @@ impl Inner {
                 written_bytes: options.limits.written_bytes.min(left),
                 ..options.limits
             },
+            group: Group::default(),
             unsandboxed: options.unsandboxed,
             pretend: Pretend {
                 no_namespaces,
@@ -174,6 +177,9 @@ impl Inner {
         let left = most.saturating_sub(written.bytes(act.at));
         if left == 0 {
             return refused(&day_s_writing_used(most));
+        }
+        if let Ok(Err(lack)) = check_room(self.workspace.home()) {
+            return refused(&no_room(lack));
         }
         match self.job(act.operation_id, arguments, left) {
             Err(fault) => refused(&fault),

@@ -28,6 +28,7 @@
 //! | `isolation` | what was enforced, line by line |
 //! | `space` | seccomp: disk space is not allocated without writing |
 //! | `limits`, `usage` | what the tree of a command uses, and when it is too much |
+//! | `cgroup` | the kernel's bounds on processes and memory, where a cgroup is delegated to us |
 //! | `calls` | seccomp: which system calls are refused |
 
 use std::ffi::OsString;
@@ -35,6 +36,7 @@ use std::process::ExitCode;
 
 mod call_list;
 mod calls;
+pub(crate) mod cgroup;
 mod files;
 pub(crate) mod isolation;
 mod keeper;
@@ -45,6 +47,7 @@ mod supervisor;
 mod usage;
 pub(crate) mod wire;
 
+pub use cgroup::controllers_of;
 pub(crate) use supervisor::HUNT_MAX;
 use wire::{Containment, Link, Report, Trouble};
 
