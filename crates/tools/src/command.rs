@@ -28,6 +28,7 @@ use crate::sandbox::cgroup::Group;
 use crate::sandbox::isolation::Isolation;
 use crate::sandbox::wire::{End, Heard, Link, Report, Spec, TERMINATE};
 use crate::sandbox::{SHOWN_NAME, SUPERVISE};
+use crate::set_id::{self, Moment};
 
 /// Between the request to end and the end. Enough for a program to save what it has.
 const GRACE: Duration = Duration::from_secs(2);
@@ -83,7 +84,7 @@ pub(crate) struct NoNamespaces;
 impl Job {
     /// Runs the command and leaves neither process nor folder behind.
     pub(crate) fn run(&mut self, brake: &Brake) -> Result<Done, NoNamespaces> {
-        let begun = Instant::now();
+        let (begun, since) = (Instant::now(), Moment::now());
         let guard = Guard::new(&self.spec.home);
         if !self.spec.pretend.no_cgroups {
             self.spec.group = Group::make(&self.spec.limits);
@@ -101,6 +102,12 @@ impl Job {
         running.read_rest();
         self.written_bytes = running.written_bytes;
         running.repaired = guard.repair();
+        if running.isolation.as_ref().is_some_and(Isolation::is_nothing) {
+            let folders = self.spec.writable.first().into_iter();
+            running
+                .repaired
+                .extend(folders.flat_map(|workspace| set_id::strip(workspace, since)));
+        }
         if running.isolation.is_some() {
             cleanup.finish();
         } else {
@@ -193,7 +200,7 @@ struct Running {
     is_over: bool,
     /// What the command wrote to disks.
     written_bytes: u64,
-    /// What was changed about the home's files.
+    /// What was set back about permissions, of the home's files and of set-id files.
     repaired: Vec<String>,
     /// Why the shell was not started.
     unstarted: Option<Unstarted>,

@@ -23,6 +23,7 @@
 //! | [`outside`] | folders and Git repositories that are watched for changes |
 //! | `mounts` | what is mounted where, and every name of the home |
 //! | `permissions` | mode and owner of the home's files, compared around each command |
+//! | `set_id` | setuid and setgid bits that a command left where nothing kept it from that |
 //! | `process` | what `/proc` says: start times, descendants |
 //! | [`sandbox`] | the other side: what the re-executed program does before and around the command |
 //!
@@ -52,6 +53,7 @@ mod permissions;
 mod process;
 pub mod quarantine;
 pub mod sandbox;
+mod set_id;
 pub mod tools;
 pub mod tree;
 pub mod workspace;

@@ -21,7 +21,7 @@ pub(crate) struct Ran {
     pub(crate) end: End,
     /// The isolation that was really enforced.
     pub(crate) isolation: Isolation,
-    /// Files of the home whose permissions had been changed, and were set back.
+    /// Files of the home whose permissions had been changed, and set-id files in the workspace: what was set back.
     pub(crate) repaired: Vec<String>,
     pub(crate) stdout: Kept,
     pub(crate) stderr: Kept,

@@ -83,6 +83,11 @@ impl Isolation {
         }
     }
 
+    /// Whether the kernel enforced nothing.
+    pub(crate) const fn is_nothing(&self) -> bool {
+        self.means.is_none()
+    }
+
     /// Whether every line is enforced.
     pub(crate) const fn is_whole(&self) -> bool {
         self.not_enforced.is_empty()

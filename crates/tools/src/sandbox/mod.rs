@@ -14,8 +14,9 @@
 //!   the same user. The supervisor and Wakeful itself are kept from the ordinary ways of doing so.
 //! - With `subreaper` there is no IPC namespace. System V IPC is refused, but `/proc/sysvipc` still lists the keys, sizes
 //!   and owners of what others have, without the contents.
-//! - With `not_enforced` no system call is refused: a command can leave setuid files behind and reach every socket, and
-//!   where there is no namespace also the shared memory of others.
+//! - With `not_enforced` no system call is refused: a command can reach every socket, and where there is no namespace also
+//!   the shared memory of others. Setuid files that it leaves in its workspace lose that bit after it; those that it leaves
+//!   elsewhere do not.
 //!
 //! | module | about |
 //! |---|---|
