@@ -81,7 +81,7 @@ struct Walk {
     begun: Instant,
     entries: u64,
     /// How many names were found of a file that has several.
-    names: BTreeMap<(u64, u64), u64>,
+    names: BTreeMap<(u64, u64), u128>,
     stripped: usize,
     said: Vec<String>,
     /// Why something was not looked at: the first reason.
@@ -155,14 +155,21 @@ impl Walk {
                 self.handle(levels, name, &stat);
                 None
             }
-            _ => None,
+            FileType::RegularFile
+            | FileType::Symlink
+            | FileType::Fifo
+            | FileType::Socket
+            | FileType::CharacterDevice
+            | FileType::BlockDevice
+            | FileType::Unknown => None,
         }
     }
 
     /// Strips a file of which every name lies in the workspace. One that also has a name elsewhere may be another's: making
     /// a link is a change, too.
     fn handle(&mut self, levels: &[Level], name: &CStr, stat: &Stat) {
-        let links = u64::from(stat.st_nlink);
+        // Its width differs between architectures.
+        let links = u128::from(stat.st_nlink);
         let found = self.names.entry((stat.st_dev, stat.st_ino)).or_default();
         *found += 1;
         if *found < links {

@@ -62,7 +62,7 @@ const FILL: &str = "head -c 400000000 /dev/zero > $TMPDIR/fill; sleep 60";
 const DISK: &str = "size=256m,mode=0700";
 
 /// Written at once when the driver itself fills the disk.
-const FILLER_CHUNK: [u8; 64 * 1_024] = [0; 64 * 1_024];
+static FILLER_CHUNK: [u8; 64 * 1_024] = [0; 64 * 1_024];
 
 /// Most that the driver writes: several times the disk.
 const FILLER_CHUNKS_MAX: u32 = 16_384;
