@@ -13,24 +13,28 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::Pid;
 use wakeful_core::step::Fault;
 use wakeful_ports::fail;
 use wakeful_ports::tool::Done;
 
+use crate::cleanup::Cleanup;
 use crate::leftover::Folder;
 use crate::outcome::{Ending, Ran, cancelled, refused, sandbox_unavailable, spawn_failed};
 use crate::output::Kept;
 use crate::permissions::Guard;
-use crate::process::{Identity, kill_tree, wait_gone};
+use crate::process::Identity;
+use crate::sandbox::cgroup::Group;
 use crate::sandbox::isolation::Isolation;
 use crate::sandbox::wire::{End, Heard, Link, Report, Spec, TERMINATE};
 use crate::sandbox::{SHOWN_NAME, SUPERVISE};
+use crate::set_id::{self, Moment};
 
 /// Between the request to end and the end. Enough for a program to save what it has.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// For the supervisor to kill everything. With the grace it stays within the 5 s that a stop may take.
+/// For the supervisor to kill everything before the answer is given. With the grace it stays within the 5 s that a stop
+/// may take; a supervisor that needs longer goes on without being waited for.
 const KILLING_MAX: Duration = Duration::from_millis(2_300);
 
 /// For the supervisor to take its specification. It does nothing else then, unless it is not our program.
@@ -80,24 +84,39 @@ pub(crate) struct NoNamespaces;
 impl Job {
     /// Runs the command and leaves neither process nor folder behind.
     pub(crate) fn run(&mut self, brake: &Brake) -> Result<Done, NoNamespaces> {
-        let begun = Instant::now();
+        let (begun, since) = (Instant::now(), Moment::now());
         let guard = Guard::new(&self.spec.home);
-        let result = match self.start() {
-            Err(fault) => Ok(refused(&fault)),
-            Ok((mut supervisor, mut running)) => {
-                running.watch(brake, begun + self.timeout);
-                reap(&mut supervisor);
-                running.read_rest();
-                self.written_bytes = running.written_bytes;
-                running.repaired = guard.repair();
-                running.finish(begun.elapsed(), self.output_tokens)
+        if !self.spec.pretend.no_cgroups {
+            self.spec.group = Group::make(&self.spec.limits);
+        }
+        let (cleanup, mut running) = match self.start() {
+            Ok(started) => started,
+            Err(fault) => {
+                self.spec.group.remove();
+                self.folder.remove();
+                return Ok(refused(&fault));
             }
         };
-        self.folder.remove();
-        result
+        running.watch(brake, begun + self.timeout);
+        cleanup.wait_moment();
+        running.read_rest();
+        self.written_bytes = running.written_bytes;
+        running.repaired = guard.repair();
+        if running.isolation.as_ref().is_some_and(Isolation::is_nothing) {
+            let folders = self.spec.writable.first().into_iter();
+            running
+                .repaired
+                .extend(folders.flat_map(|workspace| set_id::strip(workspace, since)));
+        }
+        if running.isolation.is_some() {
+            cleanup.finish();
+        } else {
+            cleanup.finish_by_force();
+        }
+        running.finish(begun.elapsed(), self.output_tokens)
     }
 
-    fn start(&self) -> Result<(Child, Running), Fault> {
+    fn start(&self) -> Result<(Cleanup, Running), Fault> {
         let failed = |doing: &str, e: &dyn std::fmt::Display| {
             spawn_failed(
                 &format!("{doing}: {e}"),
@@ -121,14 +140,20 @@ impl Job {
             .ok_or_else(|| io::Error::other("it ended at once"))
             .and_then(|identity| self.folder.record(&identity))
             .and_then(|()| running.link.send_spec(&json));
+        let cleanup = Cleanup {
+            supervisor: child,
+            folder: self.folder.clone(),
+            group: self.spec.group.clone(),
+        };
         match begun {
             Ok(()) => {
                 fail::point("act.in_process");
-                Ok((child, running))
+                Ok((cleanup, running))
             }
             Err(e) => {
                 drop(running);
-                reap(&mut child);
+                cleanup.wait_moment();
+                cleanup.finish_by_force();
                 Err(failed("handing the command to the sandbox", &e))
             }
         }
@@ -147,18 +172,6 @@ impl Job {
             .stderr(Stdio::piped());
         command.spawn()
     }
-}
-
-/// Waits for a supervisor that has been cut off, and uses force where that does not help.
-fn reap(supervisor: &mut Child) {
-    let pid = Pid::from_child(supervisor);
-    let deadline = Instant::now() + Duration::from_millis(200);
-    let gone = pidfd_open(pid, PidfdFlags::empty()).is_ok_and(|fd| wait_gone(&fd, deadline));
-    if !gone {
-        kill_tree(pid, Instant::now() + Duration::from_millis(400));
-    }
-    // Not `wait`: a process that the kernel cannot end must not hold this thread for ever.
-    let _status = supervisor.try_wait();
 }
 
 /// Where a command stands. Each phase lasts only until its time is over.
@@ -183,9 +196,11 @@ struct Running {
     isolation: Option<Isolation>,
     end: Option<(Ending, End)>,
     ending: Ending,
+    /// The supervisor has said that the command is over, and ends what it left.
+    is_over: bool,
     /// What the command wrote to disks.
     written_bytes: u64,
-    /// What was changed about the home's files.
+    /// What was set back about permissions, of the home's files and of set-id files.
     repaired: Vec<String>,
     /// Why the shell was not started.
     unstarted: Option<Unstarted>,
@@ -212,6 +227,7 @@ impl Running {
             isolation: None,
             end: None,
             ending: Ending::Completed,
+            is_over: false,
             written_bytes: 0,
             repaired: Vec::new(),
             unstarted: None,
@@ -235,6 +251,7 @@ impl Running {
                 return;
             }
             (phase, until) = match phase {
+                Phase::Running if self.is_over => (Phase::Killing, Instant::now() + KILLING_MAX),
                 Phase::Running if ready.brake => self.terminate(Ending::Stopped),
                 Phase::Running if left.is_zero() => self.terminate(Ending::TimedOut),
                 Phase::Terminating if left.is_zero() => {
@@ -287,9 +304,24 @@ impl Running {
         for line in lines {
             match serde_json::from_slice(&line) {
                 Ok(Report::Started { isolation, .. }) => self.isolation = Some(isolation),
-                Ok(Report::Ended(end)) => self.end = Some((self.ending, end)),
-                Ok(Report::Exceeded(exceeded)) => self.ending = Ending::Exceeded(exceeded),
-                Ok(Report::Written { bytes }) => self.written_bytes = bytes,
+                Ok(Report::Ended(end)) => {
+                    self.end = Some((self.ending, end));
+                    self.is_over = true;
+                }
+                Ok(Report::Exceeded(exceeded)) => {
+                    self.ending = Ending::Exceeded(exceeded);
+                    self.is_over = true;
+                    // The kernel had refused it something before the shell ended.
+                    if let Some((ending, _)) = &mut self.end {
+                        *ending = self.ending;
+                    }
+                }
+                Ok(Report::Written { bytes, is_partial }) => {
+                    self.written_bytes = bytes;
+                    if let Some(isolation) = self.isolation.as_mut().filter(|_| is_partial) {
+                        isolation.open_line("written_bytes");
+                    }
+                }
                 Ok(Report::NoNamespaces) => self.unstarted = Some(Unstarted::NoNamespaces),
                 Ok(Report::Refused { lacking }) => {
                     self.unstarted = Some(Unstarted::Fault(sandbox_unavailable(&lacking)));

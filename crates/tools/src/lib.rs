@@ -14,6 +14,7 @@
 //! | [`closed`] | places outside the home that commands cannot read |
 //! | `command` | one command from its start to its end, on a thread of its own |
 //! | [`descent`] | whether a process descends from a tool |
+//! | `cleanup` | the end of a supervisor and its folder after the answer |
 //! | `output` | bounded keeping of both streams, and the part the model reads |
 //! | `outcome` | what a command leaves: the result as JSON, or the fault |
 //! | `leftover` | the private folder of an operation and what an interrupted one left in it |
@@ -22,6 +23,7 @@
 //! | [`outside`] | folders and Git repositories that are watched for changes |
 //! | `mounts` | what is mounted where, and every name of the home |
 //! | `permissions` | mode and owner of the home's files, compared around each command |
+//! | `set_id` | setuid and setgid bits that a command left where nothing kept it from that |
 //! | `process` | what `/proc` says: start times, descendants |
 //! | [`sandbox`] | the other side: what the re-executed program does before and around the command |
 //!
@@ -33,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod cleanup;
 pub mod closed;
 mod command;
 pub mod descent;
@@ -50,6 +53,7 @@ mod permissions;
 mod process;
 pub mod quarantine;
 pub mod sandbox;
+mod set_id;
 pub mod tools;
 pub mod tree;
 pub mod workspace;

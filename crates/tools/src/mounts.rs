@@ -15,13 +15,15 @@ pub(crate) struct Mount {
     /// Device numbers; equal for all mounts of one file system.
     device: String,
     /// The folder of the file system that is mounted.
-    root: PathBuf,
+    pub(crate) root: PathBuf,
     /// Where it is mounted.
     pub(crate) point: PathBuf,
     /// Options of this mount, not of the file system.
     options: Vec<String>,
     /// The type of the file system.
     pub(crate) kind: String,
+    /// Options of the file system, the same for all its mounts.
+    super_options: Vec<String>,
 }
 
 impl Mount {
@@ -34,21 +36,31 @@ impl Mount {
             .collect())
     }
 
-    fn parse(line: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(line: &[u8]) -> Option<Self> {
         let mut fields = line.split(|byte| *byte == b' ').skip(2);
         let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
         let device = text(fields.next()?);
         let [root, point] = [unescape(fields.next()?), unescape(fields.next()?)];
-        let options = text(fields.next()?).split(',').map(str::to_owned).collect();
+        let list = |field: &[u8]| text(field).split(',').map(str::to_owned).collect();
+        let options = list(fields.next()?);
         // Optional fields follow, and a hyphen ends them.
-        let kind = text(fields.skip_while(|field| *field != b"-").nth(1)?);
+        let mut fields = fields.skip_while(|field| *field != b"-").skip(1);
+        let kind = text(fields.next()?);
+        // The source of the file system stands between.
+        let super_options = fields.nth(1).map(list).unwrap_or_default();
         Some(Self {
             device,
             root,
             point,
             options,
             kind,
+            super_options,
         })
+    }
+
+    /// Whether the file system has an option, such as the name of a cgroup controller.
+    pub(crate) fn super_has(&self, option: &str) -> bool {
+        self.super_options.iter().any(|own| own == option)
     }
 
     /// Whether the mount has an option, such as `ro`.

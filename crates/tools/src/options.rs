@@ -90,4 +90,6 @@ pub struct Pretend {
     pub old_landlock: bool,
     /// Seccomp is not there.
     pub no_seccomp: bool,
+    /// No cgroup is delegated to us.
+    pub no_cgroups: bool,
 }

@@ -11,7 +11,7 @@ use wakeful_ports::tool::{Done, NOT_BEGUN};
 use crate::arguments::TOOL;
 use crate::output::{Kept, previews};
 use crate::sandbox::isolation::Isolation;
-use crate::sandbox::limits::{Exceeded, Limit};
+use crate::sandbox::limits::{Exceeded, Limit, NoRoom};
 use crate::sandbox::wire::End;
 
 /// A command that ran.
@@ -21,7 +21,7 @@ pub(crate) struct Ran {
     pub(crate) end: End,
     /// The isolation that was really enforced.
     pub(crate) isolation: Isolation,
-    /// Files of the home whose permissions had been changed, and were set back.
+    /// Files of the home whose permissions had been changed, and set-id files in the workspace: what was set back.
     pub(crate) repaired: Vec<String>,
     pub(crate) stdout: Kept,
     pub(crate) stderr: Kept,
@@ -201,7 +201,7 @@ impl Exceeded {
     pub(crate) fn message(self) -> String {
         let mib = |bytes: u64| bytes >> 20;
         let (found, allowed) = (self.found, self.allowed);
-        match self.limit {
+        let what = match self.limit {
             Limit::Memory => format!(
                 "the command used {} MiB of memory; the limit is {} MiB (tools.memory_mib_max)",
                 mib(found),
@@ -229,7 +229,8 @@ impl Exceeded {
                 mib(found),
                 mib(allowed)
             ),
-        }
+        };
+        format!("command stopped: {what}")
     }
 
     /// The same for a command that had not begun.
@@ -251,6 +252,17 @@ pub(crate) fn refused(fault: &Fault) -> Done {
         blobs: Vec::new(),
         again: None,
     }
+}
+
+/// The disk of the home is too full for a command.
+pub(crate) fn no_room(lack: NoRoom) -> Fault {
+    let message = format!(
+        "command refused: the disk of Wakeful's home has {} MiB left; a command begins only with {} MiB",
+        lack.left >> 20,
+        lack.needed >> 20
+    );
+    let hint = "a person has to make room on that disk, or move the home to a larger one";
+    Fault::new("disk_limit", &message, hint)
 }
 
 /// The command could not be started.

@@ -1,7 +1,7 @@
 //! The tool host: what the model is told, checks, performance, clearing.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -23,7 +23,9 @@ use crate::guidance::Guard;
 use crate::journal;
 use crate::leftover::Folder;
 use crate::options::{CommandLimits, Pretend, ToolsOptions};
-use crate::outcome::{not_begun, refused, spawn_failed, unprotected, with_findings};
+use crate::outcome::{no_room, not_begun, refused, spawn_failed, unprotected, with_findings};
+use crate::sandbox::cgroup::Group;
+use crate::sandbox::limits::check_room;
 use crate::sandbox::wire::Spec;
 use crate::workspace::{Workdir, Workspace, WorkspaceError};
 use crate::written::Written;
@@ -150,6 +152,7 @@ impl Inner {
                 written_bytes: options.limits.written_bytes.min(left),
                 ..options.limits
             },
+            group: Group::default(),
             unsandboxed: options.unsandboxed,
             pretend: Pretend {
                 no_namespaces,
@@ -171,9 +174,15 @@ impl Inner {
     fn begin(&self, act: &Act, arguments: Arguments, brake: &Brake) -> Done {
         let written = Written::of(self.workspace.home(), &act.agent_id);
         let most = self.options.limits.written_bytes_per_day;
-        let left = most.saturating_sub(written.bytes(act.at));
+        let left = match written.bytes(act.at) {
+            Ok(bytes) => most.saturating_sub(bytes),
+            Err(error) => return refused(&unknown_writing(written.file(), &error)),
+        };
         if left == 0 {
             return refused(&day_s_writing_used(most));
+        }
+        if let Ok(Err(lack)) = check_room(self.workspace.home()) {
+            return refused(&no_room(lack));
         }
         match self.job(act.operation_id, arguments, left) {
             Err(fault) => refused(&fault),
@@ -360,6 +369,13 @@ fn day_s_writing_used(most: u64) -> Fault {
     );
     let hint = "wait, or ask a person to raise tools.written_mib_per_day";
     Fault::new("disk_limit", &message, hint)
+}
+
+fn unknown_writing(file: &Path, error: &std::io::Error) -> Fault {
+    let message =
+        format!("command refused: the record of what this agent's commands wrote cannot be read: {error}");
+    let hint = format!("a person has to make {} readable, or remove it", file.display());
+    Fault::new("disk_limit", &message, &hint)
 }
 
 fn outside() -> Fault {

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -37,13 +37,15 @@ impl Written {
     }
 
     /// Bytes of the last 24 hours.
-    pub(crate) fn bytes(&self, now: Millis) -> u64 {
-        let hours = self.read();
+    pub(crate) fn bytes(&self, now: Millis) -> io::Result<u64> {
+        let hours = self.read()?;
         let since = oldest(&hours, now);
-        hours
-            .range(since..)
-            .map(|(_, bytes)| bytes)
-            .fold(0, |sum: u64, bytes| sum.saturating_add(*bytes))
+        let bytes = hours.range(since..).map(|(_, bytes)| bytes);
+        Ok(bytes.fold(0, |sum: u64, bytes| sum.saturating_add(*bytes)))
+    }
+
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
     }
 
     /// Adds what one command wrote.
@@ -52,7 +54,7 @@ impl Written {
             return Ok(());
         }
         let _alone = WRITING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let mut hours = self.read();
+        let mut hours = self.read()?;
         let newest = hours.last_key_value().map_or(i64::MIN, |(hour, _)| *hour);
         // Under the newest hour where the clock was set back, or it would be dropped as too old.
         let sum = hours.entry(newest.max(now.0.div_euclid(HOUR_MS))).or_default();
@@ -63,16 +65,25 @@ impl Written {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         let draft = self.file.with_extension("new");
-        fs::write(&draft, serde_json::to_vec(&kept)?)?;
+        let mut options = fs::OpenOptions::new();
+        let options = options.write(true).create(true).truncate(true).mode(0o600);
+        let mut file = options.open(&draft)?;
+        file.write_all(&serde_json::to_vec(&kept)?)?;
+        // A record that is empty after a loss of power could not be read, and no command would begin.
+        file.sync_data()?;
         fs::rename(draft, &self.file)
     }
 
-    /// Sums by hour. A file that is missing or damaged counts as nothing: the limit of each command still holds.
-    fn read(&self) -> BTreeMap<i64, u64> {
-        let is_small = fs::metadata(&self.file).is_ok_and(|found| found.len() <= FILE_BYTES_MAX);
-        let json = is_small.then(|| fs::read(&self.file).ok()).flatten();
-        json.and_then(|json| serde_json::from_slice(&json).ok())
-            .unwrap_or_default()
+    /// Sums by hour. A file that is there and cannot be read is an error: as nothing, it would give a new day's share to
+    /// each agent whose command damages it.
+    fn read(&self) -> io::Result<BTreeMap<i64, u64>> {
+        let mut json = Vec::new();
+        match fs::File::open(&self.file) {
+            Ok(file) => file.take(FILE_BYTES_MAX).read_to_end(&mut json)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(error),
+        };
+        Ok(serde_json::from_slice(&json)?)
     }
 }
 
@@ -92,18 +103,27 @@ mod tests {
         let agent = AgentId::parse("main").expect("a name");
         let written = Written::of(home.path(), &agent);
         let at = |hour: i64| Millis(hour * HOUR_MS);
-        assert_eq!(written.bytes(at(100)), 0);
+        let bytes = |at| written.bytes(at).expect("a record");
+        assert_eq!(bytes(at(100)), 0);
         written.add(at(100), 5).expect("kept");
         written.add(at(110), 7).expect("kept");
-        assert_eq!(written.bytes(at(123)), 12);
-        assert_eq!(written.bytes(at(124)), 7, "the first hour is a day old");
-        assert_eq!(written.bytes(at(50)), 12, "the clock was set back");
+        assert_eq!(bytes(at(123)), 12);
+        assert_eq!(bytes(at(124)), 7, "the first hour is a day old");
+        assert_eq!(bytes(at(50)), 12, "the clock was set back");
         written.add(at(50), 1).expect("kept");
-        assert_eq!(written.bytes(at(50)), 13, "and what is written then counts");
-        assert_eq!(written.bytes(at(200)), 0);
+        assert_eq!(bytes(at(50)), 13, "and what is written then counts");
+        assert_eq!(bytes(at(200)), 0);
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_read_is_no_free_day() {
+        let home = tempfile::tempdir().expect("a folder");
+        let written = Written::of(home.path(), &AgentId::parse("main").expect("a name"));
+        written.add(Millis(0), 5).expect("kept");
         fs::write(&written.file, "no json").expect("damaged");
-        assert_eq!(written.bytes(at(110)), 0);
-        written.add(at(110), 3).expect("begun anew");
-        assert_eq!(written.bytes(at(110)), 3);
+        assert!(written.bytes(Millis(0)).is_err());
+        assert!(written.add(Millis(0), 3).is_err(), "the damage stays visible");
+        fs::remove_file(&written.file).expect("removed");
+        assert_eq!(written.bytes(Millis(0)).expect("begun anew"), 0);
     }
 }

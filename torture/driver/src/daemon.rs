@@ -33,6 +33,8 @@ const LOOK: Duration = Duration::from_millis(2);
 pub(crate) enum Circumstances {
     /// Nothing special.
     Healthy,
+    /// Its commands may use little, so that an attack crosses the limits before it takes the machine down.
+    Confined { processes: u64, memory_mib: u64 },
     /// It ends itself at the n-th passage of a fail point.
     Armed { point: &'static str, passage: u64 },
     /// Its disk remembers what was not synced.
@@ -84,6 +86,14 @@ pub(crate) fn begin(place: &Place, home: usize, how: &Circumstances, planted: Op
 fn circumstances(command: &mut Command, place: &Place, home: usize, how: &Circumstances) -> Result<()> {
     match how {
         Circumstances::Healthy => {}
+        Circumstances::Confined {
+            processes,
+            memory_mib,
+        } => {
+            command
+                .env("WAKEFUL_TOOLS_PROCESSES_MAX", processes.to_string())
+                .env("WAKEFUL_TOOLS_MEMORY_MIB_MAX", memory_mib.to_string());
+        }
         Circumstances::Armed { point, passage } => {
             command.env("WAKEFUL_FAIL", format!("{point}:{passage}"));
         }

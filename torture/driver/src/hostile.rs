@@ -3,6 +3,7 @@
 //!
 //! Every attack is bounded by a count of its own, so that a limit which is missing does not take the machine down.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -45,11 +46,26 @@ const ATTACKS: [(&str, &str); 9] = [
     ),
 ];
 
-/// Fills the disk of the home, keeps it full for a while and gives it back by ending.
-const FILL: &str = "head -c 150000000 /dev/zero > $TMPDIR/fill; sleep 1; true";
+/// What commands may use here. The attacks `forks` and `memory` cross it, the others do not.
+const CONFINED: Circumstances = Circumstances::Confined {
+    processes: 100,
+    memory_mib: 128,
+};
 
-/// Size of the disk that is filled.
-const DISK: &str = "size=96m,mode=0700";
+/// Attacks that have to be ended by a limit, and the word for it.
+const LIMITED: [(&str, &str); 2] = [("forks", "too_many_processes"), ("memory", "memory_exceeded")];
+
+/// Writes more than the disk of the home holds.
+const FILL: &str = "head -c 400000000 /dev/zero > $TMPDIR/fill; sleep 60";
+
+/// Size of the disk that is filled, on which a command may begin.
+const DISK: &str = "size=256m,mode=0700";
+
+/// Written at once when the driver itself fills the disk.
+static FILLER_CHUNK: [u8; 64 * 1_024] = [0; 64 * 1_024];
+
+/// Most that the driver writes: several times the disk.
+const FILLER_CHUNKS_MAX: u32 = 16_384;
 
 /// How long the attacks go on before the brake.
 const ATTACK_MAX: Duration = Duration::from_secs(6);
@@ -90,6 +106,11 @@ impl Drop for Disk {
     }
 }
 
+/// The file in the workspace by which an attack shows that it began.
+fn marker(agent: &str) -> String {
+    format!("ran-{agent}")
+}
+
 /// A world under attack.
 struct World<'a> {
     place: &'a Place,
@@ -97,6 +118,9 @@ struct World<'a> {
     life: Life,
     tally: Tally,
     sent: u64,
+    /// Attacks that left their marker, and runs that a limit ended.
+    ran: usize,
+    limited: usize,
 }
 
 /// Attacks the program once.
@@ -106,10 +130,12 @@ pub(crate) fn play(folder: &Path, tools: &Tools, seed: u64) -> Result<Tally> {
     let disk = Disk::mount(&place.home(0))?;
     let mut world = World {
         api: daemon::api(&place, 0)?,
-        life: daemon::begin(&place, 0, &Circumstances::Healthy, None)?,
+        life: daemon::begin(&place, 0, &CONFINED, None)?,
         place: &place,
         tally: Tally::default(),
         sent: 0,
+        ran: 0,
+        limited: 0,
     };
     world.tally.worlds = 1;
     world.life.wait_ready(&world.api)?;
@@ -117,9 +143,16 @@ pub(crate) fn play(folder: &Path, tools: &Tools, seed: u64) -> Result<Tally> {
     world.attack()?;
     if disk.0.is_some() {
         world.fill_the_disk()?;
+        world.brake_on_a_full_disk()?;
     }
     world.restart()?;
-    let World { life, tally, .. } = world;
+    let World {
+        life,
+        tally,
+        ran,
+        limited,
+        ..
+    } = world;
     life.kill()?;
     drop(disk);
     let broken: Vec<String> = tally
@@ -128,8 +161,10 @@ pub(crate) fn play(folder: &Path, tools: &Tools, seed: u64) -> Result<Tally> {
         .map(|name| format!(", BROKEN {name}"))
         .collect();
     eprintln!(
-        "hostile: {} attacks, {} acknowledged, {:.1} s{}",
+        "hostile: {} attacks, {} proven to have run, {} ended by a limit, {} acknowledged, {:.1} s{}",
         ATTACKS.len(),
+        ran,
+        limited,
         tally.acknowledged,
         began.elapsed().as_secs_f64(),
         broken.concat()
@@ -209,9 +244,14 @@ impl World<'_> {
     }
 
     fn attack(&mut self) -> Result<()> {
+        let mut attacks = Vec::new();
         for (agent, cmd) in ATTACKS {
-            let sent = self.send(&agent.replace('_', "-"), cmd)?;
+            let sent = self.send(
+                &agent.replace('_', "-"),
+                &format!("touch {}; {cmd}", marker(agent)),
+            )?;
             self.expect("accepts", sent.is_some(), agent);
+            attacks.extend(sent.map(|run| (agent, run)));
         }
         let until = Instant::now() + ATTACK_MAX;
         let mut quiet = Vec::new();
@@ -236,7 +276,32 @@ impl World<'_> {
         );
         self.rest("what the commands left after the brake")?;
         self.make("/api/brake/release", &all)?;
+        for (agent, _) in ATTACKS {
+            self.expect_ran(agent);
+        }
+        for (agent, code) in LIMITED {
+            let run = attacks.iter().find(|(name, _)| *name == agent);
+            self.expect_limit(run.map_or("", |(_, run)| run), code);
+        }
         self.expect_ended(&quiet)
+    }
+
+    /// A command began: an attack that is refused would prove nothing.
+    fn expect_ran(&mut self, agent: &str) {
+        let has_run = self.place.workspace().join(marker(agent)).exists();
+        self.ran += usize::from(has_run);
+        self.expect("attacks", has_run, &format!("{agent} never ran"));
+    }
+
+    /// A step of a run was ended by this limit.
+    fn expect_limit(&mut self, run: &str, code: &str) {
+        let answer = self.api.get(&format!("/api/runs/{run}"));
+        let steps = answer.map(|answer| answer.body["steps"].clone());
+        let steps = steps.unwrap_or_default();
+        let mut reasons = steps.as_array().into_iter().flatten().map(|step| &step["reason"]);
+        let is_ended = reasons.any(|reason| reason == code);
+        self.limited += usize::from(is_ended);
+        self.expect("limits", is_ended, &format!("{code} did not end {run}: {steps}"));
     }
 
     /// Commands are gone, and so are their folders.
@@ -264,22 +329,60 @@ impl World<'_> {
                 std::thread::sleep(LOOK);
                 is_ended = has_ended();
             }
-            self.expect("ended", is_ended, "a message that came during the attacks");
+            let now = self.api.get(&format!("/api/runs/{run}"));
+            let words = format!(
+                "a message that came during the attacks: {:?}",
+                now.map(|now| now.body)
+            );
+            self.expect("ended", is_ended, &words);
         }
         self.look()
     }
 
-    /// While the disk is full, messages may be refused; afterwards they are accepted again.
+    /// A command that would fill the disk is ended, and the daemon has room to go on all the while.
     fn fill_the_disk(&mut self) -> Result<()> {
-        self.send("disk", FILL)?;
+        let run = self.send("disk", &format!("touch {}; {FILL}", marker("disk")))?;
         let until = Instant::now() + Duration::from_secs(2);
         while Instant::now() < until {
             self.look()?;
+            let sent = self.send("quiet", "true")?;
+            self.expect("accepts", sent.is_some(), "a message while the disk is filled");
             std::thread::sleep(LOOK);
         }
         self.rest("what filled the disk")?;
+        self.expect_ran("disk");
+        self.expect_limit(run.as_deref().unwrap_or_default(), "disk_limit");
         let sent = self.send("quiet", "true")?;
         self.expect("accepts", sent.is_some(), "a message after the disk was full");
+        self.expect_ended(&sent.into_iter().collect::<Vec<_>>())
+    }
+
+    /// Another program fills the disk to the last byte. The brake holds all the same, and is released when there is room.
+    fn brake_on_a_full_disk(&mut self) -> Result<()> {
+        let filler = self.place.home(0).join("filler");
+        let mut file = std::fs::File::create(&filler).context("making the filler")?;
+        let mut chunks = 0..FILLER_CHUNKS_MAX;
+        let is_full = chunks.any(|_| file.write_all(&FILLER_CHUNK).is_err());
+        self.expect("fills", is_full, "the disk took more than it has");
+        let all = json!({"agent_id": null});
+        let asked = Instant::now();
+        let answer = self.api.post("/api/brake", &all);
+        let (took, status) = (asked.elapsed(), answer.as_ref().map(|answer| answer.status));
+        let is_braked = status.is_some_and(|status| status < 300) && took < ANSWER_MAX;
+        let words = format!("the brake on a full disk took {took:?}: {answer:?}");
+        self.expect("brakes_when_full", is_braked, &words);
+        eprintln!("hostile: the brake on a full disk was answered with {status:?} after {took:?}");
+        self.look()?;
+        // The space is free only when nobody has the file open.
+        drop(file);
+        std::fs::remove_file(&filler).context("removing the filler")?;
+        self.make("/api/brake/release", &all)?;
+        let sent = self.send("quiet", "true")?;
+        self.expect(
+            "accepts",
+            sent.is_some(),
+            "a message after the brake on a full disk",
+        );
         self.expect_ended(&sent.into_iter().collect::<Vec<_>>())
     }
 
@@ -291,7 +394,7 @@ impl World<'_> {
         // The old one is dead before the new one begins: it holds the home.
         self.life.die()?;
         self.tally.kills += 1;
-        self.life = daemon::begin(self.place, 0, &Circumstances::Healthy, None)?;
+        self.life = daemon::begin(self.place, 0, &CONFINED, None)?;
         self.life.wait_ready(&self.api)?;
         self.rest("what a killed daemon left")
     }

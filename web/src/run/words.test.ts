@@ -36,6 +36,7 @@ it("says how a command was confined, and that it was not", () => {
   );
   const part = sandboxWords("partly_enforced: landlock-abi7+seccomp+subreaper; not enforced: metadata, process_count");
   expect(part).toMatch(/^Ran confined: .*\. Not enforced: metadata, process count$/);
+  expect(sandboxWords("enforced: landlock-abi7+seccomp+pidns+cgroup")).toContain("kernel limits on processes and memory");
   expect(sandboxWords("not_enforced")).toContain("without confinement");
   expect(sandboxWords("something new")).toBe("Isolation: something new");
 });

@@ -69,6 +69,9 @@ const MEANS: Record<string, string> = {
   seccomp: "seccomp",
   pidns: "a process namespace of its own",
   subreaper: "a supervisor process",
+  cgroup: "kernel limits on processes and memory",
+  "cgroup-pids": "a kernel limit on processes",
+  "cgroup-memory": "a kernel limit on memory",
 };
 
 /** How a command was confined. The level is what the kernel really enforced, so it is never guessed at. */

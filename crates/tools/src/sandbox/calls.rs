@@ -22,6 +22,9 @@ use super::call_list::{
 };
 use super::wire::{Containment, Trouble};
 
+/// `PR_SET_DUMPABLE`. What a process wrote is told only of one that is dumpable, to all but the superuser.
+const SET_DUMPABLE: u32 = 4;
+
 /// Flags of clone(2) that make a namespace. A user namespace would hand out capabilities again. The flags of
 /// clone3(2) are in memory, where a filter cannot look; it is not allowed at all.
 const NAMESPACE_FLAGS: [i32; 7] = [
@@ -153,11 +156,22 @@ fn refused(abi: u32, containment: Containment, protected: &Protected) -> Result<
     rules.push((libc::SYS_clone, namespaces?));
     rules.push((libc::SYS_socketpair, pairs()?));
     rules.push((libc::SYS_fcntl, any_of(1, FCNTLS_REFUSED)?));
-    rules.push((libc::SYS_prctl, any_of(0, PRCTLS_REFUSED)?));
+    rules.push((libc::SYS_prctl, prctls()?));
     rules.push((libc::SYS_setsockopt, any_of(2, SOCKET_PROGRAMS)?));
     rules.push((libc::SYS_personality, vec![none_of(0, PERSONALITIES)?]));
     rules.extend(set_id()?);
     rules.extend(protect(protected)?);
+    Ok(rules)
+}
+
+/// Refuses what hides a process from its supervisor, among others.
+fn prctls() -> Result<Vec<SeccompRule>, BackendError> {
+    let mut rules = any_of(0, PRCTLS_REFUSED)?;
+    let is_hiding = [
+        compare(0, SeccompCmpOp::Eq, SET_DUMPABLE)?,
+        compare(1, SeccompCmpOp::Eq, 0)?,
+    ];
+    rules.push(all_of(&is_hiding)?);
     Ok(rules)
 }
 

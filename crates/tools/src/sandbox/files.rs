@@ -75,14 +75,22 @@ pub(super) fn restrict(reach: &Reach<'_>, pretend: Pretend) -> Result<u32, Troub
     }
     hidden.extend(reach.closed.iter().flat_map(|place| names_of(place, &mounts)));
     let read = AccessFs::from_read(ABI_MAX);
-    allow_beside(Path::new("/"), (&hidden, read), &mut rules)?;
+    let readable = Beside {
+        hidden: &hidden,
+        access: read,
+    };
+    readable.allow(Path::new("/"), &mut rules)?;
     let all = AccessFs::from_all(abi);
     let write = all & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
     for path in reach.writable {
         // A closed place in a writable folder: everything beside it may be written, but nothing can be made in the
         // folders above it, because a right to do so would hold for the closed place too.
         if hidden.iter().any(|name| name.starts_with(path)) {
-            allow_beside(path, (&hidden, write), &mut rules)?;
+            let writable = Beside {
+                hidden: &hidden,
+                access: write,
+            };
+            writable.allow(path, &mut rules)?;
             continue;
         }
         let folder = open(path).map_err(Trouble::failed("opening a writable folder"))?;
@@ -127,33 +135,32 @@ fn handled(abi: ABI) -> Result<RulesetCreated, RulesetError> {
     rules.create()
 }
 
-/// Allows an access to everything in a folder except what is hidden. Goes only into folders that have
-/// something hidden in them, so not deeper than the deepest of those.
-fn allow_beside(
-    folder: &Path,
-    (hidden, access): (&[PathBuf], BitFlags<AccessFs>),
-    rules: &mut RulesetCreated,
-) -> Result<(), Trouble> {
-    // A folder that cannot be listed has nothing to allow, for the command could not list it either.
-    for entry in fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .take(ENTRIES_MAX)
-    {
-        let path = entry.path();
-        // What a link leads to is allowed where it is, or it is not.
-        let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
-        if is_link || path.starts_with(DEVICE_FOLDER) || hidden.contains(&path) {
-            continue;
+/// An access to everything in a folder except what is hidden.
+struct Beside<'a> {
+    hidden: &'a [PathBuf],
+    access: BitFlags<AccessFs>,
+}
+
+impl Beside<'_> {
+    /// Adds the rules. Goes only into folders that have something hidden in them, so not deeper than the deepest of those.
+    fn allow(&self, folder: &Path, rules: &mut RulesetCreated) -> Result<(), Trouble> {
+        // A folder that cannot be listed has nothing to allow, for the command could not list it either.
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        for entry in entries.take(ENTRIES_MAX) {
+            let path = entry.path();
+            // What a link leads to is allowed where it is, or it is not.
+            let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
+            if is_link || path.starts_with(DEVICE_FOLDER) || self.hidden.contains(&path) {
+                continue;
+            }
+            if self.hidden.iter().any(|name| name.starts_with(&path)) {
+                self.allow(&path, rules)?;
+            } else if let Ok(entry) = open(&path) {
+                allow(rules, entry, self.access)?;
+            }
         }
-        if hidden.iter().any(|name| name.starts_with(&path)) {
-            allow_beside(&path, (hidden, access), rules)?;
-        } else if let Ok(entry) = open(&path) {
-            allow(rules, entry, access)?;
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 fn open(path: &Path) -> rustix::io::Result<OwnedFd> {

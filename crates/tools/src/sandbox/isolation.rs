@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::cgroup::Controller;
+
 /// What a command is kept from, or within. Each is enforced or not.
 pub(crate) const LINES: [&str; 11] = [
     "files_read",
@@ -41,6 +43,25 @@ impl Isolation {
         }
     }
 
+    /// The same with the cgroup controllers that bound the command. What none of them bounds is measured.
+    pub(crate) fn bounded_by(mut self, controllers: &[Controller]) -> Self {
+        let names: Vec<&str> = controllers.iter().map(|controller| controller.name()).collect();
+        let means = match names.as_slice() {
+            [] => return self,
+            names if names.len() == Controller::ALL.len() => "cgroup".to_owned(),
+            names => format!("cgroup-{}", names.join("-")),
+        };
+        self.means = self.means.map(|others| format!("{others}+{means}"));
+        self
+    }
+
+    /// Adds a line that turned out not to be enforced.
+    pub(crate) fn open_line(&mut self, line: &str) {
+        if !self.not_enforced.iter().any(|open| open == line) {
+            self.not_enforced.push(line.to_owned());
+        }
+    }
+
     /// The kernel enforced nothing.
     pub(crate) fn none() -> Self {
         let lines = LINES.iter().filter(|line| !MEASURED.contains(line));
@@ -60,6 +81,11 @@ impl Isolation {
                 self.not_enforced.join(", ")
             ),
         }
+    }
+
+    /// Whether the kernel enforced nothing.
+    pub(crate) const fn is_nothing(&self) -> bool {
+        self.means.is_none()
     }
 
     /// Whether every line is enforced.
@@ -89,6 +115,13 @@ mod tests {
             "partly_enforced: x; not enforced: metadata, processes"
         );
         assert_eq!(part.lines().values().filter(|is| !**is).count(), 2);
+        let mut unseen = all.bounded_by(&[Controller::Pids]);
+        assert_eq!(unseen.level(), "enforced: x+y+cgroup-pids");
+        unseen.open_line("written_bytes");
+        assert_eq!(
+            unseen.bounded_by(&Controller::ALL).level(),
+            "partly_enforced: x+y+cgroup-pids+cgroup; not enforced: written_bytes"
+        );
         let none = Isolation::none();
         assert_eq!(none.level(), "not_enforced");
         assert_eq!(none.lines().values().filter(|is| **is).count(), MEASURED.len());

@@ -70,6 +70,8 @@ pub(super) fn keep(above: &mut Link, containment: Containment) -> Result<(), Tro
         set_child_subreaper(Some(getpid())).map_err(Trouble::failed("becoming a subreaper"))?;
     }
     limit(&spec.limits, containment)?;
+    // Before /proc becomes another one.
+    let held = spec.group.held();
     let lacking = lacking(&spec);
     if !lacking.is_empty() && spec.unsandboxed == Unsandboxed::Refuse {
         above.report(&Report::Refused {
@@ -88,7 +90,7 @@ pub(super) fn keep(above: &mut Link, containment: Containment) -> Result<(), Tro
     }
     give_up_capabilities()?;
     let isolation = if lacking.is_empty() {
-        restrict(&spec, containment)?
+        restrict(&spec, containment)?.bounded_by(&held)
     } else {
         Isolation::none()
     };

@@ -1,28 +1,44 @@
-//! The limits of a command: the supervisor looks at what the whole tree uses, and says when it is too much.
+//! Decides when a command uses too much: memory, processes, written bytes, and what must stay free on the machine.
 //!
-//! The kernel bounds single processes and, for the superuser, not even their number. So the tree is measured, the more
-//! often the nearer it comes to a limit: no faster than memory can be filled does anything grow.
+//! The kernel bounds single processes and not the sum over a tree, so the supervisor measures the tree. There are two kinds
+//! of looks. The machine (free disk space, free memory) is cheap to look at, so that is done up to once in a millisecond
+//! when space is short. The tree is walked through `/proc`, which takes the longer the more processes it has, so that is
+//! done every 5 to 100 ms. The less room there is, the sooner the next look comes; [`BYTES_PER_MS`] says how fast room is
+//! taken to vanish. Where a cgroup holds the command, the kernel bounds processes and memory itself and counts what it
+//! refused; that is looked at too.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, Mode, OFlags, fstatvfs, openat};
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
+use super::cgroup::{Controller, Group};
 use super::usage::{Processes, Usage};
+use super::wire::Spec;
 use crate::options::CommandLimits;
 
-/// Longest and shortest time between two looks.
+/// Longest time between two looks of any kind.
 const LOOK_MAX: Duration = Duration::from_millis(100);
-const LOOK_MIN: Duration = Duration::from_millis(5);
+
+/// Shortest time between two walks through the tree.
+const WALK_MIN: Duration = Duration::from_millis(5);
+
+/// Longest time between two walks where the kernel does not bound the number of processes.
+const UNBOUNDED_WALK_MAX: Duration = Duration::from_millis(20);
+
+/// Shortest time between two looks at the machine.
+const LOOK_MIN: Duration = Duration::from_millis(1);
 
 /// The fastest that memory or a disk is taken to be filled: 4 GiB in a second.
 const BYTES_PER_MS: u64 = 4 * 1024 * 1024;
 
-/// What stays free on the disk of the home: a fiftieth of it, within these bounds, and of a small disk a quarter. The
-/// least is several times what is written between two looks.
+/// What may be written between the look that finds a limit crossed and the end of the last process: 16 ms of writing.
+const HEADROOM_BYTES: u64 = 16 * BYTES_PER_MS;
+
+/// What stays free on the disk of the home: a fiftieth of it, within these bounds, and of a small disk a quarter.
 const DISK_RESERVE_MIN: u64 = 64 << 20;
 const DISK_RESERVE_MAX: u64 = 1 << 30;
 const DISK_RESERVE_SHARE: u64 = 50;
@@ -84,6 +100,8 @@ struct Left {
 /// What must not be crossed.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
+    /// Whether the kernel keeps the number of processes bounded by itself.
+    tasks_by_kernel: bool,
     memory: u64,
     tasks: u64,
     written: u64,
@@ -92,28 +110,81 @@ struct Bounds {
     files_reserve: u64,
 }
 
+/// The disk of the home has too little room for a command to begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoRoom {
+    pub(crate) left: u64,
+    pub(crate) needed: u64,
+}
+
+/// Whether a command may begin: what it could write before it is ended must not fill the disk of the home.
+pub(crate) fn check_room(home: &Path) -> rustix::io::Result<Result<(), NoRoom>> {
+    let home = openat(CWD, home, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    let disk = Disk::of(&home);
+    let needed = needed_to_begin(disk.bytes);
+    let left = disk.free_bytes;
+    Ok(if left < needed {
+        Err(NoRoom { left, needed })
+    } else {
+        Ok(())
+    })
+}
+
+/// On a large disk that is nearly full, commands that write little can still run, for instance to make room.
+const fn needed_to_begin(disk_bytes: u64) -> u64 {
+    let reserve = disk_reserve(disk_bytes);
+    let floor = if reserve < DISK_RESERVE_MIN {
+        reserve
+    } else {
+        DISK_RESERVE_MIN
+    };
+    floor.saturating_add(HEADROOM_BYTES)
+}
+
+/// Memory that a command may use; half of the machine's where nothing is set.
+pub(super) fn memory_limit(limits: &CommandLimits) -> u64 {
+    limits.memory_bytes.unwrap_or_else(|| {
+        let machine = Processes::open().map(|processes| processes.machine_memory());
+        machine.map_or(u64::MAX, |(total, _)| total / 2)
+    })
+}
+
 /// Watches the tree of one command.
 #[derive(Debug)]
 pub(super) struct Limiter {
     processes: Processes,
     /// The home, for the free space of its disk.
     home: OwnedFd,
+    group: Group,
     bounds: Bounds,
     at_start: Left,
-    /// The most that was written according to any look.
-    written_bytes: u64,
+    /// When the tree is walked next.
+    walk_at: Instant,
+    /// What the walks found in all.
+    written: Written,
+}
+
+/// What a tree wrote to disks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Written {
+    /// The most according to any walk.
+    pub(super) bytes: u64,
+    /// Whether a process did not let itself be looked at, so that it may be more.
+    pub(super) is_partial: bool,
 }
 
 impl Limiter {
-    pub(super) fn new(limits: &CommandLimits, home: &Path) -> rustix::io::Result<Self> {
+    /// Prepares to watch a tree that the kernel bounds, or does not bound, in the number of its processes.
+    pub(super) fn new(spec: &Spec, tasks_by_kernel: bool) -> rustix::io::Result<Self> {
         let processes = Processes::open()?;
-        let home = openat(CWD, home, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        let home = openat(CWD, &spec.home, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let (machine_memory, memory) = processes.machine_memory();
         let disk = Disk::of(&home);
         let bounds = Bounds {
-            memory: limits.memory_bytes.unwrap_or(machine_memory / 2),
-            tasks: limits.processes,
-            written: limits.written_bytes,
+            tasks_by_kernel,
+            memory: memory_limit(&spec.limits),
+            tasks: spec.limits.processes,
+            written: spec.limits.written_bytes,
             memory_reserve: (machine_memory / MEMORY_RESERVE_SHARE).min(MEMORY_RESERVE_MAX),
             disk_reserve: disk_reserve(disk.bytes),
             files_reserve: (disk.files / DISK_RESERVE_SHARE).min(FILES_RESERVE_MAX),
@@ -121,33 +192,68 @@ impl Limiter {
         Ok(Self {
             processes,
             home,
+            group: spec.group.clone(),
             bounds,
             at_start: disk.left(memory),
-            written_bytes: 0,
+            walk_at: Instant::now(),
+            written: Written::default(),
         })
     }
 
-    /// Bytes that the tree has written to disks, as far as it was seen.
-    pub(super) const fn written_bytes(&self) -> u64 {
-        self.written_bytes
+    /// What the tree has written to disks, as far as it was seen.
+    pub(super) const fn written(&self) -> Written {
+        self.written
     }
 
-    /// Looks at the tree. Says which limit is crossed, or when to look again.
+    /// Looks at the machine, and at the tree where that is due. Says which limit is crossed, or when to look again.
     pub(super) fn look(&mut self, root: Pid) -> Result<Duration, Exceeded> {
+        let left = Disk::of(&self.home).left(self.processes.machine_memory().1);
+        if let Some(exceeded) = crossed_by_machine(&self.bounds, self.at_start, left) {
+            return Err(exceeded);
+        }
+        if let Some(exceeded) = self.crossed_by_group() {
+            return Err(exceeded);
+        }
+        if Instant::now() >= self.walk_at {
+            let usage = self.walk(root);
+            if let Some(exceeded) = crossed_by_tree(&self.bounds, &usage) {
+                return Err(exceeded);
+            }
+            self.walk_at = Instant::now() + next_walk(&self.bounds, &usage);
+        }
+        let until_walk = self.walk_at.saturating_duration_since(Instant::now());
+        Ok(next_look(&self.bounds, left).min(until_walk))
+    }
+
+    /// The last look at a tree whose command has ended: what it wrote, and what the kernel had to refuse it.
+    pub(super) fn look_at_end(&mut self, root: Pid) -> Option<Exceeded> {
+        self.walk(root);
+        self.crossed_by_group()
+    }
+
+    fn walk(&mut self, root: Pid) -> Usage {
         let usage = self.processes.usage(root, self.bounds.tasks);
-        self.written_bytes = self.written_bytes.max(usage.written_bytes);
-        let usage = Usage {
+        self.written.bytes = self.written.bytes.max(usage.written_bytes);
+        self.written.is_partial |= usage.is_written_partial;
+        Usage {
             memory_bytes: match usage.memory_bytes > self.bounds.memory {
                 true => self.processes.memory_without_doubles(root, self.bounds.tasks),
                 false => usage.memory_bytes,
             },
             ..usage
-        };
-        let left = Disk::of(&self.home).left(self.processes.machine_memory().1);
-        match crossed(&self.bounds, &usage, [self.at_start, left]) {
-            Some(exceeded) => Err(exceeded),
-            None => Ok(next_look(&self.bounds, &usage, left)),
         }
+    }
+
+    fn crossed_by_group(&self) -> Option<Exceeded> {
+        let (limit, allowed) = match self.group.crossed()? {
+            Controller::Pids => (Limit::Processes, self.bounds.tasks),
+            Controller::Memory => (Limit::Memory, self.bounds.memory),
+        };
+        Some(Exceeded {
+            limit,
+            found: allowed,
+            allowed,
+        })
     }
 }
 
@@ -202,24 +308,25 @@ const fn disk_reserve(disk_bytes: u64) -> u64 {
     if of_small < reserve { of_small } else { reserve }
 }
 
-/// The first limit that is crossed. What must stay free counts only if it became less since the start: a command that
-/// uses nothing is not ended because the machine was full before.
-fn crossed(bounds: &Bounds, usage: &Usage, [start, left]: [Left; 2]) -> Option<Exceeded> {
-    let over = |limit, found, allowed| {
-        (found > allowed).then_some(Exceeded {
+/// The first limit that a tree has crossed.
+fn crossed_by_tree(bounds: &Bounds, usage: &Usage) -> Option<Exceeded> {
+    let when = |is_crossed: bool, limit, found, allowed| {
+        is_crossed.then_some(Exceeded {
             limit,
             found,
             allowed,
         })
     };
-    // The kernel keeps a single file from passing it.
-    let reached = |limit, found, allowed| {
-        (found >= allowed).then_some(Exceeded {
-            limit,
-            found,
-            allowed,
-        })
-    };
+    let (tasks, memory, written) = (usage.tasks, usage.memory_bytes, usage.written_bytes);
+    when(tasks > bounds.tasks, Limit::Processes, tasks, bounds.tasks)
+        .or_else(|| when(memory > bounds.memory, Limit::Memory, memory, bounds.memory))
+        // The kernel keeps a single file from passing it, so reaching it is enough.
+        .or_else(|| when(written >= bounds.written, Limit::Written, written, bounds.written))
+}
+
+/// The first reserve that is used up. It counts only if it became less since the start: a command that uses nothing is
+/// not ended because the machine was full before.
+fn crossed_by_machine(bounds: &Bounds, start: Left, left: Left) -> Option<Exceeded> {
     let under = |limit, found: u64, allowed, is_less| {
         (found < allowed && is_less).then_some(Exceeded {
             limit,
@@ -230,10 +337,7 @@ fn crossed(bounds: &Bounds, usage: &Usage, [start, left]: [Left; 2]) -> Option<E
     let took_memory = start.memory.saturating_sub(left.memory) > bounds.memory_reserve;
     let took_space = start.disk.saturating_sub(left.disk) > DISK_NOISE_BYTES;
     let took_files = start.files.saturating_sub(left.files) > bounds.files_reserve / FILES_NOISE_SHARE;
-    over(Limit::Processes, usage.tasks, bounds.tasks)
-        .or_else(|| over(Limit::Memory, usage.memory_bytes, bounds.memory))
-        .or_else(|| reached(Limit::Written, usage.written_bytes, bounds.written))
-        .or_else(|| under(Limit::FreeSpace, left.disk, bounds.disk_reserve, took_space))
+    under(Limit::FreeSpace, left.disk, bounds.disk_reserve, took_space)
         .or_else(|| under(Limit::FreeFiles, left.files, bounds.files_reserve, took_files))
         .or_else(|| {
             under(
@@ -245,22 +349,28 @@ fn crossed(bounds: &Bounds, usage: &Usage, [start, left]: [Left; 2]) -> Option<E
         })
 }
 
-/// Soon enough that nothing that still has room crosses its limit by much.
-fn next_look(bounds: &Bounds, usage: &Usage, left: Left) -> Duration {
-    let rooms = [
-        bounds.memory.saturating_sub(usage.memory_bytes),
-        left.memory.saturating_sub(bounds.memory_reserve),
-        left.disk.saturating_sub(bounds.disk_reserve),
-    ];
-    let room = rooms.into_iter().min().unwrap_or(0);
-    let by_bytes = Duration::from_millis(room / BYTES_PER_MS);
+/// When to look at the machine again: before what it has left can be gone.
+fn next_look(bounds: &Bounds, left: Left) -> Duration {
+    let room = left
+        .memory
+        .saturating_sub(bounds.memory_reserve)
+        .min(left.disk.saturating_sub(bounds.disk_reserve));
+    Duration::from_millis(room / BYTES_PER_MS).clamp(LOOK_MIN, LOOK_MAX)
+}
+
+/// When to walk through the tree again: before it can cross a limit by much.
+fn next_walk(bounds: &Bounds, usage: &Usage) -> Duration {
+    let room = bounds.memory.saturating_sub(usage.memory_bytes);
+    let by_memory = Duration::from_millis(room / BYTES_PER_MS);
     // A tree that has half of its tasks may have all of them in a moment.
-    let by_tasks = if usage.tasks > bounds.tasks / 2 {
-        LOOK_MAX / 5
-    } else {
-        LOOK_MAX
+    let is_near = usage.tasks > bounds.tasks / 2;
+    let by_tasks = match (bounds.tasks_by_kernel, is_near) {
+        (true, false) => LOOK_MAX,
+        (true, true) => LOOK_MAX / 5,
+        (false, false) => UNBOUNDED_WALK_MAX,
+        (false, true) => WALK_MIN,
     };
-    by_bytes.min(by_tasks).clamp(LOOK_MIN, LOOK_MAX)
+    by_memory.min(by_tasks).clamp(WALK_MIN, LOOK_MAX)
 }
 
 #[cfg(test)]
@@ -268,6 +378,7 @@ mod tests {
     use super::*;
 
     const BOUNDS: Bounds = Bounds {
+        tasks_by_kernel: true,
         memory: 1 << 30,
         tasks: 100,
         written: 1 << 30,
@@ -283,7 +394,8 @@ mod tests {
     };
 
     fn crossed_by(usage: Usage, left: Left) -> Option<Limit> {
-        crossed(&BOUNDS, &usage, [PLENTY, left]).map(|exceeded| exceeded.limit)
+        let crossed = crossed_by_tree(&BOUNDS, &usage).or_else(|| crossed_by_machine(&BOUNDS, PLENTY, left));
+        crossed.map(|exceeded| exceeded.limit)
     }
 
     #[test]
@@ -322,28 +434,53 @@ mod tests {
             disk: 4 << 20,
             ..PLENTY
         };
-        assert_eq!(crossed(&BOUNDS, &Usage::default(), [full, full]), None);
+        assert_eq!(crossed_by_machine(&BOUNDS, full, full), None);
         let fuller = Left {
             disk: 2 << 20,
             ..PLENTY
         };
-        assert!(crossed(&BOUNDS, &Usage::default(), [full, fuller]).is_some());
+        assert!(crossed_by_machine(&BOUNDS, full, fuller).is_some());
     }
 
     #[test]
     fn looks_come_faster_the_less_room_is_left() {
-        let none = Usage::default();
-        assert_eq!(next_look(&BOUNDS, &none, PLENTY), LOOK_MAX);
+        assert_eq!(next_look(&BOUNDS, PLENTY), LOOK_MAX);
         let near = Left {
             disk: BOUNDS.disk_reserve + 40 * BYTES_PER_MS,
             ..PLENTY
         };
-        assert_eq!(next_look(&BOUNDS, &none, near), Duration::from_millis(40));
+        assert_eq!(next_look(&BOUNDS, near), Duration::from_millis(40));
         let there = Left {
             disk: BOUNDS.disk_reserve,
             ..PLENTY
         };
-        assert_eq!(next_look(&BOUNDS, &none, there), LOOK_MIN);
+        assert_eq!(next_look(&BOUNDS, there), LOOK_MIN);
+    }
+
+    #[test]
+    fn walks_come_faster_where_only_they_bound_the_processes() {
+        let none = Usage::default();
+        let many = Usage {
+            tasks: BOUNDS.tasks,
+            ..none
+        };
+        let unbounded = Bounds {
+            tasks_by_kernel: false,
+            ..BOUNDS
+        };
+        assert_eq!(next_walk(&BOUNDS, &none), LOOK_MAX);
+        assert!(next_walk(&unbounded, &none) < next_walk(&BOUNDS, &none));
+        assert_eq!(next_walk(&unbounded, &many), WALK_MIN);
+    }
+
+    #[test]
+    fn a_command_begins_only_with_room_for_what_it_writes_before_its_end() {
+        assert!(
+            needed_to_begin(64 << 20) > 64 << 20,
+            "a disk this small is never enough"
+        );
+        assert_eq!(needed_to_begin(256 << 20), (64 << 20) + HEADROOM_BYTES);
+        assert_eq!(needed_to_begin(1 << 40), (64 << 20) + HEADROOM_BYTES);
     }
 
     #[test]

@@ -14,8 +14,9 @@
 //!   the same user. The supervisor and Wakeful itself are kept from the ordinary ways of doing so.
 //! - With `subreaper` there is no IPC namespace. System V IPC is refused, but `/proc/sysvipc` still lists the keys, sizes
 //!   and owners of what others have, without the contents.
-//! - With `not_enforced` no system call is refused: a command can leave setuid files behind and reach every socket, and
-//!   where there is no namespace also the shared memory of others.
+//! - With `not_enforced` no system call is refused: a command can reach every socket, and where there is no namespace also
+//!   the shared memory of others. Setuid files that it leaves in its workspace lose that bit after it; those that it leaves
+//!   elsewhere do not.
 //!
 //! | module | about |
 //! |---|---|
@@ -28,6 +29,7 @@
 //! | `isolation` | what was enforced, line by line |
 //! | `space` | seccomp: disk space is not allocated without writing |
 //! | `limits`, `usage` | what the tree of a command uses, and when it is too much |
+//! | `cgroup` | the kernel's bounds on processes and memory, where a cgroup is delegated to us |
 //! | `calls` | seccomp: which system calls are refused |
 
 use std::ffi::OsString;
@@ -35,6 +37,7 @@ use std::process::ExitCode;
 
 mod call_list;
 mod calls;
+pub(crate) mod cgroup;
 mod files;
 pub(crate) mod isolation;
 mod keeper;
@@ -45,6 +48,8 @@ mod supervisor;
 mod usage;
 pub(crate) mod wire;
 
+pub use cgroup::controllers_of;
+pub(crate) use supervisor::HUNT_MAX;
 use wire::{Containment, Link, Report, Trouble};
 
 /// The argument that starts stage 1.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, getegid, geteuid, getpid, kill_process_group, set_child_subreaper,
+    Pid, Signal, getegid, geteuid, getpid, kill_process, kill_process_group, set_child_subreaper,
     set_parent_process_death_signal, setpriority_process, setsid,
 };
 use rustix::thread::{
@@ -29,7 +29,10 @@ use crate::process;
 
 /// How long orphans are hunted where there is no namespace. Ordinary ones are gone in a moment; those that make others
 /// as fast as they can take longer, and must not be given up.
-const HUNT_MAX: Duration = Duration::from_secs(10);
+pub(crate) const HUNT_MAX: Duration = Duration::from_secs(10);
+
+/// How long the keeper may take to report the shell that it has just started.
+const START_MAX: Duration = Duration::from_millis(20);
 
 /// Of the supervisor where it alone limits the number of processes: it must get its turn among thousands of them. Only
 /// the superuser may have it, and only for the superuser it is needed.
@@ -43,8 +46,11 @@ pub(super) fn supervise(above: &mut Link) -> Result<(), Trouble> {
     let containment = contain(spec.pretend)?;
     let (ours, theirs) = UnixStream::pair().map_err(Trouble::failed("making a socket pair"))?;
     // Before the keeper is there: it mounts another /proc.
-    let limiter = Limiter::new(&spec.limits, &spec.home).map_err(Trouble::failed("reading the limits"))?;
+    let tasks_by_kernel = containment == Containment::Namespace || spec.group.bounds_processes();
+    let limiter = Limiter::new(&spec, tasks_by_kernel).map_err(Trouble::failed("reading the limits"))?;
     let mut keeper = start_keeper(&spec, containment, theirs)?;
+    // Before it gets its specification, so that everything it starts is in the group too.
+    spec.group.put(Pid::from_child(&keeper));
     drop(spec);
     let mut below = Link::new(ours);
     // A keeper that died before it read this is found when its reports are awaited.
@@ -53,14 +59,21 @@ pub(super) fn supervise(above: &mut Link) -> Result<(), Trouble> {
         above,
         below,
         keeper: Pid::from_child(&keeper),
+        containment,
         group: None,
+        is_shell_gone: false,
         term: Term::NotAsked,
         limiter,
     };
     let result = watch.run();
-    let bytes = watch.limiter.written_bytes();
+    watch.kill();
+    let written = watch.limiter.written();
+    // Before the rest is ended: the one above does not wait for a long hunt.
+    above.report(&Report::Written {
+        bytes: written.bytes,
+        is_partial: written.is_partial,
+    });
     end_all(&mut keeper, containment);
-    above.report(&Report::Written { bytes });
     result
 }
 
@@ -163,10 +176,13 @@ struct Watch<'a> {
     above: &'a mut Link,
     below: Link,
     keeper: Pid,
+    containment: Containment,
     /// The group to signal, once the shell is in it. In a namespace it is the keeper's own, for the first
     /// process there ignores what it does not handle. Elsewhere a signal would end the keeper, so the shell
     /// has its own group and the keeper tells which.
     group: Option<Pid>,
+    /// The shell's end was reported, so its number may be another's soon.
+    is_shell_gone: bool,
     term: Term,
     limiter: Limiter,
 }
@@ -178,6 +194,9 @@ impl Watch<'_> {
             let wait = match self.limiter.look(self.keeper) {
                 Ok(wait) => wait,
                 Err(exceeded) => {
+                    self.hear_start();
+                    // Before the report: each moment may take what is left.
+                    self.kill();
                     self.above.report(&Report::Exceeded(exceeded));
                     return Ok(());
                 }
@@ -195,13 +214,25 @@ impl Watch<'_> {
             let [from_above, from_below] = fds.map(|fd| !fd.revents().is_empty());
             // Reports first: the end of the command counts even if the order to end it came at the same time.
             if from_below && self.hear() == Next::End {
-                // What the shell wrote is the keeper's to tell now. A limit that it crossed last no longer matters.
-                let _crossed = self.limiter.look(self.keeper);
+                // What the shell wrote is the keeper's to tell now.
+                if let Some(exceeded) = self.limiter.look_at_end(self.keeper) {
+                    self.above.report(&Report::Exceeded(exceeded));
+                }
                 return Ok(());
             }
             if from_above && self.obey() == Next::End {
                 return Ok(());
             }
+        }
+    }
+
+    /// Hears that the shell was started, if that is not known yet: a command may cross a limit in its first moment, and its
+    /// result has to say that it ran and how it was confined.
+    fn hear_start(&mut self) {
+        let wait = Timespec::try_from(START_MAX).unwrap_or_default();
+        let mut fds = [PollFd::new(&self.below, PollFlags::IN)];
+        if self.group.is_none() && poll(&mut fds, Some(&wait)) == Ok(1) {
+            let _killed_anyway = self.hear();
         }
     }
 
@@ -211,7 +242,9 @@ impl Watch<'_> {
         };
         for line in lines {
             self.above.forward(&line);
-            match serde_json::from_slice(&line) {
+            let report = serde_json::from_slice(&line);
+            self.is_shell_gone |= matches!(report, Ok(Report::Ended(_)));
+            match report {
                 Ok(Report::Started { group, .. }) => {
                     self.group = group.map_or(Some(self.keeper), Pid::from_raw);
                     if self.term == Term::Owed {
@@ -242,6 +275,19 @@ impl Watch<'_> {
             self.terminate();
         }
         Next::Wait
+    }
+
+    /// Kills at once what one signal reaches: the whole namespace, or the shell's group. A group dies in one moment, so
+    /// that processes that make others cannot outrun it; who left the group is hunted after this.
+    fn kill(&self) {
+        // Both fail only when nobody is left.
+        let _gone = match (self.containment, self.group) {
+            (Containment::Namespace, _) => kill_process(self.keeper, Signal::KILL),
+            (Containment::Subreaper, Some(group)) if !self.is_shell_gone => {
+                kill_process_group(group, Signal::KILL)
+            }
+            (Containment::Subreaper, _) => Ok(()),
+        };
     }
 
     fn terminate(&mut self) {

@@ -7,6 +7,7 @@ use std::io::Read as _;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
+use rustix::io::Errno;
 use rustix::process::Pid;
 
 /// Read of one file in `/proc`. The list of a process's children is the longest.
@@ -21,6 +22,8 @@ pub(super) struct Usage {
     pub(super) memory_bytes: u64,
     /// Bytes written to disks by those that run and those whose end was waited for.
     pub(super) written_bytes: u64,
+    /// Whether a process did not let us see what it wrote: one that is not dumpable, to all but the superuser.
+    pub(super) is_written_partial: bool,
 }
 
 /// A view of `/proc`. It is opened before the keeper mounts another one, in which processes have other numbers.
@@ -42,7 +45,12 @@ impl Processes {
         let mut waiting = vec![root.as_raw_nonzero().get()];
         while let Some(pid) = waiting.pop() {
             usage.memory_bytes += self.memory(pid);
-            usage.written_bytes += self.written(pid);
+            match self.written(pid) {
+                Ok(bytes) => usage.written_bytes += bytes,
+                Err(Errno::ACCESS | Errno::PERM) => usage.is_written_partial = true,
+                // It has ended.
+                Err(_) => {}
+            }
             for task in self.tasks(pid) {
                 usage.tasks += 1;
                 if usage.tasks > tasks_max {
@@ -93,9 +101,9 @@ impl Processes {
         Some(held + kibibytes(&text, "SwapPss:").unwrap_or(0))
     }
 
-    fn written(&self, pid: i32) -> u64 {
-        let text = self.read(&format!("{pid}/io")).unwrap_or_default();
-        number(&text, "write_bytes:").unwrap_or(0)
+    fn written(&self, pid: i32) -> Result<u64, Errno> {
+        let text = self.try_read(&format!("{pid}/io"))?;
+        Ok(number(&text, "write_bytes:").unwrap_or(0))
     }
 
     fn tasks(&self, pid: i32) -> Vec<i32> {
@@ -121,15 +129,17 @@ impl Processes {
 
     /// A file of a process; nothing when the process is gone or does not let itself be looked at.
     fn read(&self, path: &str) -> Option<String> {
+        self.try_read(path).ok()
+    }
+
+    fn try_read(&self, path: &str) -> Result<String, Errno> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = openat(self.proc.as_fd(), path, flags, Mode::empty()).ok()?;
+        let file = openat(self.proc.as_fd(), path, flags, Mode::empty())?;
         let mut bytes = Vec::new();
-        File::from(file)
-            .take(FILE_BYTES_MAX)
-            .read_to_end(&mut bytes)
-            .ok()?;
+        let read = File::from(file).take(FILE_BYTES_MAX).read_to_end(&mut bytes);
+        read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
         // The name of a process may hold any bytes; it must not hide the process.
-        Some(String::from_utf8_lossy(&bytes).into_owned())
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// What the machine has, and what of it could be used now.

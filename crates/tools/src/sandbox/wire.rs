@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use rustix::event::{PollFd, PollFlags, poll};
 use serde::{Deserialize, Serialize};
 
+use super::cgroup::Group;
 use super::isolation::Isolation;
 use super::limits::Exceeded;
 use crate::options::{CommandLimits, Pretend, Unsandboxed};
@@ -53,6 +54,8 @@ pub(crate) struct Spec {
     pub(crate) read_only: Vec<PathBuf>,
     /// What it may use.
     pub(crate) limits: CommandLimits,
+    /// The control group that the kernel bounds it by; without parts where there is none.
+    pub(crate) group: Group,
     /// What to do where the kernel cannot enforce this.
     pub(crate) unsandboxed: Unsandboxed,
     /// What the kernel is taken to lack.
@@ -98,10 +101,12 @@ pub(crate) enum Report {
     Ended(End),
     /// The command used too much and is being ended.
     Exceeded(Exceeded),
-    /// What the command wrote to disks, told after everything else.
+    /// What the command wrote to disks, told when it is over.
     Written {
         /// As far as it was seen.
         bytes: u64,
+        /// Whether some of it could not be seen.
+        is_partial: bool,
     },
     /// The kernel cannot enforce the sandbox, and running without it was not allowed.
     Refused {

@@ -22,6 +22,7 @@ pub(crate) const LEVELS: [Pretend; 3] = [
     ALONE,
     Pretend {
         old_landlock: true,
+        no_cgroups: true,
         ..ALONE
     },
 ];
@@ -40,6 +41,7 @@ const FULL: Pretend = Pretend {
     no_landlock: false,
     old_landlock: false,
     no_seccomp: false,
+    no_cgroups: false,
 };
 
 /// Far beyond what anything here takes, so that a failure is a hang and not a slow machine.

@@ -17,7 +17,13 @@ fn bed(level: Pretend, limits: CommandLimits) -> Bed {
 
 #[test]
 fn a_fork_bomb_is_ended_by_the_limit_on_processes() {
-    for level in WAYS {
+    // Where the kernel bounds nothing for the superuser, the supervisor alone must be fast enough.
+    let measured = Pretend {
+        no_namespaces: true,
+        no_cgroups: true,
+        ..Pretend::default()
+    };
+    for level in WAYS.into_iter().chain([measured]) {
         let limits = CommandLimits {
             processes: 100,
             ..CommandLimits::default()
@@ -46,6 +52,30 @@ fn a_fork_bomb_is_ended_by_the_limit_on_processes() {
                 processes_with(&word).is_empty().then_some(())
             });
         }
+    }
+}
+
+#[test]
+fn a_command_runs_in_a_cgroup_that_goes_with_it() {
+    for level in WAYS {
+        let seen = bed(level, CommandLimits::default())
+            .run("cat /proc/self/cgroup")
+            .ok();
+        if !seen.done.sandbox.as_deref().expect("a level").contains("+cgroup") {
+            eprintln!("skipped: no cgroup is delegated to this process");
+            return;
+        }
+        let own = format!("wakeful-{}-", std::process::id());
+        let name = seen
+            .stdout()
+            .lines()
+            .find_map(|line| line.rsplit('/').next()?.strip_prefix(&own));
+        let name = format!("{own}{}", name.expect("a group of its own"));
+        let found = Command::new("find")
+            .args(["/sys/fs/cgroup", "-name", &name])
+            .output()
+            .expect("find");
+        assert_eq!(String::from_utf8_lossy(&found.stdout), "", "{level:?}");
     }
 }
 
@@ -182,15 +212,25 @@ fn a_command_that_writes_endlessly_leaves_the_home_room_to_write() {
     let endless = "while :; do i=$((i+1)); cat /dev/zero > f$i; done";
     let allocating = "while :; do i=$((i+1)); fallocate -l 8M f$i || head -c 1M /dev/zero > f$i; done";
     for level in WAYS {
-        for cmd in [endless, allocating] {
-            let Some(disk) = SmallDisk::new("size=256m") else {
-                return;
-            };
-            let bed = bed_on(&disk.0, level);
-            let seen = bed.run(cmd);
-            assert_eq!(seen.done.code.as_deref(), Some("disk_limit"), "{}", seen.json);
-            let room = fs::write(disk.0.join("home/transaction"), vec![0; 4 << 20]);
-            assert!(room.is_ok(), "{level:?} {cmd}: {room:?}");
+        // On the small one nothing begins, because what is written before the end would fill it.
+        for (size, is_begun) in [("size=64m", false), ("size=256m", true)] {
+            for cmd in [endless, allocating] {
+                let Some(disk) = SmallDisk::new(size) else {
+                    eprintln!("skipped: a small disk cannot be mounted here");
+                    return;
+                };
+                let bed = bed_on(&disk.0, level);
+                let seen = bed.run(cmd);
+                assert_eq!(seen.done.code.as_deref(), Some("disk_limit"), "{}", seen.json);
+                let (member, words) = match is_begun {
+                    true => ("limit", "command stopped: the disk of Wakeful's home"),
+                    false => ("message", "command refused: the disk of Wakeful's home"),
+                };
+                let said = seen.json[member].as_str().expect("words");
+                assert!(said.starts_with(words), "{said}");
+                let room = fs::write(disk.0.join("home/transaction"), vec![0; 4 << 20]);
+                assert!(room.is_ok(), "{level:?} {size} {cmd}: {room:?}");
+            }
         }
     }
 }

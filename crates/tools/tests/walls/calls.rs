@@ -7,7 +7,7 @@ use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::Command;
 
-use wakeful_tools::Pretend;
+use wakeful_tools::{Pretend, Unsandboxed};
 
 use crate::kit::{Bed, LEVELS, WAYS, entries};
 
@@ -283,4 +283,20 @@ fn a_call_by_the_convention_of_32_bits_ends_the_program() {
         // 128 and the number of SIGSYS.
         assert_eq!(bed.run("./program; exit $?").status(), 159);
     }
+}
+
+#[test]
+fn without_a_sandbox_set_id_bits_are_removed_afterwards_and_told() {
+    let bed = Bed::with(|options| {
+        options.pretend.no_seccomp = true;
+        options.unsandboxed = Unsandboxed::Allow;
+    });
+    let seen = bed
+        .run("mkdir a; cp /bin/sh a/root; chmod 6755 a/root; stat -c %a a/root")
+        .ok();
+    assert_eq!(seen.stdout(), "6755\n");
+    let told = seen.json["permissions_repaired"].to_string();
+    assert!(told.contains("a/root: mode 6755 set to 755"), "{}", seen.json);
+    let left = fs::metadata(bed.workspace.join("a/root")).expect("a file");
+    assert_eq!(left.permissions().mode() & 0o7777, 0o755);
 }

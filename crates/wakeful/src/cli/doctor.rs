@@ -170,6 +170,7 @@ pub(crate) async fn doctor(args: &DoctorArgs, shared: &Shared, out: &Out) -> Res
         checks.extend(care::pages(home, args.deep));
     }
     checks.push(sandbox::look().await);
+    checks.push(sandbox::limits(home.as_ref().map(Home::root)));
     checks.push(files::space(&path));
     let count = |status| checks.iter().filter(|check| check.status == status).count();
     let problems = count(Status::Problem);

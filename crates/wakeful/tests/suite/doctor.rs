@@ -83,6 +83,7 @@ fn a_settled_home_has_no_problem() {
             "clock",
             "pages",
             "sandbox",
+            "limits",
             "space"
         ]
     );

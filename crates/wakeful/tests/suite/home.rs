@@ -156,12 +156,19 @@ fn a_full_disk_stops_before_anything_is_acknowledged_and_the_run_can_be_resumed(
     fs::create_dir(world.home()).expect("a mount point");
     let model = world.script(&commands(&[
         "echo one >> world.txt",
-        "head -c 3000000 /dev/urandom | od -An -tx1",
+        "head -c 3000000 /dev/urandom | od -An -tx1; touch waiting; until [ -e full ]; do sleep 0.01; done",
         "echo two >> world.txt",
     ]));
+    // A command does not begin on a disk that is nearly full, so another program fills it while one runs: all at once, because
+    // the command is ended as soon as space is short.
+    let workspace = world.workspace().display().to_string();
+    let fill = format!(
+        "until [ -e '{workspace}/waiting' ]; do sleep 0.01; done; fallocate -l $(stat -f -c '%a * %S' '{home}' | xargs expr) '{home}/filler'; \
+         touch '{workspace}/full'"
+    );
     let inside = format!(
-        "mount -t tmpfs -o size=700k,mode=700 none '{home}' && \"$@\" >\"$HOME/first\" 2>&1; \
-         mount -o remount,size=64m '{home}' && \"$1\" run --resume --json"
+        "mount -t tmpfs -o size=256m,mode=700 none '{home}' && {{ {{ {fill}; }} & }} && \"$@\" >\"$HOME/first\" 2>&1; \
+         rm '{home}/filler' && \"$1\" run --resume --json"
     );
     let mut command = world.command("unshare".as_ref());
     command
@@ -174,7 +181,7 @@ fn a_full_disk_stops_before_anything_is_acknowledged_and_the_run_can_be_resumed(
         .into();
     let first = fs::read_to_string(world.path().join("first")).expect("what the first call said");
     assert!(first.contains("disk_full"), "{first}\n{said:?}");
-    assert_eq!(said.json()["outcome"], "completed", "{said:?}");
+    assert_eq!(said.json()["outcome"], "completed", "{first}\n{said:?}");
     assert_eq!(world.lines(), ["one", "two"], "{first}\n{said:?}");
 }
 

@@ -54,6 +54,8 @@ fn printing_writes_nothing() {
         "Restart=on-failure",
         "KillMode=mixed",
         "TimeoutStopSec=20",
+        "Delegate=pids memory",
+        "DelegateSubgroup=daemon",
     ] {
         assert!(
             said.stdout.lines().any(|line| line == wanted),

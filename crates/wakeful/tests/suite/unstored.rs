@@ -15,14 +15,14 @@ use super::daemon::Daemon;
 use super::postgres::Database;
 use super::world::{World, alive, lasting, wait_until};
 
-/// A home on a small file system of its own, which ends with the test.
+/// A home on a small file system of its own, which ends with the test. It has just enough room for a command to begin.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
     fn under(world: &World) -> Self {
         fs::create_dir(world.home()).expect("a mount point");
         let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=12m,mode=700", "none"])
+            .args(["-t", "tmpfs", "-o", "size=160m,mode=700", "none"])
             .arg(world.home())
             .status();
         assert!(
@@ -34,7 +34,7 @@ impl SmallDisk {
 
     /// Takes every byte that is free.
     fn fill(&self) {
-        let filled = fs::write(self.0.join("filler"), vec![0_u8; 16 * 1024 * 1024]);
+        let filled = fs::write(self.0.join("filler"), vec![0_u8; 192 * 1024 * 1024]);
         assert!(filled.is_err(), "it has room");
     }
 

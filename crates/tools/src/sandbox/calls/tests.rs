@@ -268,3 +268,16 @@ fn new_namespaces_and_odd_personalities_are_refused() {
     assert_eq!(asked(libc::SYS_prctl, 15), ALLOW);
     assert_eq!(asked(libc::SYS_prctl, 35), errno(libc::EPERM));
 }
+
+#[test]
+fn a_process_cannot_hide_what_it_wrote() {
+    let dumpable = |is| {
+        judge(
+            Containment::Namespace,
+            libc::SYS_prctl,
+            [SET_DUMPABLE.into(), is, 0, 0, 0, 0],
+        )
+    };
+    assert_eq!(dumpable(0), errno(libc::EPERM));
+    assert_eq!(dumpable(1), ALLOW);
+}

@@ -10,10 +10,12 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, h};
 use wakeful_core::time::Millis;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost as _};
+use wakeful_tools::sandbox::controllers_of;
 use wakeful_tools::tree::{self, Bounds};
 use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, TOOL_NAMES, Tools, ToolsOptions, Unsandboxed};
 
 use super::Check;
+use crate::daemon::files::{Found, RunFolder};
 use crate::place::SANDBOX_VERB;
 use crate::world::fresh_id;
 
@@ -96,6 +98,35 @@ async fn command(folder: &Path) -> Result<Done, String> {
         at: Millis(0),
     };
     Ok(tools.perform(act, Never).await)
+}
+
+/// Which limits of commands the kernel itself holds, for the daemon of a home or, without one, for this process.
+pub(super) fn limits(home: Option<&Path>) -> Check {
+    let daemon = home.map(|home| RunFolder::of(home).found());
+    let (pid, whose) = match daemon {
+        Some(Found::Alive(record)) => (record.pid, "the daemon"),
+        Some(Found::Nobody | Found::Stale) | None => (std::process::id(), "this process"),
+    };
+    let held = controllers_of(pid);
+    let means = |controller: &str| match held.contains(&controller) {
+        true => "cgroup",
+        false => "measured",
+    };
+    let message = format!(
+        "limits on commands of {whose}: processes: {}, memory: {}, written bytes: measured",
+        means("pids"),
+        means("memory")
+    );
+    let hint = "for kernel limits, run the daemon by `wakeful service install` with systemd 254 or newer, or in a cgroup \
+                that is delegated to it";
+    let check = Check::ok("limits", message);
+    match held.len() {
+        2 => check,
+        _ => Check {
+            hint: hint.to_owned(),
+            ..check
+        },
+    }
 }
 
 fn judge(done: &Done) -> Check {

@@ -1,0 +1,156 @@
+//! What is left of a command when its answer is known: a supervisor that may still end processes, and a folder.
+//!
+//! Where no namespace holds the processes together, the supervisor hunts orphans for longer than a caller may wait. So
+//! the caller gets its answer, and a thread waits for the supervisor. Each command holds its place for at least two
+//! seconds before it comes to this, so at most six times as many threads wait as commands may run at once.
+
+use std::process::Child;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::leftover::Folder;
+use crate::process::{kill_tree, wait_gone};
+use crate::sandbox::HUNT_MAX;
+use crate::sandbox::cgroup::Group;
+
+/// For a supervisor that has been cut off to end. Most need far less, and the caller waits for it.
+const MOMENT: Duration = Duration::from_millis(200);
+
+/// How long the supervisor may hunt before it is killed, and what it hunts with it.
+const PATIENCE: Duration = HUNT_MAX.saturating_add(Duration::from_secs(1));
+
+/// How long killing by force is waited for.
+const FORCE_MAX: Duration = Duration::from_millis(400);
+
+/// The supervisor of a command that is over, its cgroup, and the folder of its operation.
+#[derive(Debug)]
+pub(crate) struct Cleanup {
+    pub(crate) supervisor: Child,
+    pub(crate) folder: Folder,
+    pub(crate) group: Group,
+}
+
+impl Cleanup {
+    /// Waits a moment for the supervisor to end. Whether it has.
+    pub(crate) fn wait_moment(&self) -> bool {
+        self.wait(MOMENT)
+    }
+
+    /// Removes what is left; on another thread if the supervisor still ends processes.
+    pub(crate) fn finish(self) {
+        self.finish_within(PATIENCE);
+    }
+
+    fn finish_within(self, patience: Duration) {
+        if self.wait(Duration::ZERO) {
+            return self.remove();
+        }
+        let pid = Pid::from_child(&self.supervisor);
+        let work = move || {
+            if self.wait(patience) {
+                self.remove();
+            } else {
+                self.finish_by_force();
+            }
+        };
+        if thread::Builder::new()
+            .name("cleanup".to_owned())
+            .spawn(work)
+            .is_err()
+        {
+            kill_tree(pid, Instant::now() + FORCE_MAX);
+        }
+    }
+
+    /// Kills the supervisor with everything below it at once. For one that has started no command.
+    pub(crate) fn finish_by_force(self) {
+        if !self.wait(Duration::ZERO) {
+            kill_tree(Pid::from_child(&self.supervisor), Instant::now() + FORCE_MAX);
+        }
+        self.remove();
+    }
+
+    fn wait(&self, time: Duration) -> bool {
+        let pidfd = pidfd_open(Pid::from_child(&self.supervisor), PidfdFlags::empty());
+        pidfd.is_ok_and(|pidfd| wait_gone(&pidfd, Instant::now() + time))
+    }
+
+    fn remove(mut self) {
+        // Not `wait`: a process that the kernel cannot end must not hold this thread for ever.
+        let _status = self.supervisor.try_wait();
+        self.group.remove();
+        self.folder.remove();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+    use std::sync::mpsc;
+
+    use wakeful_core::key::{Digest, OperationId};
+
+    use super::*;
+
+    /// A supervisor that still works: it ends when it reads a line, and says so.
+    fn busy() -> Child {
+        let mut command = Command::new("sh");
+        command.args(["-c", "read line; echo by itself"]);
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.spawn().expect("a process")
+    }
+
+    fn folder() -> (tempfile::TempDir, Folder) {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let folder = Folder::of(scratch.path(), OperationId(Digest::of(b"operation")));
+        folder.make().expect("made");
+        (scratch, folder)
+    }
+
+    /// What a process prints until its end, and how long the wait for it may take.
+    fn output(supervisor: &mut Child) -> mpsc::Receiver<String> {
+        let stdout = supervisor.stdout.take().expect("an output");
+        let (tell, told) = mpsc::channel();
+        thread::spawn(move || tell.send(std::io::read_to_string(stdout).expect("text")));
+        told
+    }
+
+    fn cleanup(supervisor: Child, folder: Folder) -> Cleanup {
+        Cleanup {
+            supervisor,
+            folder,
+            group: Group::default(),
+        }
+    }
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn a_supervisor_that_still_hunts_is_not_killed() {
+        let (scratch, folder) = folder();
+        let mut supervisor = busy();
+        let (mut stdin, said) = (
+            supervisor.stdin.take().expect("an input"),
+            output(&mut supervisor),
+        );
+        let cleanup = cleanup(supervisor, folder.clone());
+        assert!(!cleanup.wait_moment());
+        cleanup.finish_within(LONG);
+        assert!(folder.temporary().exists(), "what is hunted may still use it");
+        stdin.write_all(b"go on\n").expect("it lives");
+        assert_eq!(said.recv_timeout(LONG).as_deref(), Ok("by itself\n"));
+        drop(scratch);
+    }
+
+    #[test]
+    fn a_supervisor_that_hunts_too_long_is_killed() {
+        let (_scratch, folder) = folder();
+        let mut supervisor = busy();
+        let (_stdin, said) = (supervisor.stdin.take(), output(&mut supervisor));
+        cleanup(supervisor, folder).finish_within(Duration::from_millis(1));
+        assert_eq!(said.recv_timeout(LONG).as_deref(), Ok(""));
+    }
+}
