@@ -212,7 +212,7 @@ mod tests {
             sealed([vec![1], entry(1, &[0x80, 0x00])].concat()),
             sealed([vec![1], entry(1, &[0x85, 0x00])].concat()),
             sealed([vec![1], entry(1, &[0x85])].concat()),
-            URL_SAFE_NO_PAD.encode(&[vec![1], entry(1, &[5]), vec![0; CHECK_BYTES]].concat()),
+            URL_SAFE_NO_PAD.encode([vec![1], entry(1, &[5]), vec![0; CHECK_BYTES]].concat()),
             sealed([vec![1], entry(1, &[0xff; 10])].concat()),
             sealed([vec![1], entry(1, &[]), vec![]].concat()),
             sealed([vec![1], entry(2, &[5]), entry(1, &[5])].concat()),

@@ -142,7 +142,7 @@ impl Stay {
                 "the socket in the home serves no more streams",
                 "close some, follow over TCP, or ask for pages of events instead",
             ),
-            Some(Peer::Network(_)) | None => (
+            Some(Peer::Network(_) | Peer::InProcess) | None => (
                 &app.streams,
                 "as many streams are open as this daemon serves",
                 "close some, or ask for pages of events instead",

@@ -96,7 +96,7 @@ impl Journey<'_> {
                 Err(Trouble::One(Failure::from(error)))
             }
             Driven::Asked(run) => {
-                let backend = Backend::of_place(&self.place).map_err(Trouble::One)?;
+                let backend = Backend::of_place(self.place).map_err(Trouble::One)?;
                 let pending = backend.decisions_of(run).await.map_err(Trouble::One)?;
                 Err(Trouble::One(undecided(
                     (agent.as_str(), run),
