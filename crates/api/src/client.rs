@@ -106,14 +106,13 @@ impl Client {
         })
     }
 
-    /// The same, by the socket in the daemon's home if there is one, else over TCP.
+    /// The same, by the socket in the daemon's home. Over TCP where nothing listens there.
     #[must_use]
-    pub fn by_socket(address: String, token: String, socket: Option<PathBuf>) -> Self {
-        Self(Transport::Daemon {
-            address,
-            token,
-            socket,
-        })
+    pub fn by_socket(mut self, path: PathBuf) -> Self {
+        if let Transport::Daemon { socket, .. } = &mut self.0 {
+            *socket = Some(path);
+        }
+        self
     }
 
     /// A client for a router in this process.

@@ -114,7 +114,11 @@ pub(crate) fn client_without_token(record: &Record) -> Client {
 
 /// By the socket in the home, which nothing on the network can keep busy.
 fn client_with(record: &Record, token: String) -> Client {
-    Client::by_socket(record.http_addr.clone(), token, record.socket_path.clone())
+    let client = Client::new(record.http_addr.clone(), token);
+    match &record.socket_path {
+        Some(socket) => client.by_socket(socket.clone()),
+        None => client,
+    }
 }
 
 /// The patience of somebody who watches, while the daemon is away.
