@@ -6,7 +6,7 @@
 //!
 //! - Version 2: groups are made in the group that systemd marked as delegated (`user.delegate`), which is our own or the one
 //!   above it. The kernel gives controllers to the children of a group only if no process is in the group itself, so the
-//!   daemon has to be in a group of its own below it (`DelegateSubgroup=`).
+//!   daemon moves into a group of its own below it.
 //! - Version 1: groups are made below our own group of each hierarchy, where we may write.
 
 use std::fs;
@@ -30,6 +30,9 @@ const MEMORY_SLACK: u64 = 64 << 20;
 
 /// Names of our groups begin with this; process, start time and a count follow.
 const PREFIX: &str = "wakeful-";
+
+/// The group of the daemon itself, below the one that is delegated.
+const DAEMON_GROUP: &str = "daemon";
 
 /// How often the removal of a group is tried, and the wait between: a process that has ended leaves its group a little later.
 const REMOVE_TRIES_MAX: u32 = 50;
@@ -166,10 +169,25 @@ fn is_writable(folder: &Path) -> bool {
 
 /// The delegated group, our own or the one above, whose children have the controller.
 fn delegated(own: &Path, controller: Controller, mode: Mode) -> Option<PathBuf> {
+    if mode == Mode::Enable && is_delegated(own) && !has_controller(own, controller, mode) {
+        // Where it fails, nothing is delegated to us as far as calls are concerned.
+        let _stays = move_below(own);
+    }
     let candidates = [Some(own), own.parent()].into_iter().flatten();
     let mut usable =
         candidates.filter(|folder| is_delegated(folder) && has_controller(folder, controller, mode));
     usable.next().map(Path::to_owned)
+}
+
+/// Moves this process out of a group, so that the group may give controllers to its children.
+fn move_below(group: &Path) -> io::Result<()> {
+    let own = group.join(DAEMON_GROUP);
+    match fs::create_dir(&own) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    // 0 stands for the process that writes.
+    fs::write(own.join("cgroup.procs"), "0")
 }
 
 /// Whether systemd, or who made the group, said that we may make groups in it. The right to write does not say so: the

@@ -7,8 +7,10 @@ use wakeful_api::{AddSource, Source, SourceKind};
 use wakeful_core::id::SourceId;
 
 use super::Shared;
+use crate::backend::in_process::device_of;
 use crate::backend::{read, write};
 use crate::failure::Failure;
+use crate::home::Home;
 use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
@@ -73,7 +75,14 @@ pub(crate) async fn source(verb: &SourceVerb, shared: &Shared, out: &Out) -> Res
     match verb {
         SourceVerb::Add(add) => {
             let new = add.wanted()?;
-            let added = write(shared, out, async |backend| backend.add_source(new).await).await?;
+            let added = write(shared, out, async |backend| {
+                // A source belongs to the device that added it, so its key must be readable.
+                if !backend.is_daemon() {
+                    device_of(&Home::open(&shared.home()?)?)?;
+                }
+                backend.add_source(new).await
+            });
+            let added = added.await?;
             out.answer(&added, &line(&added));
         }
         SourceVerb::List => {

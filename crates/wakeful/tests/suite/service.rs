@@ -55,7 +55,6 @@ fn printing_writes_nothing() {
         "KillMode=mixed",
         "TimeoutStopSec=20",
         "Delegate=pids memory",
-        "DelegateSubgroup=daemon",
     ] {
         assert!(
             said.stdout.lines().any(|line| line == wanted),

@@ -34,10 +34,8 @@ KillMode=mixed
 TimeoutStopSec=20
 # A command that takes all memory ends alone.
 OOMPolicy=continue
-# Each command gets a cgroup beside the daemon's own, so that the kernel bounds its processes and memory (systemd 254 or
-# newer; older ones leave the daemon where it is, and the limits are measured).
+# Each command gets a cgroup beside the daemon's own, so that the kernel bounds its processes and memory.
 Delegate=pids memory
-DelegateSubgroup=daemon
 # Transcripts and tokens do not end up in core dumps.
 LimitCORE=0
 NoNewPrivileges=yes
