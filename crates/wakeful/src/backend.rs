@@ -26,8 +26,8 @@ use wakeful_server::view;
 
 pub(crate) use self::decisions::{Standing, by_a_person};
 use self::stops::CancelAnswer;
-use crate::cli::Shared;
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::home::Home;
 use crate::place::{Place, reading};
 use crate::reach::daemon;
@@ -48,7 +48,7 @@ pub(crate) struct Runs {
 
 /// For commands that only read. Without a daemon the databases are opened read-only: no lock, nothing is created.
 pub(crate) async fn read<T>(
-    shared: &Shared,
+    shared: &GlobalArgs,
     command: impl AsyncFnOnce(&Backend) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     if let Some(client) = daemon(shared).await? {
@@ -62,7 +62,7 @@ pub(crate) async fn read<T>(
 
 /// For commands that write. Without a daemon the home is locked, and created where it does not exist.
 pub(crate) async fn write<T>(
-    shared: &Shared,
+    shared: &GlobalArgs,
     out: &Out,
     command: impl AsyncFnOnce(&Backend) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -74,7 +74,7 @@ pub(crate) async fn write<T>(
 
 /// For commands that write to a home that exists: without a daemon it is locked, and never created.
 pub(crate) async fn write_existing<T>(
-    shared: &Shared,
+    shared: &GlobalArgs,
     out: &Out,
     command: impl AsyncFnOnce(&Backend) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -87,7 +87,7 @@ pub(crate) async fn write_existing<T>(
 /// For commands that must not wait for another process that works in the home, such as an answer or a brake: without a
 /// daemon they write beside the holder of the lock, which reads the row before its next effect.
 pub(crate) async fn write_unlocked<T>(
-    shared: &Shared,
+    shared: &GlobalArgs,
     out: &Out,
     command: impl AsyncFnOnce(&Backend) -> Result<T, Failure>,
 ) -> Result<T, Failure> {

@@ -26,6 +26,7 @@ mod config;
 mod daemon;
 mod device;
 mod failure;
+mod global_args;
 mod guidance;
 mod home;
 mod journal;

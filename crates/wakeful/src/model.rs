@@ -16,9 +16,9 @@ use wakeful_models::{
 use wakeful_ports::records::Agent;
 
 pub(crate) use self::provision::Provision;
-use crate::cli::text_variable;
 use crate::config::{Config, ThinkingSetting};
 use crate::failure::Failure;
+use crate::global_args::text_variable;
 use crate::secret::Handle;
 use crate::show::Out;
 

@@ -16,11 +16,11 @@ use wakeful_runtime::{Engine, Governance, Halt, Observer, Waiting};
 use wakeful_store::{PostgresOptions, SqliteOptions, Store, Upgraded};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
-use crate::cli::Shared;
 use crate::closed;
 use crate::config::{self, Config, Overrides};
 use crate::device;
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::guidance::GuidanceFiles;
 use crate::home::{Home, HomeLock};
 use crate::journal::{Access, HomeJournal, Source};
@@ -92,7 +92,7 @@ pub(crate) type RealEngine = Engine<Store, Models, Tools>;
 
 /// Opens the database for reading, reads, and closes it. Takes no lock and makes nothing.
 pub(crate) async fn reading<T>(
-    shared: &Shared,
+    shared: &GlobalArgs,
     look: impl AsyncFnOnce(&Store) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let store = match shared.database() {
@@ -118,7 +118,7 @@ pub(crate) async fn reading<T>(
 
 impl Place {
     /// For verbs that write: makes the home if need be and takes its lock.
-    pub(crate) async fn open_for_writing(shared: &Shared) -> Result<Self, Failure> {
+    pub(crate) async fn open_for_writing(shared: &GlobalArgs) -> Result<Self, Failure> {
         let home = Home::open_or_create(&shared.home()?)?;
         // A database of its own has its own leases; the lock is only about the home's own database.
         let place = match shared.database() {
@@ -146,7 +146,7 @@ impl Place {
     }
 
     /// For leaving a request beside whoever holds the lock.
-    pub(crate) async fn open_beside(shared: &Shared) -> Result<Self, Failure> {
+    pub(crate) async fn open_beside(shared: &GlobalArgs) -> Result<Self, Failure> {
         match shared.database() {
             None => {
                 let home = Home::open(&shared.home()?)?;
@@ -163,7 +163,11 @@ impl Place {
 
     /// For the daemon, which has taken the lock of its home in either case: one home, one daemon. The database is
     /// opened beside, so that the socket answers meanwhile.
-    pub(crate) async fn open_as_daemon(shared: &Shared, home: Home, lock: HomeLock) -> Result<Self, Failure> {
+    pub(crate) async fn open_as_daemon(
+        shared: &GlobalArgs,
+        home: Home,
+        lock: HomeLock,
+    ) -> Result<Self, Failure> {
         match shared.database() {
             Some(url) => {
                 let place = Self::open_server(home, url, DAEMON_CONNECTIONS).await?;

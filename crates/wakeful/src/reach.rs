@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use wakeful_api::Readiness;
 use wakeful_api::client::Client;
 
-use crate::cli::Shared;
 use crate::daemon::files::{Found, Record, RunFolder};
 use crate::daemon::life::database_name;
 use crate::daemon::token;
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::show::Out;
 
 /// How long a verb waits for a daemon that takes up what an earlier life left.
@@ -59,7 +59,7 @@ impl Who {
 
 /// Looks who answers. One that is recovering is waited for; one that does not answer is a failure, because it holds
 /// the home and nobody else can work in it.
-pub(crate) async fn who(shared: &Shared) -> Result<Who, Failure> {
+pub(crate) async fn who(shared: &GlobalArgs) -> Result<Who, Failure> {
     let folder = RunFolder::of(&shared.home()?);
     let deadline = Instant::now() + RECOVERY_WAIT;
     loop {
@@ -85,7 +85,7 @@ pub(crate) async fn who(shared: &Shared) -> Result<Who, Failure> {
 }
 
 /// The daemon of this home, if one runs on the database that this call speaks of.
-pub(crate) async fn daemon(shared: &Shared) -> Result<Option<Client>, Failure> {
+pub(crate) async fn daemon(shared: &GlobalArgs) -> Result<Option<Client>, Failure> {
     match who(shared).await? {
         Who::Daemon(client) => Ok(Some(client)),
         Who::Nobody | Who::Other(_) => Ok(None),
@@ -93,7 +93,7 @@ pub(crate) async fn daemon(shared: &Shared) -> Result<Option<Client>, Failure> {
 }
 
 /// The same without asking it how it stands, which a stop request does not wait for.
-pub(crate) fn daemon_now(shared: &Shared) -> Result<Option<Client>, Failure> {
+pub(crate) fn daemon_now(shared: &GlobalArgs) -> Result<Option<Client>, Failure> {
     match RunFolder::of(&shared.home()?).found() {
         Found::Alive(record) if record.database == shared.database().map(database_name) => {
             client_of(&record).map(Some)
@@ -123,13 +123,13 @@ fn client_with(record: &Record, token: String) -> Client {
 
 /// The patience of somebody who watches, while the daemon is away.
 pub(crate) struct Patience<'a> {
-    shared: &'a Shared,
+    shared: &'a GlobalArgs,
     out: &'a Out,
     away_since: Option<Instant>,
 }
 
 impl<'a> Patience<'a> {
-    pub(crate) const fn new(shared: &'a Shared, out: &'a Out) -> Self {
+    pub(crate) const fn new(shared: &'a GlobalArgs, out: &'a Out) -> Self {
         let away_since = None;
         Self {
             shared,

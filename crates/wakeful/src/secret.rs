@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use wakeful_core::inference::NO_SECRET;
 use wakeful_models::{CREDENTIAL_BYTES_MAX, Credential};
 
-use crate::cli::text_variable;
 use crate::failure::Failure;
+use crate::global_args::text_variable;
 
 /// Longest handle in bytes: the longest path that Linux takes, and its word.
 const HANDLE_BYTES_MAX: usize = 4_200;

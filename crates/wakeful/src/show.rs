@@ -1,6 +1,7 @@
 //! What people and programs read. Answers go to standard output, prose about them to standard error.
 
 mod clean;
+pub(crate) mod retention;
 mod text;
 mod view;
 
@@ -205,4 +206,11 @@ impl Observer for Progress {
 /// Writes a line beside the answer. Much of it was said by a model or a tool, and a terminal may be listening.
 fn prose(line: &str) {
     let _ = writeln!(std::io::stderr(), "{}", clean::text(line));
+}
+
+/// The cap that holds where no cap was set.
+pub(crate) fn cap_unset(default: impl std::fmt::Display) -> String {
+    format!(
+        "nobody has set a spending cap: {default} USD a day in all holds (`wakeful budget set USD` sets another)"
+    )
 }

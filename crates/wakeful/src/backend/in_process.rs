@@ -20,11 +20,11 @@ use wakeful_store::Store;
 use wakeful_tools::outside::Outlook;
 
 use super::Backend;
-use crate::cli::Shared;
 use crate::config::{self, Config, Overrides};
 use crate::daemon::house::House;
 use crate::device;
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::home::Home;
 use crate::journal::{Access, HomeJournal, Source};
 use crate::model::{DEMO, ModelHouse};
@@ -41,7 +41,7 @@ impl Backend {
     }
 
     /// On databases that are open for reading. The home need not exist where the database is a server.
-    pub(crate) fn of_store(store: &Store, shared: &Shared) -> Result<Self, Failure> {
+    pub(crate) fn of_store(store: &Store, shared: &GlobalArgs) -> Result<Self, Failure> {
         let home = shared.home()?;
         let source = match shared.database() {
             Some(url) => Source::Server { url: url.to_owned() },

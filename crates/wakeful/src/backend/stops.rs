@@ -18,8 +18,8 @@ use wakeful_server::view;
 use wakeful_store::{drop_from_slot, keep_in_slot, read_slot};
 
 use super::Backend;
-use crate::cli::Shared;
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::home::Home;
 use crate::place::Place;
 use crate::reach::daemon_now;
@@ -87,7 +87,7 @@ pub(crate) fn pending_cancel(run: RunKey, pending: &PendingStop) -> PendingCance
 
 /// Sets a brake on one agent or on all.
 pub(crate) async fn brake(
-    shared: &Shared,
+    shared: &GlobalArgs,
     out: &Out,
     agent: Option<AgentId>,
     reason: Option<String>,
@@ -121,7 +121,7 @@ pub(crate) async fn brake(
 }
 
 /// The brakes that the slot keeps, where the daemon or the database does not say which are on.
-pub(crate) fn brakes_in_slot(shared: &Shared, failure: Failure) -> Result<BrakeList, Failure> {
+pub(crate) fn brakes_in_slot(shared: &GlobalArgs, failure: Failure) -> Result<BrakeList, Failure> {
     if !is_in_the_way(&failure) {
         return Err(failure);
     }
@@ -167,7 +167,7 @@ fn is_in_the_way(failure: &Failure) -> bool {
 }
 
 /// The home that a request concerns. Where the database is elsewhere it is made, as by every verb that writes.
-pub(crate) fn home_of(shared: &Shared) -> Result<Home, Failure> {
+pub(crate) fn home_of(shared: &GlobalArgs) -> Result<Home, Failure> {
     let path = shared.home()?;
     if shared.database().is_some() {
         return Home::open_or_create(&path);

@@ -12,7 +12,7 @@ use wakeful_ports::records::Visibility;
 use wakeful_runtime::desk::{AgentChange, NewAgent};
 use wakeful_server::view::loaded_agents_md;
 
-use super::Shared;
+use super::GlobalArgs;
 use super::why::shifted;
 use crate::backend::reasons::TriggerDeed;
 use crate::backend::{read, write, write_existing};
@@ -169,7 +169,7 @@ impl From<WokenBy> for Mode {
 }
 
 /// Runs the verb.
-pub(crate) async fn agent(verb: &AgentVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         AgentVerb::Create { id, workspace, mode } => {
             create(id, workspace.as_deref(), (*mode).into(), (shared, out)).await?;
@@ -223,7 +223,7 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &Shared, out: &Out) -> Resul
     Ok(0)
 }
 
-async fn choose(id: &str, model: Option<&str>, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn choose(id: &str, model: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let id = AgentId::parse(id)?;
     // Looked at here, because a relative path means something only in this folder.
     let settings = config::load(&shared.home()?, &Overrides::default())?;
@@ -249,7 +249,7 @@ fn modelled(agent: &AgentId, status: AgentStatus, house: &ModelHouse) -> AgentSt
     }
 }
 
-async fn trigger(verb: &TriggerVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn trigger(verb: &TriggerVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let (id, deed) = match verb {
         TriggerVerb::Show { id } => (id, TriggerDeed::Show),
         TriggerVerb::Rotate { id } => (id, TriggerDeed::Rotate),
@@ -278,7 +278,7 @@ async fn trigger(verb: &TriggerVerb, shared: &Shared, out: &Out) -> Result<(), F
 }
 
 /// Where systems outside reach the daemon that works on this database; none where none does.
-fn base_url(shared: &Shared) -> Result<Option<String>, Failure> {
+fn base_url(shared: &GlobalArgs) -> Result<Option<String>, Failure> {
     let home = shared.home()?;
     let Found::Alive(record) = RunFolder::of(&home).found() else {
         return Ok(None);
@@ -302,14 +302,14 @@ fn moment(text: &str) -> Result<Millis, Failure> {
     shifted(text, RealClock::new().now(), i64::saturating_add)
 }
 
-async fn tend(id: &str, change: AgentChange, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn tend(id: &str, change: AgentChange, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let id = AgentId::parse(id)?;
     let tell = write_existing(shared, out, async |backend| backend.tend(id, change).await);
     out.agent(&tell.await?);
     Ok(())
 }
 
-async fn control(id: &str, control: Control, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn control(id: &str, control: Control, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let id = AgentId::parse(id)?;
     let tell = write_existing(shared, out, async |backend| {
         backend.set_control(id, control).await
@@ -322,7 +322,7 @@ async fn create(
     id: &str,
     given: Option<&Path>,
     mode: Mode,
-    (shared, out): (&Shared, &Out),
+    (shared, out): (&GlobalArgs, &Out),
 ) -> Result<(), Failure> {
     let agent_id = AgentId::parse(id)?;
     let settings = config::load(&shared.home()?, &Overrides::default())?;

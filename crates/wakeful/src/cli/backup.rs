@@ -18,7 +18,7 @@ use wakeful_store::{
 };
 use wakeful_tools::tree::{self, Bounds};
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::archive::{self, ABOUT, About, Bad, FORMAT, Writer};
 use crate::closed;
 use crate::failure::{DISK_FULL, Failure};
@@ -39,7 +39,7 @@ pub(crate) struct BackupArgs {
 }
 
 /// Runs the verb.
-pub(crate) fn backup(args: &BackupArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) fn backup(args: &BackupArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     if shared.database().is_some() {
         return Err(Failure::usage(
             "backup_postgres",

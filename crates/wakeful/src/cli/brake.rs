@@ -5,7 +5,7 @@ use wakeful_api::{Brake, BrakeList};
 use wakeful_core::id::AgentId;
 use wakeful_runtime::desk::deciding::REASON_CHARS_MAX;
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::backend::{by_a_person, read, stops, write_unlocked};
 use crate::failure::Failure;
 use crate::show::Out;
@@ -32,7 +32,7 @@ pub(crate) enum BrakeVerb {
 }
 
 /// Runs the verb.
-pub(crate) async fn brake(verb: &BrakeVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn brake(verb: &BrakeVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let brakes = match verb {
         BrakeVerb::On { agent, reason } => {
             let agent = agent.as_deref().map(AgentId::parse).transpose()?;

@@ -11,7 +11,7 @@ use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::desk::{Clerk, Ledger as _};
 use wakeful_server::view;
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::backend::{read, write};
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
@@ -64,7 +64,7 @@ fn ahead(day: &str) -> Option<String> {
 }
 
 /// Runs the verb.
-pub(crate) async fn budget(verb: &BudgetVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn budget(verb: &BudgetVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     // Settings that cannot be read would be shown as a cap that does not hold.
     config::load(&shared.home()?, &Overrides::default())?;
     match verb {
@@ -99,7 +99,7 @@ pub(crate) async fn budget(verb: &BudgetVerb, shared: &Shared, out: &Out) -> Res
 }
 
 /// Makes the clock's day the day of the budget. Only where no daemon runs: it would go by the clock that it knows.
-async fn reset_day(shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn reset_day(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     if daemon(shared).await?.is_some() {
         return Err(Failure::usage(
             "daemon_running",
@@ -129,13 +129,6 @@ pub(crate) fn amount(typed: &str) -> Result<MicroUsd, Failure> {
             "give a number such as 2.50, with at most six decimals",
         )
     })
-}
-
-/// What holds where nobody has said what a day may cost.
-pub(crate) fn unset(default: impl std::fmt::Display) -> String {
-    format!(
-        "nobody has set a spending cap: {default} USD a day in all holds (`wakeful budget set USD` sets another)"
-    )
 }
 
 fn tell(budget: &Budget, out: &Out) {

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::config::{self, Change, Key, Loaded, Named, Origin, Overrides};
 use crate::daemon::files::{Found, RunFolder};
 use crate::failure::{FAILED, Failure};
@@ -39,7 +39,7 @@ pub(crate) enum ConfigVerb {
 }
 
 /// Runs the verb.
-pub(crate) fn config(verb: &ConfigVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) fn config(verb: &ConfigVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         ConfigVerb::Get { key: Some(name) } => match Named::parse(name) {
             Some(named) => get_named(&named, shared, out)?,
@@ -63,7 +63,7 @@ fn known(name: &str) -> Result<Key, Failure> {
     })
 }
 
-fn get(key: Key, shared: &Shared, out: &Out) -> Result<(), Failure> {
+fn get(key: Key, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let loaded = config::load(&shared.home()?, &Overrides::default())?;
     if loaded.value(key).is_none() {
         out.note(&format!("{} has no value", key.name()));
@@ -73,7 +73,7 @@ fn get(key: Key, shared: &Shared, out: &Out) -> Result<(), Failure> {
 }
 
 /// The same for a setting whose name a person chose.
-fn get_named(wanted: &Named, shared: &Shared, out: &Out) -> Result<(), Failure> {
+fn get_named(wanted: &Named, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let loaded = config::load(&shared.home()?, &Overrides::default())?;
     let found = loaded.named().find(|(named, _, _)| *named == wanted);
     let (value, origin) = match found {
@@ -88,7 +88,7 @@ fn get_named(wanted: &Named, shared: &Shared, out: &Out) -> Result<(), Failure> 
     Ok(())
 }
 
-fn get_all(shared: &Shared, out: &Out) -> Result<(), Failure> {
+fn get_all(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let home = shared.home()?;
     let loaded = config::load(&home, &Overrides::default())?;
     let line = |key: Key| {
@@ -129,7 +129,7 @@ fn words(value: Option<&Value>) -> String {
     }
 }
 
-fn set(name: &str, value: Option<&str>, shared: &Shared, out: &Out) -> Result<(), Failure> {
+fn set(name: &str, value: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let home = shared.home()?;
     let change = match value {
         // Everything that can be wrong with the call is found before a home is made.
@@ -159,7 +159,7 @@ fn set(name: &str, value: Option<&str>, shared: &Shared, out: &Out) -> Result<()
 }
 
 /// What the setting is now, which need not be what the file says.
-fn tell(name: &str, changed: bool, shared: &Shared, out: &Out) -> Result<(), Failure> {
+fn tell(name: &str, changed: bool, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let home = shared.home()?;
     let lasting = config::load_lasting(&home, &Overrides::default())?;
     let path = config::path(&home).display().to_string();
@@ -192,7 +192,7 @@ fn tell(name: &str, changed: bool, shared: &Shared, out: &Out) -> Result<(), Fai
     Ok(())
 }
 
-fn doctor(shared: &Shared, out: &Out) -> Result<u8, Failure> {
+fn doctor(shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let home = shared.home()?;
     let problems = config::problems(&home);
     let path = config::path(&home).display().to_string();

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use serde_json::json;
 use wakeful_api::{LastFailure, RuntimeStatus};
 
-use super::Shared;
+use super::GlobalArgs;
 use super::serve::ServeArgs;
 use super::status::needs;
 use crate::backend::Standing;
@@ -48,7 +48,7 @@ fn lines(text: &str) -> Result<usize, String> {
 }
 
 /// Runs the verb.
-pub(crate) async fn daemon(verb: &DaemonVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn daemon(verb: &DaemonVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let folder = RunFolder::of(&shared.home()?);
     match verb {
         DaemonVerb::Start(args) => start::start(args, shared, &folder, out).await?,
@@ -66,7 +66,7 @@ pub(crate) async fn daemon(verb: &DaemonVerb, shared: &Shared, out: &Out) -> Res
 }
 
 /// How the daemon stands, as far as this process can tell.
-async fn status(shared: &Shared, folder: &RunFolder, out: &Out) -> Result<(), Failure> {
+async fn status(shared: &GlobalArgs, folder: &RunFolder, out: &Out) -> Result<(), Failure> {
     let record = match folder.found() {
         Found::Alive(record) => record,
         found @ (Found::Nobody | Found::Stale) => {

@@ -5,7 +5,7 @@ mod prompt;
 
 use clap::Subcommand;
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::failure::Failure;
 use crate::show::Out;
 
@@ -27,7 +27,7 @@ compared with that of another program. docs/kernel-protocol.md has all operation
   {\"id\": 1, \"op\": \"token_key\", \"class\": \"semanticKey\", \"value\": \"TASK\"}";
 
 /// Runs the verb.
-pub(crate) async fn debug(verb: &DebugVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn debug(verb: &DebugVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         DebugVerb::Prompt(args) => prompt::prompt(args, shared, out).await,
         DebugVerb::Kernel => kernel::kernel(),

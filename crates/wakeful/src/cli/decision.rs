@@ -9,7 +9,7 @@ use wakeful_core::failure::clip;
 use wakeful_core::key::RunKey;
 use wakeful_core::policy::rule_words;
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::announce::{self, Note, Session};
 use crate::backend::{by_a_person, read, write_unlocked};
 use crate::config::{self, Overrides};
@@ -54,7 +54,7 @@ pub(crate) enum DecisionVerb {
 }
 
 /// Runs the verb.
-pub(crate) async fn decision(verb: &DecisionVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn decision(verb: &DecisionVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         DecisionVerb::List { all } => {
             let list = read(shared, async |backend| backend.decisions(!all).await).await?;
@@ -97,7 +97,7 @@ pub(crate) async fn decision(verb: &DecisionVerb, shared: &Shared, out: &Out) ->
 }
 
 /// Sends a test by every way. A daemon lives in another session than this call, so for the desktop it may differ.
-async fn try_ways(shared: &Shared, out: &Out) -> Result<u8, Failure> {
+async fn try_ways(shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     let ways = announce::ways(&settings.config, &Session::found())?;
     if ways.is_empty() {

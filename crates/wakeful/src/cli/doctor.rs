@@ -10,7 +10,7 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::announce::{self, Session};
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure};
@@ -124,7 +124,7 @@ struct Mend<'a> {
 }
 
 /// Runs the verb.
-pub(crate) async fn doctor(args: &DoctorArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn doctor(args: &DoctorArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let mode = if args.fix { Mode::Fix } else { Mode::Look };
     let path = shared.home()?;
     let mut checks = vec![match Home::open(&path) {

@@ -7,7 +7,7 @@ use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_runtime::proof::{Erase, REASON_CHARS_MAX, What, reason};
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::backend::write_existing;
 use crate::failure::Failure;
 use crate::show::Out;
@@ -33,7 +33,7 @@ pub(crate) struct EraseArgs {
 }
 
 /// Runs the verb.
-pub(crate) async fn erase(args: &EraseArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn erase(args: &EraseArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent = AgentId::parse(&args.agent)?;
     let reason = reason(&args.reason).ok_or_else(|| {
         let message =

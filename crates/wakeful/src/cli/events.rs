@@ -6,7 +6,7 @@ use wakeful_api::{Delta, Event, EventFeed, EventPage};
 use wakeful_core::id::AgentId;
 use wakeful_core::report::present::{Mode, present};
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::backend::{Backend, read};
 use crate::failure::Failure;
 use crate::reach::{Patience, Who, stays_away, who};
@@ -53,7 +53,7 @@ pub(crate) struct TailArgs {
 }
 
 /// Runs `wakeful events`.
-pub(crate) async fn events(args: &EventsArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn events(args: &EventsArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let (agent, display) = (AgentId::parse(&args.agent)?, mode(&args.display)?);
     let page = read(shared, async |backend| {
         backend.events(agent, args.after_seq, args.limit).await
@@ -67,7 +67,7 @@ pub(crate) async fn events(args: &EventsArgs, shared: &Shared, out: &Out) -> Res
 }
 
 /// Runs `wakeful tail`.
-pub(crate) async fn tail(args: &TailArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn tail(args: &TailArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent = args.agent.as_deref().map(AgentId::parse).transpose()?;
     let display = mode(&args.display)?;
     let place = read(shared, async |backend| {
@@ -138,7 +138,7 @@ async fn newest(
 async fn follow(
     client: Client,
     place: Place,
-    (shared, display): (&Shared, Mode),
+    (shared, display): (&GlobalArgs, Mode),
     out: &Out,
 ) -> Result<u8, Failure> {
     let mut signals = Signals::listen()?;
@@ -161,7 +161,7 @@ async fn follow(
 async fn through_restarts(
     client: Client,
     place: Place,
-    (shared, display): (&Shared, Mode),
+    (shared, display): (&GlobalArgs, Mode),
     out: &Out,
 ) -> Result<u8, Failure> {
     let (mut client, mut place) = (client, place);

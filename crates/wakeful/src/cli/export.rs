@@ -12,7 +12,7 @@ use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::proof::{ExportError, Exported, Leaving, export as export_run};
 use wakeful_store::Store;
 
-use super::Shared;
+use super::GlobalArgs;
 use super::record::redactor;
 use super::verify::unproven;
 use crate::backend::Backend;
@@ -64,7 +64,7 @@ impl Sink<'_> {
 }
 
 /// Runs the verb. The database is read as it is, also beside a daemon.
-pub(crate) async fn export(args: &ExportArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn export(args: &ExportArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let to = match &args.out {
         Some(path) => To::File(BufWriter::new(create(path)?)),
         None => To::Answer(out),
@@ -92,7 +92,7 @@ pub(crate) async fn export(args: &ExportArgs, shared: &Shared, out: &Out) -> Res
 
 async fn write(
     args: &ExportArgs,
-    shared: &Shared,
+    shared: &GlobalArgs,
     store: &Store,
     (mut sink, out): (Sink<'_>, &Out),
 ) -> Result<(Exported, Proven), Failure> {

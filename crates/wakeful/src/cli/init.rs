@@ -14,7 +14,7 @@ use wakeful_ports::records::Visibility;
 use wakeful_runtime::desk::NewAgent;
 
 use self::ask::Dialogue;
-use super::Shared;
+use super::GlobalArgs;
 use crate::backend::{read, write};
 use crate::config::{self, Change, Key, Loaded, Origin, Overrides};
 use crate::failure::Failure;
@@ -65,7 +65,7 @@ struct Answers {
 }
 
 /// Runs the verb.
-pub(crate) async fn init(args: &InitArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn init(args: &InitArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let path = shared.home()?;
     let lasting = config::load_lasting(&path, &flags(args))?;
     let time = if config::path(&path).exists() {
@@ -262,7 +262,7 @@ fn make_default(workspace: &Path, home: &Path) -> Result<(), Failure> {
 async fn first_agent(
     agent: &AgentId,
     workspace: &str,
-    shared: &Shared,
+    shared: &GlobalArgs,
     out: &Out,
 ) -> Result<(AgentStatus, bool), Failure> {
     let known = || read(shared, async |backend| backend.agent(agent.clone()).await);

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use wakeful_api::{Login, LoginList};
 
-use super::Shared;
+use super::GlobalArgs;
 use super::open::client_of_home;
 use crate::failure::Failure;
 use crate::show::Out;
@@ -31,7 +31,7 @@ pub(crate) struct RevokeArgs {
 }
 
 /// Runs the verb.
-pub(crate) async fn login(verb: &LoginVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn login(verb: &LoginVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         LoginVerb::List => {
             let list: LoginList = client_of_home(shared)?.get("/api/logins").await?;

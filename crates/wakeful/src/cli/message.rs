@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use wakeful_api::{Admission, Priority, SendMessage};
 use wakeful_core::id::AgentId;
 
-use super::Shared;
+use super::GlobalArgs;
 use super::run::read_prompt;
 use crate::backend::write_existing;
 use crate::failure::Failure;
@@ -46,7 +46,7 @@ impl From<Soon> for Priority {
 }
 
 /// Runs the verb.
-pub(crate) async fn message(args: &MessageArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn message(args: &MessageArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent = AgentId::parse(&args.agent)?;
     let message = SendMessage {
         text: read_prompt(&args.text)?,

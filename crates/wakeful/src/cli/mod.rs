@@ -35,14 +35,13 @@ mod transcript;
 mod verify;
 mod why;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::{FAILED, Failure, USAGE};
+use crate::global_args::{GlobalArgs, text_variable, variable};
 use crate::show::Out;
 
 /// Gives AI agents a durable home on your own machine.
@@ -51,7 +50,7 @@ use crate::show::Out;
 #[command(disable_help_subcommand = true, propagate_version = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
-    shared: Shared,
+    shared: GlobalArgs,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -80,68 +79,6 @@ Exit status: 0 ok, 1 failed or an outcome is unknown, 2 wrong usage, 3 the run w
 const SERVE_AFTER_HELP: &str = "\
 Ctrl-C and SIGTERM let what is under way come to a safe point and end the daemon with exit status 0; a second one \
 ends it at once, with 130 or 143.";
-
-/// What every verb takes.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct Shared {
-    /// The folder everything lives in [default: ~/.wakeful] [env: WAKEFUL_HOME]
-    #[arg(long, global = true, value_name = "DIR")]
-    home: Option<PathBuf>,
-    /// A PostgreSQL database to use instead of the home's own (a URL, or key=value words) [env: WAKEFUL_DATABASE]
-    #[arg(long, global = true, value_name = "URL")]
-    database: Option<String>,
-    /// Answer with JSON on standard output
-    #[arg(long, global = true)]
-    json: bool,
-}
-
-impl Shared {
-    /// Fills in what the environment says, once.
-    fn or_environment(self) -> Result<Self, Failure> {
-        Ok(Self {
-            home: self.home.or_else(|| variable("WAKEFUL_HOME").map(PathBuf::from)),
-            database: self
-                .database
-                .map_or_else(|| text_variable("WAKEFUL_DATABASE"), |given| Ok(Some(given)))?,
-            json: self.json,
-        })
-    }
-
-    /// The home as given, or the default one.
-    pub(crate) fn home(&self) -> Result<PathBuf, Failure> {
-        if let Some(home) = &self.home {
-            return Ok(home.clone());
-        }
-        std::env::home_dir()
-            .filter(|home| home.is_absolute())
-            .map(|home| home.join(".wakeful"))
-            .ok_or_else(|| {
-                Failure::usage(
-                    "home_missing",
-                    "there is no home folder of yours to put .wakeful in",
-                    "give one with --home",
-                )
-            })
-    }
-
-    pub(crate) fn database(&self) -> Option<&str> {
-        self.database.as_deref()
-    }
-}
-
-/// A variable of the environment. An empty one counts as unset, as it does for every shell.
-fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
-}
-
-/// A variable that must be text.
-pub(crate) fn text_variable(name: &str) -> Result<Option<String>, Failure> {
-    let text = variable(name).map(OsString::into_string).transpose();
-    text.map_err(|_| {
-        let message = format!("the environment variable {name} is not UTF-8");
-        Failure::usage("bad_environment", message, "set it to UTF-8 text, or unset it")
-    })
-}
 
 #[derive(Debug, Subcommand)]
 enum Verb {

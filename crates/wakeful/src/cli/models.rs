@@ -7,7 +7,7 @@ mod probe;
 
 use clap::{Args, Subcommand};
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
 use crate::model::ModelHouse;
@@ -38,7 +38,7 @@ pub(crate) struct ProbeArgs {
 }
 
 /// Runs the verb.
-pub(crate) async fn models(verb: &ModelsVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn models(verb: &ModelsVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     let house = ModelHouse::new(&settings.config);
     match verb {

@@ -9,7 +9,7 @@ use clap::Args;
 use wakeful_api::client::Client;
 use wakeful_api::{LoginLink, LoginPage};
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::daemon::files::{Found, RunFolder};
 use crate::failure::Failure;
 use crate::reach::client_of;
@@ -23,7 +23,7 @@ pub(crate) struct OpenArgs {
 }
 
 /// Runs the verb.
-pub(crate) async fn open(args: &OpenArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn open(args: &OpenArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let client = client_of_home(shared)?;
     if args.print {
         let link: LoginLink = client.post("/api/login-links", &()).await?;
@@ -44,7 +44,7 @@ pub(crate) async fn open(args: &OpenArgs, shared: &Shared, out: &Out) -> Result<
 }
 
 /// A client of the daemon that runs in this home, whatever its database: a home has one page.
-pub(super) fn client_of_home(shared: &Shared) -> Result<Client, Failure> {
+pub(super) fn client_of_home(shared: &GlobalArgs) -> Result<Client, Failure> {
     let Found::Alive(record) = RunFolder::of(&shared.home()?).found() else {
         let hint = "`wakeful daemon start` starts one, `wakeful serve` does so in the foreground";
         return Err(Failure::new(

@@ -13,7 +13,7 @@ use wakeful_core::run::{Input, Reads};
 use wakeful_models::{ROUNDS_MAX, Recorded, SCRIPT_BYTES_MAX, Unwritable, write_script};
 use wakeful_ports::store::{Store as _, StoreError, View};
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::backend::Backend;
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
@@ -35,7 +35,7 @@ pub(crate) struct RecordArgs {
 }
 
 /// Runs the verb. The database is read as it is, also beside a daemon.
-pub(crate) async fn record(args: &RecordArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn record(args: &RecordArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let mut redactor = redactor(shared, out)?;
     let (run, rounds) = reading(shared, async |store| {
         let run = Backend::of_store(store, shared)?.find_run(&args.run).await?;
@@ -72,7 +72,7 @@ pub(crate) async fn record(args: &RecordArgs, shared: &Shared, out: &Out) -> Res
 }
 
 /// Knows every secret that is known here.
-pub(super) fn redactor(shared: &Shared, out: &Out) -> Result<Redactor, Failure> {
+pub(super) fn redactor(shared: &GlobalArgs, out: &Out) -> Result<Redactor, Failure> {
     let mut redactor = Redactor::of_environment();
     know_keys(&mut redactor, shared, out)?;
     // Whoever has the daemon's token may send messages.
@@ -84,7 +84,7 @@ pub(super) fn redactor(shared: &Shared, out: &Out) -> Result<Redactor, Failure> 
 
 /// Knows the keys of configured providers, which may be of any shape and anywhere. Those of the others are in the
 /// environment under names that say what they are.
-fn know_keys(redactor: &mut Redactor, shared: &Shared, out: &Out) -> Result<(), Failure> {
+fn know_keys(redactor: &mut Redactor, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     for (name, provider) in &settings.config.providers {
         let Some(Ok(handle)) = provider.key.as_deref().map(Handle::parse) else {

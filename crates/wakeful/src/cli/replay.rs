@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 use wakeful_runtime::proof::{Replayed, replay as run_again};
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::backend::Backend;
 use crate::failure::{Failure, UNVERIFIED};
 use crate::place::reading;
@@ -17,7 +17,7 @@ pub(crate) struct ReplayArgs {
 }
 
 /// Runs the verb. The database is read as it is, also beside a daemon.
-pub(crate) async fn replay(args: &ReplayArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn replay(args: &ReplayArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let replayed = reading(shared, async |store| {
         let run = Backend::of_store(store, shared)?.find_run(&args.run).await?;
         Ok(run_again(store, run).await?)

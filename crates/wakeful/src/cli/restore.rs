@@ -20,7 +20,7 @@ use wakeful_store::{
 };
 use wakeful_tools::tree::{self, Bounds};
 
-use super::Shared;
+use super::GlobalArgs;
 use super::backup::{unusable, unwritable};
 use crate::archive::{self, Bad, Contents};
 use crate::closed;
@@ -46,7 +46,7 @@ struct Restored {
 }
 
 /// Runs the verb.
-pub(crate) async fn restore(args: &RestoreArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn restore(args: &RestoreArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     if shared.database().is_some() {
         return Err(Failure::usage(
             "restore_postgres",

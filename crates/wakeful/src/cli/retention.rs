@@ -13,11 +13,12 @@ use wakeful_runtime::Observer;
 use wakeful_runtime::retention::{Cared, Keeper, Standing, Sweep};
 use wakeful_store::Store;
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
 use crate::place::{Place, reading};
 use crate::show::Out;
+use crate::show::retention::{amount, removed_text};
 use crate::signals::Signals;
 use crate::world::{RealClock, RealEntropy};
 
@@ -41,7 +42,7 @@ impl Observer for Nobody {
 }
 
 /// Runs the verb.
-pub(crate) async fn retention(verb: &RetentionVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn retention(verb: &RetentionVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let rule = config::load(&shared.home()?, &Overrides::default())?
         .config
         .retention
@@ -115,10 +116,6 @@ fn line(one: &Standing, bounds: Bounds) -> String {
     )
 }
 
-fn amount(held: Held) -> String {
-    format!("{} rows with {} KiB", held.rows, held.bytes.div_ceil(1_024))
-}
-
 fn tell(cared: &Cared, out: &Out) {
     let held = |held: &Held| json!({"rows": held.rows, "bytes": held.bytes});
     let pruned: serde_json::Map<String, serde_json::Value> = cared
@@ -130,31 +127,5 @@ fn tell(cared: &Cared, out: &Out) {
         "pruned": pruned, "swept": held(&cared.swept), "files": held(&cared.files.removed),
         "files_left": !cared.files.is_all, "done": cared.is_done,
     });
-    out.answer(&object, &words(cared));
-}
-
-/// What a round came to, in a line or a few.
-pub(crate) fn words(cared: &Cared) -> String {
-    let mut lines: Vec<String> = cared
-        .pruned
-        .iter()
-        .map(|(class, taken)| format!("{:<10} {} taken away", class.as_str(), amount(*taken)))
-        .collect();
-    lines.push(format!(
-        "{:<10} {} that nobody named",
-        "contents",
-        amount(cared.swept)
-    ));
-    lines.push(format!(
-        "{:<10} {} that no row named",
-        "files",
-        amount(cared.files.removed)
-    ));
-    if !cared.files.is_all {
-        lines.push("some files were left for the next time: a backup is being made".to_owned());
-    }
-    if !cared.is_done {
-        lines.push("it was not finished; the next time goes on".to_owned());
-    }
-    lines.join("\n")
+    out.answer(&object, &removed_text(cared));
 }

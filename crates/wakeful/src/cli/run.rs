@@ -26,7 +26,7 @@ use wakeful_runtime::wake::{Admitted, Ask, Limits, WhenMissing};
 
 use self::journey::Journey;
 pub(super) use self::prompt::read as read_prompt;
-use super::Shared;
+use super::GlobalArgs;
 use crate::config::{self, Key, Loaded as Settings, Overrides};
 use crate::failure::Failure;
 use crate::home::Home;
@@ -84,7 +84,7 @@ pub(crate) struct RunArgs {
 
 impl RunArgs {
     /// What is in force for this call. A run that is resumed has its settings already.
-    fn settings(&self, shared: &Shared) -> Result<Settings, Failure> {
+    fn settings(&self, shared: &GlobalArgs) -> Result<Settings, Failure> {
         // Looked at here, because a relative path means something only in this folder.
         let model = self.model.as_deref().map(canonical).transpose()?;
         let flags = Overrides::default()
@@ -103,7 +103,7 @@ impl RunArgs {
 }
 
 /// Runs the verb.
-pub(crate) async fn run(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn run(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     if args.resume {
         resume::resume(args, shared, out).await
     } else {
@@ -120,7 +120,7 @@ fn offer_to_create(failure: Failure) -> Failure {
     failure.hinting(hint)
 }
 
-async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+async fn start(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     // Everything that can be wrong with the call is found before the home is touched.
     let settings = args.settings(shared)?;
     let call = Call::parse(args)?;
@@ -256,7 +256,7 @@ impl Call {
 
     /// Whether the agent may be there already, with a model that a person chose for it: then nobody can tell who is
     /// asked before it was read.
-    fn may_be_known(&self, shared: &Shared, home: &Path) -> bool {
+    fn may_be_known(&self, shared: &GlobalArgs, home: &Path) -> bool {
         self.named.is_some() && (shared.database().is_some() || Home::is_there(home))
     }
 
@@ -275,7 +275,7 @@ impl Call {
 
     /// Looks at the workspace before a home or a database is made. With an agent that is known already the
     /// workspace may be its own, and then there is nothing left to make.
-    async fn look_ahead(&self, args: &RunArgs, shared: &Shared, home: &Path) -> Result<(), Failure> {
+    async fn look_ahead(&self, args: &RunArgs, shared: &GlobalArgs, home: &Path) -> Result<(), Failure> {
         let known = match &self.named {
             Some(_) if Home::is_there(home) && args.workspace.is_none() => return Ok(()),
             Some(agent) if shared.database().is_some() => known(shared, agent.clone()).await,
@@ -310,7 +310,7 @@ impl Call {
 
 /// The agent, if there is a database and it knows one. Whatever stands in the way of knowing will be met again,
 /// and told, when the database is opened for work.
-async fn known(shared: &Shared, agent: AgentId) -> Option<Agent> {
+async fn known(shared: &GlobalArgs, agent: AgentId) -> Option<Agent> {
     let found = reading(shared, async |store| {
         Ok(store.read(move |view| view.agent(&agent)).await?)
     });

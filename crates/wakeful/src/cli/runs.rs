@@ -7,7 +7,7 @@ use clap::{Subcommand, ValueEnum};
 use wakeful_api::{Run, RunState};
 use wakeful_core::id::AgentId;
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::backend::{Backend, Runs, read, write_existing};
 use crate::failure::Failure;
 use crate::show::{Out, Waits};
@@ -66,7 +66,7 @@ pub(crate) enum State {
 }
 
 /// Runs the verb.
-pub(crate) async fn runs(verb: &RunsVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn runs(verb: &RunsVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         RunsVerb::List {
             agent,

@@ -4,7 +4,7 @@ use clap::Subcommand;
 use serde_json::json;
 use wakeful_api::{Saga, SagaPhase, SagaStatus};
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::backend::{read, write};
 use crate::failure::Failure;
 use crate::show::Out;
@@ -21,7 +21,7 @@ pub(crate) enum SagaVerb {
 }
 
 /// Runs the verb.
-pub(crate) async fn saga(verb: &SagaVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn saga(verb: &SagaVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let sagas = match verb {
         SagaVerb::List => read(shared, async |backend| backend.sagas().await).await?,
         SagaVerb::Keep { operation } => {

@@ -9,7 +9,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::timer::Status;
 
 use self::show::{firings, in_full, line, records, table};
-use super::{Shared, text_variable};
+use super::{GlobalArgs, text_variable};
 use crate::backend::{read, write_existing};
 use crate::failure::Failure;
 use crate::show::Out;
@@ -187,7 +187,7 @@ impl From<Policy> for Concurrency {
 }
 
 /// Runs the verb.
-pub(crate) async fn schedule(verb: &ScheduleVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn schedule(verb: &ScheduleVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         ScheduleVerb::Add(args) => add(args, shared, out).await?,
         ScheduleVerb::List { agent } => {
@@ -226,7 +226,7 @@ pub(crate) async fn schedule(verb: &ScheduleVerb, shared: &Shared, out: &Out) ->
     Ok(0)
 }
 
-async fn add(args: &AddArgs, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn add(args: &AddArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let window = args.catch_up_window.as_deref();
     let told = AddSchedule {
         schedule_id: args.id.clone(),
@@ -267,7 +267,7 @@ fn catch_up(args: &AddArgs) -> Result<Option<bool>, Failure> {
     }
 }
 
-async fn edit(args: &EditArgs, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn edit(args: &EditArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let told = EditSchedule {
         label: args.label.clone(),
         pattern: pattern(&args.when)?,
@@ -288,7 +288,7 @@ async fn edit(args: &EditArgs, shared: &Shared, out: &Out) -> Result<(), Failure
     Ok(())
 }
 
-async fn stand(id: &str, status: Status, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn stand(id: &str, status: Status, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let tell = write_existing(shared, out, async |backend| {
         backend.set_schedule_status(id, status).await
     });

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Shared, text_variable};
+use super::{GlobalArgs, text_variable};
 use crate::config::{self, Key, Loaded, Overrides};
 use crate::daemon::life::{Start, live};
 use crate::failure::Failure;
@@ -43,7 +43,7 @@ pub(crate) struct ServeArgs {
 
 impl ServeArgs {
     /// What a daemon is started with.
-    pub(super) fn start<'a>(&self, shared: &'a Shared) -> Result<Start<'a>, Failure> {
+    pub(super) fn start<'a>(&self, shared: &'a GlobalArgs) -> Result<Start<'a>, Failure> {
         let settings = self.settings(shared)?;
         Ok(Start {
             shared,
@@ -59,7 +59,7 @@ impl ServeArgs {
     }
 
     /// Everything that can be wrong with the call is found before a process starts or a socket is bound.
-    pub(super) fn settings(&self, shared: &Shared) -> Result<Loaded, Failure> {
+    pub(super) fn settings(&self, shared: &GlobalArgs) -> Result<Loaded, Failure> {
         let token_file = self.token_file.as_ref().map(std::path::absolute).transpose();
         let token_file = token_file.map_err(|error| {
             Failure::io(
@@ -128,6 +128,6 @@ impl ServeArgs {
 }
 
 /// Runs the verb.
-pub(crate) async fn serve(args: &ServeArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn serve(args: &ServeArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     live(args.start(shared)?, out).await
 }

@@ -11,7 +11,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use self::unit::{MARK, unit};
-use super::{Shared, variable};
+use super::{GlobalArgs, variable};
 use crate::failure::{FAILED, Failure};
 use crate::show::Out;
 
@@ -40,7 +40,7 @@ pub(crate) enum ServiceVerb {
 }
 
 /// Runs the verb.
-pub(crate) fn service(verb: &ServiceVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) fn service(verb: &ServiceVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     if shared.database().is_some() {
         out.note(
             "the unit does not say which database to use, because its address may hold a password; \
@@ -84,7 +84,7 @@ enum Answer {
 }
 
 /// The unit as it should be.
-fn wanted(shared: &Shared) -> Result<String, Failure> {
+fn wanted(shared: &GlobalArgs) -> Result<String, Failure> {
     let failed = |error: &std::io::Error| {
         Failure::io(
             "service_path",
@@ -137,7 +137,7 @@ fn standing(path: &Path) -> Result<Option<String>, Failure> {
     }
 }
 
-fn install(after: After, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+fn install(after: After, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let (text, folder) = (wanted(shared)?, folder()?);
     let path = folder.join(UNIT);
     let changed = standing(&path)?.as_deref() != Some(text.as_str());
@@ -202,7 +202,7 @@ fn uninstall(after: After, out: &Out) -> Result<(), Failure> {
     Ok(())
 }
 
-fn status(shared: &Shared, out: &Out) -> Result<(), Failure> {
+fn status(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let path = folder()?.join(UNIT);
     let standing = standing(&path)?;
     let unit = match &standing {

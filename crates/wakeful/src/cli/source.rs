@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use wakeful_api::{AddSource, Source, SourceKind};
 use wakeful_core::id::SourceId;
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::backend::in_process::device_of;
 use crate::backend::{read, write};
 use crate::failure::Failure;
@@ -71,7 +71,7 @@ impl AddVerb {
 }
 
 /// Carries out one of the verbs.
-pub(crate) async fn source(verb: &SourceVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn source(verb: &SourceVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         SourceVerb::Add(add) => {
             let new = add.wanted()?;

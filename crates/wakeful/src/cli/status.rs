@@ -8,7 +8,7 @@ use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::{Fingerprint, PublicKey};
 use wakeful_ports::store::Store as _;
 
-use super::Shared;
+use super::GlobalArgs;
 use super::brake::line;
 use crate::backend::{Runs, Standing, read};
 use crate::daemon::files::Record;
@@ -26,7 +26,7 @@ const RUNS_SHOWN: u32 = 5;
 pub(crate) struct StatusArgs {}
 
 /// Runs the verb.
-pub(crate) async fn status(_args: &StatusArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let who = who(shared).await?;
     let seen = read(shared, async |backend| {
         let status: RuntimeStatus = backend.client.get("/api/runtime/status").await?;
@@ -75,7 +75,7 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &Shared, out: &Out) -> Re
 
 /// What proves the logs: the key of this device, and the newest head of each that was signed. Read from the database
 /// itself, also beside a daemon.
-async fn proof(shared: &Shared) -> Result<Proof, Failure> {
+async fn proof(shared: &GlobalArgs) -> Result<Proof, Failure> {
     let key = device::read(&shared.home()?.join(DEVICE_KEY));
     let key = key.ok().map(|key| key.public());
     let heads = reading(shared, async |store| {
@@ -141,7 +141,7 @@ fn head(who: &Who, daemon: Option<&RuntimeStatus>) -> String {
 
 /// Whether anybody goes on with open runs. Of a server's database that cannot be told from here: a daemon of another
 /// home may.
-fn driver(daemon: Option<&RuntimeStatus>, shared: &Shared) -> Result<Driver, Failure> {
+fn driver(daemon: Option<&RuntimeStatus>, shared: &GlobalArgs) -> Result<Driver, Failure> {
     let alone = daemon.is_none() && shared.database().is_none();
     Ok(if alone && !Home::open(&shared.home()?)?.is_in_use() {
         Driver::Nobody

@@ -7,7 +7,7 @@ use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::notice;
 use wakeful_core::subscription::Terms;
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::backend::{read, write};
 use crate::failure::Failure;
 use crate::show::Out;
@@ -169,7 +169,7 @@ fn scalar(text: &str) -> Value {
 }
 
 /// Makes a subscription.
-pub(crate) async fn subscribe(args: &SubscribeArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn subscribe(args: &SubscribeArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let new = args.wanted()?;
     let tell = write(shared, out, async |backend| {
         Ok((backend.subscribe(new).await?, !backend.is_daemon()))
@@ -200,7 +200,11 @@ fn note_unheard_of(made: &Subscription, out: &Out) {
 }
 
 /// Takes one away.
-pub(crate) async fn unsubscribe(args: &UnsubscribeArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn unsubscribe(
+    args: &UnsubscribeArgs,
+    shared: &GlobalArgs,
+    out: &Out,
+) -> Result<u8, Failure> {
     let id = RuleId::parse(&args.id)?;
     let gone = write(shared, out, async |backend| backend.unsubscribe(id).await).await?;
     out.answer(&gone, &format!("subscription {} is gone", gone.subscription_id));
@@ -210,7 +214,7 @@ pub(crate) async fn unsubscribe(args: &UnsubscribeArgs, shared: &Shared, out: &O
 /// Lists them, puts one aside or takes it up again.
 pub(crate) async fn subscriptions(
     args: &SubscriptionsArgs,
-    shared: &Shared,
+    shared: &GlobalArgs,
     out: &Out,
 ) -> Result<u8, Failure> {
     if args.verb.is_some() && args.agent.is_some() {
@@ -236,7 +240,7 @@ pub(crate) async fn subscriptions(
     Ok(0)
 }
 
-async fn list(agent: Option<&str>, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn list(agent: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let agent = agent.map(AgentId::parse).transpose()?;
     let wanted = agent.clone();
     let all = read(shared, async |backend| backend.subscriptions(wanted).await).await?;

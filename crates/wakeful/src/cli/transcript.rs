@@ -3,7 +3,7 @@
 use clap::Args;
 use wakeful_core::id::AgentId;
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::backend::read;
 use crate::failure::Failure;
 use crate::show::Out;
@@ -21,7 +21,7 @@ pub(crate) struct TranscriptArgs {
 }
 
 /// Runs the verb.
-pub(crate) async fn transcript(args: &TranscriptArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn transcript(args: &TranscriptArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent = AgentId::parse(&args.agent)?;
     let transcript = read(shared, async |backend| {
         backend.transcript(agent, args.limit).await

@@ -12,7 +12,7 @@ use wakeful_core::proof::signing::{Fingerprint, PublicKey};
 use wakeful_core::time::Millis;
 use wakeful_runtime::proof::{Alteration, Audit, Verdict, Wanted, verify as walk};
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::device;
 use crate::failure::{Failure, UNVERIFIED};
 use crate::home::DEVICE_KEY;
@@ -45,7 +45,7 @@ pub(crate) struct VerifyArgs {
 }
 
 /// Runs the verb. The database is read as it is, also beside a daemon.
-pub(crate) async fn verify(args: &VerifyArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn verify(args: &VerifyArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let key = args.key.as_deref().map(fingerprint).transpose()?;
     if let Some(path) = &args.bundle {
         return bundle::verify(path, key, out);

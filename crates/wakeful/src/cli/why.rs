@@ -6,7 +6,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 
-use super::Shared;
+use super::GlobalArgs;
 use super::subscribe::duration;
 use crate::backend::read;
 use crate::failure::Failure;
@@ -32,7 +32,7 @@ pub(crate) struct WhyNotArgs {
 }
 
 /// Tells what led to a run.
-pub(crate) async fn why(args: &WhyArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn why(args: &WhyArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let why = read(shared, async |backend| {
         backend.why(backend.find_run(&args.run).await?).await
     })
@@ -42,7 +42,7 @@ pub(crate) async fn why(args: &WhyArgs, shared: &Shared, out: &Out) -> Result<u8
 }
 
 /// Tells what kept an agent from being woken.
-pub(crate) async fn why_not(args: &WhyNotArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn why_not(args: &WhyNotArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent = AgentId::parse(&args.agent)?;
     let now = RealClock::new().now();
     let since = args.since.as_deref().map(|text| past(text, now)).transpose()?;

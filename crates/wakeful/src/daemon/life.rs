@@ -26,14 +26,14 @@ use super::socket::{self, LocalSocket};
 use super::token;
 use super::work::run_service;
 use crate::announce::{self, Session};
-use crate::cli::Shared;
-use crate::cli::budget::unset;
 use crate::config::{Config, Loaded, Overrides};
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::home::{Home, HomeLock};
 use crate::model::{DEMO, ModelHouse, Why};
 use crate::place::{Place, Sandboxing};
 use crate::show::Out;
+use crate::show::cap_unset;
 use crate::signals::Signals;
 use crate::world::{RealClock, RealEntropy, this_runner};
 
@@ -52,7 +52,7 @@ const ALREADY: &str = "daemon_running";
 
 /// What a daemon is started with.
 pub(crate) struct Start<'a> {
-    pub(crate) shared: &'a Shared,
+    pub(crate) shared: &'a GlobalArgs,
     pub(crate) settings: Loaded,
     pub(crate) models: ModelHouse,
     /// A token given with this call alone.
@@ -433,7 +433,7 @@ async fn introduce(
 async fn tell_cap(place: &Place, config: &Config) {
     let set = place.store.read(|view| view.cap(None)).await;
     if config.budget.daily_usd.is_none() && matches!(set, Ok(None)) {
-        log(&unset(place.governance().daily_cap));
+        log(&cap_unset(place.governance().daily_cap));
     }
 }
 

@@ -22,10 +22,10 @@ use super::keeper;
 use super::life::{Start, log};
 use crate::announce::{self, Way};
 use crate::backend::in_process::{alert_clerk, device_of, journal_clerk, scout as scout_of};
-use crate::cli::retention::words;
 use crate::device;
 use crate::failure::Failure;
 use crate::place::Place;
+use crate::show::retention::removed_text;
 use crate::world::{RealClock, RealEntropy};
 
 /// The ways by which people are told that a decision waits, and where the page is.
@@ -214,7 +214,10 @@ fn notary(place: &Place, hub: Arc<Hub>) -> Result<Notary<Store>, Failure> {
 fn tell_care(cared: &Result<Cared, StoreError>) {
     match cared {
         Ok(cared) if cared.is_empty() => {}
-        Ok(cared) => log(&format!("care of data: {}", words(cared).replace('\n', "; "))),
+        Ok(cared) => log(&format!(
+            "care of data: {}",
+            removed_text(cared).replace('\n', "; ")
+        )),
         Err(error) => log(&format!("care of data: {}", with_causes(error))),
     }
 }

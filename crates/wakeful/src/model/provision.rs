@@ -6,9 +6,9 @@ use wakeful_models::{
 };
 
 use super::ModelHouse;
-use crate::cli::text_variable;
 use crate::config::{PriceSettings, ProviderSettings};
 use crate::failure::Failure;
+use crate::global_args::text_variable;
 use crate::secret::Handle;
 
 /// How a provider is reached. It holds no key.

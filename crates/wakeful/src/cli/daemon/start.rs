@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use wakeful_api::{LastFailure, Readiness};
 
-use super::super::Shared;
+use super::super::GlobalArgs;
 use super::super::serve::ServeArgs;
 use super::stop::is_gone;
 use crate::daemon::files::{Found, Record, RunFolder};
@@ -38,7 +38,7 @@ const RESTART: &str = "`wakeful daemon restart` ends it, by force if need be, an
 /// Starts the daemon; one that serves already with the same settings is as good.
 pub(super) async fn start(
     args: &ServeArgs,
-    shared: &Shared,
+    shared: &GlobalArgs,
     folder: &RunFolder,
     out: &Out,
 ) -> Result<(), Failure> {
@@ -137,7 +137,7 @@ impl Reminder {
 }
 
 /// The foreground program, on its own: not of this terminal, not of this group.
-fn spawn(args: &ServeArgs, shared: &Shared, folder: &RunFolder) -> Result<Child, Failure> {
+fn spawn(args: &ServeArgs, shared: &GlobalArgs, folder: &RunFolder) -> Result<Child, Failure> {
     let failed = |error: &std::io::Error| {
         Failure::io(
             FAILED,

@@ -18,9 +18,9 @@ use wakeful_models::Candidate;
 use wakeful_server::view::loaded_agents_md;
 
 use crate::backend::read;
-use crate::cli::Shared;
 use crate::config::{self, Key, Overrides};
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::guidance::GuidanceFiles;
 use crate::model::{ModelHouse, Whose};
 use crate::place::tool_names;
@@ -100,7 +100,7 @@ struct SizeView {
 }
 
 /// Runs the verb.
-pub(crate) async fn prompt(args: &PromptArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn prompt(args: &PromptArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent = AgentId::parse(&args.agent)?;
     let home = shared.home()?;
     let flags = Overrides::default().flag(Key::ModelDefault, "--model", args.model.clone());

@@ -15,8 +15,8 @@ use wakeful_tools::tree::{self, Bounds};
 
 use super::files::Use;
 use super::{Check, Mend, Mode};
-use crate::cli::Shared;
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::home::Home;
 use crate::place::reading;
 use crate::world::RealClock;
@@ -170,7 +170,7 @@ pub(super) fn pages(home: &Home, deep: bool) -> Vec<Check> {
 }
 
 /// Contents in files, and the clock, held against the database.
-pub(super) async fn contents(shared: &Shared) -> Vec<Check> {
+pub(super) async fn contents(shared: &GlobalArgs) -> Vec<Check> {
     let looked = reading(shared, async |store| {
         let files = store.inspect_files().await?;
         Ok((files, newest(store).await?))
@@ -202,7 +202,7 @@ pub(super) async fn contents(shared: &Shared) -> Vec<Check> {
 }
 
 /// Every log, content and row, as `wakeful verify` compares them.
-pub(super) async fn deep(shared: &Shared) -> Check {
+pub(super) async fn deep(shared: &GlobalArgs) -> Check {
     let wanted = Wanted {
         contents: true,
         ..Wanted::default()

@@ -9,8 +9,8 @@ use wakeful_ports::store::{Store as _, StoreError, View};
 use super::Check;
 use super::files::Use;
 use crate::backend::read;
-use crate::cli::Shared;
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::place::reading;
 use crate::workspace::WorkspacePath;
 
@@ -21,7 +21,7 @@ const PENDING_MAX: u32 = 100;
 const OPEN_MAX: u32 = 1_000;
 
 /// Looks at the home's own database, or at the server that was named.
-pub(super) async fn look(shared: &Shared, home: &Path, use_of_home: Use) -> Vec<Check> {
+pub(super) async fn look(shared: &GlobalArgs, home: &Path, use_of_home: Use) -> Vec<Check> {
     let read = reading(shared, async |store| {
         let found = store.read(|view| {
             let open = RunFilter {
@@ -121,7 +121,7 @@ fn unread(failure: &Failure) -> Check {
     check
 }
 
-fn runs(open: &[RunRow], use_of_home: Use, shared: &Shared) -> Check {
+fn runs(open: &[RunRow], use_of_home: Use, shared: &GlobalArgs) -> Check {
     let count = open.len();
     let hint = "`wakeful run --resume` finishes them, and so does a daemon when it starts";
     match (count, use_of_home, shared.database()) {
@@ -159,7 +159,7 @@ fn sagas(unfinished: &[SagaRow]) -> Check {
 }
 
 /// Whether the journal is there and is the one that agents wrote to.
-async fn journal(shared: &Shared) -> Check {
+async fn journal(shared: &GlobalArgs) -> Check {
     let read = read(shared, async |backend| backend.categories().await);
     match read.await {
         Ok(_) => Check::ok("journal", "it can be read"),

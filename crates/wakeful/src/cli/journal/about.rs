@@ -8,8 +8,8 @@ use super::plan::day;
 use super::{field, kind_of, of_kind, or_none, short, write_record};
 use crate::backend::journal::RecordFilter;
 use crate::backend::read;
-use crate::cli::Shared;
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::show::Out;
 
 /// How good a record or a day was.
@@ -77,7 +77,7 @@ pub(crate) struct Changes {
     limit: u32,
 }
 
-pub(super) async fn rate(rate: &Rate, shared: &Shared, out: &Out) -> Result<(), Failure> {
+pub(super) async fn rate(rate: &Rate, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let date = rate.day.as_deref().map(day).transpose()?;
     let rated = write_record(shared, out, async |backend| {
         let record_id = match &rate.of {
@@ -96,7 +96,7 @@ pub(super) async fn rate(rate: &Rate, shared: &Shared, out: &Out) -> Result<(), 
     rated.await
 }
 
-pub(super) async fn link(verb: &LinkVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+pub(super) async fn link(verb: &LinkVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     match verb {
         LinkVerb::Add { from, kind, to } => {
             let linked = write_record(shared, out, async |backend| {
@@ -141,7 +141,7 @@ pub(super) async fn link(verb: &LinkVerb, shared: &Shared, out: &Out) -> Result<
     }
 }
 
-pub(super) async fn show(id: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
+pub(super) async fn show(id: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let record = read(shared, async |backend| backend.journal_record(id).await).await?;
     let mut lines = vec![
         format!("kind        {}", kind_of(&record)),
@@ -164,7 +164,7 @@ pub(super) async fn show(id: &str, shared: &Shared, out: &Out) -> Result<(), Fai
     Ok(())
 }
 
-pub(super) async fn changes(wanted: &Changes, shared: &Shared, out: &Out) -> Result<(), Failure> {
+pub(super) async fn changes(wanted: &Changes, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let told = read(shared, async |backend| {
         backend.journal_changes(wanted.after, wanted.limit).await
     })

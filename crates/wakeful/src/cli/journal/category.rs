@@ -6,8 +6,8 @@ use wakeful_api::{CreateCategory, JournalWrite};
 
 use super::{or_none, tell, write_record};
 use crate::backend::{Backend, read, write};
-use crate::cli::Shared;
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
@@ -36,7 +36,7 @@ pub(crate) enum CategoryVerb {
     },
 }
 
-pub(super) async fn category(verb: &CategoryVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+pub(super) async fn category(verb: &CategoryVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     match verb {
         CategoryVerb::Add { name } => {
             let new = CreateCategory {

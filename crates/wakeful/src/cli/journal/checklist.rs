@@ -7,8 +7,8 @@ use wakeful_api::{JournalRecord, JournalWrite, Listed};
 use super::{field, of_kind, or_none, short, write_record};
 use crate::backend::journal::RecordFilter;
 use crate::backend::read;
-use crate::cli::Shared;
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::show::Out;
 
 /// Items that are shown: as many as a checklist may have.
@@ -67,7 +67,7 @@ pub(crate) enum ChecklistVerb {
     },
 }
 
-pub(super) async fn checklist(verb: &ChecklistVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+pub(super) async fn checklist(verb: &ChecklistVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     match verb {
         ChecklistVerb::Add { task, title, items } => {
             let made = write_record(shared, out, async |backend| {
@@ -109,7 +109,7 @@ pub(super) async fn checklist(verb: &ChecklistVerb, shared: &Shared, out: &Out) 
     }
 }
 
-async fn tick(item: &str, checked: bool, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn tick(item: &str, checked: bool, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let ticked = write_record(shared, out, async |backend| {
         Ok(JournalWrite::UpdateItem {
             item_id: of_kind(backend.journal_record(item).await?, Some("checklist_item"))?.id,
@@ -120,7 +120,7 @@ async fn tick(item: &str, checked: bool, shared: &Shared, out: &Out) -> Result<(
     ticked.await
 }
 
-async fn list(task: Option<&str>, limit: u32, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn list(task: Option<&str>, limit: u32, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let lists = read(shared, async |backend| {
         let of = match task {
             Some(task) => Some(backend.find_task(task).await?.task_id),
@@ -145,7 +145,7 @@ async fn list(task: Option<&str>, limit: u32, shared: &Shared, out: &Out) -> Res
     Ok(())
 }
 
-async fn show(id: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn show(id: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let (list, items) = read(shared, async |backend| {
         let list = of_kind(backend.journal_record(id).await?, Some("checklist"))?;
         let wanted = RecordFilter {

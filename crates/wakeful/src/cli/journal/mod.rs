@@ -18,7 +18,7 @@ use self::checklist::ChecklistVerb;
 use self::plan::PlanVerb;
 use self::time::TimeVerb;
 
-use super::Shared;
+use super::GlobalArgs;
 use crate::backend::journal::TaskFilter;
 use crate::backend::{Backend, read, write};
 use crate::failure::Failure;
@@ -168,7 +168,7 @@ fn status(word: &str) -> Result<TaskStatus, String> {
 }
 
 /// Runs the verb.
-pub(crate) async fn journal(verb: &JournalVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn journal(verb: &JournalVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         JournalVerb::Task(verb) => task(verb, shared, out).await?,
         JournalVerb::Note(verb) => note(verb, shared, out).await?,
@@ -187,7 +187,7 @@ pub(crate) async fn journal(verb: &JournalVerb, shared: &Shared, out: &Out) -> R
     Ok(0)
 }
 
-async fn task(verb: &TaskVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn task(verb: &TaskVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     match verb {
         TaskVerb::Add {
             title,
@@ -249,7 +249,7 @@ async fn task(verb: &TaskVerb, shared: &Shared, out: &Out) -> Result<(), Failure
     Ok(())
 }
 
-async fn show(id: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn show(id: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let (task, notes) = read(shared, async |backend| {
         let task = backend.find_task(id).await?;
         let notes = backend.notes(Some(task.task_id.clone()), 50).await?;
@@ -271,7 +271,7 @@ async fn change(
     id: &str,
     update: UpdateTask,
     category: Option<&str>,
-    shared: &Shared,
+    shared: &GlobalArgs,
     out: &Out,
 ) -> Result<(), Failure> {
     let changed = write(shared, out, async |backend| {
@@ -291,7 +291,7 @@ async fn change(
 }
 
 /// Deletes a record, of this kind if one is given.
-async fn remove(id: &str, kind: Option<&str>, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn remove(id: &str, kind: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     write_record(shared, out, async |backend| {
         let record_id = of_kind(backend.journal_record(id).await?, kind)?.id;
         Ok(JournalWrite::Remove {
@@ -303,7 +303,7 @@ async fn remove(id: &str, kind: Option<&str>, shared: &Shared, out: &Out) -> Res
 }
 
 /// Brings a record back, of this kind if one is given.
-async fn restore(id: &str, kind: Option<&str>, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn restore(id: &str, kind: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     write_record(shared, out, async |backend| {
         let record_id = of_kind(backend.journal_record(id).await?, kind)?.id;
         Ok(JournalWrite::Restore { record_id })
@@ -313,7 +313,7 @@ async fn restore(id: &str, kind: Option<&str>, shared: &Shared, out: &Out) -> Re
 
 /// Writes what was made out of what there is, and tells what came of it.
 async fn write_record(
-    shared: &Shared,
+    shared: &GlobalArgs,
     out: &Out,
     made: impl AsyncFnOnce(&Backend) -> Result<JournalWrite, Failure>,
 ) -> Result<(), Failure> {
@@ -347,7 +347,7 @@ fn of_kind(record: JournalRecord, kind: Option<&str>) -> Result<JournalRecord, F
     }
 }
 
-async fn note(verb: &NoteVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn note(verb: &NoteVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     match verb {
         NoteVerb::Add {
             text,
@@ -381,7 +381,7 @@ async fn note(verb: &NoteVerb, shared: &Shared, out: &Out) -> Result<(), Failure
 }
 
 /// A daemon has the old journal in its hands, so it has to end first.
-async fn adopt(shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn adopt(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     if daemon(shared).await?.is_some() {
         let message = "a daemon runs in this home";
         let hint = "`wakeful daemon stop`, then call this again";

@@ -10,8 +10,8 @@ use wakeful_ports::clock::Clock as _;
 use super::{category_of, field, of_kind, or_none, short, write_record};
 use crate::backend::journal::RecordFilter;
 use crate::backend::read;
-use crate::cli::Shared;
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::show::Out;
 use crate::world::RealClock;
 
@@ -66,7 +66,7 @@ pub(crate) enum BlockVerb {
     },
 }
 
-pub(super) async fn plan(verb: &PlanVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+pub(super) async fn plan(verb: &PlanVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     match verb {
         PlanVerb::Show { date } => show(date.as_deref(), shared, out).await,
         PlanVerb::Set { date, note } => {
@@ -170,7 +170,7 @@ fn minus(clock: &str) -> Option<usize> {
     clock.rfind('-').filter(|at| *at > 10)
 }
 
-async fn show(date: Option<&str>, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn show(date: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let day = match date {
         Some(date) => day(date)?,
         None => day(RealClock::new().now().rfc3339().get(..10).unwrap_or_default())?,

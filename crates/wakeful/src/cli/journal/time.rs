@@ -9,8 +9,8 @@ use wakeful_ports::clock::Clock as _;
 use super::{field, of_kind, or_none, short, write_record};
 use crate::backend::journal::RecordFilter;
 use crate::backend::{Backend, read};
-use crate::cli::Shared;
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::show::Out;
 use crate::world::RealClock;
 
@@ -66,7 +66,7 @@ pub(crate) enum TimeVerb {
     },
 }
 
-pub(super) async fn time(verb: &TimeVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+pub(super) async fn time(verb: &TimeVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     match verb {
         TimeVerb::Start { task, description } => {
             let started = write_record(shared, out, async |backend| {
@@ -155,7 +155,7 @@ async fn list(
     task: Option<&str>,
     running: bool,
     limit: u32,
-    shared: &Shared,
+    shared: &GlobalArgs,
     out: &Out,
 ) -> Result<(), Failure> {
     let entries = read(shared, async |backend| {

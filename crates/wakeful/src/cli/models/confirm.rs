@@ -4,15 +4,15 @@ use serde_json::json;
 use wakeful_models::SCRIPTED;
 
 use crate::backend::{read, write};
-use crate::cli::Shared;
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::model::ModelHouse;
 use crate::show::Out;
 
 pub(super) async fn confirm(
     provider: Option<&str>,
     house: &ModelHouse,
-    shared: &Shared,
+    shared: &GlobalArgs,
     out: &Out,
 ) -> Result<u8, Failure> {
     let Some(provider) = provider else {
@@ -32,7 +32,7 @@ pub(super) async fn confirm(
 }
 
 /// What was agreed to, and whether it still holds.
-async fn show(house: &ModelHouse, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+async fn show(house: &ModelHouse, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let receipts = read(shared, async |backend| backend.receipts().await).await?;
     let versions = house.policy_versions();
     let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();

@@ -21,8 +21,8 @@ use wakeful_ports::records::Reservation;
 use wakeful_ports::store::Store as _;
 
 use super::ProbeArgs;
-use crate::cli::Shared;
 use crate::failure::{FAILED, Failure, OUT_OF_MONEY};
+use crate::global_args::GlobalArgs;
 use crate::home::Home;
 use crate::model::{ModelHouse, canonical};
 use crate::place::Place;
@@ -124,7 +124,7 @@ struct Probe<'a> {
 pub(super) async fn probe(
     args: &ProbeArgs,
     house: &ModelHouse,
-    shared: &Shared,
+    shared: &GlobalArgs,
     out: &Out,
 ) -> Result<u8, Failure> {
     let model_ref = canonical(&args.model)?;
@@ -337,7 +337,7 @@ impl Probe<'_> {
 }
 
 /// Beside whoever works in the home, if there is one.
-async fn open(shared: &Shared) -> Result<Place, Failure> {
+async fn open(shared: &GlobalArgs) -> Result<Place, Failure> {
     if Home::is_there(&shared.home()?) {
         Place::open_beside(shared).await
     } else {

@@ -12,12 +12,12 @@ use wakeful_ports::store::Store as _;
 use wakeful_runtime::Governance;
 
 use crate::backend::Backend;
-use crate::cli::budget::{amount, unset};
+use crate::cli::budget::amount;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::model::{ModelHouse, Whose, Why};
 use crate::place::Place;
-use crate::show::Out;
+use crate::show::{Out, cap_unset};
 use crate::world::RealClock;
 
 /// How often the question is asked before the default stands: whoever errs that often is no person.
@@ -38,7 +38,7 @@ pub(super) async fn settle(
     let default = place.governance().daily_cap;
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if !terminal || json {
-        out.note(&unset(default));
+        out.note(&cap_unset(default));
         return Ok(());
     }
     // Nobody answered: the default holds, and is asked for again.
@@ -71,7 +71,7 @@ pub(super) async fn tell(
     // The daemon's own settings may say more than those here.
     let is_standard = budget.daily_cap_usd == Governance::default().daily_cap.to_string();
     if budget.cap_origin == CapOrigin::Default && is_standard {
-        out.note(&unset(&budget.daily_cap_usd));
+        out.note(&cap_unset(&budget.daily_cap_usd));
     }
     Ok(())
 }

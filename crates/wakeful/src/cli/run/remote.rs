@@ -17,10 +17,10 @@ use wakeful_runtime::report::RUN_QUEUED;
 use super::journey::exit_code;
 use super::{Call, RunArgs, cap};
 use crate::backend::Backend;
-use crate::cli::Shared;
 use crate::cli::decision::undecided;
 use crate::config::{Key, Loaded as Settings};
 use crate::failure::{DENIED, Failure, OUT_OF_MONEY};
+use crate::global_args::GlobalArgs;
 use crate::reach::{Patience, stays_away};
 use crate::show::Out;
 use crate::signals::Signals;
@@ -31,7 +31,7 @@ pub(super) async fn start(
     call: &Call,
     (args, settings): (&RunArgs, &Settings),
     client: Client,
-    shared: &Shared,
+    shared: &GlobalArgs,
     out: &Out,
 ) -> Result<u8, Failure> {
     refuse_unsandboxed(args)?;
@@ -178,7 +178,7 @@ struct Watched {
 async fn watch(
     client: Client,
     (watched, after): (&Watched, u64),
-    shared: &Shared,
+    shared: &GlobalArgs,
     out: &Out,
 ) -> Result<u8, Failure> {
     let mut signals = Signals::listen()?;
@@ -244,7 +244,7 @@ fn waits(run: &str, parked: &Parked) -> Failure {
 async fn end_of(
     client: Client,
     (watched, after): (&Watched, u64),
-    shared: &Shared,
+    shared: &GlobalArgs,
     out: &Out,
 ) -> Result<End, Failure> {
     let (mut client, mut after, run) = (client, after, watched.run);

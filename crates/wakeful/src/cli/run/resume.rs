@@ -18,9 +18,9 @@ use wakeful_runtime::wake::Admitted;
 use super::RunArgs;
 use super::journey::{Journey, Trouble};
 use crate::backend::{Backend, Runs};
-use crate::cli::Shared;
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure};
+use crate::global_args::GlobalArgs;
 use crate::model::ModelHouse;
 use crate::place::Place;
 use crate::reach::daemon;
@@ -32,7 +32,7 @@ use crate::world::{RealClock, RealEntropy};
 const RUNS_LOOKED_AT: u32 = 500;
 
 /// Runs the verb.
-pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent_id = args.agent.as_deref().map(AgentId::parse).transpose()?;
     if let Some(client) = daemon(shared).await? {
         return through_daemon(&Backend { client }, agent_id, out).await;

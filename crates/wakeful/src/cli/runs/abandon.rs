@@ -2,15 +2,15 @@
 
 use super::show;
 use crate::backend::Backend;
-use crate::cli::Shared;
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::home::Home;
 use crate::place::Place;
 use crate::reach::daemon;
 use crate::show::Out;
 
 /// Runs the verb.
-pub(super) async fn abandon(given: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
+pub(super) async fn abandon(given: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     // A daemon takes back by itself what nobody goes on with.
     if let Some(client) = daemon(shared).await? {
         let backend = Backend { client };

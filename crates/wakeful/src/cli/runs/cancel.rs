@@ -17,8 +17,8 @@ use wakeful_store::keep_in_slot;
 use super::show;
 use crate::backend::Backend;
 use crate::backend::stops::{self, CancelAnswer, Told};
-use crate::cli::Shared;
 use crate::failure::Failure;
+use crate::global_args::GlobalArgs;
 use crate::model::demo;
 use crate::place::{Place, RealEngine, Sandboxing, Tooling, Turn};
 use crate::reach::daemon_now;
@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const BEFORE_WAIT: Duration = Duration::from_millis(500);
 
 /// Runs the verb.
-pub(super) async fn cancel(given: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
+pub(super) async fn cancel(given: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     if let Some(client) = daemon_now(shared)? {
         return through_daemon(&Backend { client }, given, shared, out).await;
     }
@@ -54,7 +54,7 @@ pub(super) async fn cancel(given: &str, shared: &Shared, out: &Out) -> Result<()
 }
 
 /// The same where only the database knows which run is meant.
-async fn beside(given: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn beside(given: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let place = Place::open_beside(shared).await?;
     place.work(out, async |place| end(place, given, out).await).await
 }
@@ -87,7 +87,12 @@ fn tell_pending(pending: &PendingCancel, out: &Out) {
 }
 
 /// The daemon ends what it drives; it is waited for.
-async fn through_daemon(backend: &Backend, given: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn through_daemon(
+    backend: &Backend,
+    given: &str,
+    shared: &GlobalArgs,
+    out: &Out,
+) -> Result<(), Failure> {
     let run = backend.find_run(given).await?;
     let before = tokio::time::timeout(BEFORE_WAIT, backend.run(run)).await;
     let has_ended = matches!(before, Ok(Ok(run)) if !is_under_way(&run));
