@@ -47,7 +47,7 @@ impl Access {
         })
     }
 
-    /// Nobody, at no address: for a router that only its own process calls.
+    /// No caller at all: for a router that only its own process calls.
     pub(crate) fn closed(entropy: &dyn Entropy) -> Self {
         let token = Digest::of(&entropy.bytes32()).to_string();
         Self {

@@ -170,7 +170,7 @@ pub(crate) async fn cancel(State(app): State<App>, RunPath(run): RunPath) -> Res
     })
 }
 
-/// Lets a run that stands aside go on where it stood.
+/// Resumes a quarantined run.
 #[utoipa::path(
     post, path = "/api/runs/{run_key}/retry", tag = "runs", operation_id = "retry_run",
     params(view::RunParam),
@@ -187,7 +187,7 @@ pub(crate) async fn retry(State(app): State<App>, RunPath(run): RunPath) -> Resu
     Ok(Json(view::run(&report)))
 }
 
-/// Ends a run that stands aside. What it finished stays; what it was writing to the journal is taken back.
+/// Abandons a quarantined run. What it finished stays; what it was writing to the journal is taken back.
 #[utoipa::path(
     post, path = "/api/runs/{run_key}/abandon", tag = "runs", operation_id = "abandon_run",
     params(view::RunParam),

@@ -63,7 +63,7 @@ pub(crate) fn cap(sql: &mut dyn Sql, agent: Option<&AgentId>) -> Result<Option<M
 /// One row for all days: a reset moves amounts from day to day, and no other writer may hold one of these days meanwhile.
 const LOCK: &str = "SELECT row_id FROM host WHERE row_id = 1 FOR UPDATE";
 
-/// The lock of spending: nobody else reserves, settles or resets until this transaction ends. It is taken after the heads
+/// The lock of spending: no other transaction reserves, settles or resets until this one ends. It is taken after the heads
 /// of agents and before the rows of money. SQLite has one writer anyway.
 fn lock_all(sql: &mut dyn Sql) -> Result<(), StoreError> {
     match sql.dialect() {

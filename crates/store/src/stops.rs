@@ -1,7 +1,7 @@
 //! Stop requests in memory, and in the slot file of a home.
 //!
 //! Memory is what counts: holding a request and asking whether one holds never touch the file, because its disk may hang.
-//! One thread (the refresher) reads what other processes left in the slot, while somebody asks.
+//! One thread (the refresher) reads what other processes left in the slot, while this process asks for it.
 
 mod slot_file;
 #[cfg(test)]
@@ -29,7 +29,7 @@ use crate::lock::locked;
 /// How often the refresher reads the slot. Running commands ask as often.
 const REFRESH_EVERY: Duration = Duration::from_millis(50);
 
-/// How long the refresher goes on after the last question. An idle process has none, so that it does not wake the processor.
+/// How long the refresher keeps reading after the last question. An idle process has none, so that it does not wake the processor.
 const REFRESH_AFTER_LOOK: Duration = Duration::from_secs(2);
 
 /// Stop requests that the database does not have.
@@ -52,7 +52,7 @@ struct State {
     code: String,
     /// Whether the slot could be read once.
     is_read: bool,
-    /// When somebody last asked what is pending, and when the slot was last read.
+    /// When a caller last asked what is pending, and when the slot was last read.
     looked_at: Option<Instant>,
     refreshed_at: Option<Instant>,
     /// Whether the refresher runs. One that hangs runs: there is never a second one.
@@ -170,7 +170,7 @@ struct Seen {
     holds: u64,
 }
 
-/// The refresher: reads the slot until nobody has asked for a while. It holds no store open while it reads.
+/// The refresher: reads the slot until no caller has asked for a while. It holds no store open while it reads.
 fn refresh_while_asked(stops: &Weak<Stops>, path: &Path) {
     loop {
         let Some(seen) = stops.upgrade().map(|stops| stops.seen()) else {

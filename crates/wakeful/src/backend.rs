@@ -140,7 +140,7 @@ impl Backend {
         Ok(self.client.post("/api/agents", &new).await?)
     }
 
-    /// Pauses an agent, stops it, or lets it go on.
+    /// Pauses, stops or resumes an agent.
     pub(crate) async fn set_control(&self, agent: AgentId, control: Control) -> Result<AgentStatus, Failure> {
         let verb = match control {
             Control::Paused => "pause",

@@ -25,7 +25,7 @@ const BODY_BYTES_MAX: usize = SLOT_HALF_BYTES - HEADER_BYTES;
 /// Bytes that only the global brake may use, so that it always fits. It has about 110 without its reason.
 const GLOBAL_BRAKE_BYTES: usize = 256;
 
-/// Bytes that only brakes may use: room for eight agents with the longest names, whatever is cancelled.
+/// Bytes that only brakes may use: room for eight agents with the longest names, however many runs are cancelled.
 const BRAKES_BYTES: usize = GLOBAL_BRAKE_BYTES + 1_600;
 
 /// The requests do not fit, even without their reasons.

@@ -56,9 +56,9 @@ pub trait Deciding: Send + Sync + 'static {
     fn pending_stops(&self) -> Vec<PendingStop> {
         Vec::new()
     }
-    /// Lets a run that stands aside go on where it stood.
+    /// Resumes a quarantined run.
     fn retry(&self, run: RunKey) -> Asked<'_, RunReport>;
-    /// Ends a run that stands aside.
+    /// Abandons a quarantined run.
     fn abandon(&self, run: RunKey) -> Asked<'_, RunReport>;
 }
 

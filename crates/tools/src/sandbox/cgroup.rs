@@ -179,8 +179,13 @@ fn delegated(own: &Path, controller: Controller, mode: Mode) -> Option<PathBuf> 
     usable.next().map(Path::to_owned)
 }
 
-/// Moves this process out of a group, so that the group may give controllers to its children.
+/// Moves this process out of a group in which it is alone, so that the group may give controllers to its children. With other
+/// processes in it the kernel would refuse that anyway.
 fn move_below(group: &Path) -> io::Result<()> {
+    let processes = fs::read_to_string(group.join("cgroup.procs"))?;
+    if processes.trim() != getpid().as_raw_nonzero().to_string() {
+        return Ok(());
+    }
     let own = group.join(DAEMON_GROUP);
     match fs::create_dir(&own) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),

@@ -97,12 +97,12 @@ impl Backend {
             .await?)
     }
 
-    /// Lets a run that stands aside go on where it stood.
+    /// Resumes a quarantined run.
     pub(crate) async fn retry(&self, run: RunKey) -> Result<Run, Failure> {
         Ok(self.client.post(&format!("/api/runs/{run}/retry"), &()).await?)
     }
 
-    /// Ends a run that stands aside.
+    /// Abandons a quarantined run.
     pub(crate) async fn abandon(&self, run: RunKey) -> Result<Run, Failure> {
         Ok(self.client.post(&format!("/api/runs/{run}/abandon"), &()).await?)
     }
@@ -117,7 +117,7 @@ pub(crate) fn by_a_person() -> Result<(), Failure> {
     Ok(())
 }
 
-/// What somebody typed, if it can be the beginning of a question's name.
+/// The given id, if it can be the beginning of a decision id.
 fn name(given: &str) -> Result<String, Failure> {
     let hex = given.to_ascii_lowercase();
     if (1..=64).contains(&hex.len()) && hex.bytes().all(|digit| digit.is_ascii_hexdigit()) {

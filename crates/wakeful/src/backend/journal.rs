@@ -129,7 +129,7 @@ impl Backend {
         Ok(self.client.post("/api/journal/categories", &new).await?)
     }
 
-    /// Writes, whatever it is.
+    /// Writes one change to the journal.
     pub(crate) async fn write_journal(
         &self,
         write: JournalWrite,

@@ -37,7 +37,7 @@ impl Backend {
         Ok(self.client.post(&format!("/api/schedules/{id}"), &told).await?)
     }
 
-    /// Lets a schedule rest, go on, or be over.
+    /// Pauses, resumes or disables a schedule.
     pub(crate) async fn set_schedule_status(&self, id: &str, status: Status) -> Result<Schedule, Failure> {
         let id = RuleId::parse(id)?;
         let verb = match status {

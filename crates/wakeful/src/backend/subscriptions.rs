@@ -20,13 +20,13 @@ impl Backend {
         Ok(self.client.delete(&format!("/api/subscriptions/{id}")).await?)
     }
 
-    /// Puts one aside.
+    /// Pauses a subscription.
     pub(crate) async fn pause_subscription(&self, id: RuleId) -> Result<Subscription, Failure> {
         let path = format!("/api/subscriptions/{id}/pause");
         Ok(self.client.post(&path, &serde_json::json!({})).await?)
     }
 
-    /// Takes one up again.
+    /// Resumes a subscription.
     pub(crate) async fn resume_subscription(&self, id: RuleId) -> Result<Subscription, Failure> {
         let path = format!("/api/subscriptions/{id}/resume");
         Ok(self.client.post(&path, &serde_json::json!({})).await?)

@@ -64,7 +64,7 @@ struct LogComparison {
 }
 
 impl LogComparison {
-    /// Goes on in one snapshot. Whether anything is left to compare.
+    /// Continues in one snapshot. Returns whether anything is left to compare.
     fn advance(&mut self, view: &mut dyn View) -> Result<bool, EngineError> {
         loop {
             let events = view.events(&self.agent, self.after, EVENTS_PER_SNAPSHOT)?;
