@@ -895,7 +895,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ends a run that stands aside. What it finished stays; what it was writing to the journal is taken back. */
+        /** Abandons a quarantined run. What it finished stays; what it was writing to the journal is taken back. */
         post: operations["abandon_run"];
         delete?: never;
         options?: never;
@@ -929,7 +929,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Lets a run that stands aside go on where it stood. */
+        /** Resumes a quarantined run. */
         post: operations["retry_run"];
         delete?: never;
         options?: never;
