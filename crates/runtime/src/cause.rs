@@ -5,8 +5,8 @@ use wakeful_core::message::{Message, QUEUE_MAX};
 use wakeful_core::report::{Event, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Admitted, Facts, Gate, Refusal, Standing, admit};
-use wakeful_ports::records::{Admission, Agent, PackedBlob, WakeRow};
-use wakeful_ports::store::{StoreError, Tx, View};
+use wakeful_store::rows::{Admission, Agent, PackedBlob, WakeRow};
+use wakeful_store::{StoreError, Tx, View};
 
 use crate::desk::append;
 
@@ -69,7 +69,7 @@ impl Arrival {
 
     /// Judges it and writes down what becomes of it. Whoever lets several arrive in one transaction does it in the order
     /// of the agents' ids, because each locks its agent's head.
-    pub(crate) fn commit(&self, tx: &mut dyn Tx) -> Result<Arrived, StoreError> {
+    pub(crate) fn commit(&self, tx: &mut Tx<'_>) -> Result<Arrived, StoreError> {
         let (agent_id, run) = (&self.message.agent_id, &self.message.run_key);
         // Locked first, like in every transition: two with one key meet here and not in each other's way.
         let (Some(mut head), Some(agent)) = (tx.lock_head_to_announce(agent_id)?, tx.agent(agent_id)?) else {
@@ -112,7 +112,7 @@ impl Arrival {
         append(tx, agent_id, &mut head, &self.sealed).map(Arrived::New)
     }
 
-    fn refuse(&self, tx: &mut dyn Tx, refusal: Refusal, gates: &[Gate]) -> Result<Arrived, StoreError> {
+    fn refuse(&self, tx: &mut Tx<'_>, refusal: Refusal, gates: &[Gate]) -> Result<Arrived, StoreError> {
         tx.refuse(&self.record(refusal.code(), gates))?;
         Ok(Arrived::Refused(refusal))
     }
@@ -147,7 +147,7 @@ pub(crate) fn wake_row(message: &Message, verdict: &str, gates: &[Gate], at: Mil
 }
 
 /// How many precede a run: as many as precede the deepest of all that it took up.
-pub(crate) fn depth_of(view: &mut dyn View, run: &RunKey) -> Result<u32, StoreError> {
+pub(crate) fn depth_of(view: &mut View<'_>, run: &RunKey) -> Result<u32, StoreError> {
     let own = view.message(run)?.map_or(0, |message| message.cause.depth);
     let absorbed = view.absorbed_by(run)?;
     let deepest = absorbed.iter().map(|wake| wake.cause.depth).max();

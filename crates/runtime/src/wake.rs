@@ -13,11 +13,11 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::{Candidate, Control, Gate, Lifecycle, Mode, Refusal, Verdict, decide};
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
-use wakeful_ports::records::{
+use wakeful_ports::tool::ToolHost;
+use wakeful_store::rows::{
     Admission, Agent, Claim, Fence, PackedBlob, RunFilter, RunState, Visibility, WakeRow,
 };
-use wakeful_ports::store::{Store, StoreError, Tx};
-use wakeful_ports::tool::ToolHost;
+use wakeful_store::{StoreError, Tx};
 
 use crate::absorb::{Opening, all_wait, known_gates, take_up};
 use crate::cause::wake_row;
@@ -146,7 +146,7 @@ struct Beginning {
     before: Vec<Draft>,
 }
 
-impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Admits what a person asked for, and begins its run. Under a brake the message is kept and waits in line; the same
     /// ask begins its run when the brake is released, and so does whoever goes on with what waits.
     pub async fn admit(&self, ask: Ask) -> Result<Admitted, EngineError> {
@@ -280,7 +280,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 }
 
 impl Admit {
-    fn commit(&self, tx: &mut dyn Tx) -> Result<Found, StoreError> {
+    fn commit(&self, tx: &mut Tx<'_>) -> Result<Found, StoreError> {
         let agent_id = &self.message.agent_id;
         if let Source::Caller {
             create: Some(agent), ..
@@ -336,7 +336,7 @@ impl Admit {
     }
 
     /// Looked at before the claim: asking for what is already there must not disturb whoever drives the agent.
-    fn known(&self, tx: &mut dyn Tx) -> Result<Option<Found>, StoreError> {
+    fn known(&self, tx: &mut Tx<'_>) -> Result<Option<Found>, StoreError> {
         Ok(match &self.source {
             // Whoever else looked at the queue may have taken it first, or a person may have called it off.
             Source::Queue => (!tx.is_queued(&self.message.run_key)?).then_some(Found::Before),
@@ -361,7 +361,7 @@ impl Admit {
 
     /// Keeps what a brake holds: it is announced and waits in line, as it would have at a daemon's door. What waits already
     /// waits on.
-    fn keep(&self, tx: &mut dyn Tx, fence: Fence) -> Result<Found, StoreError> {
+    fn keep(&self, tx: &mut Tx<'_>, fence: Fence) -> Result<Found, StoreError> {
         let Source::Caller {
             body, wishes, kept, ..
         } = &self.source
@@ -387,7 +387,7 @@ impl Admit {
     }
 
     /// The message becomes this run's: out of the queue, or straight from the caller.
-    fn take_in(&self, tx: &mut dyn Tx) -> Result<Option<Found>, StoreError> {
+    fn take_in(&self, tx: &mut Tx<'_>) -> Result<Option<Found>, StoreError> {
         Ok(match &self.source {
             Source::Queue => {
                 tx.dequeue(&self.message.agent_id, &self.message.run_key)?;
