@@ -8,7 +8,7 @@ use wakeful_core::wake::Control;
 
 use crate::rows::{Overview, QueueRow};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, StoreError, Tx, View, agent};
+use crate::{ROWS_MAX, Result, StoreError, Tx, View, agent};
 
 const COUNT_IN: &str = "UPDATE agent_head SET queued = queued + 1 WHERE agent_id = ?1 AND queued < ?2";
 
@@ -18,12 +18,7 @@ const APPEND: &str = "
 impl Tx<'_> {
     /// Lets an admitted message wait for its turn at the place of the event that announced it, as urgent as it is and not
     /// before a moment. Fails with [`StoreError::QueueFull`].
-    pub fn enqueue(
-        &mut self,
-        message: &Message,
-        seq: u64,
-        not_before: Option<Millis>,
-    ) -> Result<(), StoreError> {
+    pub fn enqueue(&mut self, message: &Message, seq: u64, not_before: Option<Millis>) -> Result<()> {
         let agent = &message.agent_id;
         if self.sql.execute(COUNT_IN, &[agent.into(), QUEUE_MAX.into()])? == 0 {
             return Err(StoreError::QueueFull(agent.clone()));
@@ -45,7 +40,7 @@ const COUNT_OUT: &str = "UPDATE agent_head SET queued = queued - 1 WHERE agent_i
 
 impl Tx<'_> {
     /// Takes a message out of the queue; [`StoreError::Conflict`] when somebody else has.
-    pub fn dequeue(&mut self, agent: &AgentId, run: &RunKey) -> Result<(), StoreError> {
+    pub fn dequeue(&mut self, agent: &AgentId, run: &RunKey) -> Result<()> {
         self.sql.run_once(TAKE, &[run.into()])?;
         self.sql.run_once(COUNT_OUT, &[agent.into()])
     }
@@ -56,12 +51,12 @@ const IN_ORDER: &str = "
 
 impl View<'_> {
     /// The messages of an agent that wait, the one whose turn it is first.
-    pub fn queue(&mut self, agent: &AgentId, at_most: u32) -> Result<Vec<QueueRow>, StoreError> {
+    pub fn queue(&mut self, agent: &AgentId, at_most: u32) -> Result<Vec<QueueRow>> {
         let rows = self.sql.query(IN_ORDER, &[agent.into(), limit(at_most)])?;
         self.with_messages(rows)
     }
 
-    fn with_messages(&mut self, rows: Vec<Row>) -> Result<Vec<QueueRow>, StoreError> {
+    fn with_messages(&mut self, rows: Vec<Row>) -> Result<Vec<QueueRow>> {
         let places = records(rows, |mut row| {
             Ok((
                 row.count("queue.seq")?,
@@ -102,7 +97,7 @@ const READY: &str = concat!(
 
 impl View<'_> {
     /// The messages that may begin now, in their order.
-    fn ready(&mut self, agent: &AgentId, now: Millis, at_most: u32) -> Result<Vec<QueueRow>, StoreError> {
+    fn ready(&mut self, agent: &AgentId, now: Millis, at_most: u32) -> Result<Vec<QueueRow>> {
         let rows = self
             .sql
             .query(READY, &[agent.into(), now.into(), limit(at_most)])?;
@@ -110,19 +105,14 @@ impl View<'_> {
     }
 
     /// The messages that may begin now and that one run may take up together, in their order.
-    pub fn absorbable(
-        &mut self,
-        agent: &AgentId,
-        now: Millis,
-        limit: u32,
-    ) -> Result<Vec<QueueRow>, StoreError> {
+    pub fn absorbable(&mut self, agent: &AgentId, now: Millis, limit: u32) -> Result<Vec<QueueRow>> {
         let mut rows = self.ready(agent, now, limit)?;
         rows.retain(|row| row.message.cause.origin.is_absorbed());
         Ok(rows)
     }
 
     /// The message whose turn it is, if one may begin now.
-    pub fn next_message(&mut self, agent: &AgentId, now: Millis) -> Result<Option<QueueRow>, StoreError> {
+    pub fn next_message(&mut self, agent: &AgentId, now: Millis) -> Result<Option<QueueRow>> {
         Ok(self.ready(agent, now, 1)?.pop())
     }
 }
@@ -131,7 +121,7 @@ const COUNT: &str = "SELECT queued FROM agent_head WHERE agent_id = ?1";
 
 impl View<'_> {
     /// How many messages of an agent wait.
-    pub fn queued(&mut self, agent: &AgentId) -> Result<u64, StoreError> {
+    pub fn queued(&mut self, agent: &AgentId) -> Result<u64> {
         let row = at_most_one(self.sql.query(COUNT, &[agent.into()])?);
         row.map_or(Ok(0), |mut row| row.count("agent_head.queued"))
     }
@@ -141,7 +131,7 @@ const NEXT_DUE: &str = "SELECT MIN(due_at_ms) FROM queue WHERE due_at_ms IS NOT 
 
 impl View<'_> {
     /// When the next message that waits for a moment to come may begin; none where none does.
-    pub fn next_message_due(&mut self, now: Millis) -> Result<Option<Millis>, StoreError> {
+    pub fn next_message_due(&mut self, now: Millis) -> Result<Option<Millis>> {
         let row = at_most_one(self.sql.query(NEXT_DUE, &[now.into()])?);
         let due = row
             .map(|mut row| row.optional_millis("queue.due_at_ms"))
@@ -154,12 +144,7 @@ const HOLD_AGAIN: &str = "UPDATE queue SET due_at_ms = ?3 WHERE agent_id = ?1 AN
 
 impl Tx<'_> {
     /// What waits for the end of a barrier, if there was one, waits for the end of another.
-    pub fn hold_again(
-        &mut self,
-        agent: &AgentId,
-        before: Option<Millis>,
-        until: Millis,
-    ) -> Result<(), StoreError> {
+    pub fn hold_again(&mut self, agent: &AgentId, before: Option<Millis>, until: Millis) -> Result<()> {
         let Some(before) = before else { return Ok(()) };
         self.sql
             .execute(HOLD_AGAIN, &[agent.into(), before.into(), until.into()])
@@ -171,7 +156,7 @@ const RELEASE: &str = "UPDATE queue SET due_at_ms = NULL WHERE agent_id = ?1 AND
 
 impl Tx<'_> {
     /// Whatever waits for a moment may begin at once: the barrier that held it is gone.
-    pub fn release_held(&mut self, agent: &AgentId) -> Result<(), StoreError> {
+    pub fn release_held(&mut self, agent: &AgentId) -> Result<()> {
         self.sql.run(RELEASE, &[agent.into()])
     }
 }
@@ -180,7 +165,7 @@ const ONE: &str = "SELECT seq FROM queue WHERE run_key = ?1";
 
 impl View<'_> {
     /// Whether the message of a run waits for its turn.
-    pub fn is_queued(&mut self, run: &RunKey) -> Result<bool, StoreError> {
+    pub fn is_queued(&mut self, run: &RunKey) -> Result<bool> {
         Ok(!self.sql.query(ONE, &[run.into()])?.is_empty())
     }
 }
@@ -221,7 +206,7 @@ pub(crate) const WITH_WORK: &str = concat!(
 
 impl View<'_> {
     /// Agents that have something to do: an open run that is due, or a message that waits while they are not paused.
-    pub fn agents_with_work(&mut self, now: Millis) -> Result<Vec<AgentId>, StoreError> {
+    pub fn agents_with_work(&mut self, now: Millis) -> Result<Vec<AgentId>> {
         let rows = self.sql.query(WITH_WORK, &[limit(ROWS_MAX), now.into()])?;
         records(rows, |mut row| row.agent_id("agent_head.agent_id"))
     }
@@ -239,7 +224,7 @@ pub(crate) const DUE_RUN: &str = concat!(
 impl View<'_> {
     /// The run that an agent goes on with: one that is open and due. There is one exactly where an open run is what
     /// [`Self::agents_with_work`] lists the agent for.
-    pub fn due_run(&mut self, agent: &AgentId, now: Millis) -> Result<Option<RunKey>, StoreError> {
+    pub fn due_run(&mut self, agent: &AgentId, now: Millis) -> Result<Option<RunKey>> {
         let row = at_most_one(self.sql.query(DUE_RUN, &[agent.into(), now.into()])?);
         row.map(|mut row| row.digest("run.run_key").map(RunKey))
             .transpose()
@@ -250,7 +235,7 @@ const SET_CONTROL: &str = "UPDATE agent SET control = ?2 WHERE agent_id = ?1";
 
 impl Tx<'_> {
     /// Pauses an agent or lets it go on. False when there is no such agent.
-    pub fn set_control(&mut self, agent: &AgentId, control: Control) -> Result<bool, StoreError> {
+    pub fn set_control(&mut self, agent: &AgentId, control: Control) -> Result<bool> {
         agent::set(&mut self.sql, SET_CONTROL, agent, control.as_str().into())
     }
 }
@@ -267,7 +252,7 @@ pub(crate) const STANDING: &str = "
 
 impl View<'_> {
     /// One agent with what waits for it and what it does.
-    pub fn overview(&mut self, agent_id: &AgentId) -> Result<Option<Overview>, StoreError> {
+    pub fn overview(&mut self, agent_id: &AgentId) -> Result<Option<Overview>> {
         let Some(agent) = self.agent(agent_id)? else {
             return Ok(None);
         };
@@ -287,7 +272,7 @@ impl View<'_> {
 
     /// All agents by name, with what waits for them and what they do; private ones only when asked for. At most
     /// [`ROWS_MAX`](crate::ROWS_MAX).
-    pub fn overviews(&mut self, with_private: bool) -> Result<Vec<Overview>, StoreError> {
+    pub fn overviews(&mut self, with_private: bool) -> Result<Vec<Overview>> {
         let agents = self.agents(with_private)?;
         let overviews = agents
             .iter()

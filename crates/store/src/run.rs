@@ -6,7 +6,7 @@ use wakeful_core::time::Millis;
 
 use crate::rows::{IN_TURN, RUN_OPEN, RunFilter, RunRow, RunState};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{StoreError, Tx, View, bound};
+use crate::{Result, Tx, View, bound};
 
 const CREATE: &str = "
     INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status,
@@ -16,7 +16,7 @@ const CREATE: &str = "
 
 impl Tx<'_> {
     /// Makes a run.
-    pub fn create_run(&mut self, run: &RunRow) -> Result<(), StoreError> {
+    pub fn create_run(&mut self, run: &RunRow) -> Result<()> {
         let params = [
             (&run.run_key).into(),
             (&run.agent_id).into(),
@@ -45,8 +45,8 @@ const PUT_STATE: &str = "
     WHERE run_key = ?1 AND version = ?2 AND status = 'open'";
 
 impl Tx<'_> {
-    /// Stores a run's next state. `expected` is the version it was read at; another one is [`StoreError::Conflict`].
-    pub fn put_state(&mut self, run: &RunRow, expected: i64) -> Result<(), StoreError> {
+    /// Stores a run's next state. `expected` is the version it was read at; another one is [`StoreError::Conflict`](crate::StoreError::Conflict).
+    pub fn put_state(&mut self, run: &RunRow, expected: i64) -> Result<()> {
         let params = [
             (&run.run_key).into(),
             expected.into(),
@@ -68,7 +68,7 @@ const ONE: &str = "
 
 impl View<'_> {
     /// One run.
-    pub fn run(&mut self, run: &RunKey) -> Result<Option<RunRow>, StoreError> {
+    pub fn run(&mut self, run: &RunKey) -> Result<Option<RunRow>> {
         let rows = self.sql.query(ONE, &[run.into()])?;
         at_most_one(rows).map(read).transpose()
     }
@@ -112,7 +112,7 @@ const NEWEST: (Millis, RunKey) = (Millis(i64::MAX), RunKey(Digest::ZERO));
 
 impl View<'_> {
     /// Runs, newest first.
-    pub fn runs(&mut self, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
+    pub fn runs(&mut self, filter: &RunFilter) -> Result<Vec<RunRow>> {
         let (started, key) = match &filter.before {
             None => NEWEST,
             // A run that is gone has no place in the list, and nothing comes after it.
@@ -142,7 +142,7 @@ impl View<'_> {
     }
 }
 
-fn read(mut row: Row) -> Result<RunRow, StoreError> {
+fn read(mut row: Row) -> Result<RunRow> {
     Ok(RunRow {
         run_key: RunKey(row.digest("run.run_key")?),
         agent_id: row.agent_id("run.agent_id")?,
@@ -166,7 +166,7 @@ const BETWEEN: &str = "
 
 impl View<'_> {
     /// Keys of runs that begin with these hex digits: at most two, which is enough to know it is ambiguous.
-    pub fn runs_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<RunKey>, StoreError> {
+    pub fn runs_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<RunKey>> {
         let Some((first, last)) = range(hex_prefix) else {
             return Ok(Vec::new());
         };
@@ -191,7 +191,7 @@ pub(crate) const NEXT_DUE: &str =
 
 impl View<'_> {
     /// When the next run that waits for a moment to come is due; none where nobody waits for one.
-    pub fn next_due(&mut self, now: Millis) -> Result<Option<Millis>, StoreError> {
+    pub fn next_due(&mut self, now: Millis) -> Result<Option<Millis>> {
         let row = at_most_one(self.sql.query(NEXT_DUE, &[now.into()])?);
         let due = row.map(|mut row| row.optional_int("run.due_at_ms")).transpose()?;
         Ok(due.flatten().map(Millis).filter(|due| *due < IN_TURN))
@@ -202,7 +202,7 @@ const LAST_BEGAN: &str = "SELECT began_at_ms FROM agent_head WHERE agent_id = ?1
 
 impl View<'_> {
     /// When the agent's newest run began: a time to come where the clock was set back since.
-    pub fn last_run_at(&mut self, agent: &AgentId) -> Result<Option<Millis>, StoreError> {
+    pub fn last_run_at(&mut self, agent: &AgentId) -> Result<Option<Millis>> {
         let row = at_most_one(self.sql.query(LAST_BEGAN, &[agent.into()])?);
         let began = row
             .map(|mut row| row.optional_millis("agent_head.began_at_ms"))
@@ -217,7 +217,7 @@ const ROUSE: &str = "
 
 impl Tx<'_> {
     /// Has a run that waits looked at again at once.
-    pub fn rouse_run(&mut self, run: &RunKey) -> Result<(), StoreError> {
+    pub fn rouse_run(&mut self, run: &RunKey) -> Result<()> {
         self.sql.run(ROUSE, &[run.into()])
     }
 }
@@ -226,7 +226,7 @@ const REST: &str = "UPDATE run SET due_at_ms = ?2, rested_at_ms = ?3 WHERE run_k
 
 impl Tx<'_> {
     /// Lets a run that waits rest from now on until a moment. Where the clock is set back meanwhile, it is looked at at once.
-    pub fn rest_run(&mut self, run: &RunKey, due: Millis, now: Millis) -> Result<(), StoreError> {
+    pub fn rest_run(&mut self, run: &RunKey, due: Millis, now: Millis) -> Result<()> {
         self.sql.run(REST, &[run.into(), due.into(), now.into()])
     }
 }
@@ -235,7 +235,7 @@ const COUNT_CLAIM: &str = "UPDATE run SET claims = claims + 1 WHERE run_key = ?1
 
 impl Tx<'_> {
     /// Counts that a run was taken up; how often it was since it last moved.
-    pub fn count_claim(&mut self, run: &RunKey) -> Result<u32, StoreError> {
+    pub fn count_claim(&mut self, run: &RunKey) -> Result<u32> {
         let row = at_most_one(self.sql.query(COUNT_CLAIM, &[run.into()])?);
         row.map_or(Ok(0), |mut row| row.small_count("run.claims"))
     }
@@ -245,7 +245,7 @@ const FORGET_CLAIMS: &str = "UPDATE run SET claims = 0 WHERE run_key = ?1 AND cl
 
 impl Tx<'_> {
     /// Forgets how often a run was taken up: whoever had it gave it back in order.
-    pub fn forget_claims(&mut self, run: &RunKey) -> Result<(), StoreError> {
+    pub fn forget_claims(&mut self, run: &RunKey) -> Result<()> {
         self.sql.run(FORGET_CLAIMS, &[run.into()])
     }
 }
@@ -257,13 +257,7 @@ const SET_ASIDE: &str = "
 
 impl Tx<'_> {
     /// Moves an open run aside, or one that stands aside to its end or back into the open. The status says which.
-    pub fn set_aside(
-        &mut self,
-        run: &RunKey,
-        status: &str,
-        fault: Option<&str>,
-        at: Millis,
-    ) -> Result<bool, StoreError> {
+    pub fn set_aside(&mut self, run: &RunKey, status: &str, fault: Option<&str>, at: Millis) -> Result<bool> {
         let ended = (status != RUN_OPEN).then_some(at);
         let params = [run.into(), status.into(), fault.into(), ended.into()];
         Ok(self.sql.execute(SET_ASIDE, &params)? == 1)
@@ -276,7 +270,7 @@ const REQUEST_CANCEL: &str = "
 
 impl Tx<'_> {
     /// Asks for the end of a run.
-    pub fn request_cancel(&mut self, run: &RunKey, at: Millis) -> Result<(), StoreError> {
+    pub fn request_cancel(&mut self, run: &RunKey, at: Millis) -> Result<()> {
         if self.sql.execute(REQUEST_CANCEL, &[run.into(), at.into()])? > 0 {
             self.sql.touch(&bound::CANCEL, &[run.into()], Some(at));
         }
@@ -289,7 +283,7 @@ const CANCEL_REQUESTED: &str = "SELECT at_ms FROM run_cancel WHERE run_key = ?1"
 
 impl View<'_> {
     /// Whether somebody asked for the end of a run.
-    pub fn cancel_requested(&mut self, run: &RunKey) -> Result<bool, StoreError> {
+    pub fn cancel_requested(&mut self, run: &RunKey) -> Result<bool> {
         let is_pending = self.stops.as_ref().is_some_and(|stops| stops.is_cancelled(run));
         Ok(is_pending || !self.sql.query(CANCEL_REQUESTED, &[run.into()])?.is_empty())
     }
