@@ -14,8 +14,8 @@ use wakeful_ports::store::{ROWS_MAX, StoreError};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 
 const ADMIT: &str = "
-    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, wishes, admitted_at_ms,
-        parent_run, parent_agent, parent_operation, depth, cause)
+    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body_hash, options, admitted_at_ms,
+        parent_run, parent_agent, parent_operation, sub_run_depth, cause)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
     ON CONFLICT (run_key) DO NOTHING";
 
@@ -28,7 +28,7 @@ pub(crate) fn admit(sql: &mut dyn Sql, message: &Message) -> Result<Admission, S
         spell(&message.context)?,
     ];
     let wishes =
-        serde_json::to_string(&message.wishes).map_err(|_| StoreError::Malformed("message.wishes"))?;
+        serde_json::to_string(&message.wishes).map_err(|_| StoreError::Malformed("message.options"))?;
     let cause = serde_json::to_string(&message.cause).map_err(|_| StoreError::Malformed("message.cause"))?;
     let [kind, authority, surface, context] = words.each_ref().map(|word| word.as_str().into());
     let parent = message.parent.as_ref();
@@ -61,8 +61,8 @@ pub(crate) fn admit(sql: &mut dyn Sql, message: &Message) -> Result<Admission, S
 }
 
 const ONE: &str = "
-    SELECT run_key, agent_id, thread_id, kind, authority, surface, context, body, wishes, admitted_at_ms,
-        parent_run, parent_agent, parent_operation, depth, cause
+    SELECT run_key, agent_id, thread_id, kind, authority, surface, context, body_hash, options, admitted_at_ms,
+        parent_run, parent_agent, parent_operation, sub_run_depth, cause
     FROM message WHERE run_key = ?1";
 
 /// The message of a run.
@@ -80,8 +80,8 @@ fn read(mut row: Row) -> Result<Message, StoreError> {
         authority: row.word("message.authority", unspell)?,
         surface: row.word("message.surface", unspell)?,
         context: row.word("message.context", unspell)?,
-        body: BlobHash(row.digest("message.body")?),
-        wishes: row.word("message.wishes", |json| serde_json::from_str(json).ok())?,
+        body: BlobHash(row.digest("message.body_hash")?),
+        wishes: row.word("message.options", |json| serde_json::from_str(json).ok())?,
         admitted_at: row.millis("message.admitted_at_ms")?,
         parent: parent(&mut row)?,
         cause: row.word("message.cause", |json| serde_json::from_str(json).ok())?,
@@ -93,7 +93,7 @@ fn parent(row: &mut Row) -> Result<Option<Parent>, StoreError> {
     let run_key = row.optional_digest("message.parent_run")?.map(RunKey);
     let agent_id = row.optional_text("message.parent_agent")?;
     let operation_id = row.optional_digest("message.parent_operation")?.map(OperationId);
-    let depth = row.small_count("message.depth")?;
+    let depth = row.small_count("message.sub_run_depth")?;
     let malformed = || StoreError::Malformed("message.parent_agent");
     match (run_key, agent_id, operation_id) {
         (None, None, None) if depth == 0 => Ok(None),

@@ -11,7 +11,8 @@ use wakeful_ports::store::{ROWS_MAX, StoreError};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 use crate::{agent, message};
 
-const COUNT_IN: &str = "UPDATE agent_head SET queued = queued + 1 WHERE agent_id = ?1 AND queued < ?2";
+const COUNT_IN: &str =
+    "UPDATE agent_head SET queued_count = queued_count + 1 WHERE agent_id = ?1 AND queued_count < ?2";
 
 const APPEND: &str = "
     INSERT INTO queue (agent_id, seq, run_key, rank, due_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -39,7 +40,7 @@ pub(crate) fn append(
 
 const TAKE: &str = "DELETE FROM queue WHERE run_key = ?1";
 
-const COUNT_OUT: &str = "UPDATE agent_head SET queued = queued - 1 WHERE agent_id = ?1";
+const COUNT_OUT: &str = "UPDATE agent_head SET queued_count = queued_count - 1 WHERE agent_id = ?1";
 
 /// Takes a message out of the queue. Whoever comes second finds it gone.
 pub(crate) fn take(sql: &mut dyn Sql, agent: &AgentId, run: &RunKey) -> Result<(), StoreError> {
@@ -103,12 +104,12 @@ pub(crate) fn ready(
     with_messages(sql, rows)
 }
 
-const COUNT: &str = "SELECT queued FROM agent_head WHERE agent_id = ?1";
+const COUNT: &str = "SELECT queued_count FROM agent_head WHERE agent_id = ?1";
 
 /// How many messages of an agent wait.
 pub(crate) fn count(sql: &mut dyn Sql, agent: &AgentId) -> Result<u64, StoreError> {
     let row = at_most_one(sql.query(COUNT, &[agent.into()])?);
-    row.map_or(Ok(0), |mut row| row.count("agent_head.queued"))
+    row.map_or(Ok(0), |mut row| row.count("agent_head.queued_count"))
 }
 
 const NEXT_DUE: &str = "SELECT MIN(due_at_ms) FROM queue WHERE due_at_ms IS NOT NULL AND due_at_ms > ?1";
@@ -157,7 +158,7 @@ pub(crate) fn holds(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError>
 macro_rules! run_is_due {
     () => {
         "run.status = 'open' AND (run.due_at_ms IS NULL OR run.due_at_ms <= ?2
-            OR run.due_at_ms < 9223372036854775806 AND run.rested_at_ms > ?2 + 60000
+            OR run.due_at_ms < 9223372036854775806 AND run.suspended_at_ms > ?2 + 60000
             OR run.due_at_ms = 9223372036854775806
                 AND (EXISTS (SELECT 1 FROM run_cancel WHERE run_cancel.run_key = run.run_key)
                     OR NOT EXISTS (SELECT 1 FROM run AS other WHERE other.agent_id = run.agent_id AND other.status = 'open'
@@ -175,7 +176,7 @@ pub(crate) const WITH_WORK: &str = concat!(
     "
     UNION
     SELECT agent_head.agent_id FROM agent_head JOIN agent ON agent.agent_id = agent_head.agent_id
-    WHERE agent_head.queued > 0 AND agent.control = 'running' AND agent.lifecycle <> 'destroyed'
+    WHERE agent_head.queued_count > 0 AND agent.control = 'running' AND agent.lifecycle <> 'destroyed'
         AND EXISTS (SELECT 1 FROM queue WHERE queue.agent_id = agent_head.agent_id AND ",
     is_due!(),
     ")
@@ -214,7 +215,7 @@ pub(crate) fn set_control(sql: &mut dyn Sql, agent: &AgentId, control: Control) 
 }
 
 pub(crate) const STANDING: &str = "
-    SELECT queued, next_seq - 1,
+    SELECT queued_count, next_seq - 1,
         (SELECT run_key FROM run WHERE run.agent_id = ?1 AND status = 'open'
             ORDER BY CASE WHEN due_at_ms = 9223372036854775806 THEN 1 ELSE 0 END, +started_at_ms, run_key LIMIT 1),
         (SELECT run_key FROM run WHERE run.agent_id = ?1 ORDER BY started_at_ms DESC, run_key LIMIT 1),
@@ -232,7 +233,7 @@ pub(crate) fn overview(sql: &mut dyn Sql, agent_id: &AgentId) -> Result<Option<O
     let mut row: Row = row.ok_or(StoreError::Malformed("agent_head.agent_id"))?;
     Ok(Some(Overview {
         agent,
-        queued: row.count("agent_head.queued")?,
+        queued: row.count("agent_head.queued_count")?,
         last_seq: row.count("agent_head.next_seq")?,
         open_run: row.optional_digest("run.run_key")?.map(RunKey),
         last_run: row.optional_digest("run.run_key")?.map(RunKey),

@@ -34,12 +34,12 @@ pub(crate) fn create(sql: &mut dyn Sql, run: &RunRow) -> Result<(), StoreError> 
     sql.run(BEGAN, &[(&run.agent_id).into(), run.started_at.into()])
 }
 
-const BEGAN: &str = "UPDATE agent_head SET began_at_ms = ?2 WHERE agent_id = ?1";
+const BEGAN: &str = "UPDATE agent_head SET last_run_started_at_ms = ?2 WHERE agent_id = ?1";
 
 /// The machine's version may move on with the state; who the run is of does not.
 const PUT_STATE: &str = "
     UPDATE run SET machine_version = ?3, version = ?4, state = ?5, status = ?6, ended_at_ms = ?7, due_at_ms = ?8,
-        claims = 0
+        claim_count = 0
     WHERE run_key = ?1 AND version = ?2 AND status = 'open'";
 
 /// Stores a run's next state, if nobody else did since it was read.
@@ -181,13 +181,13 @@ pub(crate) fn next_due(sql: &mut dyn Sql, now: Millis) -> Result<Option<Millis>,
     Ok(due.flatten().map(Millis).filter(|due| *due < IN_TURN))
 }
 
-const LAST_BEGAN: &str = "SELECT began_at_ms FROM agent_head WHERE agent_id = ?1";
+const LAST_BEGAN: &str = "SELECT last_run_started_at_ms FROM agent_head WHERE agent_id = ?1";
 
 /// When the agent's newest run began: the one that began last, whatever the clock has shown since or before.
 pub(crate) fn last_began(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<Millis>, StoreError> {
     let row = at_most_one(sql.query(LAST_BEGAN, &[agent.into()])?);
     let began = row
-        .map(|mut row| row.optional_millis("agent_head.began_at_ms"))
+        .map(|mut row| row.optional_millis("agent_head.last_run_started_at_ms"))
         .transpose()?;
     Ok(began.flatten())
 }
@@ -201,22 +201,24 @@ pub(crate) fn rouse(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
     sql.run(ROUSE, &[run.into()])
 }
 
-const REST: &str = "UPDATE run SET due_at_ms = ?2, rested_at_ms = ?3 WHERE run_key = ?1 AND status = 'open'";
+const REST: &str =
+    "UPDATE run SET due_at_ms = ?2, suspended_at_ms = ?3 WHERE run_key = ?1 AND status = 'open'";
 
 /// Lets a run that waits rest from now on until a moment.
 pub(crate) fn rest(sql: &mut dyn Sql, run: &RunKey, due: Millis, now: Millis) -> Result<(), StoreError> {
     sql.run(REST, &[run.into(), due.into(), now.into()])
 }
 
-const COUNT_CLAIM: &str = "UPDATE run SET claims = claims + 1 WHERE run_key = ?1 RETURNING claims";
+const COUNT_CLAIM: &str =
+    "UPDATE run SET claim_count = claim_count + 1 WHERE run_key = ?1 RETURNING claim_count";
 
 /// Counts that a run was taken up; how often it was since it last moved.
 pub(crate) fn count_claim(sql: &mut dyn Sql, run: &RunKey) -> Result<u32, StoreError> {
     let row = at_most_one(sql.query(COUNT_CLAIM, &[run.into()])?);
-    row.map_or(Ok(0), |mut row| row.small_count("run.claims"))
+    row.map_or(Ok(0), |mut row| row.small_count("run.claim_count"))
 }
 
-const FORGET_CLAIMS: &str = "UPDATE run SET claims = 0 WHERE run_key = ?1 AND claims > 0";
+const FORGET_CLAIMS: &str = "UPDATE run SET claim_count = 0 WHERE run_key = ?1 AND claim_count > 0";
 
 /// Forgets how often a run was taken up.
 pub(crate) fn forget_claims(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
@@ -225,7 +227,7 @@ pub(crate) fn forget_claims(sql: &mut dyn Sql, run: &RunKey) -> Result<(), Store
 
 /// From the open aside, and from aside to anywhere. One that has ended stays as it is.
 const SET_ASIDE: &str = "
-    UPDATE run SET status = ?2, fault = COALESCE(?3, fault), ended_at_ms = ?4, due_at_ms = NULL, claims = 0
+    UPDATE run SET status = ?2, fault = COALESCE(?3, fault), ended_at_ms = ?4, due_at_ms = NULL, claim_count = 0
     WHERE run_key = ?1 AND status IN ('open', 'quarantined') AND status <> ?2";
 
 /// Moves an open run aside, or one that stands aside to its end or back into the open.

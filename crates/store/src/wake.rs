@@ -83,8 +83,8 @@ pub(crate) fn absorbed_by(sql: &mut dyn Sql, run: &RunKey) -> Result<Vec<WakeRow
 }
 
 const COUNT: &str = "
-    INSERT INTO refusal (agent_id, source, code, day, count, first_at_ms, last_at_ms) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?5)
-    ON CONFLICT (agent_id, source, code, day) DO UPDATE SET count = refusal.count + 1, last_at_ms = excluded.last_at_ms
+    INSERT INTO wake_refusal (agent_id, source, code, day, count, first_at_ms, last_at_ms) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?5)
+    ON CONFLICT (agent_id, source, code, day) DO UPDATE SET count = wake_refusal.count + 1, last_at_ms = excluded.last_at_ms
     RETURNING count";
 
 /// Counts a refusal, and keeps its record while there are few of its kind that day.
@@ -98,15 +98,15 @@ pub(crate) fn refuse(sql: &mut dyn Sql, wake: &WakeRow) -> Result<(), StoreError
         wake.at.into(),
     ];
     let row = at_most_one(sql.query(COUNT, &params)?);
-    let mut row = row.ok_or(StoreError::Malformed("refusal"))?;
-    if row.count("refusal.count")? <= REFUSALS_KEPT_MAX {
+    let mut row = row.ok_or(StoreError::Malformed("wake_refusal"))?;
+    if row.count("wake_refusal.count")? <= REFUSALS_KEPT_MAX {
         put(sql, wake)?;
     }
     Ok(())
 }
 
 const REFUSALS: &str = "
-    SELECT agent_id, source, code, day, count, first_at_ms, last_at_ms FROM refusal
+    SELECT agent_id, source, code, day, count, first_at_ms, last_at_ms FROM wake_refusal
     WHERE agent_id = ?1 AND day >= ?2 ORDER BY day DESC, source, code LIMIT ?3";
 
 /// Refusals of an agent by day.
@@ -114,13 +114,13 @@ pub(crate) fn refusals(sql: &mut dyn Sql, agent: &AgentId, from: Day) -> Result<
     let rows = sql.query(REFUSALS, &[agent.into(), from.0.into(), limit(ROWS_MAX)])?;
     records(rows, |mut row| {
         Ok(RefusalRow {
-            agent_id: row.agent_id("refusal.agent_id")?,
-            source: SourceName::new(row.text("refusal.source")?),
-            code: row.text("refusal.code")?,
-            day: Day(row.int("refusal.day")?),
-            count: row.count("refusal.count")?,
-            first_at: row.millis("refusal.first_at_ms")?,
-            last_at: row.millis("refusal.last_at_ms")?,
+            agent_id: row.agent_id("wake_refusal.agent_id")?,
+            source: SourceName::new(row.text("wake_refusal.source")?),
+            code: row.text("wake_refusal.code")?,
+            day: Day(row.int("wake_refusal.day")?),
+            count: row.count("wake_refusal.count")?,
+            first_at: row.millis("wake_refusal.first_at_ms")?,
+            last_at: row.millis("wake_refusal.last_at_ms")?,
         })
     })
 }
