@@ -11,7 +11,7 @@ use wakeful_core::decision::Severity;
 use wakeful_models::{Clients, Webhook};
 
 use super::note::Note;
-use crate::config::Config;
+use crate::config::{Settings, WebhookFormat};
 use crate::failure::Failure;
 use crate::secret::Handle;
 
@@ -50,19 +50,11 @@ pub(crate) enum Way {
         url: String,
         /// Where its key is; looked for at every try, because it may be put there later.
         key: Option<Handle>,
-        form: Form,
+        form: WebhookFormat,
         clients: Clients,
     },
     /// A program of the person's own.
     Command { words: Vec<String>, session: Session },
-}
-
-/// What a webhook is posted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    Json,
-    /// The message as it is, its title in a header.
-    Text,
 }
 
 /// The part of the environment that programs get.
@@ -107,7 +99,7 @@ impl Session {
 }
 
 /// The ways that are configured. A note on the desktop is shown without being asked for where there is one.
-pub(crate) fn ways(config: &Config, session: &Session) -> Result<Vec<Way>, Failure> {
+pub(crate) fn ways(config: &Settings, session: &Session) -> Result<Vec<Way>, Failure> {
     let announce = &config.announce;
     let mut ways = Vec::new();
     if announce.desktop.unwrap_or_else(|| session.has_desktop()) {
@@ -123,10 +115,7 @@ pub(crate) fn ways(config: &Config, session: &Session) -> Result<Vec<Way>, Failu
         ways.push(Way::Webhook {
             url: url.clone(),
             key: key.map_err(|_| bad("announce.webhook_key is no handle"))?,
-            form: match announce.webhook_form.as_deref() {
-                Some("text") => Form::Text,
-                Some(_) | None => Form::Json,
-            },
+            form: announce.webhook_form.unwrap_or(WebhookFormat::Json),
             clients,
         });
     }
@@ -196,7 +185,7 @@ async fn show(note: &Note, session: &Session) -> Result<(), String> {
 async fn post(
     note: &Note,
     (url, key): (&str, Option<Handle>),
-    form: Form,
+    form: WebhookFormat,
     clients: Clients,
 ) -> Result<(), String> {
     // A keyring may ask a person; nobody else shall wait for it.
@@ -207,8 +196,8 @@ async fn post(
     let key = key.map_err(|failure| failure.message().to_owned())?.flatten();
     let hook = Webhook::new(url, key, clients).map_err(|error| error.to_string())?;
     let posted = match form {
-        Form::Json => hook.post("application/json", &[], note.json()).await,
-        Form::Text => {
+        WebhookFormat::Json => hook.post("application/json", &[], note.json()).await,
+        WebhookFormat::Text => {
             let priority = match note.severity {
                 Severity::Warning => "1",
                 Severity::Low => "2",

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{GlobalArgs, text_variable};
-use crate::config::{self, Key, Loaded, Overrides};
+use crate::config::{self, LoadedConfig, Overrides};
 use crate::daemon::life::{Start, live};
 use crate::failure::Failure;
 use crate::model::ModelHouse;
@@ -59,7 +59,7 @@ impl ServeArgs {
     }
 
     /// Everything that can be wrong with the call is found before a process starts or a socket is bound.
-    pub(super) fn settings(&self, shared: &GlobalArgs) -> Result<Loaded, Failure> {
+    pub(super) fn settings(&self, shared: &GlobalArgs) -> Result<LoadedConfig, Failure> {
         let token_file = self.token_file.as_ref().map(std::path::absolute).transpose();
         let token_file = token_file.map_err(|error| {
             Failure::io(
@@ -76,15 +76,15 @@ impl ServeArgs {
             .or(self.listen.map(|listen| listen.ip().to_string()));
         let model = self.model.as_deref().map(crate::model::canonical).transpose()?;
         let flags = Overrides::default()
-            .flag(Key::ServerAddress, "--host", address)
+            .flag("server.address", "--host", address)
             .flag(
-                Key::ServerPort,
+                "server.port",
                 "--port",
                 self.port.or(self.listen.map(|listen| listen.port())),
             )
-            .flag(Key::ServerAdvertise, "--advertise", self.advertise.clone())
-            .flag(Key::ServerTokenFile, "--token-file", token_file)
-            .flag(Key::ModelDefault, "--model", model);
+            .flag("server.advertise", "--advertise", self.advertise.clone())
+            .flag("server.token_file", "--token-file", token_file)
+            .flag("model.default", "--model", model);
         let loaded = config::load(&shared.home()?, &flags)?;
         if let Some(token) = self.token()? {
             crate::daemon::token::check(&token)?;

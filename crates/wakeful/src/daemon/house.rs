@@ -23,7 +23,7 @@ use wakeful_store::Store;
 use wakeful_tools::{Tools, descent};
 
 use super::life::log;
-use crate::config::Config;
+use crate::config::Settings;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
 use crate::model::{Chain, ModelHouse, Whose, Why, demo};
@@ -33,7 +33,7 @@ use crate::workspace::WorkspacePath;
 /// Makes engines for the service.
 pub(crate) struct Bench<P = Arc<Place>> {
     pub(crate) place: P,
-    pub(crate) config: Config,
+    pub(crate) config: Settings,
     pub(crate) models: ModelHouse,
     pub(crate) sandboxing: Sandboxing,
     /// Who is shown what was committed.

@@ -2,7 +2,7 @@
 //! what is under way comes to a safe point before anybody is sent away.
 
 use std::future::Future;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ use super::socket::{self, LocalSocket};
 use super::token;
 use super::work::run_service;
 use crate::announce::{self, Session};
-use crate::config::{Config, Loaded, Overrides};
+use crate::config::{LoadedConfig, Overrides, Settings};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::home::{Home, HomeLock};
@@ -53,7 +53,7 @@ const ALREADY: &str = "daemon_running";
 /// What a daemon is started with.
 pub(crate) struct Start<'a> {
     pub(crate) shared: &'a GlobalArgs,
-    pub(crate) settings: Loaded,
+    pub(crate) settings: LoadedConfig,
     pub(crate) models: ModelHouse,
     /// A token given with this call alone.
     pub(crate) token: Option<String>,
@@ -294,10 +294,7 @@ pub(crate) async fn can_listen(start: &Start<'_>) -> Result<(), Failure> {
 /// Another address than this machine's own is opened only with a token that a person chose to hand out.
 async fn bind(start: &Start<'_>) -> Result<TcpListener, Failure> {
     let server = &start.settings.config.server;
-    let address: IpAddr = server.address.parse().map_err(|_| {
-        let message = format!("server.address: {:?} is no IP address", server.address);
-        Failure::usage("bad_address", message, "give one such as 127.0.0.1")
-    })?;
+    let address = server.address;
     if !address.is_loopback() && start.token.is_none() && server.token_file.is_none() {
         let message = format!("{address} can be reached from other machines, and no token was given");
         let hint = "give one with --token-file FILE, or listen on 127.0.0.1";
@@ -430,7 +427,7 @@ async fn introduce(
 }
 
 /// Says what may be spent where nobody has said it. That it cannot be read is told by the first who needs it.
-async fn tell_cap(place: &Place, config: &Config) {
+async fn tell_cap(place: &Place, config: &Settings) {
     let set = place.store.read(|view| view.cap(None)).await;
     if config.budget.daily_usd.is_none() && matches!(set, Ok(None)) {
         log(&cap_unset(place.governance().daily_cap));
