@@ -19,7 +19,6 @@ use wakeful_store::Store;
 
 use super::note::Note;
 use super::way::Way;
-use crate::daemon::life::log;
 
 /// Most tries of one question by one way, at one severity. The last comes about an hour after the first.
 const TRIES_MAX: u32 = 8;
@@ -71,7 +70,7 @@ impl Crier {
         loop {
             let round = async {
                 self.round().await.unwrap_or_else(|error| {
-                    log(&format!("announcements cannot be looked for: {error}"));
+                    tracing::warn!(%error, "pending decisions cannot be read");
                     Some(LOOK_AGAIN_MS)
                 })
             };
@@ -139,7 +138,7 @@ impl Crier {
             at: self.clock.now(),
         };
         if let Some(error) = &row.error {
-            log(&format!("a decision could not be announced by {way}: {error}"));
+            tracing::warn!(decision = %id, way, error, "a notification could not be sent");
         }
         let next = due(Some(&row), row.at);
         // Kept after it was done: who dies in between tells twice, and nobody is told never.

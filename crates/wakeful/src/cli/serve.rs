@@ -36,6 +36,12 @@ pub(crate) struct ServeArgs {
     /// Who answers messages that name no model: `PROVIDER/MODEL`, `scripted:FILE`, or `demo` for the built-in script
     #[arg(long, value_name = "REF")]
     model: Option<String>,
+    /// The least severe messages in the log: `error`, `warn`, `info`, `debug` or `trace` [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
+    /// How the log is written: `text` or `json` [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    log_format: Option<String>,
     /// Run commands even where this kernel cannot confine them
     #[arg(long)]
     allow_unsandboxed: bool,
@@ -84,7 +90,9 @@ impl ServeArgs {
             )
             .flag("server.advertise", "--advertise", self.advertise.clone())
             .flag("server.token_file", "--token-file", token_file)
-            .flag("model.default", "--model", model);
+            .flag("model.default", "--model", model)
+            .flag("log.level", "--log-level", self.log_level.as_ref())
+            .flag("log.format", "--log-format", self.log_format.as_ref());
         let loaded = config::load(&shared.home()?, &flags)?;
         if let Some(token) = self.token()? {
             crate::daemon::token::check(&token)?;
@@ -119,6 +127,8 @@ impl ServeArgs {
             .map(|file| absolute(file).display().to_string());
         add("--token-file", token_file);
         add("--model", self.model.clone());
+        add("--log-level", self.log_level.clone());
+        add("--log-format", self.log_format.clone());
         let mut words: Vec<String> = words.into_iter().flatten().collect();
         if self.allow_unsandboxed {
             words.push("--allow-unsandboxed".to_owned());

@@ -30,7 +30,7 @@ pub(crate) use self::file::ConfigEdit;
 pub(crate) use self::inference::{PriceSettings, ProviderSettings, ThinkingSetting};
 pub(crate) use self::layer::{LoadedConfig, Overrides, SettingOrigin};
 pub(crate) use self::schema::Setting;
-pub(crate) use self::settings::{Settings, WebhookFormat};
+pub(crate) use self::settings::{LogFormat, LogLevel, LogSettings, Settings, WebhookFormat};
 use crate::failure::Failure;
 use crate::home::Home;
 

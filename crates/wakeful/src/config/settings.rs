@@ -53,6 +53,7 @@ pub(crate) struct Settings {
     pub(crate) decisions: Decisions,
     pub(crate) schedule: Schedule,
     pub(crate) tools: Tools,
+    pub(crate) log: LogSettings,
     pub(crate) inference: InferenceSettings,
     /// Providers by name. Those that are built in need no section.
     #[schemars(extend("propertyNames" = {"format": "name"}, "maxProperties" = NAMED_MAX))]
@@ -220,6 +221,39 @@ impl Tools {
             written_bytes_per_day: bytes(self.written_mib_per_day),
         }
     }
+}
+
+/// What the daemon writes to its log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct LogSettings {
+    /// The least severe messages that are written.
+    pub(crate) level: LogLevel,
+    /// `text` for people, or `json` with one object in every line.
+    pub(crate) format: LogFormat,
+}
+
+/// How severe a log message is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum LogLevel {
+    Error,
+    Warn,
+    #[default]
+    Info,
+    Debug,
+    Trace,
+}
+
+/// How log messages are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum LogFormat {
+    #[default]
+    Text,
+    Json,
 }
 
 /// What holds for new schedules where nobody says otherwise.

@@ -31,6 +31,8 @@ fn text_of(key: &str, number: u16) -> String {
         "announce.webhook_form" => one_of(&["json", "text"]),
         "agent.outside_runs" => one_of(&OutsideRuns::WORDS),
         "privacy.confirm" => one_of(&["implied", "explicit"]),
+        "log.format" => one_of(&["text", "json"]),
+        "log.level" => one_of(&["error", "warn", "info", "debug", "trace"]),
         // Within the bounds of every number.
         _ => (16 + number % 8_000).to_string(),
     }
@@ -227,7 +229,7 @@ fn every_setting_says_what_it_expects_and_accepts_some_value() {
                 .map(|field| format!("{named}.{field}").replace("NAME", "name")),
         );
     }
-    assert_eq!(names.len(), 65);
+    assert_eq!(names.len(), 67);
     for name in names {
         let found = setting(&name);
         let expected = found.node.expected();

@@ -22,7 +22,6 @@ use wakeful_server::{Host, LocalPeer, Peer};
 use wakeful_store::Store;
 use wakeful_tools::{Tools, descent};
 
-use super::life::log;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
@@ -217,6 +216,6 @@ impl Host for House {
     }
 
     fn broke(&self, error: &EngineError) {
-        log(&with_causes(error));
+        tracing::error!(error = %with_causes(error), "internal error (please report)");
     }
 }

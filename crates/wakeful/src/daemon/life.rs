@@ -21,6 +21,7 @@ use wakeful_tools::quarantine;
 
 use super::files::{Found, Record, RunFolder};
 use super::house::House;
+use super::logging;
 use super::logins::LoginFiles;
 use super::socket::{self, LocalSocket};
 use super::token;
@@ -87,16 +88,9 @@ pub(crate) fn database_name(address: &str) -> String {
     h("daemon.database", &[address]).to_string()
 }
 
-/// A line for the log, with its time.
-pub(crate) fn log(line: &str) {
-    use std::io::Write as _;
-    let at = RealClock::new().now().rfc3339();
-    // Nothing is left to tell if even the log is gone.
-    let _ = writeln!(std::io::stderr(), "{at} {line}");
-}
-
 /// Lives, from the socket to the last goodbye. What fails on the way up is kept for whoever asks later.
 pub(crate) async fn live(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
+    logging::start(start.settings.config.log);
     let root = start.shared.home()?;
     let lived = serve(start, out).await;
     if let Err(failure) = &lived {
@@ -155,9 +149,8 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
         .into_iter()
         .flatten()
     {
-        log(&words);
+        tracing::info!("{words}");
     }
-    quarantine::report_to(log);
     quarantine::remove_in_background(&home.scratch());
     folder.forget_failure();
     tell(&introduced.record, &home, out);
@@ -166,7 +159,7 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     let page = config.server.advertise.clone();
     let page = page.unwrap_or_else(|| format!("http://{bound}"));
     let ways = announce::ways(config, &Session::found()).unwrap_or_else(|failure| {
-        log(&format!("nobody is told of decisions: {failure}"));
+        tracing::warn!(error = %failure, "no notifications are sent for decisions");
         Vec::new()
     });
     let serving = run_service((Arc::clone(&place), (ways, Some(page))), &start, &stage, halt);
@@ -185,7 +178,7 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
             Failure::from(error)
         ));
     }
-    log("the daemon has ended");
+    tracing::info!("the daemon has ended");
     Ok(0)
 }
 
@@ -430,7 +423,7 @@ async fn introduce(
 async fn tell_cap(place: &Place, config: &Settings) {
     let set = place.store.read(|view| view.cap(None)).await;
     if config.budget.daily_usd.is_none() && matches!(set, Ok(None)) {
-        log(&cap_unset(place.governance().daily_cap));
+        tracing::warn!("{}", cap_unset(place.governance().daily_cap));
     }
 }
 
@@ -442,5 +435,5 @@ fn tell(record: &Record, home: &Home, out: &Out) {
         "socket_path": record.socket_path,
     });
     out.answer(&answer, &words);
-    log(&format!("the daemon serves {} at {url}", home.root().display()));
+    tracing::info!(home = %home.root().display(), url, "the daemon is ready");
 }

@@ -5,13 +5,11 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use wakeful_ports::outside::Hearing;
-use wakeful_ports::store::StoreError;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_runtime::outside::Scout;
-use wakeful_runtime::problem::with_causes;
 use wakeful_runtime::proof::Notary;
-use wakeful_runtime::retention::{Cared, Keeper, Pulse, Pulsing};
+use wakeful_runtime::retention::{Keeper, Pulse, Pulsing};
 use wakeful_runtime::service::{Options as ServiceOptions, Service, Writers};
 use wakeful_runtime::{Halt, Observer};
 use wakeful_server::{Open, Stage};
@@ -19,13 +17,12 @@ use wakeful_store::Store;
 
 use super::house::Bench;
 use super::keeper;
-use super::life::{Start, log};
+use super::life::Start;
 use crate::announce::{self, Way};
 use crate::backend::in_process::{alert_clerk, device_of, journal_clerk, scout as scout_of};
 use crate::device;
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::show::retention::removed_text;
 use crate::world::{RealClock, RealEntropy};
 
 /// The ways by which people are told that a decision waits, and where the page is.
@@ -79,9 +76,9 @@ pub(super) async fn run_service(
         keeper: &keeper,
         pulse: &pulse,
     };
-    let watching = watcher.run(&halt, log);
-    let scouting = scout.run(&halt, log);
-    let ticking = timers.run_and_tell(&halt, log);
+    let watching = watcher.run(&halt);
+    let scouting = scout.run(&halt);
+    let ticking = timers.run(&halt);
     let storing = clerk.store_stops(&halt);
     let working = async {
         tokio::join!(
@@ -100,7 +97,7 @@ pub(super) async fn run_service(
     tokio::select! {
         biased;
         () = working => {}
-        () = too_late(&halt) => log("the daemon ends although not everything came to a safe point"),
+        () = too_late(&halt) => tracing::warn!("the daemon ends although some work has not reached a safe point"),
     }
 }
 
@@ -117,7 +114,7 @@ async fn sign_off(place: &Place, hub: Arc<Hub>) {
         Err(failure) => Err(failure),
     };
     if let Err(failure) = signed {
-        log(&format!("the log was not signed: {failure}"));
+        tracing::warn!(error = %failure, "the event log was not signed");
     }
 }
 
@@ -171,7 +168,7 @@ fn options(place: &Place, bench: Bench, hub: &Arc<Hub>) -> ServiceOptions<Store,
 /// Who looks outside. A home whose device has no name looks at nothing, and says so.
 fn scout(place: &Place) -> Scout {
     let device = device_of(&place.home).unwrap_or_else(|failure| {
-        log(&format!("nothing outside is watched: {failure}"));
+        tracing::warn!(error = %failure, "sources are not watched");
         String::new()
     });
     scout_of(place.home.root(), &place.journal, device, Hearing::On)
@@ -186,12 +183,12 @@ struct Caretakers<'a> {
 
 impl Caretakers<'_> {
     async fn go(&self, hub: &Arc<Hub>, halt: &Halt) {
-        let caring = self.keeper.run(self.pulse, halt, tell_care);
+        let caring = self.keeper.run(self.pulse, halt);
         let recovering = keeper::keep(self.place, hub, halt);
         let notary = match notary(self.place, Arc::clone(hub)) {
             Ok(notary) => notary,
             Err(failure) => {
-                log(&format!("the log is not signed: {failure}"));
+                tracing::warn!(error = %failure, "the event log is not signed");
                 tokio::join!(caring, recovering);
                 return;
             }
@@ -208,16 +205,4 @@ fn notary(place: &Place, hub: Arc<Hub>) -> Result<Notary<Store>, Failure> {
         clock: Arc::new(RealClock::new()),
         hub,
     })
-}
-
-/// A round that took nothing away is not worth a line.
-fn tell_care(cared: &Result<Cared, StoreError>) {
-    match cared {
-        Ok(cared) if cared.is_empty() => {}
-        Ok(cared) => log(&format!(
-            "care of data: {}",
-            removed_text(cared).replace('\n', "; ")
-        )),
-        Err(error) => log(&format!("care of data: {}", with_causes(error))),
-    }
 }

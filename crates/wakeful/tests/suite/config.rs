@@ -60,6 +60,8 @@ fn looking_makes_nothing_and_shows_what_is_built_in() {
             ("announce.webhook_key", &json!(null)),
             ("budget.daily_usd", &json!(null)),
             ("decisions.deadline_hours", &json!(168)),
+            ("log.format", &json!("text")),
+            ("log.level", &json!("info")),
             ("model.default", &json!(null)),
             ("privacy.confirm", &json!("implied")),
             ("provider.name", &json!(null)),
