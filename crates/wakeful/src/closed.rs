@@ -55,7 +55,7 @@ fn key_files(config: &Settings) -> Vec<PathBuf> {
         .providers
         .values()
         .filter_map(|provider| provider.key.as_deref());
-    let handles = providers.chain(config.announce.webhook_key.as_deref());
+    let handles = providers.chain(config.notify.webhook_key.as_deref());
     let named = handles.filter_map(|text| match Handle::parse(text) {
         Ok(Handle::File(path)) => Some(path),
         Ok(Handle::Env(_) | Handle::Keyring { .. } | Handle::None) | Err(_) => None,
@@ -100,7 +100,7 @@ mod tests {
         let mut config = Settings::default();
         config.providers.insert("a".to_owned(), provider("file:/keys/a"));
         config.providers.insert("b".to_owned(), provider("env:KEY"));
-        config.announce.webhook_key = Some("file:/keys/hook".to_owned());
+        config.notify.webhook_key = Some("file:/keys/hook".to_owned());
         config.server.token_file = Some("/keys/token".to_owned());
         let expected = ["/keys/a", "/keys/hook", "/keys/token"].map(PathBuf::from);
         assert_eq!(key_files(&config), expected);

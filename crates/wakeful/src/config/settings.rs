@@ -49,7 +49,7 @@ pub(crate) struct Settings {
     pub(crate) provider: Provider,
     pub(crate) privacy: Privacy,
     pub(crate) retention: Retention,
-    pub(crate) announce: NotifySettings,
+    pub(crate) notify: NotifySettings,
     pub(crate) decisions: Decisions,
     pub(crate) schedule: Schedule,
     pub(crate) tools: Tools,
@@ -123,11 +123,11 @@ impl Settings {
     }
 }
 
-/// How people are told that a decision waits for them.
+/// How people are notified of decisions that wait for them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct NotifySettings {
-    /// Whether a note is shown on the desktop; without it, where there is one.
+    /// Whether notifications are shown on the desktop; without it, where there is one.
     pub(crate) desktop: Option<bool>,
     /// Where it is posted to; https, or plain http on this machine.
     #[schemars(extend("format" = "base-url"))]
@@ -136,8 +136,8 @@ pub(crate) struct NotifySettings {
     #[schemars(extend("format" = "key-handle"))]
     pub(crate) webhook_key: Option<String>,
     /// What is posted: `json`, or `text` with the title in a header, as ntfy takes it. Without it, `json`.
-    pub(crate) webhook_form: Option<WebhookFormat>,
-    /// A program and its arguments; it reads the announcement as JSON from its standard input.
+    pub(crate) webhook_format: Option<WebhookFormat>,
+    /// A program and its arguments; it reads the notification as JSON from its standard input.
     #[schemars(schema_with = "value::command")]
     pub(crate) command: Vec<String>,
 }

@@ -21,14 +21,14 @@ fn text_of(key: &str, number: u16) -> String {
     let one_of = |words: &[&str]| words[usize::from(number) % words.len()].to_owned();
     match key {
         "server.address" => format!("10.0.{}.{}", number / 256, number % 256),
-        "server.advertise" | "announce.webhook" => format!("https://host-{number}.example.org"),
+        "server.advertise" | "notify.webhook" => format!("https://host-{number}.example.org"),
         "server.token_file" | "agent.workspace" => format!("/somewhere/{number}"),
         "model.default" => format!("scripted:/scripts/{number}.yaml"),
         "agent.default" | "provider.name" => format!("name-{number}"),
         "budget.daily_usd" => format!("{number}.25"),
-        "announce.desktop" | "schedule.catch_up" => one_of(&["true", "false"]),
-        "announce.webhook_key" => format!("env:KEY_{number}"),
-        "announce.webhook_form" => one_of(&["json", "text"]),
+        "notify.desktop" | "schedule.catch_up" => one_of(&["true", "false"]),
+        "notify.webhook_key" => format!("env:KEY_{number}"),
+        "notify.webhook_format" => one_of(&["json", "text"]),
         "agent.outside_runs" => one_of(&OutsideRuns::WORDS),
         "privacy.confirm" => one_of(&["implied", "explicit"]),
         "log.format" => one_of(&["text", "json"]),

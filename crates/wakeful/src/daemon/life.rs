@@ -25,13 +25,13 @@ use super::logging;
 use super::logins::LoginFiles;
 use super::socket::{self, LocalSocket};
 use super::token;
-use super::work::run_service;
-use crate::announce::{self, Session};
+use super::work::{OpenDaemon, run_service};
 use crate::config::{LoadedConfig, Overrides, Settings};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::home::{Home, HomeLock};
 use crate::model::{DEMO, ModelHouse, Why};
+use crate::notify::{DesktopSession, notify_targets};
 use crate::place::{Place, Sandboxing};
 use crate::show::Out;
 use crate::show::cap_unset;
@@ -126,7 +126,12 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     let mut signals = Signals::listen()?;
     let (stage, stages) = watch::channel(Stage::Recovering);
     let bound = listener.local_addr().map_err(|error| cannot_listen(&error))?;
-    let options = options(&start, &home, (bound, token.text.clone()), stages, &signals)?;
+    let access = access(
+        bound,
+        &token.text,
+        start.settings.config.server.advertise.as_deref(),
+    )?;
+    let options = options(&start, host(&start, &home, &signals), access, stages)?;
     let (hang_up, hung_up) = watch::channel(false);
     let served = Served {
         router: wakeful_server::router(options),
@@ -156,13 +161,18 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     tell(&introduced.record, &home, out);
     tell_cap(&place, &start.settings.config).await;
     let config = &start.settings.config;
-    let page = config.server.advertise.clone();
-    let page = page.unwrap_or_else(|| format!("http://{bound}"));
-    let ways = announce::ways(config, &Session::found()).unwrap_or_else(|failure| {
+    let page_url = config.server.advertise.clone();
+    let targets = notify_targets(config, &DesktopSession::found()).unwrap_or_else(|failure| {
         tracing::warn!(error = %failure, "no notifications are sent for decisions");
         Vec::new()
     });
-    let serving = run_service((Arc::clone(&place), (ways, Some(page))), &start, &stage, halt);
+    let daemon = OpenDaemon {
+        place: Arc::clone(&place),
+        start: &start,
+        targets,
+        page_url: page_url.unwrap_or_else(|| format!("http://{bound}")),
+    };
+    let serving = run_service(daemon, &stage, halt);
     signals.during(serving, out).await;
     hang_up.send_replace(true);
     let _ = server.await;
@@ -171,6 +181,12 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     }
     drop(introduced);
     folder.forget_failure();
+    close(&place, out).await;
+    tracing::info!("the daemon has ended");
+    Ok(0)
+}
+
+async fn close(place: &Place, out: &Out) {
     place.journal.close().await;
     if let Err(error) = place.store.close().await {
         out.note(&format!(
@@ -178,8 +194,6 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
             Failure::from(error)
         ));
     }
-    tracing::info!("the daemon has ended");
-    Ok(0)
 }
 
 /// What is served, on every listener alike.
@@ -330,30 +344,30 @@ fn find_token(start: &Start<'_>, home: &Path) -> Result<Token, Failure> {
     Ok(Token { text, file })
 }
 
+fn host(start: &Start<'_>, home: &Home, signals: &Signals) -> House {
+    House {
+        home: home.root().to_owned(),
+        workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
+        workspace: start.settings.config.agent.workspace.clone(),
+        models: start.models.clone(),
+        switch: signals.switch(),
+    }
+}
+
 fn options(
     start: &Start<'_>,
-    home: &Home,
-    (bound, token): (SocketAddr, String),
+    host: House,
+    access: Access,
     stage: watch::Receiver<Stage>,
-    signals: &Signals,
 ) -> Result<Options, Failure> {
     let config = &start.settings.config;
-    let models = start.models.clone();
-    let (reference, why) = models.default_ref()?;
-    let folder = RunFolder::of(home.root());
+    let (reference, why) = host.models.default_ref()?;
     Ok(Options {
         stage,
-        host: Arc::new(House {
-            home: home.root().to_owned(),
-            workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
-            workspace: config.agent.workspace.clone(),
-            models,
-            switch: signals.switch(),
-        }),
         facts: Facts {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
-            home_dir: home.root().display().to_string(),
+            home_dir: host.home.display().to_string(),
             database: start
                 .shared
                 .database()
@@ -366,15 +380,16 @@ fn options(
                 reference,
             },
             default_agent: AgentId::parse(&config.agent.default)?,
-            last_failure: folder.failure(),
+            last_failure: RunFolder::of(&host.home).failure(),
         },
-        access: access(bound, &token, config.server.advertise.as_deref())?,
+        access,
         limits: Limits {
             client_per_minute: config.server.rate_per_minute,
             turns_per_minute: config.server.turns_per_minute,
             failures_per_minute: FAILURES_PER_MINUTE,
         },
-        logins: Arc::new(LoginFiles::of(home.root())),
+        logins: Arc::new(LoginFiles::of(&host.home)),
+        host: Arc::new(host),
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
     })

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use wakeful_ports::outside::Hearing;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
+use wakeful_runtime::notifier::Notifier;
 use wakeful_runtime::outside::Scout;
 use wakeful_runtime::proof::Notary;
 use wakeful_runtime::retention::{Keeper, Pulse, Pulsing};
@@ -18,46 +19,43 @@ use wakeful_store::Store;
 use super::house::Bench;
 use super::keeper;
 use super::life::Start;
-use crate::announce::{self, Way};
 use crate::backend::in_process::{alert_clerk, device_of, journal_clerk, scout as scout_of};
 use crate::device;
 use crate::failure::Failure;
+use crate::notify::NotifyTarget;
 use crate::place::Place;
 use crate::world::{RealClock, RealEntropy};
 
-/// The ways by which people are told that a decision waits, and where the page is.
-type Criers = (Vec<Way>, Option<String>);
+/// A daemon whose home is open.
+pub(super) struct OpenDaemon<'a> {
+    pub(super) place: Arc<Place>,
+    pub(super) start: &'a Start<'a>,
+    /// Where notifications of decisions are sent to.
+    pub(super) targets: Vec<NotifyTarget>,
+    pub(super) page_url: String,
+}
 
 /// How long a daemon that was told to stop waits for what is under way: longer than a command takes to stop, shorter than
 /// `wakeful daemon stop` and service managers wait.
 const STOP_MAX: Duration = Duration::from_secs(12);
 
 /// Drives agents and answers calls until a stop is asked for and everything has come to a safe point.
-pub(super) async fn run_service(
-    (place, criers): (Arc<Place>, Criers),
-    start: &Start<'_>,
-    stage: &watch::Sender<Stage>,
-    halt: Halt,
-) {
+pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<Stage>, halt: Halt) {
+    let OpenDaemon { place, start, .. } = &daemon;
     let hub = Arc::new(Hub::new());
     let pulse = Arc::new(Pulse::new(Arc::new(RealClock::new())));
     let observer = Arc::new(Pulsing {
         observer: Arc::clone(&hub),
         pulse: Arc::clone(&pulse),
     });
-    let keeper = caretaker(&place, start, &hub);
-    let (store, clock) = (place.store.clone(), Arc::new(RealClock::new()));
-    let announcing = announce::watch(criers, (store, &hub), clock, halt.clone());
-    let bench = bench(&place, start, observer, &halt);
-    let (service, clerk, stuck) = Service::new(options(&place, bench, &hub));
+    let keeper = caretaker(place, start, &hub);
+    let notifying = notifier(&daemon, &hub).run(daemon.targets.clone(), halt.clone());
+    let bench = bench(place, start, observer, &halt);
+    let (service, clerk, stuck) = Service::new(options(place, bench, &hub));
     let book = Arc::new(Book::default());
-    let watcher = clerk.watcher(
-        Arc::clone(&place.journal) as _,
-        Arc::clone(&book),
-        writers(&place),
-    );
-    let timers = clerk.timers(Arc::clone(&place.journal) as _, writers(&place));
-    let scout = Arc::new(scout(&place));
+    let watcher = clerk.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers(place));
+    let timers = clerk.timers(Arc::clone(&place.journal) as _, writers(place));
+    let scout = Arc::new(scout(place));
     let clerk = Arc::new(clerk);
     stage.send_replace(Stage::Ready(Open {
         desk: Arc::clone(&clerk) as _,
@@ -72,7 +70,7 @@ pub(super) async fn run_service(
         stage.send_replace(Stage::Stopping);
     };
     let round = Caretakers {
-        place: &place,
+        place,
         keeper: &keeper,
         pulse: &pulse,
     };
@@ -84,14 +82,14 @@ pub(super) async fn run_service(
         tokio::join!(
             service.run(),
             stopping,
-            announcing,
+            notifying,
             watching,
             scouting,
             ticking,
             storing,
             round.go(&hub, &halt)
         );
-        sign_off(&place, Arc::clone(&hub)).await;
+        sign_off(place, Arc::clone(&hub)).await;
     };
     // Whatever hangs, above all a database, the daemon ends: every run survives that as it survives a crash.
     tokio::select! {
@@ -115,6 +113,16 @@ async fn sign_off(place: &Place, hub: Arc<Hub>) {
     };
     if let Err(failure) = signed {
         tracing::warn!(error = %failure, "the event log was not signed");
+    }
+}
+
+/// Who notifies people of pending decisions.
+fn notifier(daemon: &OpenDaemon<'_>, hub: &Arc<Hub>) -> Notifier<Store> {
+    Notifier {
+        store: daemon.place.store.clone(),
+        hub: Arc::clone(hub),
+        clock: Arc::new(RealClock::new()),
+        page_url: Some(daemon.page_url.clone()),
     }
 }
 
