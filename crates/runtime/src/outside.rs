@@ -150,9 +150,8 @@ impl Due {
 }
 
 impl Scout {
-    /// Looks at everything, and then whenever something happens, until a stop is asked for. `told` hears of looks that
-    /// came to nothing.
-    pub async fn run(&self, halt: &Halt, told: impl Fn(&str)) {
+    /// Looks at everything, and then whenever something happens, until a stop is asked for.
+    pub async fn run(&self, halt: &Halt) {
         let mut due = BTreeMap::new();
         loop {
             match self.mine().await {
@@ -161,10 +160,9 @@ impl Scout {
                     due.extend(mine.into_iter().map(|id| (id, Due::at_once(now))));
                     break;
                 }
-                Err(error) => told(&format!(
-                    "nothing outside is watched for now: {}",
-                    with_causes(&error)
-                )),
+                Err(error) => {
+                    tracing::warn!(error = %with_causes(&error), "sources are not watched for now");
+                }
             }
             tokio::select! {
                 biased;
@@ -180,7 +178,7 @@ impl Scout {
                 tokio::select! {
                     biased;
                     () = halt.asked() => return,
-                    () = self.look_at(&mut due, &told) => {}
+                    () = self.look_at(&mut due) => {}
                 }
                 continue;
             }
@@ -208,7 +206,7 @@ impl Scout {
     }
 
     /// Looks at whatever is due.
-    async fn look_at(&self, due: &mut BTreeMap<SourceId, Due>, told: &impl Fn(&str)) {
+    async fn look_at(&self, due: &mut BTreeMap<SourceId, Due>) {
         let now = self.clock.ticks_ms();
         let ready: Vec<(SourceId, u32)> = due
             .iter()
@@ -222,12 +220,12 @@ impl Scout {
                 // Others got in the way again and again: what was to be seen is still there.
                 Err(OutsideError::Bad(busy @ BadSource::Busy(_))) => busy.to_string(),
                 Err(OutsideError::Bad(bad)) => {
-                    told(&format!("source {id}: {bad}"));
+                    tracing::warn!(source = %id, error = %bad, "the source cannot be read");
                     continue;
                 }
                 Err(OutsideError::Journal(error)) => with_causes(&error),
             };
-            told(&format!("source {id}: {why}"));
+            tracing::warn!(source = %id, error = %why, "the source cannot be read; trying again later");
             due.insert(id, Due::again(self.clock.ticks_ms(), stopped));
         }
     }

@@ -195,7 +195,7 @@ async fn during(scout: &Scout, happens: impl Future<Output = ()>) {
         happens.await;
         switch.throw();
     };
-    tokio::join!(scout.run(&halt, |_| {}), end);
+    tokio::join!(scout.run(&halt), end);
 }
 
 async fn wait(ms: u64) {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 
 use tokio::task::JoinHandle;
+use tracing::instrument::WithSubscriber as _;
 use wakeful_core::decision::{Channel, DENY, Reply};
 use wakeful_core::id::{AgentId, BadId};
 use wakeful_core::wake::{Control, Lifecycle};
@@ -24,6 +25,7 @@ use super::ports::{AlertClock, AlertSalts, Shop, runner};
 use super::script::AGENTS;
 use super::world::{Being, Fate, World};
 use crate::faulty::faulty_store;
+use crate::warning::OnWarning;
 
 /// How often time may move within one move before the daemon counts as one that never rests.
 const STEPS_MAX: u32 = 20_000;
@@ -121,12 +123,13 @@ impl House {
         let timers = clerk.timers(Arc::clone(&journal), Writers::Alone);
         let (watched, ticked, listener) = (halt.clone(), halt, being.clone());
         let watching = async move {
-            let told = |why: &str| {
+            let complain = move |why: &str| {
                 if !listener.has_failed() {
                     listener.world.complain(why.to_owned());
                 }
             };
-            watcher.run(&watched, told).await;
+            let watching = watcher.run(&watched);
+            watching.with_subscriber(OnWarning(complain)).await;
         };
         let tasks = vec![
             tokio::spawn(service.run()),

@@ -48,7 +48,7 @@ impl Daemon {
         let watcher = daemon
             .clerk
             .watcher(Arc::clone(&journal), Arc::default(), Writers::Alone);
-        tokio::spawn(async move { watcher.run(&Halt::never(), |_| {}).await });
+        tokio::spawn(async move { watcher.run(&Halt::never()).await });
         daemon.pass(RETRY_AFTER_MS).await;
         assert_eq!(daemon.tellings().await, 0, "what was told before is seen to");
         (daemon, journal)

@@ -20,7 +20,7 @@ use wakeful_store::Store;
 use wakeful_tools::outside::Outlook;
 
 use super::Backend;
-use crate::config::{self, Config, Overrides};
+use crate::config::{self, Overrides, Settings};
 use crate::daemon::house::House;
 use crate::device;
 use crate::failure::Failure;
@@ -56,7 +56,7 @@ impl Backend {
 fn open(store: &Store, journal: &Arc<HomeJournal>, device: String, home: &Path) -> Result<Backend, Failure> {
     // A settings file that cannot be read permits nothing, and stops no command that does without it.
     let loaded = config::load(home, &Overrides::default());
-    let config = loaded.map_or_else(|_| Config::shut(), |loaded| loaded.config);
+    let config = loaded.map_or_else(|_| Settings::shut(), |loaded| loaded.config);
     let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
     let clerk = Clerk::alone(store.clone(), clock.clone(), entropy.clone());
     let desk = Arc::new(clerk.governed(config.governance()));
@@ -86,7 +86,7 @@ fn open(store: &Store, journal: &Arc<HomeJournal>, device: String, home: &Path) 
     })
 }
 
-fn facts(config: &Config, home: &Path) -> Result<Facts, Failure> {
+fn facts(config: &Settings, home: &Path) -> Result<Facts, Failure> {
     let default_model = ModelHouse::new(config).default_ref();
     let reference = default_model.map_or_else(|_| DEMO.to_owned(), |(reference, _)| reference);
     Ok(Facts {
