@@ -155,8 +155,8 @@ pub(crate) fn lock_to_announce(sql: &mut dyn Sql, agent: &AgentId) -> Result<Opt
 }
 
 impl Tx<'_> {
-    /// Locks an agent's head for announcing something, whoever drives the agent: what enters a queue changes no
-    /// run, so it needs no fence, only the chain's next place. None when there is no such agent.
+    /// Locks an agent's head without a fence: what enters a queue changes no run, so it needs only the next sequence
+    /// number. None when there is no such agent.
     pub fn lock_head_to_announce(&mut self, agent: &AgentId) -> Result<Option<LockedHead>> {
         lock_to_announce(&mut self.sql, agent)
     }
