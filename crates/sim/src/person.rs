@@ -17,7 +17,7 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{Asked, Clerk, Deciding as _};
 use wakeful_store::rows::{DecisionFilter, RUN_OPEN, RunRow};
-use wakeful_store::{FaultPoint, Faults, Passing, ROWS_MAX, Store, StoreError};
+use wakeful_store::{FaultFuture, FaultPoint, Faults, ROWS_MAX, Store, StoreError};
 
 use crate::chance::Chance;
 use crate::ledger::{Answered, Held, Poison};
@@ -93,7 +93,7 @@ impl Clock for TrueClock {
 struct Mortal(Arc<AtomicU32>);
 
 impl Faults for Mortal {
-    fn pass(&self, point: FaultPoint) -> Passing<'_> {
+    fn pass(&self, point: FaultPoint) -> FaultFuture<'_> {
         Box::pin(poll_fn(move |_| {
             let left = self.0.load(Ordering::Relaxed);
             if point != FaultPoint::Pack && left == 0 {
