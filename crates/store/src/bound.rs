@@ -9,10 +9,9 @@ use wakeful_core::proof::record::{Binding, RECORDS_PER_EVENT_MAX, bound, record_
 use wakeful_core::report::Sealed;
 use wakeful_core::time::Millis;
 
-use crate::StoreError;
 use crate::rows::{BoundRow, KeyPart};
 use crate::sql::{Param, Row, Sql, Value, at_most_one, limit};
-use crate::{event, head};
+use crate::{Result, StoreError, View, event, head};
 
 /// A table whose rows are bound.
 #[derive(Debug)]
@@ -99,8 +98,8 @@ bound!(
         "agent_id",
         "revision",
         "label",
-        "intent",
-        "say",
+        "pattern",
+        "message",
         "status",
         "concurrency",
         "allows_catch_up",
@@ -110,12 +109,12 @@ bound!(
         "wakes_always",
         "last_execution_at_ms",
         "next_execution_at_ms",
-        "seen_until_ms",
-        "last_run",
-        "executions",
+        "evaluated_until_ms",
+        "last_run_key",
+        "execution_count",
         "version",
         "guard",
-        "event",
+        "event_name",
         "created_at_ms"
     ]
 );
@@ -126,9 +125,9 @@ bound!(
     [
         "revision",
         "due_at_ms",
-        "count",
+        "firing_count",
         "is_capped",
-        "source",
+        "trigger_source",
         "outcome",
         "reason",
         "run_key",
@@ -136,7 +135,7 @@ bound!(
         "at_ms"
     ]
 );
-bound!(SECRET, "outside_secret", ["row_id"], ["secret"]);
+bound!(SECRET, "external_trigger_secret", ["row_id"], ["secret"]);
 bound!(
     SPEND,
     "spend",
@@ -164,18 +163,18 @@ bound!(
     ["subscription_id"],
     [
         "agent_id",
-        "terms",
-        "concerns_agents",
-        "journal_seq",
+        "spec",
+        "matches_agent_notices",
+        "after_journal_seq",
         "created_at_ms",
         "is_active",
-        "version"
+        "after_version"
     ]
 );
 bound!(
     TRIGGER,
-    "outside_trigger",
-    ["trigger_id"],
+    "external_trigger",
+    ["external_trigger_id"],
     ["agent_id", "generation", "is_active", "created_at_ms"]
 );
 
@@ -222,16 +221,12 @@ impl Touched {
 }
 
 /// The hash of one row; none where there is none.
-pub(crate) fn hash_of(
-    sql: &mut dyn Sql,
-    bound: &'static Bound,
-    key: &[Param<'_>],
-) -> Result<Option<Digest>, StoreError> {
+pub(crate) fn hash_of(sql: &mut dyn Sql, bound: &'static Bound, key: &[Param<'_>]) -> Result<Option<Digest>> {
     let row = at_most_one(sql.query(bound.one, key)?);
     row.map(|row| hash(bound, row.into_values())).transpose()
 }
 
-fn hash(bound: &'static Bound, values: Vec<Value>) -> Result<Digest, StoreError> {
+fn hash(bound: &'static Bound, values: Vec<Value>) -> Result<Digest> {
     let columns = bound.columns.iter().copied().zip(values.into_iter().map(text));
     record_hash(bound.table, columns.collect()).map_err(|_| StoreError::Malformed(bound.table))
 }
@@ -260,7 +255,7 @@ pub(crate) fn key_text(key: Vec<Value>) -> String {
 ///
 /// Lock order: heads of agents by name, then the lock of spending, then rows, then the home's log. A transaction that holds
 /// the home's log takes no further lock, so no cycle of waiting transactions contains it.
-pub(crate) fn bind(sql: &mut dyn Sql, touched: Touched) -> Result<(), StoreError> {
+pub(crate) fn bind(sql: &mut dyn Sql, touched: Touched) -> Result<()> {
     if touched.rows.is_empty() {
         return Ok(());
     }
@@ -287,7 +282,7 @@ enum HomeLog {
 }
 
 /// Locks the home's log until the end of the transaction, and makes it where there is none.
-fn lock_home(sql: &mut dyn Sql) -> Result<HomeLog, StoreError> {
+fn lock_home(sql: &mut dyn Sql) -> Result<HomeLog> {
     let home = AgentId::home_log();
     if head::lock_to_announce(sql, &home)?.is_some() {
         return Ok(HomeLog::Old);
@@ -300,22 +295,7 @@ fn lock_home(sql: &mut dyn Sql) -> Result<HomeLog, StoreError> {
     Ok(HomeLog::Old)
 }
 
-const NEWEST_EVENT_AT: &str = "SELECT COALESCE(MAX(at_ms), 0) FROM event";
-
-/// Binds every row there is, when a home of an earlier program is brought up to date. A migration has no clock, so the
-/// time is that of the newest event.
-pub(crate) fn adopt(sql: &mut dyn Sql) -> Result<(), StoreError> {
-    let newest = at_most_one(sql.query(NEWEST_EVENT_AT, &[])?);
-    let at = newest.map(|mut row| row.millis("event.at_ms")).transpose()?;
-    head::create_home(sql)?;
-    for bound in ALL {
-        let rows = all_of(sql, bound)?;
-        append(sql, &rows, at.unwrap_or(Millis(0)))?;
-    }
-    Ok(())
-}
-
-fn all_of(sql: &mut dyn Sql, bound: &'static Bound) -> Result<Vec<Binding>, StoreError> {
+fn all_of(sql: &mut dyn Sql, bound: &'static Bound) -> Result<Vec<Binding>> {
     let (mut all, mut after) = (Vec::new(), None);
     loop {
         let page = rows(sql, bound, after.as_deref(), u32::MAX)?;
@@ -329,7 +309,7 @@ fn all_of(sql: &mut dyn Sql, bound: &'static Bound) -> Result<Vec<Binding>, Stor
     }
 }
 
-fn append(sql: &mut dyn Sql, bindings: &[Binding], at: Millis) -> Result<(), StoreError> {
+fn append(sql: &mut dyn Sql, bindings: &[Binding], at: Millis) -> Result<()> {
     let home = AgentId::home_log();
     for some in bindings.chunks(RECORDS_PER_EVENT_MAX) {
         let head = head::lock_to_announce(sql, &home)?;
@@ -349,7 +329,7 @@ pub(crate) fn rows(
     bound: &'static Bound,
     after: Option<&[KeyPart]>,
     at_most: u32,
-) -> Result<Vec<BoundRow>, StoreError> {
+) -> Result<Vec<BoundRow>> {
     let rows = match after {
         None => sql.query(bound.first, &[limit(at_most)])?,
         Some(after) => {
@@ -361,14 +341,17 @@ pub(crate) fn rows(
     rows.into_iter().map(|row| read(bound, row)).collect()
 }
 
-/// How many rows are bound.
-pub(crate) fn count(sql: &mut dyn Sql) -> Result<u64, StoreError> {
-    let mut all = 0_u64;
-    for bound in ALL {
-        let mut row = at_most_one(sql.query(bound.count, &[])?).ok_or(StoreError::Malformed(bound.table))?;
-        all = all.saturating_add(row.count(bound.table)?);
+impl View<'_> {
+    /// How many rows are bound to the home's log.
+    pub fn bound_row_count(&mut self) -> Result<u64> {
+        let mut all = 0_u64;
+        for bound in ALL {
+            let mut row =
+                at_most_one(self.sql.query(bound.count, &[])?).ok_or(StoreError::Malformed(bound.table))?;
+            all = all.saturating_add(row.count(bound.table)?);
+        }
+        Ok(all)
     }
-    Ok(all)
 }
 
 fn param(part: &KeyPart) -> Param<'_> {
@@ -379,7 +362,7 @@ fn param(part: &KeyPart) -> Param<'_> {
     }
 }
 
-fn read(bound: &'static Bound, row: Row) -> Result<BoundRow, StoreError> {
+fn read(bound: &'static Bound, row: Row) -> Result<BoundRow> {
     let values = row.into_values();
     let key = values.iter().take(bound.keys).map(|value| match value {
         Value::Int(value) => Ok(KeyPart::Int(*value)),
@@ -388,7 +371,7 @@ fn read(bound: &'static Bound, row: Row) -> Result<BoundRow, StoreError> {
         Value::Null => Err(StoreError::Malformed(bound.table)),
     });
     Ok(BoundRow {
-        key: key.collect::<Result<_, StoreError>>()?,
+        key: key.collect::<Result<_>>()?,
         hash: hash(bound, values)?,
     })
 }
@@ -396,4 +379,22 @@ fn read(bound: &'static Bound, row: Row) -> Result<BoundRow, StoreError> {
 /// The table of this name, if its rows are bound.
 pub(crate) fn named(table: &str) -> Option<&'static Bound> {
     ALL.into_iter().find(|bound| bound.table == table)
+}
+
+impl View<'_> {
+    /// The tables whose rows are bound to the home's log.
+    pub fn bound_tables(&mut self) -> Vec<&'static str> {
+        ALL.iter().map(|bound| bound.table).collect()
+    }
+
+    /// Rows of such a table by key, after one.
+    pub fn bound_rows(
+        &mut self,
+        table: &str,
+        after: Option<&[KeyPart]>,
+        limit: u32,
+    ) -> Result<Vec<BoundRow>> {
+        let bound = named(table).ok_or(StoreError::Malformed("record_bound.table"))?;
+        rows(&mut self.sql, bound, after, limit)
+    }
 }

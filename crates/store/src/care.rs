@@ -6,15 +6,15 @@ use wakeful_core::key::RunKey;
 use wakeful_core::retention::{DataClass, EVENTS_KEPT_MIN, RUNS_KEPT_MIN};
 use wakeful_core::time::Millis;
 
-use crate::StoreError;
 use crate::rows::{Aged, CareRow, Held, Old, Taken};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
+use crate::{Result, StoreError, Tx, View};
 
 const HELD_EVENTS: &str = "
     SELECT COUNT(*), CAST(COALESCE(SUM(length(payload)), 0) AS BIGINT) FROM event WHERE payload IS NOT NULL";
 
 const HELD_JOURNALS: &str = "
-    SELECT COUNT(*), CAST(COALESCE(SUM(length(body)), 0) AS BIGINT) FROM journal";
+    SELECT COUNT(*), CAST(COALESCE(SUM(length(input)), 0) AS BIGINT) FROM run_log";
 
 const HELD_ATTEMPTS: &str = "
     SELECT COUNT(*), CAST(COALESCE(SUM(length(attempt)), 0) AS BIGINT) FROM step WHERE attempt IS NOT NULL";
@@ -23,21 +23,25 @@ const HELD_ATTEMPTS: &str = "
 const HELD_BLOBS: &str = "
     SELECT COUNT(*), CAST(COALESCE(SUM(COALESCE(length(bytes), size)), 0) AS BIGINT) FROM blob";
 
-/// How much of a class of data there is.
-pub(crate) fn held(sql: &mut dyn Sql, class: DataClass) -> Result<Held, StoreError> {
-    match class {
-        DataClass::Events => count(sql, HELD_EVENTS),
-        DataClass::Traces => Ok(count(sql, HELD_JOURNALS)?.and(count(sql, HELD_ATTEMPTS)?)),
-        DataClass::Blobs => count(sql, HELD_BLOBS),
+impl View<'_> {
+    /// How much of a class of data there is. Looks at all of it.
+    pub fn held(&mut self, class: DataClass) -> Result<Held> {
+        match class {
+            DataClass::Events => count(&mut self.sql, HELD_EVENTS),
+            DataClass::Traces => {
+                Ok(count(&mut self.sql, HELD_JOURNALS)?.and(count(&mut self.sql, HELD_ATTEMPTS)?))
+            }
+            DataClass::Blobs => count(&mut self.sql, HELD_BLOBS),
+        }
     }
 }
 
-fn count(sql: &mut dyn Sql, query: &'static str) -> Result<Held, StoreError> {
+fn count(sql: &mut dyn Sql, query: &'static str) -> Result<Held> {
     let mut row = at_most_one(sql.query(query, &[])?).ok_or(StoreError::Malformed("count"))?;
     read_held(&mut row)
 }
 
-fn read_held(row: &mut Row) -> Result<Held, StoreError> {
+fn read_held(row: &mut Row) -> Result<Held> {
     Ok(Held {
         rows: row.count("rows")?,
         bytes: row.count("bytes")?,
@@ -57,54 +61,52 @@ const OLD_EVENTS: &str = "
 /// Of runs that began before the newest of their agent. `pruned < 2` is said once more for the index.
 const OLD_TRACES: &str = "
     SELECT run.ended_at_ms, run.agent_id, run.run_key,
-        (SELECT COUNT(*) FROM journal WHERE journal.run_key = run.run_key),
-        CAST((SELECT COALESCE(SUM(length(journal.body)), 0) FROM journal WHERE journal.run_key = run.run_key)
+        (SELECT COUNT(*) FROM run_log WHERE run_log.run_key = run.run_key),
+        CAST((SELECT COALESCE(SUM(length(run_log.input)), 0) FROM run_log WHERE run_log.run_key = run.run_key)
             + (SELECT COALESCE(SUM(length(step.attempt)), 0) FROM step WHERE step.run_key = run.run_key) AS BIGINT)
     FROM run
-    WHERE run.ended_at_ms IS NOT NULL AND run.status <> 'quarantined' AND run.pruned < 2 AND run.pruned < 1 AND run.ended_at_ms < ?1
+    WHERE run.ended_at_ms IS NOT NULL AND run.status <> 'quarantined' AND run.prune_level < 2 AND run.prune_level < 1 AND run.ended_at_ms < ?1
         AND run.started_at_ms < (SELECT newer.started_at_ms FROM run AS newer
             WHERE newer.agent_id = run.agent_id ORDER BY newer.started_at_ms DESC LIMIT 1 OFFSET ?2)
     ORDER BY run.ended_at_ms, run.agent_id, run.run_key LIMIT ?3";
 
 const OLD_LINES: &str = "
     SELECT run.ended_at_ms, run.agent_id, run.run_key, run.thread_id,
-        COALESCE(MIN(entry.position), 0), COALESCE(MAX(entry.position), 0), COUNT(entry.position),
+        COALESCE(MIN(transcript_entry.position), 0), COALESCE(MAX(transcript_entry.position), 0), COUNT(transcript_entry.position),
         CAST(COALESCE(SUM(COALESCE(length(blob.bytes), blob.size)), 0) AS BIGINT)
     FROM run
-        LEFT JOIN entry ON entry.thread_id = run.thread_id AND entry.run_key = run.run_key
-        LEFT JOIN blob ON blob.hash = entry.content
-    WHERE run.ended_at_ms IS NOT NULL AND run.status <> 'quarantined' AND run.pruned < 2 AND run.ended_at_ms < ?1
+        LEFT JOIN transcript_entry ON transcript_entry.thread_id = run.thread_id AND transcript_entry.run_key = run.run_key
+        LEFT JOIN blob ON blob.hash = transcript_entry.content_hash
+    WHERE run.ended_at_ms IS NOT NULL AND run.status <> 'quarantined' AND run.prune_level < 2 AND run.ended_at_ms < ?1
         AND run.started_at_ms < (SELECT newer.started_at_ms FROM run AS newer
             WHERE newer.agent_id = run.agent_id ORDER BY newer.started_at_ms DESC LIMIT 1 OFFSET ?2)
     GROUP BY run.ended_at_ms, run.agent_id, run.run_key, run.thread_id
     ORDER BY run.ended_at_ms, run.agent_id, run.run_key LIMIT ?3";
 
-/// What of a class may be taken away, oldest first.
-pub(crate) fn oldest(
-    sql: &mut dyn Sql,
-    class: DataClass,
-    before: Millis,
-    at_most: u32,
-) -> Result<Vec<Aged>, StoreError> {
-    let spared = |count: u32| -> Param<'static> { count.into() };
-    let (before, at_most) = (before.into(), limit(at_most));
-    match class {
-        DataClass::Events => {
-            let params = [before, spared(EVENTS_KEPT_MIN), at_most];
-            records(sql.query(OLD_EVENTS, &params)?, read_event)
-        }
-        DataClass::Traces => {
-            let params = [before, spared(RUNS_KEPT_MIN - 1), at_most];
-            records(sql.query(OLD_TRACES, &params)?, read_trace)
-        }
-        DataClass::Blobs => {
-            let params = [before, spared(RUNS_KEPT_MIN - 1), at_most];
-            records(sql.query(OLD_LINES, &params)?, read_lines)
+impl View<'_> {
+    /// What of a class may be taken away and is older than a moment, oldest first, by time, agent and place. Never what
+    /// belongs to an open run or a waiting message, nor what is among the newest of its agent. Looks at all of it.
+    pub fn oldest(&mut self, class: DataClass, before: Millis, at_most: u32) -> Result<Vec<Aged>> {
+        let spared = |count: u32| -> Param<'static> { count.into() };
+        let (before, at_most) = (before.into(), limit(at_most));
+        match class {
+            DataClass::Events => {
+                let params = [before, spared(EVENTS_KEPT_MIN), at_most];
+                records(self.sql.query(OLD_EVENTS, &params)?, read_event)
+            }
+            DataClass::Traces => {
+                let params = [before, spared(RUNS_KEPT_MIN - 1), at_most];
+                records(self.sql.query(OLD_TRACES, &params)?, read_trace)
+            }
+            DataClass::Blobs => {
+                let params = [before, spared(RUNS_KEPT_MIN - 1), at_most];
+                records(self.sql.query(OLD_LINES, &params)?, read_lines)
+            }
         }
     }
 }
 
-fn read_event(mut row: Row) -> Result<Aged, StoreError> {
+fn read_event(mut row: Row) -> Result<Aged> {
     Ok(Aged {
         at: row.millis("event.at_ms")?,
         agent_id: row.agent_id("event.agent_id")?,
@@ -118,7 +120,7 @@ fn read_event(mut row: Row) -> Result<Aged, StoreError> {
     })
 }
 
-fn read_trace(mut row: Row) -> Result<Aged, StoreError> {
+fn read_trace(mut row: Row) -> Result<Aged> {
     Ok(Aged {
         at: row.millis("run.ended_at_ms")?,
         agent_id: row.agent_id("run.agent_id")?,
@@ -129,63 +131,64 @@ fn read_trace(mut row: Row) -> Result<Aged, StoreError> {
     })
 }
 
-fn read_lines(mut row: Row) -> Result<Aged, StoreError> {
+fn read_lines(mut row: Row) -> Result<Aged> {
     Ok(Aged {
         at: row.millis("run.ended_at_ms")?,
         agent_id: row.agent_id("run.agent_id")?,
         what: Old::Lines {
             run_key: RunKey(row.digest("run.run_key")?),
             thread_id: ThreadId::new(row.text("run.thread_id")?),
-            first: row.int("entry.position")?,
-            last: row.int("entry.position")?,
+            first: row.int("transcript_entry.position")?,
+            last: row.int("transcript_entry.position")?,
         },
         held: read_held(&mut row)?,
     })
 }
 
-/// Takes away something old, at most so many rows of it.
-pub(crate) fn prune(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    old: &Old,
-    at_most: u32,
-) -> Result<Taken, StoreError> {
-    let nothing = Taken {
-        is_all: true,
-        ..Taken::default()
-    };
-    match old {
-        Old::Event { seq } => prune_event(sql, agent, *seq),
-        // It may have been opened again since somebody looked.
-        Old::Trace { run_key } | Old::Lines { run_key, .. } if !has_ended(sql, run_key)? => Ok(nothing),
-        Old::Trace { run_key } => prune_trace(sql, run_key, at_most),
-        Old::Lines {
-            run_key,
-            thread_id,
-            first,
-            last,
-        } => {
-            let held = prune_lines(sql, (run_key, thread_id), (*first, *last), at_most)?;
-            let few = u64::from(at_most);
-            let is_all = held.rows < few && prune_decisions(sql, run_key, at_most)? < few;
-            if is_all {
-                mark(sql, run_key, CONTENTS_GONE)?;
+impl Tx<'_> {
+    /// Takes away something old, at most so many rows of it. What is gone already counts as nothing.
+    pub fn prune(&mut self, agent: &AgentId, old: &Old, at_most: u32) -> Result<Taken> {
+        let nothing = Taken {
+            is_all: true,
+            ..Taken::default()
+        };
+        match old {
+            Old::Event { seq } => prune_event(&mut self.sql, agent, *seq),
+            // It may have been opened again since somebody looked.
+            Old::Trace { run_key } | Old::Lines { run_key, .. } if !has_ended(&mut self.sql, run_key)? => {
+                Ok(nothing)
             }
-            Ok(Taken { held, is_all })
+            Old::Trace { run_key } => prune_trace(&mut self.sql, run_key, at_most),
+            Old::Lines {
+                run_key,
+                thread_id,
+                first,
+                last,
+            } => {
+                let held = prune_lines(&mut self.sql, (run_key, thread_id), (*first, *last), at_most)?;
+                let few = u64::from(at_most);
+                let is_all = held.rows < few && prune_decisions(&mut self.sql, run_key, at_most)? < few;
+                if is_all {
+                    mark(&mut self.sql, run_key, CONTENTS_GONE)?;
+                }
+                Ok(Taken { held, is_all })
+            }
         }
     }
 }
 
-const PRUNED: &str = "SELECT run_key FROM run WHERE run_key = ?1 AND pruned > 0";
+const PRUNED: &str = "SELECT run_key FROM run WHERE run_key = ?1 AND prune_level > 0";
 
-/// Whether what a run was told was taken away because it was old.
-pub(crate) fn is_pruned(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
-    Ok(!sql.query(PRUNED, &[run.into()])?.is_empty())
+impl View<'_> {
+    /// Whether what a run was told was taken away because it was old.
+    pub fn is_pruned(&mut self, run: &RunKey) -> Result<bool> {
+        Ok(!self.sql.query(PRUNED, &[run.into()])?.is_empty())
+    }
 }
 
 const ENDED: &str = "SELECT run_key FROM run WHERE run_key = ?1 AND status NOT IN ('open', 'quarantined')";
 
-fn has_ended(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
+fn has_ended(sql: &mut dyn Sql, run: &RunKey) -> Result<bool> {
     Ok(!sql.query(ENDED, &[run.into()])?.is_empty())
 }
 
@@ -196,7 +199,7 @@ const PAYLOAD: &str = "
 const ERASE: &str = "
     UPDATE event SET payload = NULL, salt = NULL WHERE agent_id = ?1 AND seq = ?2 AND payload IS NOT NULL";
 
-fn prune_event(sql: &mut dyn Sql, agent: &AgentId, seq: u64) -> Result<Taken, StoreError> {
+fn prune_event(sql: &mut dyn Sql, agent: &AgentId, seq: u64) -> Result<Taken> {
     let found = at_most_one(sql.query(PAYLOAD, &[agent.into(), seq.into()])?);
     let bytes = found.map_or(Ok(0), |mut row| row.count("event.payload"))?;
     let rows = sql.execute(ERASE, &[agent.into(), seq.into()])?;
@@ -209,21 +212,21 @@ fn prune_event(sql: &mut dyn Sql, agent: &AgentId, seq: u64) -> Result<Taken, St
 /// The last ordinal of the next piece of a journal, how many rows it has and how many bytes.
 const PIECE: &str = "
     SELECT COALESCE(MAX(ordinal), 0), COUNT(*), CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM (
-        SELECT ordinal, length(body) AS bytes FROM journal WHERE run_key = ?1 ORDER BY ordinal LIMIT ?2) AS piece";
+        SELECT ordinal, length(input) AS bytes FROM run_log WHERE run_key = ?1 ORDER BY ordinal LIMIT ?2) AS piece";
 
-const FORGET_INPUTS: &str = "DELETE FROM journal WHERE run_key = ?1 AND ordinal <= ?2";
+const FORGET_INPUTS: &str = "DELETE FROM run_log WHERE run_key = ?1 AND ordinal <= ?2";
 
 /// A run may have as many steps as it has journal rows, so their diagnostics go in pieces as well.
 const FORGET_ATTEMPTS: &str = "
     UPDATE step SET attempt = NULL WHERE operation_id IN (
         SELECT operation_id FROM step WHERE run_key = ?1 AND attempt IS NOT NULL ORDER BY ordinal LIMIT ?2)";
 
-fn prune_trace(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<Taken, StoreError> {
+fn prune_trace(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<Taken> {
     // Marked with the first piece: half a journal can be replayed as little as none.
     mark(sql, run, TRACE_GONE)?;
     let piece = at_most_one(sql.query(PIECE, &[run.into(), limit(at_most)])?);
-    let mut piece = piece.ok_or(StoreError::Malformed("journal.ordinal"))?;
-    let last = piece.int("journal.ordinal")?;
+    let mut piece = piece.ok_or(StoreError::Malformed("run_log.ordinal"))?;
+    let last = piece.int("run_log.ordinal")?;
     let held = read_held(&mut piece)?;
     let inputs = sql.execute(FORGET_INPUTS, &[run.into(), last.into()])?;
     let attempts = sql.execute(FORGET_ATTEMPTS, &[run.into(), limit(at_most)])?;
@@ -236,24 +239,24 @@ fn prune_trace(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<Taken, S
 /// The place of the last of the next lines, how many they are, and how many bytes they name.
 const LINES: &str = "
     SELECT COALESCE(MAX(position), 0), COUNT(*), CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM (
-        SELECT entry.position, COALESCE(length(blob.bytes), blob.size) AS bytes
-        FROM entry LEFT JOIN blob ON blob.hash = entry.content
-        WHERE entry.thread_id = ?1 AND entry.run_key = ?2 AND entry.position BETWEEN ?3 AND ?4
-        ORDER BY entry.position LIMIT ?5) AS piece";
+        SELECT transcript_entry.position, COALESCE(length(blob.bytes), blob.size) AS bytes
+        FROM transcript_entry LEFT JOIN blob ON blob.hash = transcript_entry.content_hash
+        WHERE transcript_entry.thread_id = ?1 AND transcript_entry.run_key = ?2 AND transcript_entry.position BETWEEN ?3 AND ?4
+        ORDER BY transcript_entry.position LIMIT ?5) AS piece";
 
 const FORGET_LINES: &str = "
-    DELETE FROM entry WHERE thread_id = ?1 AND run_key = ?2 AND position BETWEEN ?3 AND ?4";
+    DELETE FROM transcript_entry WHERE thread_id = ?1 AND run_key = ?2 AND position BETWEEN ?3 AND ?4";
 
 fn prune_lines(
     sql: &mut dyn Sql,
     (run, thread): (&RunKey, &ThreadId),
     (first, last): (i64, i64),
     at_most: u32,
-) -> Result<Held, StoreError> {
+) -> Result<Held> {
     let [thread, run, first] = [thread.into(), run.into(), first.into()];
     let found = sql.query(LINES, &[thread, run, first, last.into(), limit(at_most)])?;
-    let mut found = at_most_one(found).ok_or(StoreError::Malformed("entry.position"))?;
-    let until = found.int("entry.position")?;
+    let mut found = at_most_one(found).ok_or(StoreError::Malformed("transcript_entry.position"))?;
+    let until = found.int("transcript_entry.position")?;
     let held = read_held(&mut found)?;
     sql.execute(FORGET_LINES, &[thread, run, first, until.into()])?;
     Ok(held)
@@ -262,7 +265,7 @@ fn prune_lines(
 /// What a person was asked goes with what it was about, and who was told of it goes as well. A question that is open
 /// stays, whatever became of its run.
 const FORGET_ANNOUNCEMENTS: &str = "
-    DELETE FROM announcement WHERE decision_id IN (
+    DELETE FROM decision_notification WHERE decision_id IN (
         SELECT decision_id FROM decision WHERE run_key = ?1 AND status <> 'pending'
         ORDER BY asked_at_ms, decision_id LIMIT ?2)";
 
@@ -271,7 +274,7 @@ const FORGET_DECISIONS: &str = "
         SELECT decision_id FROM decision WHERE run_key = ?1 AND status <> 'pending'
         ORDER BY asked_at_ms, decision_id LIMIT ?2)";
 
-fn prune_decisions(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<u64, StoreError> {
+fn prune_decisions(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<u64> {
     let params = [run.into(), limit(at_most)];
     sql.execute(FORGET_ANNOUNCEMENTS, &params)?;
     sql.execute(FORGET_DECISIONS, &params)
@@ -281,41 +284,44 @@ fn prune_decisions(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<u64,
 const TRACE_GONE: i64 = 1;
 const CONTENTS_GONE: i64 = 2;
 
-const MARK: &str =
-    "UPDATE run SET pruned = ?2 WHERE run_key = ?1 AND pruned < ?2 AND status NOT IN ('open', 'quarantined')";
+const MARK: &str = "UPDATE run SET prune_level = ?2 WHERE run_key = ?1 AND prune_level < ?2 AND status NOT IN ('open', 'quarantined')";
 
-fn mark(sql: &mut dyn Sql, run: &RunKey, gone: i64) -> Result<(), StoreError> {
+fn mark(sql: &mut dyn Sql, run: &RunKey, gone: i64) -> Result<()> {
     sql.execute(MARK, &[run.into(), gone.into()]).map(drop)
 }
 
-const CARE: &str =
-    "SELECT generation, generation_at_ms, clock_ms, pruned_at_ms, unswept FROM care WHERE row_id = 1";
+const CARE: &str = "SELECT generation, generation_at_ms, age_clock_ms, pruned_at_ms, unswept_generation FROM retention_state WHERE row_id = 1";
 
-/// How far the care of data has come.
-pub(crate) fn care(sql: &mut dyn Sql) -> Result<CareRow, StoreError> {
-    let mut row = at_most_one(sql.query(CARE, &[])?).ok_or(StoreError::Malformed("care"))?;
-    Ok(CareRow {
-        generation: row.int("care.generation")?,
-        generation_at: row.millis("care.generation_at_ms")?,
-        clock: row.millis("care.clock_ms")?,
-        pruned_at: row.millis("care.pruned_at_ms")?,
-        unswept: row.int("care.unswept")?,
-    })
+impl View<'_> {
+    /// How far the care of data has come.
+    pub fn care(&mut self) -> Result<CareRow> {
+        let mut row =
+            at_most_one(self.sql.query(CARE, &[])?).ok_or(StoreError::Malformed("retention_state"))?;
+        Ok(CareRow {
+            generation: row.int("retention_state.generation")?,
+            generation_at: row.millis("retention_state.generation_at_ms")?,
+            clock: row.millis("retention_state.age_clock_ms")?,
+            pruned_at: row.millis("retention_state.pruned_at_ms")?,
+            unswept: row.int("retention_state.unswept_generation")?,
+        })
+    }
 }
 
 const PUT_CARE: &str = "
-    UPDATE care SET generation = ?2, generation_at_ms = ?3, clock_ms = ?4, pruned_at_ms = ?5, unswept = ?6
+    UPDATE retention_state SET generation = ?2, generation_at_ms = ?3, age_clock_ms = ?4, pruned_at_ms = ?5, unswept_generation = ?6
     WHERE row_id = 1 AND generation = ?1";
 
-/// Notes how far the care of data has come. False when somebody else has begun another generation.
-pub(crate) fn put_care(sql: &mut dyn Sql, care: &CareRow, expected: i64) -> Result<bool, StoreError> {
-    let params = [
-        expected.into(),
-        care.generation.into(),
-        care.generation_at.into(),
-        care.clock.into(),
-        care.pruned_at.into(),
-        care.unswept.into(),
-    ];
-    Ok(sql.execute(PUT_CARE, &params)? == 1)
+impl Tx<'_> {
+    /// Notes how far the care of data has come, if its generation is still the expected one. False when it is not.
+    pub fn put_care(&mut self, care: &CareRow, expected: i64) -> Result<bool> {
+        let params = [
+            expected.into(),
+            care.generation.into(),
+            care.generation_at.into(),
+            care.clock.into(),
+            care.pruned_at.into(),
+            care.unswept.into(),
+        ];
+        Ok(self.sql.execute(PUT_CARE, &params)? == 1)
+    }
 }

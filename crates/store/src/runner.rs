@@ -7,11 +7,10 @@ use std::sync::Mutex;
 
 use wakeful_core::id::RunnerId;
 
-use crate::head;
 use crate::lock::locked;
 use crate::rows::Runner;
 use crate::sql::{Dialect, Row, Sql, limit, records};
-use crate::{ROWS_MAX, StoreError};
+use crate::{ROWS_MAX, Result, Tx, View, head};
 
 /// Between two beats.
 pub const BEAT_MS: u64 = 5_000;
@@ -29,91 +28,104 @@ const FORGOTTEN_MAX: u32 = 16;
 
 /// With SQLite nobody beats, and no clock is read: a simulation must be the same every time.
 const REGISTER_SQLITE: &str = "
-    INSERT INTO runner (runner_id, place, pid, pid_started, beat_at_ms) VALUES (?1, ?2, ?3, ?4, 0)
+    INSERT INTO runner (runner_id, machine, pid, pid_start_time, heartbeat_at_ms) VALUES (?1, ?2, ?3, ?4, 0)
     ON CONFLICT (runner_id) DO UPDATE SET
-        place = excluded.place, pid = excluded.pid, pid_started = excluded.pid_started";
+        machine = excluded.machine, pid = excluded.pid, pid_start_time = excluded.pid_start_time";
 
 /// `clock_timestamp` and not `now`: the latter is when the transaction began.
 const REGISTER_POSTGRES: &str = "
-    INSERT INTO runner (runner_id, place, pid, pid_started, beat_at_ms)
+    INSERT INTO runner (runner_id, machine, pid, pid_start_time, heartbeat_at_ms)
     VALUES (?1, ?2, ?3, ?4, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT))
-    ON CONFLICT (runner_id) DO UPDATE SET place = excluded.place, pid = excluded.pid,
-        pid_started = excluded.pid_started, beat_at_ms = excluded.beat_at_ms";
+    ON CONFLICT (runner_id) DO UPDATE SET machine = excluded.machine, pid = excluded.pid,
+        pid_start_time = excluded.pid_start_time, heartbeat_at_ms = excluded.heartbeat_at_ms";
 
-/// Registers this process, and forgets those that have long been silent. On PostgreSQL that is also its first beat.
-pub(crate) fn register(sql: &mut dyn Sql, runner: &Runner) -> Result<(), StoreError> {
-    let query = sql.dialect().pick(REGISTER_SQLITE, REGISTER_POSTGRES);
-    let params = [
-        (&runner.runner_id).into(),
-        runner.place.as_str().into(),
-        runner.pid.into(),
-        runner.pid_started.into(),
-    ];
-    sql.execute(query, &params)?;
-    forget_silent(sql)
+impl Tx<'_> {
+    /// Registers this process, and forgets those that have long been silent. On PostgreSQL that is also its first beat.
+    pub fn register_runner(&mut self, runner: &Runner) -> Result<()> {
+        let query = self.sql.dialect().pick(REGISTER_SQLITE, REGISTER_POSTGRES);
+        let params = [
+            (&runner.runner_id).into(),
+            runner.place.as_str().into(),
+            runner.pid.into(),
+            runner.pid_started.into(),
+        ];
+        self.sql.execute(query, &params)?;
+        self.forget_silent()?;
+        self.registered = Some(runner.runner_id.clone());
+        Ok(())
+    }
 }
 
 /// Rows that are locked are left to whoever is at them: another registration, or a beat that has come after all.
 const SILENT: &str = "
     SELECT runner_id FROM runner
-    WHERE beat_at_ms < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - ?1
-    ORDER BY beat_at_ms LIMIT ?2 FOR UPDATE SKIP LOCKED";
+    WHERE heartbeat_at_ms < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - ?1
+    ORDER BY heartbeat_at_ms LIMIT ?2 FOR UPDATE SKIP LOCKED";
 
-/// Buries runners that were silent for so long that nobody waits for them, so that the table stays small. With
-/// SQLite nobody beats, and the home's lock says who lives.
-fn forget_silent(sql: &mut dyn Sql) -> Result<(), StoreError> {
-    if sql.dialect() == Dialect::Sqlite {
-        return Ok(());
+impl Tx<'_> {
+    /// Removes runners that have been silent for so long that their leases no longer matter, so that the table stays small.
+    /// SQLite has no heartbeats: there the home's lock says which process lives.
+    fn forget_silent(&mut self) -> Result<()> {
+        if self.sql.dialect() == Dialect::Sqlite {
+            return Ok(());
+        }
+        let silent = self
+            .sql
+            .query(SILENT, &[SILENCE_MS_MAX.into(), FORGOTTEN_MAX.into()])?;
+        for mut row in silent {
+            self.bury_runner(&RunnerId::new(row.text("runner.runner_id")?))?;
+        }
+        Ok(())
     }
-    for mut row in sql.query(SILENT, &[SILENCE_MS_MAX.into(), FORGOTTEN_MAX.into()])? {
-        bury(sql, &RunnerId::new(row.text("runner.runner_id")?))?;
-    }
-    Ok(())
 }
 
 const BEAT: &str = "
-    UPDATE runner SET beat_at_ms = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)
+    UPDATE runner SET heartbeat_at_ms = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)
     WHERE runner_id = ?1";
 
 /// Says that a runner lives. False when it was buried meanwhile.
-pub(crate) fn beat(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool, StoreError> {
+pub(crate) fn beat(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool> {
     Ok(sql.execute(BEAT, &[runner.into()])? == 1)
 }
 
 const EXPIRE: &str = "
     DELETE FROM runner WHERE runner_id = ?1
-        AND beat_at_ms < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - ?2";
+        AND heartbeat_at_ms < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - ?2";
 
 const REGISTERED: &str = "SELECT pid FROM runner WHERE runner_id = ?1";
 
 /// Whether a runner has beaten within its lease. One that has not is struck off: should it only have slept, its next
 /// beat finds no row, and it cannot take its lease for a living one after somebody else has taken its agents.
-pub(crate) fn confirm_alive(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool, StoreError> {
+pub(crate) fn confirm_alive(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool> {
     sql.execute(EXPIRE, &[runner.into(), LEASE_MS.into()])?;
     Ok(!sql.query(REGISTERED, &[runner.into()])?.is_empty())
 }
 
 const BURY: &str = "DELETE FROM runner WHERE runner_id = ?1";
 
-/// Removes a runner that is known to be dead, and frees what it held.
-pub(crate) fn bury(sql: &mut dyn Sql, runner: &RunnerId) -> Result<(), StoreError> {
-    sql.execute(BURY, &[runner.into()])?;
-    head::free(sql, runner)
+impl Tx<'_> {
+    /// Removes a runner that is known to be dead, and frees what it held.
+    pub fn bury_runner(&mut self, runner: &RunnerId) -> Result<()> {
+        self.sql.execute(BURY, &[runner.into()])?;
+        head::free(&mut self.sql, runner)
+    }
 }
 
-const ALL: &str = "SELECT runner_id, place, pid, pid_started FROM runner ORDER BY runner_id LIMIT ?1";
+const ALL: &str = "SELECT runner_id, machine, pid, pid_start_time FROM runner ORDER BY runner_id LIMIT ?1";
 
-/// The runners that are registered.
-pub(crate) fn list(sql: &mut dyn Sql) -> Result<Vec<Runner>, StoreError> {
-    records(sql.query(ALL, &[limit(ROWS_MAX)])?, read)
+impl View<'_> {
+    /// The runners that are registered.
+    pub fn runners(&mut self) -> Result<Vec<Runner>> {
+        records(self.sql.query(ALL, &[limit(ROWS_MAX)])?, read)
+    }
 }
 
-fn read(mut row: Row) -> Result<Runner, StoreError> {
+fn read(mut row: Row) -> Result<Runner> {
     Ok(Runner {
         runner_id: RunnerId::new(row.text("runner.runner_id")?),
-        place: row.text("runner.place")?,
+        place: row.text("runner.machine")?,
         pid: row.small_count("runner.pid")?,
-        pid_started: row.count("runner.pid_started")?,
+        pid_started: row.count("runner.pid_start_time")?,
     })
 }
 

@@ -7,47 +7,52 @@ use wakeful_core::timer::{
     Concurrency, EXECUTIONS_KEPT_MAX, Guard, Outcome, SET_BACK_MS, Status, Timer, TriggerSource, UNREADABLE,
 };
 
-use crate::StoreError;
-use crate::bound;
 use crate::rows::{Execution, ExecutionRow, ScheduleFilter, Schedules, Unreadable};
 use crate::sql::{Param, Row, Sql, at_most_one, exactly_one, limit, records};
+use crate::{Result, StoreError, Tx, View, bound};
 
 const CREATE: &str = "
-    INSERT INTO schedule (schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+    INSERT INTO schedule (schedule_id, agent_id, revision, label, pattern, message, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, guard, event, created_at_ms)
+        next_execution_at_ms, evaluated_until_ms, last_run_key, execution_count, version, guard, event_name, created_at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
     ON CONFLICT (schedule_id) DO NOTHING";
 
-/// Keeps a new schedule. False when the name is taken.
-pub(crate) fn create(sql: &mut dyn Sql, timer: &Timer) -> Result<bool, StoreError> {
-    let (intent, guard) = (intent(timer)?, guard(timer));
-    let mut params = fields(timer, &intent, guard.as_deref()).to_vec();
-    params.push(timer.created_at.into());
-    let is_new = sql.execute(CREATE, &params)? == 1;
-    if is_new {
-        let key = [(&timer.schedule_id).into()];
-        sql.touch(&bound::SCHEDULE, &key, Some(timer.created_at));
+impl Tx<'_> {
+    /// Keeps a new schedule. False when the name is taken.
+    pub fn create_schedule(&mut self, timer: &Timer) -> Result<bool> {
+        let (intent, guard) = (intent(timer)?, guard(timer));
+        let mut params = fields(timer, &intent, guard.as_deref()).to_vec();
+        params.push(timer.created_at.into());
+        let is_new = self.sql.execute(CREATE, &params)? == 1;
+        if is_new {
+            let key = [(&timer.schedule_id).into()];
+            self.sql.touch(&bound::SCHEDULE, &key, Some(timer.created_at));
+        }
+        Ok(is_new)
     }
-    Ok(is_new)
 }
 
 const PUT: &str = "
-    UPDATE schedule SET agent_id = ?2, revision = ?3, label = ?4, intent = ?5, say = ?6, status = ?7, concurrency = ?8,
+    UPDATE schedule SET agent_id = ?2, revision = ?3, label = ?4, pattern = ?5, message = ?6, status = ?7, concurrency = ?8,
         allows_catch_up = ?9, auto_disable_after_run = ?10, catch_up_window_seconds = ?11,
         max_catch_up_runs_per_tick = ?12, wakes_always = ?13, last_execution_at_ms = ?14, next_execution_at_ms = ?15,
-        seen_until_ms = ?16, last_run = ?17, executions = ?18, guard = ?20, event = ?21, version = version + 1
+        evaluated_until_ms = ?16, last_run_key = ?17, execution_count = ?18, guard = ?20, event_name = ?21, version = version + 1
     WHERE schedule_id = ?1 AND version = ?19";
 
-/// Stores a schedule that was changed, unless somebody else changed it since it was read.
-pub(crate) fn put(sql: &mut dyn Sql, timer: &Timer) -> Result<(), StoreError> {
-    let (intent, guard) = (intent(timer)?, guard(timer));
-    sql.touch(&bound::SCHEDULE, &[(&timer.schedule_id).into()], None);
-    exactly_one(sql.execute(PUT, &fields(timer, &intent, guard.as_deref()))?)
+impl Tx<'_> {
+    /// Stores a schedule that was changed; its version is the one that was read, and is counted on here.
+    /// [`StoreError::Conflict`] when somebody else changed it since.
+    pub fn put_schedule(&mut self, timer: &Timer) -> Result<()> {
+        let (intent, guard) = (intent(timer)?, guard(timer));
+        self.sql
+            .touch(&bound::SCHEDULE, &[(&timer.schedule_id).into()], None);
+        exactly_one(self.sql.execute(PUT, &fields(timer, &intent, guard.as_deref()))?)
+    }
 }
 
-fn intent(timer: &Timer) -> Result<String, StoreError> {
-    serde_json::to_string(&timer.when).map_err(|_| StoreError::Malformed("schedule.intent"))
+fn intent(timer: &Timer) -> Result<String> {
+    serde_json::to_string(&timer.when).map_err(|_| StoreError::Malformed("schedule.pattern"))
 }
 
 fn guard(timer: &Timer) -> Option<String> {
@@ -80,14 +85,14 @@ fn fields<'a>(timer: &'a Timer, intent: &'a str, guard: Option<&'a str>) -> [Par
     ]
 }
 
-fn read(mut row: Row) -> Result<Timer, StoreError> {
+fn read(mut row: Row) -> Result<Timer> {
     Ok(Timer {
         schedule_id: row.rule_id("schedule.schedule_id")?,
         agent_id: row.agent_id("schedule.agent_id")?,
         revision: row.small_count("schedule.revision")?,
         label: row.text("schedule.label")?,
-        when: row.word("schedule.intent", |json| serde_json::from_str(json).ok())?,
-        say: row.text("schedule.say")?,
+        when: row.word("schedule.pattern", |json| serde_json::from_str(json).ok())?,
+        say: row.text("schedule.message")?,
         status: row.word("schedule.status", Status::parse)?,
         concurrency: row.word("schedule.concurrency", Concurrency::parse)?,
         allows_catch_up: row.flag("schedule.allows_catch_up")?,
@@ -97,20 +102,20 @@ fn read(mut row: Row) -> Result<Timer, StoreError> {
         always: row.flag("schedule.wakes_always")?,
         last_execution_at: row.optional_millis("schedule.last_execution_at_ms")?,
         next_execution_at: row.optional_millis("schedule.next_execution_at_ms")?,
-        seen_until: row.millis("schedule.seen_until_ms")?,
-        last_run: row.optional_digest("schedule.last_run")?.map(RunKey),
-        executions: row.count("schedule.executions")?,
+        seen_until: row.millis("schedule.evaluated_until_ms")?,
+        last_run: row.optional_digest("schedule.last_run_key")?.map(RunKey),
+        executions: row.count("schedule.execution_count")?,
         version: row.count("schedule.version")?,
         created_at: row.millis("schedule.created_at_ms")?,
         guard: row.optional_word("schedule.guard", |json| {
             Guard::parse(&serde_json::from_str(json).ok()?).ok()
         })?,
-        event: row.optional_word("schedule.event", |name| EventName::parse(name).ok())?,
+        event: row.optional_word("schedule.event_name", |name| EventName::parse(name).ok())?,
     })
 }
 
 /// Reads rows one by one: one that cannot be read does not hide the others.
-fn read_each(rows: Vec<Row>) -> Result<Schedules, StoreError> {
+fn read_each(rows: Vec<Row>) -> Result<Schedules> {
     let mut found = Schedules::default();
     for row in rows {
         let (schedule_id, agent_id) = (row.told_at(0), row.told_at(1));
@@ -128,107 +133,127 @@ fn read_each(rows: Vec<Row>) -> Result<Schedules, StoreError> {
 }
 
 const ONE: &str = "
-    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+    SELECT schedule_id, agent_id, revision, label, pattern, message, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
+        next_execution_at_ms, evaluated_until_ms, last_run_key, execution_count, version, created_at_ms, guard, event_name
     FROM schedule WHERE schedule_id = ?1";
 
-/// One schedule.
-pub(crate) fn one(sql: &mut dyn Sql, schedule: &RuleId) -> Result<Option<Timer>, StoreError> {
-    at_most_one(sql.query(ONE, &[schedule.into()])?)
-        .map(read)
-        .transpose()
+impl View<'_> {
+    /// One schedule.
+    pub fn schedule(&mut self, schedule: &RuleId) -> Result<Option<Timer>> {
+        at_most_one(self.sql.query(ONE, &[schedule.into()])?)
+            .map(read)
+            .transpose()
+    }
 }
 
 const LIST: &str = "
-    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+    SELECT schedule_id, agent_id, revision, label, pattern, message, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
+        next_execution_at_ms, evaluated_until_ms, last_run_key, execution_count, version, created_at_ms, guard, event_name
     FROM schedule WHERE schedule_id > ?1 ORDER BY schedule_id LIMIT ?2";
 
 const LIST_OF_AGENT: &str = "
-    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+    SELECT schedule_id, agent_id, revision, label, pattern, message, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
+        next_execution_at_ms, evaluated_until_ms, last_run_key, execution_count, version, created_at_ms, guard, event_name
     FROM schedule WHERE schedule_id > ?1 AND agent_id = ?3 ORDER BY schedule_id LIMIT ?2";
 
-/// Schedules by name.
-pub(crate) fn list(sql: &mut dyn Sql, filter: &ScheduleFilter) -> Result<Schedules, StoreError> {
-    let after = filter.after.as_ref().map_or("", RuleId::as_str);
-    let rows = match &filter.agent_id {
-        None => sql.query(LIST, &[after.into(), limit(filter.limit)])?,
-        Some(agent) => sql.query(LIST_OF_AGENT, &[after.into(), limit(filter.limit), agent.into()])?,
-    };
-    read_each(rows)
+impl View<'_> {
+    /// Schedules by name.
+    pub fn schedules(&mut self, filter: &ScheduleFilter) -> Result<Schedules> {
+        let after = filter.after.as_ref().map_or("", RuleId::as_str);
+        let rows = match &filter.agent_id {
+            None => self.sql.query(LIST, &[after.into(), limit(filter.limit)])?,
+            Some(agent) => self
+                .sql
+                .query(LIST_OF_AGENT, &[after.into(), limit(filter.limit), agent.into()])?,
+        };
+        read_each(rows)
+    }
 }
 
 const OF_EVENT: &str = "
-    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+    SELECT schedule_id, agent_id, revision, label, pattern, message, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
-    FROM schedule WHERE event = ?1 AND status = 'active' AND schedule_id > ?2 ORDER BY schedule_id LIMIT ?3";
+        next_execution_at_ms, evaluated_until_ms, last_run_key, execution_count, version, created_at_ms, guard, event_name
+    FROM schedule WHERE event_name = ?1 AND status = 'active' AND schedule_id > ?2 ORDER BY schedule_id LIMIT ?3";
 
-/// Active schedules that wait for an event, by name, after one.
-pub(crate) fn of_event(
-    sql: &mut dyn Sql,
-    event: &EventName,
-    after: Option<&RuleId>,
-    at_most: u32,
-) -> Result<Schedules, StoreError> {
-    let after = after.map_or("", RuleId::as_str);
-    read_each(sql.query(OF_EVENT, &[event.into(), after.into(), limit(at_most)])?)
+impl View<'_> {
+    /// Active schedules that wait for an event, by name, after one.
+    pub fn schedules_for(
+        &mut self,
+        event: &EventName,
+        after: Option<&RuleId>,
+        at_most: u32,
+    ) -> Result<Schedules> {
+        let after = after.map_or("", RuleId::as_str);
+        read_each(
+            self.sql
+                .query(OF_EVENT, &[event.into(), after.into(), limit(at_most)])?,
+        )
+    }
 }
 
-const COUNT_OF_EVENT: &str = "SELECT COUNT(*) FROM schedule WHERE event = ?1 AND status <> 'disabled'";
+const COUNT_OF_EVENT: &str = "SELECT COUNT(*) FROM schedule WHERE event_name = ?1 AND status <> 'disabled'";
 
-/// How many schedules that are not disabled wait for an event.
-pub(crate) fn count_of_event(sql: &mut dyn Sql, event: &EventName) -> Result<u64, StoreError> {
-    let row = at_most_one(sql.query(COUNT_OF_EVENT, &[event.into()])?);
-    row.map_or(Ok(0), |mut row| row.count("schedule.schedule_id"))
+impl View<'_> {
+    /// How many schedules that are not disabled wait for an event.
+    pub fn waiting_for(&mut self, event: &EventName) -> Result<u64> {
+        let row = at_most_one(self.sql.query(COUNT_OF_EVENT, &[event.into()])?);
+        row.map_or(Ok(0), |mut row| row.count("schedule.schedule_id"))
+    }
 }
 
 const COUNT: &str = "SELECT COUNT(*) FROM schedule WHERE agent_id = ?1 AND status <> 'disabled'";
 
-/// How many schedules of an agent are not disabled.
-pub(crate) fn count(sql: &mut dyn Sql, agent: &AgentId) -> Result<u64, StoreError> {
-    let row = at_most_one(sql.query(COUNT, &[agent.into()])?);
-    row.map_or(Ok(0), |mut row| row.count("schedule.schedule_id"))
+impl View<'_> {
+    /// How many schedules of an agent are not disabled.
+    pub fn schedules_of(&mut self, agent: &AgentId) -> Result<u64> {
+        let row = at_most_one(self.sql.query(COUNT, &[agent.into()])?);
+        row.map_or(Ok(0), |mut row| row.count("schedule.schedule_id"))
+    }
 }
 
 const DUE: &str = "
-    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+    SELECT schedule_id, agent_id, revision, label, pattern, message, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
+        next_execution_at_ms, evaluated_until_ms, last_run_key, execution_count, version, created_at_ms, guard, event_name
     FROM schedule WHERE status = 'active' AND next_execution_at_ms <= ?1
     ORDER BY next_execution_at_ms, schedule_id LIMIT ?2";
 
 /// What was looked at in a future that is not there any more.
 const AHEAD: &str = "
-    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+    SELECT schedule_id, agent_id, revision, label, pattern, message, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
-    FROM schedule WHERE status = 'active' AND seen_until_ms > ?1 ORDER BY seen_until_ms DESC LIMIT ?2";
+        next_execution_at_ms, evaluated_until_ms, last_run_key, execution_count, version, created_at_ms, guard, event_name
+    FROM schedule WHERE status = 'active' AND evaluated_until_ms > ?1 ORDER BY evaluated_until_ms DESC LIMIT ?2";
 
-/// Active schedules that want to be looked at.
-pub(crate) fn due(sql: &mut dyn Sql, now: Millis, at_most: u32) -> Result<Schedules, StoreError> {
-    let mut rows = sql.query(DUE, &[now.into(), limit(at_most)])?;
-    let ahead = Millis(now.0.saturating_add(SET_BACK_MS));
-    let left = at_most.saturating_sub(u32::try_from(rows.len()).unwrap_or(u32::MAX));
-    rows.extend(sql.query(AHEAD, &[ahead.into(), limit(left)])?);
-    read_each(rows)
+impl View<'_> {
+    /// Active schedules that want to be looked at: those that are due, the longest due first, and those that were last
+    /// looked at in a future that a clock which was set back has not reached again.
+    pub fn due_schedules(&mut self, now: Millis, at_most: u32) -> Result<Schedules> {
+        let mut rows = self.sql.query(DUE, &[now.into(), limit(at_most)])?;
+        let ahead = Millis(now.0.saturating_add(SET_BACK_MS));
+        let left = at_most.saturating_sub(u32::try_from(rows.len()).unwrap_or(u32::MAX));
+        rows.extend(self.sql.query(AHEAD, &[ahead.into(), limit(left)])?);
+        read_each(rows)
+    }
 }
 
 const NEXT: &str = "SELECT MIN(next_execution_at_ms) FROM schedule WHERE status = 'active'";
 
-/// When the next active schedule is due.
-pub(crate) fn next_due(sql: &mut dyn Sql) -> Result<Option<Millis>, StoreError> {
-    let row = at_most_one(sql.query(NEXT, &[])?);
-    let next = row.map(|mut row| row.optional_millis("schedule.next_execution_at_ms"));
-    Ok(next.transpose()?.flatten())
+impl View<'_> {
+    /// When the next active schedule is due; none where none is.
+    pub fn next_schedule_due(&mut self) -> Result<Option<Millis>> {
+        let row = at_most_one(self.sql.query(NEXT, &[])?);
+        let next = row.map(|mut row| row.optional_millis("schedule.next_execution_at_ms"));
+        Ok(next.transpose()?.flatten())
+    }
 }
 
 const APPEND: &str = "
-    INSERT INTO scheduled_execution (schedule_id, seq, revision, due_at_ms, count, is_capped, source, outcome, reason,
+    INSERT INTO scheduled_execution (schedule_id, seq, revision, due_at_ms, firing_count, is_capped, trigger_source, outcome, reason,
         run_key, is_catch_up, at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
 
@@ -236,29 +261,31 @@ const FORGOTTEN: &str = "SELECT seq FROM scheduled_execution WHERE schedule_id =
 
 const FORGET: &str = "DELETE FROM scheduled_execution WHERE schedule_id = ?1 AND seq <= ?2";
 
-/// Keeps a record; the oldest beyond the bound goes.
-pub(crate) fn append(sql: &mut dyn Sql, row: &ExecutionRow) -> Result<(), StoreError> {
-    let params = [
-        (&row.schedule_id).into(),
-        row.seq.into(),
-        row.revision.into(),
-        row.due_at.into(),
-        row.count.into(),
-        row.is_capped.into(),
-        row.source.as_str().into(),
-        row.outcome.as_str().into(),
-        row.reason.as_deref().into(),
-        row.run_key.as_ref().into(),
-        row.is_catch_up.into(),
-        row.at.into(),
-    ];
-    let key = [(&row.schedule_id).into(), row.seq.into()];
-    sql.touch(&bound::EXECUTION, &key, Some(row.at));
-    exactly_one(sql.execute(APPEND, &params)?)?;
-    forget(sql, row.schedule_id.as_str(), row.seq)
+impl Tx<'_> {
+    /// Keeps a record. The oldest beyond a bound goes.
+    pub fn append_execution(&mut self, row: &ExecutionRow) -> Result<()> {
+        let params = [
+            (&row.schedule_id).into(),
+            row.seq.into(),
+            row.revision.into(),
+            row.due_at.into(),
+            row.count.into(),
+            row.is_capped.into(),
+            row.source.as_str().into(),
+            row.outcome.as_str().into(),
+            row.reason.as_deref().into(),
+            row.run_key.as_ref().into(),
+            row.is_catch_up.into(),
+            row.at.into(),
+        ];
+        let key = [(&row.schedule_id).into(), row.seq.into()];
+        self.sql.touch(&bound::EXECUTION, &key, Some(row.at));
+        exactly_one(self.sql.execute(APPEND, &params)?)?;
+        forget(&mut self.sql, row.schedule_id.as_str(), row.seq)
+    }
 }
 
-fn forget(sql: &mut dyn Sql, name: &str, newest: u64) -> Result<(), StoreError> {
+fn forget(sql: &mut dyn Sql, name: &str, newest: u64) -> Result<()> {
     if let Some(oldest) = newest
         .checked_sub(EXECUTIONS_KEPT_MAX)
         .filter(|oldest| *oldest > 0)
@@ -273,30 +300,28 @@ fn forget(sql: &mut dyn Sql, name: &str, newest: u64) -> Result<(), StoreError> 
 }
 
 const SET_ASIDE: &str = "
-    UPDATE schedule SET status = 'paused', next_execution_at_ms = NULL, executions = executions + 1, version = version + 1
-    WHERE schedule_id = ?1 AND status = 'active' RETURNING schedule_id, revision, executions";
+    UPDATE schedule SET status = 'paused', next_execution_at_ms = NULL, execution_count = execution_count + 1, version = version + 1
+    WHERE schedule_id = ?1 AND status = 'active' RETURNING schedule_id, revision, execution_count";
 
 const END_OF_AGENT: &str = "
-    UPDATE schedule SET status = 'disabled', next_execution_at_ms = NULL, executions = executions + 1, version = version + 1
-    WHERE agent_id = ?1 AND status <> 'disabled' RETURNING schedule_id, revision, executions";
+    UPDATE schedule SET status = 'disabled', next_execution_at_ms = NULL, execution_count = execution_count + 1, version = version + 1
+    WHERE agent_id = ?1 AND status <> 'disabled' RETURNING schedule_id, revision, execution_count";
 
-/// Lets an active schedule rest of which something cannot be read, with a record. False where it is not active any more.
-pub(crate) fn set_aside(sql: &mut dyn Sql, name: &str, at: Millis) -> Result<bool, StoreError> {
-    let ended = sql.query(SET_ASIDE, &[name.into()])?;
-    let because = (TriggerSource::Tick, Outcome::SetAside, UNREADABLE);
-    Ok(note_each(sql, ended, because, at)? > 0)
-}
+impl Tx<'_> {
+    /// Lets an active schedule rest of which something cannot be read, with a record. False where it is not active any
+    /// more. Its name is taken as it stands there: that may be what cannot be read.
+    pub fn set_schedule_aside(&mut self, name: &str, at: Millis) -> Result<bool> {
+        let ended = self.sql.query(SET_ASIDE, &[name.into()])?;
+        let because = (TriggerSource::Tick, Outcome::SetAside, UNREADABLE);
+        Ok(note_each(&mut self.sql, ended, because, at)? > 0)
+    }
 
-/// Ends all schedules of an agent for good, also those that cannot be read, each with a record; and says how many.
-pub(crate) fn end_of_agent(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    reason: &str,
-    at: Millis,
-) -> Result<u64, StoreError> {
-    let ended = sql.query(END_OF_AGENT, &[agent.into()])?;
-    let because = (TriggerSource::TriggerNow, Outcome::Disabled, reason);
-    note_each(sql, ended, because, at)
+    /// Ends all schedules of an agent for good, also those that cannot be read, each with a record; and says how many.
+    pub fn end_schedules(&mut self, agent: &AgentId, reason: &str, at: Millis) -> Result<u64> {
+        let ended = self.sql.query(END_OF_AGENT, &[agent.into()])?;
+        let because = (TriggerSource::TriggerNow, Outcome::Disabled, reason);
+        note_each(&mut self.sql, ended, because, at)
+    }
 }
 
 /// Makes a record of what became of schedules whose rows nobody looked into; their names may be none.
@@ -305,11 +330,14 @@ fn note_each(
     rows: Vec<Row>,
     (source, outcome, reason): (TriggerSource, Outcome, &str),
     at: Millis,
-) -> Result<u64, StoreError> {
+) -> Result<u64> {
     let mut noted = 0;
     for mut row in rows {
         let name = row.text("schedule.schedule_id")?;
-        let (revision, seq) = (row.int("schedule.revision")?, row.int("schedule.executions")?);
+        let (revision, seq) = (
+            row.int("schedule.revision")?,
+            row.int("schedule.execution_count")?,
+        );
         let params = [
             name.as_str().into(),
             seq.into(),
@@ -335,43 +363,41 @@ fn note_each(
 
 /// What was taken up by another run ends with that one.
 const EXECUTIONS: &str = "
-    SELECT one.schedule_id, one.seq, one.revision, one.due_at_ms, one.count, one.is_capped, one.source, one.outcome,
+    SELECT one.schedule_id, one.seq, one.revision, one.due_at_ms, one.firing_count, one.is_capped, one.trigger_source, one.outcome,
         one.reason, one.run_key, one.is_catch_up, one.at_ms, run.status, run.started_at_ms, run.ended_at_ms
     FROM scheduled_execution AS one
         LEFT JOIN wake ON wake.run_key = one.run_key
         LEFT JOIN run ON run.run_key = COALESCE(wake.absorbed_by, one.run_key)
     WHERE one.schedule_id = ?1 ORDER BY one.seq DESC LIMIT ?2";
 
-/// What became of a schedule's firings, newest first.
-pub(crate) fn executions(
-    sql: &mut dyn Sql,
-    schedule: &RuleId,
-    at_most: u32,
-) -> Result<Vec<Execution>, StoreError> {
-    records(
-        sql.query(EXECUTIONS, &[schedule.into(), limit(at_most)])?,
-        |mut row| {
-            Ok(Execution {
-                row: ExecutionRow {
-                    schedule_id: row.rule_id("scheduled_execution.schedule_id")?,
-                    seq: row.count("scheduled_execution.seq")?,
-                    revision: row.small_count("scheduled_execution.revision")?,
-                    due_at: row.millis("scheduled_execution.due_at_ms")?,
-                    count: row.count("scheduled_execution.count")?,
-                    is_capped: row.flag("scheduled_execution.is_capped")?,
-                    source: row.word("scheduled_execution.source", TriggerSource::parse)?,
-                    outcome: row.word("scheduled_execution.outcome", Outcome::parse)?,
-                    reason: row.optional_text("scheduled_execution.reason")?,
-                    run_key: row.optional_digest("scheduled_execution.run_key")?.map(RunKey),
-                    is_catch_up: row.flag("scheduled_execution.is_catch_up")?,
-                    at: row.millis("scheduled_execution.at_ms")?,
-                },
-                run_status: row.optional_text("run.status")?,
-                run_started_at: row.optional_millis("run.started_at_ms")?,
-                run_ended_at: row.optional_millis("run.ended_at_ms")?,
-            })
-        },
-    )
+impl View<'_> {
+    /// What became of a schedule's firings, newest first.
+    pub fn executions(&mut self, schedule: &RuleId, at_most: u32) -> Result<Vec<Execution>> {
+        records(
+            self.sql.query(EXECUTIONS, &[schedule.into(), limit(at_most)])?,
+            |mut row| {
+                Ok(Execution {
+                    row: ExecutionRow {
+                        schedule_id: row.rule_id("scheduled_execution.schedule_id")?,
+                        seq: row.count("scheduled_execution.seq")?,
+                        revision: row.small_count("scheduled_execution.revision")?,
+                        due_at: row.millis("scheduled_execution.due_at_ms")?,
+                        count: row.count("scheduled_execution.firing_count")?,
+                        is_capped: row.flag("scheduled_execution.is_capped")?,
+                        source: row.word("scheduled_execution.trigger_source", TriggerSource::parse)?,
+                        outcome: row.word("scheduled_execution.outcome", Outcome::parse)?,
+                        reason: row.optional_text("scheduled_execution.reason")?,
+                        run_key: row.optional_digest("scheduled_execution.run_key")?.map(RunKey),
+                        is_catch_up: row.flag("scheduled_execution.is_catch_up")?,
+                        at: row.millis("scheduled_execution.at_ms")?,
+                    },
+                    run_status: row.optional_text("run.status")?,
+                    run_started_at: row.optional_millis("run.started_at_ms")?,
+                    run_ended_at: row.optional_millis("run.ended_at_ms")?,
+                })
+            },
+        )
+    }
 }
 
 const UNDER_WAY: &str = "
@@ -380,10 +406,12 @@ const UNDER_WAY: &str = "
     UNION ALL SELECT wake.run_key FROM wake JOIN run ON run.run_key = wake.absorbed_by
         WHERE wake.run_key = ?1 AND run.status = 'open'";
 
-/// Whether what a schedule asked for waits or runs. Looked up each time: a flag that somebody forgot to take down would
-/// swallow every later firing.
-pub(crate) fn is_under_way(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
-    Ok(!sql.query(UNDER_WAY, &[run.into()])?.is_empty())
+impl View<'_> {
+    /// Whether a run that a schedule asked for is under way: its message waits, its run is open, or an open run has taken
+    /// it up.
+    pub fn is_under_way(&mut self, run: &RunKey) -> Result<bool> {
+        Ok(!self.sql.query(UNDER_WAY, &[run.into()])?.is_empty())
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use wakeful_ports::outside::{Added, Finding, Listed, Sources};
 use super::outbox::{self, Place};
 use super::{JournalStore, table};
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
-use crate::{ROWS_MAX, StoreError};
+use crate::{ROWS_MAX, Result, StoreError};
 
 impl Sources for JournalStore {
     fn sources(&self) -> Pending<'_, Vec<Listed>> {
@@ -91,11 +91,11 @@ enum Untold {
 }
 
 const LIST: &str = "
-    SELECT source_id, kind, path, device, created_at_ms, version, fresh, trouble,
-        (SELECT COUNT(*) FROM seen WHERE seen.source_id = source.source_id AND mark IS NOT NULL)
+    SELECT source_id, kind, path, device, created_at_ms, version, is_initial_scan, last_error,
+        (SELECT COUNT(*) FROM source_entry WHERE source_entry.source_id = source.source_id AND content_mark IS NOT NULL)
     FROM source ORDER BY source_id";
 
-fn list(sql: &mut dyn Sql) -> Result<Vec<Listed>, StoreError> {
+fn list(sql: &mut dyn Sql) -> Result<Vec<Listed>> {
     let listed = |mut row: Row| {
         let source = read_source(&mut row)?;
         let entries = row.count("source.entries")?;
@@ -104,7 +104,7 @@ fn list(sql: &mut dyn Sql) -> Result<Vec<Listed>, StoreError> {
     records(sql.query(LIST, &[])?, listed)
 }
 
-fn read_source(row: &mut Row) -> Result<Source, StoreError> {
+fn read_source(row: &mut Row) -> Result<Source> {
     Ok(Source {
         source_id: source_id(row)?,
         kind: row.word("source.kind", SourceKind::parse)?,
@@ -112,20 +112,20 @@ fn read_source(row: &mut Row) -> Result<Source, StoreError> {
         device: row.text("source.device")?,
         created_at: row.millis("source.created_at_ms")?,
         version: row.count("source.version")?,
-        is_fresh: row.flag("source.fresh")?,
-        trouble: row.optional_text("source.trouble")?,
+        is_fresh: row.flag("source.is_initial_scan")?,
+        trouble: row.optional_text("source.last_error")?,
     })
 }
 
-fn source_id(row: &mut Row) -> Result<SourceId, StoreError> {
+fn source_id(row: &mut Row) -> Result<SourceId> {
     SourceId::parse(&row.text("source.source_id")?).map_err(|_| StoreError::Malformed("source.source_id"))
 }
 
 const ADD: &str = "
-    INSERT INTO source (source_id, kind, path, device, created_at_ms, version, fresh)
+    INSERT INTO source (source_id, kind, path, device, created_at_ms, version, is_initial_scan)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
-fn add(sql: &mut dyn Sql, source: &Source, at_most: u32) -> Result<Added, StoreError> {
+fn add(sql: &mut dyn Sql, source: &Source, at_most: u32) -> Result<Added> {
     // Whoever writes locks the host first, so two that add at once are one after the other.
     outbox::lock(sql)?;
     let all = list(sql)?;
@@ -157,11 +157,11 @@ fn add(sql: &mut dyn Sql, source: &Source, at_most: u32) -> Result<Added, StoreE
 }
 
 const ONE: &str = "
-    SELECT source_id, kind, path, device, created_at_ms, version, fresh, trouble FROM source WHERE source_id = ?1";
+    SELECT source_id, kind, path, device, created_at_ms, version, is_initial_scan, last_error FROM source WHERE source_id = ?1";
 const REMOVE: &str = "DELETE FROM source WHERE source_id = ?1";
-const REMOVE_SEEN: &str = "DELETE FROM seen WHERE source_id = ?1";
+const REMOVE_SEEN: &str = "DELETE FROM source_entry WHERE source_id = ?1";
 
-fn remove(sql: &mut dyn Sql, id: &SourceId) -> Result<Option<Source>, StoreError> {
+fn remove(sql: &mut dyn Sql, id: &SourceId) -> Result<Option<Source>> {
     outbox::lock(sql)?;
     let Some(mut row) = at_most_one(sql.query(ONE, &[id.as_str().into()])?) else {
         return Ok(None);
@@ -172,24 +172,19 @@ fn remove(sql: &mut dyn Sql, id: &SourceId) -> Result<Option<Source>, StoreError
     Ok(Some(source))
 }
 
-const TROUBLE: &str = "UPDATE source SET trouble = ?2 WHERE source_id = ?1";
+const TROUBLE: &str = "UPDATE source SET last_error = ?2 WHERE source_id = ?1";
 
 const KNOWN: &str = "
-    SELECT name, mark, size, stamp FROM seen
-    WHERE source_id = ?1 AND name > ?2 AND mark IS NOT NULL ORDER BY name LIMIT ?3";
+    SELECT name, content_mark, size, file_stamp FROM source_entry
+    WHERE source_id = ?1 AND name > ?2 AND content_mark IS NOT NULL ORDER BY name LIMIT ?3";
 
-fn known(
-    sql: &mut dyn Sql,
-    id: &SourceId,
-    after: &[u8],
-    at_most: u32,
-) -> Result<Vec<(Vec<u8>, Known)>, StoreError> {
+fn known(sql: &mut dyn Sql, id: &SourceId, after: &[u8], at_most: u32) -> Result<Vec<(Vec<u8>, Known)>> {
     let read = |mut row: Row| {
-        let name = row.bytes("seen.name")?;
+        let name = row.bytes("source_entry.name")?;
         let known = Known {
-            mark: row.bytes("seen.mark")?,
-            size: row.count("seen.size")?,
-            stamp: row.optional_text("seen.stamp")?,
+            mark: row.bytes("source_entry.content_mark")?,
+            size: row.count("source_entry.size")?,
+            stamp: row.optional_text("source_entry.file_stamp")?,
         };
         Ok((name, known))
     };
@@ -198,11 +193,11 @@ fn known(
 }
 
 const MOVE: &str = "
-    UPDATE source SET version = version + 1, fresh = fresh * ?4
+    UPDATE source SET version = version + 1, is_initial_scan = is_initial_scan * ?4
     WHERE source_id = ?1 AND version = ?2 AND created_at_ms = ?3";
 
 /// Writes what was found and tells it, in one transaction.
-fn find(sql: &mut dyn Sql, finding: &Finding) -> Result<Result<(), Untold>, StoreError> {
+fn find(sql: &mut dyn Sql, finding: &Finding) -> Result<Result<(), Untold>> {
     let place = outbox::lock(sql)?;
     let source = &finding.source;
     let params = [
@@ -251,18 +246,18 @@ fn told_of(finding: &Finding, place: &Place, name: &[u8], change: EntryChange) -
 }
 
 const PUT: &str = "
-    INSERT INTO seen (record_id, source_id, name, mark, size, stamp, change, seq, at_ms)
+    INSERT INTO source_entry (record_id, source_id, name, content_mark, size, file_stamp, last_change, seq, at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-    ON CONFLICT (record_id) DO UPDATE SET mark = excluded.mark, size = excluded.size, stamp = excluded.stamp,
-        change = excluded.change, seq = excluded.seq, at_ms = excluded.at_ms";
-const STAMP: &str = "UPDATE seen SET stamp = ?2, size = ?3 WHERE record_id = ?1";
+    ON CONFLICT (record_id) DO UPDATE SET content_mark = excluded.content_mark, size = excluded.size, file_stamp = excluded.file_stamp,
+        last_change = excluded.last_change, seq = excluded.seq, at_ms = excluded.at_ms";
+const STAMP: &str = "UPDATE source_entry SET file_stamp = ?2, size = ?3 WHERE record_id = ?1";
 
 fn put(
     sql: &mut dyn Sql,
     finding: &Finding,
     difference: &Difference,
     told: Option<(EntryChange, &Place)>,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let source = &finding.source;
     let id = Entry::id(source.kind, &source.source_id, &difference.name);
     let now = difference.now.as_ref();
@@ -288,24 +283,24 @@ fn put(
 }
 
 const PRUNE: &str = "
-    DELETE FROM seen WHERE source_id = ?1 AND mark IS NULL AND seq <
-        (SELECT seq FROM seen WHERE source_id = ?1 AND mark IS NULL ORDER BY seq DESC LIMIT 1 OFFSET ?2)";
+    DELETE FROM source_entry WHERE source_id = ?1 AND content_mark IS NULL AND seq <
+        (SELECT seq FROM source_entry WHERE source_id = ?1 AND content_mark IS NULL ORDER BY seq DESC LIMIT 1 OFFSET ?2)";
 
 /// Forgets what is gone for long.
-fn prune(sql: &mut dyn Sql, id: &SourceId) -> Result<(), StoreError> {
+fn prune(sql: &mut dyn Sql, id: &SourceId) -> Result<()> {
     sql.execute(PRUNE, &[id.as_str().into(), GONE_MAX.into()])
         .map(drop)
 }
 
 const ENTRIES_SQLITE: &str = "
-    SELECT seen.source_id, kind, name, mark, size, change, at_ms FROM seen JOIN source USING (source_id)
+    SELECT source_entry.source_id, kind, name, content_mark, size, last_change, at_ms FROM source_entry JOIN source USING (source_id)
     WHERE record_id IN (SELECT value FROM json_each(?1))";
 const ENTRIES_POSTGRES: &str = "
-    SELECT seen.source_id, kind, name, mark, size, change, at_ms FROM seen JOIN source USING (source_id)
+    SELECT source_entry.source_id, kind, name, content_mark, size, last_change, at_ms FROM source_entry JOIN source USING (source_id)
     WHERE record_id = ANY (string_to_array(?1, ','))";
 
 /// The fields of entries by their names, in as few reads as there are pages of names.
-pub(super) fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Value>, StoreError> {
+pub(super) fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Value>> {
     let statement = sql.dialect().pick(ENTRIES_SQLITE, ENTRIES_POSTGRES);
     let mut fields = BTreeMap::new();
     for page in ids.chunks(usize::try_from(ROWS_MAX).unwrap_or(1)) {
@@ -320,17 +315,19 @@ pub(super) fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<R
     Ok(fields)
 }
 
-fn read_entry(mut row: Row) -> Result<Entry, StoreError> {
+fn read_entry(mut row: Row) -> Result<Entry> {
     Ok(Entry {
         source_id: source_id(&mut row)?,
         kind: row.word("source.kind", SourceKind::parse)?,
-        name: row.bytes("seen.name")?,
-        mark: row.optional_bytes("seen.mark")?,
-        size: row.count("seen.size")?,
-        change: match row.optional_text("seen.change")? {
-            Some(text) => Some(EntryChange::parse(&text).ok_or(StoreError::Malformed("seen.change"))?),
+        name: row.bytes("source_entry.name")?,
+        mark: row.optional_bytes("source_entry.content_mark")?,
+        size: row.count("source_entry.size")?,
+        change: match row.optional_text("source_entry.last_change")? {
+            Some(text) => {
+                Some(EntryChange::parse(&text).ok_or(StoreError::Malformed("source_entry.last_change"))?)
+            }
             None => None,
         },
-        at: row.millis("seen.at_ms")?,
+        at: row.millis("source_entry.at_ms")?,
     })
 }

@@ -10,8 +10,6 @@ use std::time::{Duration, Instant};
 
 use wakeful_ports::planted;
 
-use crate::StoreError;
-use crate::bound;
 use crate::host;
 use crate::pack::{damaged, refused};
 use crate::schema::{self, Schema};
@@ -20,6 +18,7 @@ use crate::sqlite::connection::{Connection, is_busy};
 use crate::sqlite::copy::{self, Upgraded};
 use crate::sqlite::log::{self, Log};
 use crate::sqlite::still::Still;
+use crate::{Result, StoreError};
 
 /// Between two tries at what SQLite does not wait for by itself.
 const RETRY: Duration = Duration::from_millis(5);
@@ -32,12 +31,7 @@ pub(crate) struct Opened {
 }
 
 /// Opens a file for writing; makes it, or brings it up to date, where that is needed.
-pub(crate) fn open_to_write(
-    path: &Path,
-    schema: &Schema,
-    busy: Duration,
-    host_id: &str,
-) -> Result<Opened, StoreError> {
+pub(crate) fn open_to_write(path: &Path, schema: &Schema, busy: Duration, host_id: &str) -> Result<Opened> {
     if !path.try_exists().map_err(refused)? {
         copy::put_in_place(&make_in_memory(schema, host_id)?, path)?;
     }
@@ -58,14 +52,14 @@ pub(crate) fn open_to_write(
     })?;
     connection.control("PRAGMA journal_size_limit = 16777216")?;
     let mut upgraded = None;
-    if found != schema.number {
+    if found != schema.number() {
         // What it was is kept whole before anything is changed.
-        let copy = copy::keep_old(&connection, path, found)?;
+        let copy = copy::keep_old(&connection, path, schema, found)?;
         migrate(&mut connection, schema, host_id)?;
-        copy::forget_older(path, schema.number);
+        copy::forget_older(path, schema.number());
         upgraded = copy.map(|copy| Upgraded {
             from: found,
-            to: schema.number,
+            to: schema.number(),
             copy,
         });
     }
@@ -87,7 +81,7 @@ pub(crate) enum Reader {
 }
 
 /// Opens a file for reading, while others may write to it.
-pub(crate) fn open_to_read(path: &Path, schema: &Schema, busy: Duration) -> Result<Reader, StoreError> {
+pub(crate) fn open_to_read(path: &Path, schema: &Schema, busy: Duration) -> Result<Reader> {
     if !path.try_exists().map_err(refused)? {
         return Err(StoreError::Absent);
     }
@@ -103,25 +97,25 @@ pub(crate) fn open_to_read(path: &Path, schema: &Schema, busy: Duration) -> Resu
             };
         }
     };
-    schema::readable(found, schema.number)?;
+    schema::readable(found, schema.number())?;
     Ok(Reader::Shared(connection))
 }
 
-fn open_still(still: Still, schema: &Schema) -> Result<Reader, StoreError> {
+fn open_still(still: Still, schema: &Schema) -> Result<Reader> {
     let mut connection = Connection::open_still(&still)?;
-    schema::readable(identify(&mut connection, schema)?, schema.number)?;
+    schema::readable(identify(&mut connection, schema)?, schema.number())?;
     Ok(Reader::Still(connection, still))
 }
 
 /// A fresh database in memory with all its tables.
-pub(crate) fn make_in_memory(schema: &Schema, host_id: &str) -> Result<Connection, StoreError> {
+pub(crate) fn make_in_memory(schema: &Schema, host_id: &str) -> Result<Connection> {
     let mut connection = Connection::memory()?;
     migrate(&mut connection, schema, host_id)?;
     Ok(connection)
 }
 
 /// SQLite says only that it cannot open a file. Trying it ourselves tells why.
-fn reach(path: &Path, busy: Duration) -> Result<Connection, StoreError> {
+fn reach(path: &Path, busy: Duration) -> Result<Connection> {
     let opened = Connection::open(path, Access::Write, busy);
     opened.map_err(|error| {
         let tried = OpenOptions::new().append(true).open(path);
@@ -130,7 +124,7 @@ fn reach(path: &Path, busy: Duration) -> Result<Connection, StoreError> {
 }
 
 /// A home that cannot be written is told apart at once, not with the first thing that would have to be kept.
-fn writable(connection: Connection) -> Result<Connection, StoreError> {
+fn writable(connection: Connection) -> Result<Connection> {
     if connection.is_read_only()? {
         Err(StoreError::ReadOnly)
     } else {
@@ -143,25 +137,20 @@ const IDENTITY: &str = "
     FROM pragma_application_id, pragma_user_version";
 
 /// Looks at a file for the first time, whosever it is.
-pub(crate) fn may_be_ours(connection: &mut Connection) -> Result<(i64, i64, bool), StoreError> {
+pub(crate) fn may_be_ours(connection: &mut Connection) -> Result<(i64, i64, bool)> {
     let rows = connection.query(IDENTITY, &[])?;
     let mut row = at_most_one(rows).ok_or(StoreError::Malformed("user_version"))?;
     let (application, version) = (row.int("application_id")?, row.int("user_version")?);
     Ok((application, version, row.int("sqlite_schema")? == 0))
 }
 
-/// The schema number of a database of either kind.
-pub(crate) fn identify_any(connection: &mut Connection) -> Result<u32, StoreError> {
-    let (application, _, _) = may_be_ours(connection)?;
-    let kinds = [&schema::AGENT, &schema::JOURNAL];
-    let kind = kinds.into_iter().find(|kind| kind.application_id == application);
-    identify(connection, kind.unwrap_or(&schema::AGENT))
-}
-
 /// The schema number of a database that is ours or empty.
-pub(crate) fn identify(connection: &mut Connection, schema: &Schema) -> Result<u32, StoreError> {
+pub(crate) fn identify(connection: &mut Connection, schema: &Schema) -> Result<u32> {
     let (application, version, is_empty) = may_be_ours(connection)?;
-    let known = schema.number;
+    if Schema::is_development(application) {
+        return Err(StoreError::DevelopmentHome);
+    }
+    let known = schema.number();
     match u32::try_from(version) {
         Ok(0) if application == 0 && is_empty => Ok(0),
         Ok(found) if application == schema.application_id && found > known => {
@@ -173,7 +162,7 @@ pub(crate) fn identify(connection: &mut Connection, schema: &Schema) -> Result<u
 }
 
 /// Sets the mode once in the life of a file. SQLite does not wait for others here, so we do.
-fn use_write_ahead_log(connection: &mut Connection, busy: Duration) -> Result<(), StoreError> {
+fn use_write_ahead_log(connection: &mut Connection, busy: Duration) -> Result<()> {
     let rows = connection.query("PRAGMA journal_mode", &[])?;
     let mut row = at_most_one(rows).ok_or(StoreError::Malformed("journal_mode"))?;
     if row.text("journal_mode")? == "wal" {
@@ -189,7 +178,7 @@ fn use_write_ahead_log(connection: &mut Connection, busy: Duration) -> Result<()
 }
 
 /// Runs what is missing, in one transaction. Another process may have been faster, so the number is read again.
-fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Result<(), StoreError> {
+fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Result<()> {
     connection.begin_writing()?;
     let done = identify(connection, schema).and_then(|seen| {
         for migration in schema.sqlite.iter().skip(seen as usize) {
@@ -197,13 +186,10 @@ fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Resul
         }
         connection.batch(&format!(
             "PRAGMA application_id = {}; PRAGMA user_version = {};",
-            schema.application_id, schema.number
+            schema.application_id,
+            schema.number()
         ))?;
-        host::found(connection, host_id)?;
-        if schema::binds_records(schema.sqlite, seen) {
-            bound::adopt(connection)?;
-        }
-        Ok(())
+        host::found(connection, host_id)
     });
     match done {
         Ok(()) => connection.control("COMMIT"),
@@ -218,7 +204,7 @@ fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{AGENT, SCHEMA};
+    use crate::schema::AGENT;
 
     const BUSY: Duration = Duration::from_secs(1);
 
@@ -254,7 +240,10 @@ mod tests {
         let path = home.path().join("agent.sqlite");
         let host_of = |path: &Path| {
             let mut opened = open_to_write(path, &AGENT, BUSY, "third").unwrap().connection;
-            crate::host::incarnation(&mut opened).unwrap().to_string()
+            crate::View::new(&mut opened, None)
+                .incarnation()
+                .unwrap()
+                .to_string()
         };
         for host in ["first", "second"] {
             copy::put_in_place(&make_in_memory(&AGENT, host).unwrap(), &path).unwrap();
@@ -270,96 +259,5 @@ mod tests {
         let rows = connection.query("PRAGMA synchronous", &[]).unwrap();
         let full = at_most_one(rows).unwrap().int("synchronous").unwrap();
         assert_eq!(full, 2, "2 is FULL");
-    }
-
-    #[test]
-    fn a_database_of_the_first_schema_is_brought_up_to_date_and_keeps_what_it_holds() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join("agent.sqlite");
-        let mut old = Connection::open(&path, Access::Write, BUSY).unwrap();
-        old.batch(schema::SQLITE[0]).unwrap();
-        old.batch(&format!(
-            "PRAGMA application_id = {}; PRAGMA user_version = 1;
-            INSERT INTO host VALUES (1, 'host', 1);
-            INSERT INTO agent VALUES ('main', 'public', 'active', '/tmp', 1, 2, 3, 4);
-            INSERT INTO agent_head VALUES ('main', 'host.1', NULL, 5, 6, zeroblob(32));",
-            AGENT.application_id
-        ))
-        .unwrap();
-        drop(old);
-        let reading = open_to_read(&path, &AGENT, BUSY).err();
-        assert!(matches!(
-            reading,
-            Some(StoreError::OlderSchema {
-                found: 1,
-                known: SCHEMA
-            })
-        ));
-        let mut new = open_to_write(&path, &AGENT, BUSY, "other").unwrap().connection;
-        let main = wakeful_core::id::AgentId::parse("main").unwrap();
-        let overview = crate::queue::overview(&mut new, &main).unwrap().unwrap();
-        assert_eq!(
-            (overview.agent.control.as_str(), overview.agent.model_rounds),
-            ("running", 4)
-        );
-        assert_eq!((overview.queued, overview.last_seq), (0, 5));
-    }
-    /// A database of the third schema with something in it.
-    fn third(path: &Path) {
-        let mut old = Connection::open(path, Access::Write, BUSY).unwrap();
-        for brought in schema::SQLITE.iter().take(3) {
-            old.batch(brought).unwrap();
-        }
-        old.batch(&format!(
-            "PRAGMA application_id = {}; PRAGMA user_version = 3;
-            INSERT INTO host VALUES (1, 'host', 1);
-            INSERT INTO cap VALUES ('main', 7, 1);",
-            AGENT.application_id
-        ))
-        .unwrap();
-    }
-
-    #[test]
-    fn a_migration_that_fails_leaves_the_database_as_it_was_and_a_copy_beside_it() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join("agent.sqlite");
-        third(&path);
-        let mut brings = schema::SQLITE;
-        // The last one breaks after it has done something.
-        brings[schema::SQLITE.len() - 1] = "DROP TABLE cap; CREATE TABLE broken (;";
-        let broken = Schema {
-            sqlite: Vec::leak(brings.to_vec()),
-            ..AGENT
-        };
-        let opened = open_to_write(&path, &broken, BUSY, "host");
-        assert!(opened.is_err());
-        for path in [path.clone(), home.path().join("agent.sqlite.schema-3.bak")] {
-            let mut found = Connection::open(&path, Access::Read, BUSY).unwrap();
-            assert_eq!(identify(&mut found, &AGENT).unwrap(), 3, "{}", path.display());
-            let rows = found.query("SELECT daily_microusd FROM cap", &[]).unwrap();
-            assert_eq!(at_most_one(rows).unwrap().int("daily_microusd").unwrap(), 7);
-        }
-        let again = open_to_write(&path, &AGENT, BUSY, "host").unwrap();
-        assert_eq!(
-            again.upgraded.map(|upgraded| upgraded.from),
-            Some(3),
-            "and can be tried again"
-        );
-    }
-
-    #[test]
-    fn without_room_for_the_copy_nothing_is_changed() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join("agent.sqlite");
-        third(&path);
-        // A folder stands where the copy is to be.
-        std::fs::create_dir(home.path().join("agent.sqlite.schema-3.bak")).unwrap();
-        std::fs::write(home.path().join("agent.sqlite.schema-3.bak/full"), "").unwrap();
-        assert!(open_to_write(&path, &AGENT, BUSY, "host").is_err());
-        let mut found = Connection::open(&path, Access::Read, BUSY).unwrap();
-        assert_eq!(identify(&mut found, &AGENT).unwrap(), 3);
-        let left = std::fs::read_dir(home.path()).unwrap().filter_map(Result::ok);
-        let drafts = left.filter(|entry| entry.file_name().to_string_lossy().contains("draft"));
-        assert_eq!(drafts.count(), 0, "no half copy is left");
     }
 }
