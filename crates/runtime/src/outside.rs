@@ -5,7 +5,6 @@
 //! has become quiet or has gone on for long. What changed while nobody looked is found by the first look.
 
 use std::collections::BTreeMap;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
@@ -65,9 +64,6 @@ impl From<&OutsideError> for Problem {
     }
 }
 
-/// An answer that is on its way.
-pub type Told<'a, T> = Pin<Box<dyn Future<Output = Result<T, OutsideError>> + Send + 'a>>;
-
 /// A source to add.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSource {
@@ -86,18 +82,6 @@ pub struct Looked {
     pub changes: u64,
     /// How many entries could not be read.
     pub unreadable: u64,
-}
-
-/// What faces ask and tell about sources.
-pub trait OutsideDesk: Send + Sync + 'static {
-    /// All sources by name.
-    fn sources(&self) -> Told<'_, Vec<Listed>>;
-    /// Watches something from now on. The same one again is the same one.
-    fn add(&self, new: NewSource) -> Told<'_, Listed>;
-    /// Watches it no longer.
-    fn remove(&self, source: SourceId) -> Told<'_, Listed>;
-    /// Looks at it now.
-    fn scan(&self, source: SourceId) -> Told<'_, Looked>;
 }
 
 /// Whoever looks outside.
@@ -327,7 +311,8 @@ impl Scout {
         Ok(Some(changes))
     }
 
-    async fn watch(&self, new: NewSource) -> Result<Listed, OutsideError> {
+    /// Watches something from now on. The same one again is the same one.
+    pub async fn add(&self, new: NewSource) -> Result<Listed, OutsideError> {
         let NewSource {
             source_id,
             kind,
@@ -378,30 +363,23 @@ impl Scout {
         self.listed(id).await
     }
 
-    async fn leave(&self, id: SourceId) -> Result<Listed, OutsideError> {
+    /// Watches it no longer.
+    pub async fn remove(&self, id: SourceId) -> Result<Listed, OutsideError> {
         let _turn = self.turn.lock().await;
         let was = self.listed(&id).await?;
         self.sources.remove_source(id.clone()).await?;
         self.lookout.forget(&id);
         Ok(was)
     }
-}
 
-impl OutsideDesk for Scout {
-    fn sources(&self) -> Told<'_, Vec<Listed>> {
-        Box::pin(async move { Ok(self.sources.sources().await?) })
+    /// All sources by name.
+    pub async fn sources(&self) -> Result<Vec<Listed>, OutsideError> {
+        Ok(self.sources.sources().await?)
     }
 
-    fn add(&self, new: NewSource) -> Told<'_, Listed> {
-        Box::pin(self.watch(new))
-    }
-
-    fn remove(&self, source: SourceId) -> Told<'_, Listed> {
-        Box::pin(self.leave(source))
-    }
-
-    fn scan(&self, source: SourceId) -> Told<'_, Looked> {
-        Box::pin(async move { self.look(&source).await })
+    /// Looks at it now.
+    pub async fn scan(&self, source: SourceId) -> Result<Looked, OutsideError> {
+        self.look(&source).await
     }
 }
 

@@ -1,6 +1,7 @@
 //! When sources are looked at, and how what was found is written.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::pin::Pin;
 use std::sync::Mutex as Guarded;
 use std::time::Duration;
 

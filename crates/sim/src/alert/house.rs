@@ -11,9 +11,7 @@ use wakeful_core::decision::{Channel, DENY, Reply};
 use wakeful_core::id::{AgentId, BadId};
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::journal::Journal;
-use wakeful_runtime::desk::{
-    AgentChange, AlertClerk, Asked, Clerk, Deciding as _, Desk as _, NewAgent, Scheduling as _, Tending as _,
-};
+use wakeful_runtime::desk::{AgentChange, AlertClerk, Clerk, NewAgent};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_runtime::service::{Options, Service, Stuck, Writers};
@@ -168,12 +166,18 @@ impl House {
     }
 
     /// What a call at the desk comes to; none where it was refused, or failed with the store.
-    pub(crate) async fn ask<T>(&self, call: Asked<'_, T>) -> Result<Option<T>, Gone> {
+    pub(crate) async fn ask<T>(
+        &self,
+        call: impl Future<Output = Result<T, EngineError>>,
+    ) -> Result<Option<T>, Gone> {
         self.answer(call).await.map(Result::ok)
     }
 
     /// The same with the reason.
-    pub(crate) async fn answer<T>(&self, call: Asked<'_, T>) -> Result<Result<T, EngineError>, Gone> {
+    pub(crate) async fn answer<T>(
+        &self,
+        call: impl Future<Output = Result<T, EngineError>>,
+    ) -> Result<Result<T, EngineError>, Gone> {
         let said = tokio::select! {
             biased;
             said = call => said,

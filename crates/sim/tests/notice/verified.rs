@@ -9,7 +9,7 @@ use wakeful_core::cause::Priority;
 use wakeful_core::id::TurnId;
 use wakeful_core::message::Wishes;
 use wakeful_core::time::Millis;
-use wakeful_runtime::desk::{Desk as _, Post};
+use wakeful_runtime::desk::Post;
 use wakeful_runtime::proof::{Alteration, Wanted, verify};
 use wakeful_store::{FaultFuture, FaultPoint, Faults, Store};
 

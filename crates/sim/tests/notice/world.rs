@@ -23,7 +23,7 @@ use wakeful_ports::journal::{Journal as _, Order};
 use wakeful_ports::model::{Answer, Audience, Model};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_runtime::desk::alert::NewSubscription;
-use wakeful_runtime::desk::{AlertClerk, AlertDesk as _, Clerk, Desk as _, NewAgent};
+use wakeful_runtime::desk::{AlertClerk, Clerk, NewAgent};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::{Book, Watcher};
 use wakeful_runtime::service::{Options, Service, Writers};

@@ -24,7 +24,7 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::{Journal, Order};
 use wakeful_ports::model::{Answer, Audience, Model};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
-use wakeful_runtime::desk::{AlertClerk, Clerk, Desk as _, NewAgent, Scheduling as _};
+use wakeful_runtime::desk::{AlertClerk, Clerk, NewAgent};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_runtime::service::{Options, Service, Writers};

@@ -10,7 +10,7 @@ use wakeful_core::id::AgentId;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::outside::Hearing;
 use wakeful_runtime::Halt;
-use wakeful_runtime::desk::{AlertClerk, Clerk, JournalClerk};
+use wakeful_runtime::desk::{AlertClerk, ApiContext, Clerk, JournalClerk};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_runtime::outside::Scout;
@@ -58,11 +58,13 @@ fn open(store: &Store, journal: &Arc<HomeJournal>, device: String, home: &Path) 
     let loaded = config::load(home, &Overrides::default());
     let config = loaded.map_or_else(|_| Settings::shut(), |loaded| loaded.config);
     let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
-    let clerk = Clerk::alone(store.clone(), clock.clone(), entropy.clone());
-    let desk = Arc::new(clerk.governed(config.governance()));
+    let desk = Arc::new(Clerk::alone(ApiContext {
+        governance: config.governance(),
+        ..ApiContext::new(store.clone(), clock.clone(), entropy.clone())
+    }));
     let parts = InProcess {
         open: Open {
-            schedules: Arc::clone(&desk) as _,
+            schedules: Arc::clone(&desk),
             desk,
             stuck: Stuck::default(),
             journal: Arc::new(journal_clerk(store, journal)),

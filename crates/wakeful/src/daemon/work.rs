@@ -57,12 +57,12 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<St
     let scout = Arc::new(scout(place));
     let clerk = Arc::new(clerk);
     stage.send_replace(Stage::Ready(Open {
-        desk: Arc::clone(&clerk) as _,
-        schedules: Arc::clone(&clerk) as _,
+        desk: Arc::clone(&clerk),
+        schedules: Arc::clone(&clerk),
         stuck,
         journal: Arc::new(journal_clerk(&place.store, &place.journal)),
         alert: Arc::new(alert_clerk(&place.store, &place.journal, book, Arc::clone(&hub))),
-        outside: Arc::clone(&scout) as _,
+        outside: Arc::clone(&scout),
     }));
     let stopping = async {
         halt.asked().await;
