@@ -5,7 +5,6 @@
 
 pub mod present;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::id::{AgentId, Incarnation, PolicyVersion};
@@ -16,115 +15,53 @@ use crate::time::Millis;
 /// Longest text in an event's payload. Events are read in lists; the whole text is in the transcript.
 pub const PREVIEW_CHARS_MAX: usize = 200;
 
-/// What happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// A message entered the queue.
-    MessageAdmitted,
-    /// An agent was made, paused, or let go on; pages refresh, nobody speaks.
-    AgentStateChanged,
-    /// A message became a run, or did not.
-    WakeDecided,
-    /// A run began.
-    RunStarted,
-    /// A model request ended; telemetry only.
-    ProviderRoundCompleted,
-    /// What the model said, as a preview, and the tools it asked for.
-    AssistantRoundRecorded,
-    /// A verdict on one action, with the rule and its version.
-    PolicyDecided,
-    /// One action ended, one way or another.
-    ToolExecuted,
-    /// One action of a plan was permitted and then called off before it began.
-    ActionCalledOff,
-    /// Something failed that a person should know of.
-    RuntimeError,
-    /// A run waits for something that only a person or time can bring, such as money.
-    RunParked,
-    /// A run started one of another agent, and waits for its end.
-    SubRunStarted,
-    /// A run ended.
-    RunEnded,
-    /// A person is asked whether an action may be taken.
-    DecisionAsked,
-    /// A question was answered, or its time ran out, or nobody has to answer it any more.
-    DecisionAnswered,
-    /// A question was left too long and weighs more now.
-    DecisionEscalated,
-    /// A brake was set or released.
-    BrakeChanged,
-    /// A run cannot go on until a person says so.
-    RunQuarantined,
-    /// A run that stood aside goes on, or was given up.
-    RunReleased,
-    /// A person had contents erased; the record of it stays.
-    ContentErased,
-    /// Old data was taken away, as the rules of retention say.
-    DataPruned,
-    /// Rows that govern were changed; only in the log of the home.
-    RecordBound,
-}
-
-impl Kind {
-    const ALL: [Self; 22] = [
-        Self::MessageAdmitted,
-        Self::AgentStateChanged,
-        Self::WakeDecided,
-        Self::RunStarted,
-        Self::ProviderRoundCompleted,
-        Self::AssistantRoundRecorded,
-        Self::PolicyDecided,
-        Self::ToolExecuted,
-        Self::ActionCalledOff,
-        Self::RuntimeError,
-        Self::RunParked,
-        Self::SubRunStarted,
-        Self::RunEnded,
-        Self::DecisionAsked,
-        Self::DecisionAnswered,
-        Self::DecisionEscalated,
-        Self::BrakeChanged,
-        Self::RunQuarantined,
-        Self::RunReleased,
-        Self::ContentErased,
-        Self::DataPruned,
-        Self::RecordBound,
-    ];
-
-    /// The spelling that is stored and hashed.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::MessageAdmitted => "message_admitted",
-            Self::AgentStateChanged => "agent_state_changed",
-            Self::WakeDecided => "wake_decided",
-            Self::RunStarted => "run_started",
-            Self::ProviderRoundCompleted => "provider_round_completed",
-            Self::AssistantRoundRecorded => "assistant_round_recorded",
-            Self::PolicyDecided => "policy_decided",
-            Self::ToolExecuted => "tool_executed",
-            Self::ActionCalledOff => "action_called_off",
-            Self::RuntimeError => "runtime_error",
-            Self::RunParked => "run_parked",
-            Self::SubRunStarted => "sub_run_started",
-            Self::RunEnded => "run_ended",
-            Self::DecisionAsked => "decision_asked",
-            Self::DecisionAnswered => "decision_answered",
-            Self::DecisionEscalated => "decision_escalated",
-            Self::BrakeChanged => "brake_changed",
-            Self::RunQuarantined => "run_quarantined",
-            Self::RunReleased => "run_released",
-            Self::ContentErased => "content_erased",
-            Self::DataPruned => "data_pruned",
-            Self::RecordBound => "record_bound",
-        }
-    }
-
-    /// Reads the stored spelling. None for a kind that only a newer version writes.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+string_enum! {
+    /// What happened.
+    pub enum Kind {
+        /// A message entered the queue.
+        MessageAdmitted = "message_admitted",
+        /// An agent was made, paused, or let go on; pages refresh, nobody speaks.
+        AgentStateChanged = "agent_state_changed",
+        /// A message became a run, or did not.
+        WakeDecided = "wake_decided",
+        /// A run began.
+        RunStarted = "run_started",
+        /// A model request ended; telemetry only.
+        ProviderRoundCompleted = "provider_round_completed",
+        /// What the model said, as a preview, and the tools it asked for.
+        AssistantRoundRecorded = "assistant_round_recorded",
+        /// A verdict on one action, with the rule and its version.
+        PolicyDecided = "policy_decided",
+        /// One action ended, one way or another.
+        ToolExecuted = "tool_executed",
+        /// One action of a plan was permitted and then called off before it began.
+        ActionCalledOff = "action_called_off",
+        /// Something failed that a person should know of.
+        RuntimeError = "runtime_error",
+        /// A run waits for something that only a person or time can bring, such as money.
+        RunParked = "run_parked",
+        /// A run started one of another agent, and waits for its end.
+        SubRunStarted = "sub_run_started",
+        /// A run ended.
+        RunEnded = "run_ended",
+        /// A person is asked whether an action may be taken.
+        DecisionAsked = "decision_asked",
+        /// A question was answered, or its time ran out, or nobody has to answer it any more.
+        DecisionAnswered = "decision_answered",
+        /// A question was left too long and weighs more now.
+        DecisionEscalated = "decision_escalated",
+        /// A brake was set or released.
+        BrakeChanged = "brake_changed",
+        /// A run cannot go on until a person says so.
+        RunQuarantined = "run_quarantined",
+        /// A run that stood aside goes on, or was given up.
+        RunReleased = "run_released",
+        /// A person had contents erased; the record of it stays.
+        ContentErased = "content_erased",
+        /// Old data was taken away, as the rules of retention say.
+        DataPruned = "data_pruned",
+        /// Rows that govern were changed; only in the log of the home.
+        RecordBound = "record_bound",
     }
 }
 
