@@ -4,14 +4,18 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use wakeful_core::cause::OriginKind;
+use wakeful_core::run::RunStatus;
+use wakeful_core::wake::WakeOutcome;
 
 use crate::{Control, Gate, Lifecycle, Mode, Priority, ScheduleStatus};
 
 /// What arose, as it was kept with its message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WakeCause {
-    /// `operator`, `subscription`, `schedule`, `trigger` or `run`.
-    pub kind: String,
+    /// What kind of thing it came from.
+    #[schema(value_type = String)]
+    pub kind: OriginKind,
     /// What refusals are counted by: the kind, and the name of the subscription, schedule, trigger or run.
     pub source: String,
     /// What arose, in one sentence.
@@ -59,8 +63,9 @@ pub struct Wake {
     pub run_key: String,
     /// What arose.
     pub cause: WakeCause,
-    /// `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal.
-    pub verdict: String,
+    /// What was decided.
+    #[schema(value_type = String)]
+    pub verdict: WakeOutcome,
     /// The verdict in one sentence.
     pub words: String,
     /// When.
@@ -98,8 +103,9 @@ pub struct WhyRun {
     pub run_key: String,
     /// Who was to be woken.
     pub agent_id: String,
-    /// `queued`, the status of the run, or what was decided instead of a run.
-    pub status: String,
+    /// How the run stands, or its message.
+    #[schema(value_type = String)]
+    pub status: RunStatus,
     /// All of it in one sentence.
     pub summary: String,
     /// What arose.
@@ -108,10 +114,10 @@ pub struct WhyRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub text: Option<String>,
-    /// `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal; absent where no record was kept.
+    /// What was decided; absent where no record was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub verdict: Option<String>,
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub verdict: Option<WakeOutcome>,
     /// When that was decided.
     #[schema(format = DateTime)]
     pub at: String,
@@ -197,7 +203,8 @@ pub struct RefusalCount {
     /// By what.
     pub source: String,
     /// The code of the refusal.
-    pub code: String,
+    #[schema(value_type = String)]
+    pub code: WakeOutcome,
     /// The refusal in one sentence.
     pub words: String,
     /// The day in UTC.

@@ -98,7 +98,7 @@ pub struct Entry {
 }
 
 /// Tokens as the provider counted them. Zero where it did not say.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Usage {
     /// Tokens of the request, wherever the provider read them from.
     pub input_tokens: u64,

@@ -14,6 +14,7 @@ use crate::prompt::{Request, Source};
 string_enum! {
     /// What a model is asked for. An agent may be limited to some of them, each with models of its own.
     #[derive(PartialOrd, Ord)]
+    #[schemars(rename = "InferenceCategory")]
     pub enum Category {
         /// The rounds of an agent's own runs.
         Conversation = "conversation",
@@ -77,6 +78,7 @@ impl Terms {
 string_enum! {
     /// One kind of thing that a request shows.
     #[derive(PartialOrd, Ord)]
+    #[schemars(rename = "InferenceField")]
     pub enum Field {
         /// The execution contract and the kind of turn.
         Contract = "contract",

@@ -90,6 +90,16 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
+impl schemars::JsonSchema for Digest {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Digest".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "pattern": "^[0-9a-f]{64}$"})
+    }
+}
+
 /// Whether a text may be the label of a hash: `[a-z0-9._]+`.
 #[must_use]
 pub fn is_label(text: &str) -> bool {
@@ -123,7 +133,9 @@ pub(crate) fn escape_into(field: &str, text: &mut String) {
 macro_rules! derived_key {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+        )]
         #[serde(transparent)]
         pub struct $name(pub Digest);
 

@@ -89,16 +89,17 @@ pub struct Verdict {
     pub policy_version: PolicyVersion,
 }
 
-/// Permit or deny. There is no third answer yet: asking a person comes with decisions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// It may be done.
-    Permit,
-    /// It may be taken if a person says so.
-    Ask,
-    /// It may not be done.
-    Deny,
+string_enum! {
+    /// Permit or deny. There is no third answer yet: asking a person comes with decisions.
+    #[schemars(rename = "PolicyEffect")]
+    pub enum Effect {
+        /// It may be done.
+        Permit = "permit",
+        /// It may be taken if a person says so.
+        Ask = "ask",
+        /// It may not be done.
+        Deny = "deny",
+    }
 }
 
 /// A register of tools: what is in it and not denied is permitted.

@@ -24,6 +24,7 @@ pub const JOURNAL_UNAVAILABLE: &str = "journal_unavailable";
 
 string_enum! {
     /// How far a saga is.
+    #[schemars(rename = "SagaPhase")]
     pub enum Phase {
         /// It is about to write.
         Intent = "intent",
@@ -38,6 +39,7 @@ string_enum! {
 
 string_enum! {
     /// Whether a saga is over.
+    #[schemars(rename = "SagaStatus")]
     pub enum Status {
         /// Something is left to do.
         Open = "open",

@@ -55,6 +55,7 @@ impl EffectClass {
 
 string_enum! {
     /// Where a step stands.
+    #[schemars(rename = "StepStatus")]
     pub enum Status {
         /// In the plan; nobody has begun it.
         Planned = "planned",

@@ -9,10 +9,10 @@ macro_rules! string_enum {
             $($(#[$variant_meta:meta])* $variant:ident = $text:literal),+ $(,)?
         }
     ) => {
-        $(#[$meta])*
         #[derive(
             Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
         )]
+        $(#[$meta])*
         $vis enum $name {
             $($(#[$variant_meta])* #[serde(rename = $text)] $variant),+
         }
@@ -41,7 +41,7 @@ macro_rules! string_enum {
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.as_str())
+                f.pad(self.as_str())
             }
         }
     };

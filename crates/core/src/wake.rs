@@ -3,11 +3,13 @@
 
 mod admission;
 mod hold;
+mod outcome;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::admission::{Admitted, Facts, Standing, admit};
 pub use self::hold::{Hold, holds};
+pub use self::outcome::WakeOutcome;
 use crate::key::RunKey;
 
 /// Refusals of one agent, source, code and day that are kept one by one. Beyond them only the count grows.
@@ -170,28 +172,6 @@ impl Refusal {
     #[must_use]
     pub fn of_code(code: &str) -> Option<Self> {
         Self::PLAIN.into_iter().find(|refusal| refusal.code() == code)
-    }
-
-    /// The stable word for programs.
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::RunOpen { .. } => "run_open",
-            Self::Paused => "paused",
-            Self::Braked => "braked",
-            Self::Stopped => "stopped",
-            Self::NotActive => "not_active",
-            Self::Dormant => "dormant",
-            Self::Destroyed => "destroyed",
-            Self::InteractiveOnly => "interactive_only",
-            Self::OwnWrite => "own_write",
-            Self::CausalDepthExceeded => "causal_depth_exceeded",
-            Self::PredicateFalse => "predicate_false",
-            Self::GuardFalse => "guard_false",
-            Self::SubscriptionPaused => "subscription_paused",
-            Self::NothingToDo => "nothing_to_do",
-            Self::QueueFull => "queue_full",
-        }
     }
 
     /// What would have to change, in words for a person; none where nothing is to be done about it.

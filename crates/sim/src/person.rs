@@ -13,9 +13,10 @@ use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::decision::{APPROVE, Channel, DENY, Decision, DecisionStatus, Reply};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, Digest, RunKey};
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::records::{DecisionFilter, PackedBlob, RUN_OPEN, RunRow};
+use wakeful_ports::records::{DecisionFilter, PackedBlob, RunRow};
 use wakeful_ports::store::{ROWS_MAX, StoreError, Tx, View};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{Asked, Clerk, Deciding as _};
@@ -345,7 +346,7 @@ impl People {
 
     /// The state of a run rots, or a program that is too old finds it.
     pub(crate) fn poison(&self, world: &World, run: RunKey) -> Result<(), StoreError> {
-        let Some(row) = self.row(run)?.filter(|row| row.status == RUN_OPEN) else {
+        let Some(row) = self.row(run)?.filter(|row| row.status == RunStatus::Open) else {
             return Ok(());
         };
         if row.state != POISON && row.machine_version != FOREIGN_VERSION {

@@ -2,8 +2,9 @@
 
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{IN_TURN, RUN_OPEN, RunFilter, RunRow, RunState};
+use wakeful_ports::records::{IN_TURN, RunFilter, RunRow, RunState};
 use wakeful_ports::store::StoreError;
 
 use crate::bound;
@@ -138,7 +139,7 @@ fn read(mut row: Row) -> Result<RunRow, StoreError> {
         machine_version: row.small_count("run.machine_version")?,
         version: row.int("run.version")?,
         state: row.text("run.state")?,
-        status: row.text("run.status")?,
+        status: row.word("run.status", RunStatus::parse)?,
         started_at: row.millis("run.started_at_ms")?,
         ended_at: row.optional_int("run.ended_at_ms")?.map(Millis),
         due_at: row.optional_int("run.due_at_ms")?.map(Millis),
@@ -232,11 +233,11 @@ const SET_ASIDE: &str = "
 pub(crate) fn set_aside(
     sql: &mut dyn Sql,
     run: &RunKey,
-    (status, fault): (&str, Option<&str>),
+    (status, fault): (RunStatus, Option<&str>),
     at: Millis,
 ) -> Result<bool, StoreError> {
-    let ended = (status != RUN_OPEN).then_some(at);
-    let params = [run.into(), status.into(), fault.into(), ended.into()];
+    let ended = (status != RunStatus::Open).then_some(at);
+    let params = [run.into(), status.as_str().into(), fault.into(), ended.into()];
     Ok(sql.execute(SET_ASIDE, &params)? == 1)
 }
 

@@ -2,9 +2,10 @@
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::run::RunStatus;
 use wakeful_core::saga::{Phase, Saga, Status};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED, SagaRow};
+use wakeful_ports::records::SagaRow;
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use crate::bound;
@@ -92,8 +93,10 @@ fn read(mut row: Row) -> Result<SagaRow, StoreError> {
         agent_id: agent_id.map_err(|_| StoreError::Malformed("run.agent_id"))?,
         // One that stands aside may still go on.
         run_open: matches!(
-            row.optional_text("run.status")?.as_deref(),
-            Some(RUN_OPEN | RUN_QUARANTINED)
+            row.optional_text("run.status")?
+                .as_deref()
+                .and_then(RunStatus::parse),
+            Some(RunStatus::Open | RunStatus::Quarantined)
         ),
         updated_at,
     })

@@ -4,7 +4,7 @@ use wakeful_core::budget::Day;
 use wakeful_core::cause::Cause;
 use wakeful_core::id::{AgentId, SourceName};
 use wakeful_core::key::RunKey;
-use wakeful_core::wake::REFUSALS_KEPT_MAX;
+use wakeful_core::wake::{REFUSALS_KEPT_MAX, WakeOutcome};
 use wakeful_ports::records::{RefusalRow, WakeFilter, WakeRow};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
@@ -51,7 +51,7 @@ fn read(mut row: Row) -> Result<WakeRow, StoreError> {
     Ok(WakeRow {
         run_key: RunKey(row.digest("wake.run_key")?),
         agent_id: row.agent_id("wake.agent_id")?,
-        verdict: row.text("wake.verdict")?,
+        verdict: row.word("wake.verdict", WakeOutcome::parse)?,
         gates: row.text("wake.gates")?,
         at: row.millis("wake.at_ms")?,
         cause: row.word("wake.cause", |json| serde_json::from_str(json).ok())?,
@@ -116,7 +116,7 @@ pub(crate) fn refusals(sql: &mut dyn Sql, agent: &AgentId, from: Day) -> Result<
         Ok(RefusalRow {
             agent_id: row.agent_id("refusal.agent_id")?,
             source: SourceName::new(row.text("refusal.source")?),
-            code: row.text("refusal.code")?,
+            code: row.word("refusal.code", WakeOutcome::parse)?,
             day: Day(row.int("refusal.day")?),
             count: row.count("refusal.count")?,
             first_at: row.millis("refusal.first_at_ms")?,

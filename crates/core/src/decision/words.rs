@@ -39,20 +39,21 @@ impl Severity {
     }
 }
 
-/// How far the consequences reach. What nobody knows counts as the farthest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BlastRadius {
-    /// Nothing that cannot be undone at once.
-    Trivial,
-    /// One thing.
-    Small,
-    /// Several things.
-    Medium,
-    /// Much of what there is.
-    Large,
-    /// Nobody knows.
-    Unknown,
+string_enum! {
+    /// How far the consequences reach. What nobody knows counts as the farthest.
+    #[derive(PartialOrd, Ord)]
+    pub enum BlastRadius {
+        /// Nothing that cannot be undone at once.
+        Trivial = "trivial",
+        /// One thing.
+        Small = "small",
+        /// Several things.
+        Medium = "medium",
+        /// Much of what there is.
+        Large = "large",
+        /// Nobody knows.
+        Unknown = "unknown",
+    }
 }
 
 /// One answer that may be given.
@@ -69,12 +70,13 @@ pub struct DecisionOption {
     pub tradeoffs: Option<String>,
 }
 
-/// Why a question stands out in a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Badge {
-    /// Its deadline has passed once.
-    TimedOut,
+string_enum! {
+    /// Why a question stands out in a list.
+    #[derive(PartialOrd, Ord)]
+    pub enum Badge {
+        /// Its deadline has passed once.
+        TimedOut = "timed_out",
+    }
 }
 
 string_enum! {

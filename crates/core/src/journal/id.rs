@@ -14,6 +14,7 @@ pub const RECORD_ID_DIGITS: usize = 32;
 string_enum! {
     /// The kinds of records there are. There is none for anything that belongs to an agent.
     #[derive(PartialOrd, Ord)]
+    #[schemars(rename = "RecordKind")]
     pub enum Kind {
         /// A part of a life that tasks belong to.
         Category = "category",

@@ -60,6 +60,7 @@ pub const SET_BACK_MS: i64 = 60_000;
 
 string_enum! {
     /// Whether a schedule is at work.
+    #[schemars(rename = "ScheduleStatus")]
     pub enum Status {
         /// It fires.
         Active = "active",
@@ -113,6 +114,7 @@ string_enum! {
 
 string_enum! {
     /// What was decided about a firing, or about the schedule itself.
+    #[schemars(rename = "ExecutionOutcome")]
     pub enum Outcome {
         /// It became a message, whose run tells the rest.
         Run = "run",

@@ -3,6 +3,7 @@
 use wakeful_core::decision::Decision;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, RunKey};
+use wakeful_core::run::RunStatus;
 use wakeful_core::step::Child;
 use wakeful_core::time::Millis;
 
@@ -62,7 +63,7 @@ pub trait DecidingTx {
     fn set_aside(
         &mut self,
         run: &RunKey,
-        status: &str,
+        status: RunStatus,
         fault: Option<&str>,
         at: Millis,
     ) -> Result<bool, StoreError>;

@@ -7,8 +7,9 @@ use wakeful_core::id::{AgentId, SessionId, ThreadId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
 use wakeful_core::notice::Telling;
-use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
-use wakeful_core::run::preview;
+use wakeful_core::report::payload::AgentStateChanged;
+use wakeful_core::report::{Draft, Event, Head, Sealed};
+use wakeful_core::run::{RunStatus, preview};
 use wakeful_core::wake::{Control, Lifecycle, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::Journal;
@@ -164,8 +165,11 @@ impl<S: Store> Clerk<S> {
             usage: Usage::default(),
             model_rounds: 0,
         };
-        let payload = serde_json::json!({"change": "created", "control": Control::Running, "mode": new.mode});
-        let sealed = self.seal(Draft::new(Kind::AgentStateChanged, payload), None, now)?;
+        let created = AgentStateChanged::Created {
+            control: Control::Running,
+            mode: new.mode,
+        };
+        let sealed = self.seal(Draft::new(created), None, now)?;
         let made = self.write(move |tx| {
             if !tx.create_agent(&agent)? {
                 return Ok(None);
@@ -180,7 +184,7 @@ impl<S: Store> Clerk<S> {
     }
 
     async fn control(&self, agent: AgentId, control: Control) -> Result<AgentView, EngineError> {
-        let payload = serde_json::json!({"change": "control", "control": control});
+        let payload = AgentStateChanged::Control { control };
         self.try_change(agent, payload, move |tx, agent| {
             if agent.lifecycle == Lifecycle::Destroyed {
                 return Ok(Err(Refusal::Destroyed.into()));
@@ -197,7 +201,7 @@ impl<S: Store> Clerk<S> {
     pub(super) async fn change(
         &self,
         agent_id: AgentId,
-        payload: serde_json::Value,
+        payload: AgentStateChanged,
         change: impl Fn(&mut dyn Tx, &Agent) -> Result<bool, StoreError> + Send + 'static,
     ) -> Result<AgentView, EngineError> {
         let change = move |tx: &mut dyn Tx, agent: &Agent| change(tx, agent).map(Ok);
@@ -208,10 +212,10 @@ impl<S: Store> Clerk<S> {
     pub(super) async fn try_change(
         &self,
         agent_id: AgentId,
-        payload: serde_json::Value,
+        payload: AgentStateChanged,
         change: impl Fn(&mut dyn Tx, &Agent) -> Result<Result<bool, EngineError>, StoreError> + Send + 'static,
     ) -> Result<AgentView, EngineError> {
-        let draft = Draft::new(Kind::AgentStateChanged, payload);
+        let draft = Draft::new(payload);
         let sealed = self.seal(draft, None, self.clock.now())?;
         let wanted = agent_id.clone();
         let told = self.write(move |tx| {
@@ -463,7 +467,7 @@ fn without_run(view: &mut dyn View, run: &RunKey) -> Result<Option<RunRow>, Stor
         machine_version: 0,
         version: 0,
         state: String::new(),
-        status: wake.map_or_else(|| report::RUN_QUEUED.to_owned(), |wake| wake.verdict),
+        status: wake.map_or(RunStatus::Queued, |wake| RunStatus::of_message(wake.verdict)),
         started_at: message.admitted_at,
         ended_at: None,
         due_at: None,

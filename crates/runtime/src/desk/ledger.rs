@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use wakeful_core::budget::{Day, MicroUsd};
+use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, PolicyVersion};
+use wakeful_core::report::payload::AgentStateChanged;
 use wakeful_ports::records::{CapRow, ReceiptRow, SpendDay};
 use wakeful_ports::store::{Store, Tx};
 
@@ -23,7 +25,7 @@ pub trait Ledger: Send + Sync + 'static {
     fn set_cap(&self, agent: Option<AgentId>, daily: Option<MicroUsd>) -> Asked<'_, Budget>;
     /// Makes the clock's day the day of the budget, where a clock that was wrong moved it ahead. What was spent on later
     /// days counts for this one, and the log of every agent says who did it.
-    fn reset_day(&self, channel: &'static str) -> Asked<'_, Budget>;
+    fn reset_day(&self, channel: Channel) -> Asked<'_, Budget>;
     /// Chooses an agent's model for the runs that begin from now on, or gives it the default back.
     fn set_model(&self, agent: AgentId, model_ref: Option<String>) -> Asked<'_, AgentView>;
     /// Keeps that a person confirmed a provider under these rules.
@@ -31,7 +33,7 @@ pub trait Ledger: Send + Sync + 'static {
         &self,
         provider: String,
         versions: BTreeSet<PolicyVersion>,
-        channel: &'static str,
+        channel: Channel,
     ) -> Asked<'_, Vec<ReceiptRow>>;
     /// Every confirmation, oldest first.
     fn receipts(&self) -> Asked<'_, Vec<ReceiptRow>>;
@@ -111,7 +113,7 @@ impl<S: Store> Ledger for Clerk<S> {
         })
     }
 
-    fn reset_day(&self, channel: &'static str) -> Asked<'_, Budget> {
+    fn reset_day(&self, channel: Channel) -> Asked<'_, Budget> {
         Box::pin(async move {
             let now = self.clock.now();
             let clock = Day::of(now);
@@ -119,9 +121,11 @@ impl<S: Store> Ledger for Clerk<S> {
             if latest.is_none_or(|latest| latest <= clock) {
                 return self.budget().await;
             }
-            let payload = serde_json::json!({
-                "change": "budget_day", "from": latest, "to": clock, "channel": channel,
-            });
+            let payload = AgentStateChanged::BudgetDay {
+                from: latest,
+                to: clock,
+                channel,
+            };
             let reset = move |tx: &mut dyn Tx| {
                 // A request locks the head of its agent and then spending; the heads are told of the reset below.
                 let agents: BTreeSet<AgentId> = tx.heads()?.into_iter().map(|(agent, _)| agent).collect();
@@ -138,7 +142,9 @@ impl<S: Store> Ledger for Clerk<S> {
     }
 
     fn set_model(&self, agent: AgentId, model_ref: Option<String>) -> Asked<'_, AgentView> {
-        let payload = serde_json::json!({"change": "model", "model_ref": model_ref});
+        let payload = AgentStateChanged::Model {
+            model_ref: model_ref.clone(),
+        };
         Box::pin(self.change(agent, payload, move |tx, agent| {
             if agent.model_ref == model_ref {
                 return Ok(false);
@@ -151,14 +157,14 @@ impl<S: Store> Ledger for Clerk<S> {
         &self,
         provider: String,
         versions: BTreeSet<PolicyVersion>,
-        channel: &'static str,
+        channel: Channel,
     ) -> Asked<'_, Vec<ReceiptRow>> {
         Box::pin(async move {
             let at = self.clock.now();
             let receipts = versions.into_iter().map(|policy_version| ReceiptRow {
                 provider: provider.clone(),
                 policy_version,
-                channel: channel.to_owned(),
+                channel: channel.to_string(),
                 at,
             });
             let receipts: Vec<ReceiptRow> = receipts.collect();

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use wakeful_core::id::{AgentId, EventName, RuleId};
-use wakeful_core::report::{Draft as EventDraft, Kind};
+use wakeful_core::report::Draft as EventDraft;
+use wakeful_core::report::payload::{AgentStateChanged, ScheduleChange};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{
     BadTransition, Concurrency, Draft, Guard, Outcome, SCHEDULES_MAX, SCHEDULES_OF_EVENT_MAX, Status, Timer,
@@ -133,7 +134,7 @@ impl<S: Store> Clerk<S> {
     async fn add(&self, draft: Draft) -> Result<Timer, EngineError> {
         let now = self.clock.now();
         let timer = draft.check(now).map_err(ScheduleFault::from)?;
-        let sealed = self.seal(change_event(&timer, "schedule_added"), None, now)?;
+        let sealed = self.seal(change_event(&timer, AgentStateChanged::ScheduleAdded), None, now)?;
         let agent = timer.agent_id.clone();
         let made = self.write(move |tx| {
             let Some(mut head) = tx.lock_head_to_announce(&timer.agent_id)? else {
@@ -177,7 +178,7 @@ impl<S: Store> Clerk<S> {
     async fn change_schedule(
         &self,
         name: RuleId,
-        word: &'static str,
+        word: Change,
         change: impl Fn(&Timer, Millis) -> Result<Option<Timer>, ScheduleFault> + Send + 'static,
     ) -> Result<Timer, EngineError> {
         let (now, salt, wanted) = (self.clock.now(), self.entropy.bytes32(), name.clone());
@@ -319,7 +320,7 @@ impl<S: Store> Scheduling for Clerk<S> {
 
     fn edit_schedule(&self, schedule: RuleId, edit: Edit) -> Asked<'_, Timer> {
         Box::pin(
-            self.change_schedule(schedule, "schedule_edited", move |seen, now| {
+            self.change_schedule(schedule, AgentStateChanged::ScheduleEdited, move |seen, now| {
                 match seen.status {
                     Status::Active | Status::Paused => {}
                     status @ (Status::Disabled | Status::Expired) => {
@@ -334,10 +335,10 @@ impl<S: Store> Scheduling for Clerk<S> {
 
     fn set_schedule_status(&self, schedule: RuleId, status: Status) -> Asked<'_, Timer> {
         let word = match status {
-            Status::Active => "schedule_resumed",
-            Status::Paused => "schedule_paused",
-            Status::Disabled => "schedule_disabled",
-            Status::Expired => "schedule_expired",
+            Status::Active => AgentStateChanged::ScheduleResumed,
+            Status::Paused => AgentStateChanged::SchedulePaused,
+            Status::Disabled => AgentStateChanged::ScheduleDisabled,
+            Status::Expired => AgentStateChanged::ScheduleExpired,
         };
         Box::pin(self.change_schedule(schedule, word, move |seen, now| {
             if seen.status == status {
@@ -404,9 +405,13 @@ fn edited(seen: &Timer, edit: &Edit) -> Draft {
     }
 }
 
-fn change_event(timer: &Timer, change: &str) -> EventDraft {
-    let payload = serde_json::json!({
-        "change": change, "schedule_id": timer.schedule_id, "revision": timer.revision, "status": timer.status,
-    });
-    EventDraft::new(Kind::AgentStateChanged, payload)
+/// What kind of change a schedule underwent.
+type Change = fn(ScheduleChange) -> AgentStateChanged;
+
+fn change_event(timer: &Timer, change: Change) -> EventDraft {
+    EventDraft::new(change(ScheduleChange {
+        schedule_id: timer.schedule_id.clone(),
+        revision: timer.revision,
+        status: timer.status,
+    }))
 }

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
+use wakeful_core::report::payload::BrakeChanged;
 use wakeful_core::stop::{StopRequest, StopTarget};
 use wakeful_ports::records::BrakeRow;
 use wakeful_ports::stops::{PendingStop, Stops};
 use wakeful_ports::store::{Store, StoreError};
 
 use super::Clerk;
-use super::deciding::scope;
 use crate::problem::Problem;
 use crate::report::{self, RunReport};
 use crate::{EngineError, Halt};
@@ -128,9 +128,12 @@ impl<S: Store> Clerk<S> {
             channel: request.channel,
             at: request.at,
         };
-        let payload = serde_json::json!({
-            "is_on": true, "scope": scope(agent), "reason": brake.reason, "channel": brake.channel,
-        });
+        let payload = BrakeChanged {
+            is_on: true,
+            scope: BrakeChanged::scope(agent),
+            reason: Some(brake.reason.clone()),
+            channel: brake.channel,
+        };
         self.change_brake(agent.cloned(), payload, move |tx| tx.put_brake(&brake))
             .await
     }
@@ -182,7 +185,12 @@ impl<S: Store> Clerk<S> {
                 self.end(&stops, pending.ids).await?;
             }
         }
-        let payload = serde_json::json!({"is_on": false, "scope": scope(agent.as_ref()), "channel": channel});
+        let payload = BrakeChanged {
+            is_on: false,
+            scope: BrakeChanged::scope(agent.as_ref()),
+            reason: None,
+            channel,
+        };
         let lifted = agent.clone();
         self.change_brake(agent, payload, move |tx| tx.lift_brake(lifted.as_ref()))
             .await?;

@@ -6,6 +6,7 @@ use wakeful_core::failure::clip;
 use wakeful_core::id::{AgentId, RuleId, TraceId, TurnId};
 use wakeful_core::key::{Cause as KeyCause, Digest, RunKey, SourceKind};
 use wakeful_core::message::Message;
+use wakeful_core::report::payload::{AgentStateChanged, TriggerChange};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_ports::records::{Agent, TriggerRow};
@@ -108,7 +109,7 @@ impl<S: Store> Clerk<S> {
     async fn turn_trigger(
         &self,
         agent: AgentId,
-        word: &'static str,
+        change: TriggerChange,
         turn: fn(Option<TriggerRow>, TriggerRow) -> Option<TriggerRow>,
     ) -> Result<Capability, EngineError> {
         let secret = NewSecret {
@@ -124,7 +125,7 @@ impl<S: Store> Clerk<S> {
             last_at: None,
             created_at: secret.made_at,
         };
-        let payload = serde_json::json!({"change": "trigger", "trigger": word});
+        let payload = AgentStateChanged::Trigger { trigger: change };
         self.try_change(agent.clone(), payload, move |tx, agent| {
             turn_in(tx, agent, &secret, |kept| turn(kept, new.clone()))
         })
@@ -190,11 +191,13 @@ impl<S: Store> Clerk<S> {
 
 impl<S: Store> Triggers for Clerk<S> {
     fn trigger(&self, agent: AgentId) -> Asked<'_, Capability> {
-        Box::pin(self.turn_trigger(agent, "made", |kept, new| kept.is_none().then_some(new)))
+        Box::pin(self.turn_trigger(agent, TriggerChange::Made, |kept, new| {
+            kept.is_none().then_some(new)
+        }))
     }
 
     fn rotate_trigger(&self, agent: AgentId) -> Asked<'_, Capability> {
-        Box::pin(self.turn_trigger(agent, "rotated", |kept, new| {
+        Box::pin(self.turn_trigger(agent, TriggerChange::Rotated, |kept, new| {
             Some(kept.map_or(new, |kept| TriggerRow {
                 generation: kept.generation.saturating_add(1),
                 is_active: true,
@@ -204,7 +207,7 @@ impl<S: Store> Triggers for Clerk<S> {
     }
 
     fn revoke_trigger(&self, agent: AgentId) -> Asked<'_, Capability> {
-        Box::pin(self.turn_trigger(agent, "revoked", |kept, new| {
+        Box::pin(self.turn_trigger(agent, TriggerChange::Revoked, |kept, new| {
             let kept = kept.unwrap_or(new);
             kept.is_active.then_some(TriggerRow {
                 is_active: false,

@@ -315,7 +315,7 @@ impl Ledger for OneAgent {
         self.budget()
     }
 
-    fn reset_day(&self, _: &'static str) -> Asked<'_, Budget> {
+    fn reset_day(&self, _: Channel) -> Asked<'_, Budget> {
         self.budget()
     }
 
@@ -323,7 +323,7 @@ impl Ledger for OneAgent {
         self.agent(agent)
     }
 
-    fn confirm(&self, _: String, _: BTreeSet<PolicyVersion>, _: &'static str) -> Asked<'_, Vec<ReceiptRow>> {
+    fn confirm(&self, _: String, _: BTreeSet<PolicyVersion>, _: Channel) -> Asked<'_, Vec<ReceiptRow>> {
         self.receipts()
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use wakeful_core::decision::Decision;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, RunKey};
+use wakeful_core::run::RunStatus;
 use wakeful_core::step::Child;
 use wakeful_core::stop::StopRequest;
 use wakeful_core::time::Millis;
@@ -111,7 +112,7 @@ impl DecidingTx for Session<'_> {
     fn set_aside(
         &mut self,
         run: &RunKey,
-        status: &str,
+        status: RunStatus,
         fault: Option<&str>,
         at: Millis,
     ) -> Result<bool, StoreError> {

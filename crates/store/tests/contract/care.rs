@@ -3,11 +3,13 @@
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::key::Digest;
 use wakeful_core::proof::chain::{Flaw, Life, Link, Place, Walk};
+use wakeful_core::report::payload::DataPruned;
 use wakeful_core::report::{Draft, Head, Kind, Sealed};
 use wakeful_core::retention::{DataClass, EVENTS_KEPT_MIN, RUNS_KEPT_MIN};
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_ports::care::{Aged, NamesFrom, Old};
-use wakeful_ports::records::{RUN_QUARANTINED, RunRow};
+use wakeful_ports::records::RunRow;
 use wakeful_ports::store::{Store as _, StoreError, Tx};
 use wakeful_store::Store;
 
@@ -26,10 +28,7 @@ async fn with_events(store: &Store, agent: &'static str, count: u64, runs: &'sta
             incarnation: tx.incarnation()?,
         };
         for seq in 1..=count {
-            let draft = wakeful_core::report::Draft::new(
-                wakeful_core::report::Kind::ToolExecuted,
-                serde_json::json!({ "seq": seq }),
-            );
+            let draft = sample::draft(seq);
             let run = usize::try_from(seq - 1)
                 .ok()
                 .and_then(|n| runs.get(n))
@@ -46,7 +45,7 @@ async fn with_events(store: &Store, agent: &'static str, count: u64, runs: &'sta
 
 fn ended(run: &str, started: i64) -> RunRow {
     RunRow {
-        status: "completed".into(),
+        status: RunStatus::Completed,
         started_at: Millis(started),
         ended_at: Some(Millis(started + 10)),
         ..sample::run(run)
@@ -235,7 +234,7 @@ fn a_run_that_stands_aside_or_is_open_loses_nothing() {
         with_runs(&store, RUNS_KEPT_MIN).await;
         let aside = store.write(|tx| {
             tx.create_run(&RunRow {
-                status: RUN_QUARANTINED.into(),
+                status: RunStatus::Quarantined,
                 ..ended("aside", 1)
             })?;
             append(tx, "aside")
@@ -401,10 +400,10 @@ fn a_new_life_has_a_name_of_its_own_and_nobody_holds_anything_in_it() {
 }
 
 /// An event that tells of payloads that are gone.
-fn record(tx: &mut dyn Tx, kind: Kind, payload: serde_json::Value, at: i64) -> Result<u64, StoreError> {
+fn record(tx: &mut dyn Tx, draft: Draft, at: i64) -> Result<u64, StoreError> {
     let agent = sample::agent_id("main");
     let mut head = tx.lock_head_to_announce(&agent)?.expect("a head");
-    let sealed = Sealed::new(Draft::new(kind, payload), Millis(at), None, [9; 32]).expect("canonical");
+    let sealed = Sealed::new(draft, Millis(at), None, [9; 32]).expect("canonical");
     let event = head.chain(&agent, sealed);
     tx.append_event(&agent, &event)?;
     tx.put_head(&agent, &head)?;
@@ -451,8 +450,13 @@ async fn prune_events(store: &Store, at: i64) -> u64 {
         for aged in &old {
             tx.prune(&aged.agent_id, &aged.what, 1)?;
         }
-        let payload = serde_json::json!({"class": "events", "rows": old.len()});
-        record(tx, Kind::DataPruned, payload, at)
+        let pruned = DataPruned {
+            class: DataClass::Events,
+            rows: old.len() as u64,
+            bytes: 0,
+            until: String::new(),
+        };
+        record(tx, Draft::new(pruned), at)
     });
     pruned.await.expect("pruned");
     count as u64
@@ -465,7 +469,7 @@ fn records_of_what_is_gone_never_go_themselves_and_the_log_stays_provable() {
             store.write(move |tx| {
                 for number in 0..count {
                     let at = from + i64::try_from(number).expect("small");
-                    record(tx, Kind::ToolExecuted, serde_json::json!({"number": number}), at)?;
+                    record(tx, sample::draft(number), at)?;
                 }
                 Ok(())
             })

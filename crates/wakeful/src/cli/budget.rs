@@ -112,7 +112,7 @@ async fn reset_day(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
         let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
         let clerk = Clerk::alone(place.store.clone(), clock, entropy);
         let clerk = clerk.governed(governance(place.home.root()));
-        Ok(clerk.reset_day(Channel::Cli.as_str()).await?)
+        Ok(clerk.reset_day(Channel::Cli).await?)
     });
     tell(&view::budget(&reset.await?), out);
     Ok(())

@@ -1,9 +1,10 @@
 use super::sample::{Row, run, run_of_version_three, run_without_money};
 use crate::json::canonical;
 use crate::key::Digest;
-use crate::proof::bond::BOND;
 use crate::proof::replay::{Difference, Replay, Told};
-use crate::report::{Draft, Kind};
+use crate::report::Draft;
+use crate::report::payload::Payload;
+use crate::run::RunStatus;
 
 fn replayed(rows: &[Row]) -> Result<Replay, Difference> {
     let mut replay = Replay::new(run().1);
@@ -14,8 +15,8 @@ fn replayed(rows: &[Row]) -> Result<Replay, Difference> {
 
 fn told(drafts: &[Draft]) -> Vec<Told> {
     let told = drafts.iter().map(|draft| {
-        let payload = canonical(&draft.payload).expect("canonical");
-        (draft.kind.as_str().to_owned(), Some(Digest::of(&payload)))
+        let payload = canonical(&draft.body).expect("canonical");
+        (draft.kind().as_str().to_owned(), Some(Digest::of(&payload)))
     });
     told.collect()
 }
@@ -31,7 +32,7 @@ fn a_run_as_it_was_recorded_happens_again() {
     assert_ne!(plain, state);
     replay.end(2, &plain).expect("the same end");
     assert!(replay.end(2, &format!("{state} ")).is_err());
-    assert_eq!(replay.outcome(), Some("completed"));
+    assert_eq!(replay.outcome(), Some(RunStatus::Completed));
     let mut told = told(&drafts);
     assert!(replay.told(&told).expect("the same story").hold());
     replay.told_no_more(&told).expect("nothing else");
@@ -58,16 +59,15 @@ fn what_an_earlier_program_wrote_is_compared_and_said_to_be_loose() {
     let (rows, _, mut drafts) = run();
     let replay = replayed(&rows).expect("the same");
     for draft in &mut drafts {
-        let members = draft.payload.as_object_mut().expect("an object");
-        members.remove(BOND);
-        if draft.kind == Kind::RunEnded {
-            members.remove("run_key");
+        draft.body.log_binding = None;
+        if let Payload::RunEnded(ended) = &mut draft.body.payload {
+            ended.run_key = None;
         }
     }
     let ties = replay.told(&told(&drafts)).expect("the same story");
     assert_eq!((ties.erased, ties.loose), (0, 2));
     // What a bond holds is another journal's.
-    drafts[0].payload[BOND] = Digest::ZERO.to_string().into();
+    drafts[0].body.log_binding = Some(Digest::ZERO);
     assert!(matches!(
         replay.told(&told(&drafts)),
         Err(Difference::Event { nth: 1, .. })
@@ -97,7 +97,7 @@ fn a_run_that_passed_over_a_model_for_want_of_money_happens_again() {
     for row in &rows {
         replay.step(&row.recorded()).expect("the same");
     }
-    assert_eq!(replay.outcome(), Some("completed"));
+    assert_eq!(replay.outcome(), Some(RunStatus::Completed));
 }
 
 #[test]

@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use serde_json::json;
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{Channel, Decision, Reply};
 use wakeful_core::id::{AgentId, Incarnation, PolicyVersion, RuleId};
 use wakeful_core::key::{DecisionId, Digest, RunKey};
-use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
+use wakeful_core::report::payload::RunStarted;
+use wakeful_core::report::{Draft, Event, Head, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::records::{
@@ -83,7 +83,11 @@ impl Board {
         let agent = super::id(agent);
         let mut logs = self.logs();
         let log = logs.get_mut(&agent).expect("an agent");
-        let draft = Draft::new(Kind::RunStarted, json!({"model_ref": "m"}));
+        let draft = Draft::new(RunStarted {
+            run_key: RunKey(Digest::ZERO),
+            model_ref: "m".to_owned(),
+            max_rounds: 1,
+        });
         let sealed = Sealed::new(draft, Millis(at), None, [1; 32]).expect("canonical");
         let event = log.head.chain(&agent, sealed);
         log.rows.push(EventRow::from(&event));
@@ -311,7 +315,7 @@ impl Ledger for Board {
         unimplemented!("streams carry no money")
     }
 
-    fn reset_day(&self, _: &'static str) -> Asked<'_, Budget> {
+    fn reset_day(&self, _: Channel) -> Asked<'_, Budget> {
         unimplemented!("streams carry no money")
     }
 
@@ -319,7 +323,7 @@ impl Ledger for Board {
         unimplemented!("streams choose no models")
     }
 
-    fn confirm(&self, _: String, _: BTreeSet<PolicyVersion>, _: &'static str) -> Asked<'_, Vec<ReceiptRow>> {
+    fn confirm(&self, _: String, _: BTreeSet<PolicyVersion>, _: Channel) -> Asked<'_, Vec<ReceiptRow>> {
         unimplemented!("streams confirm nothing")
     }
 
