@@ -17,7 +17,7 @@ pub struct Run {
     pub run_key: String,
     /// Whose run it is.
     pub agent_id: String,
-    /// How it stands, or how it ended.
+    /// `open`, `queued`, `quarantined`, or how it ended: `completed`, `failed`, `out_of_rounds`, `cancelled`, `abandoned`.
     #[schema(value_type = String, example = "completed")]
     pub outcome: RunStatus,
     /// The model's last words.
@@ -95,7 +95,7 @@ pub struct RunLink {
     pub run_key: String,
     /// Whose run it is.
     pub agent_id: String,
-    /// How it stands, or how it ended.
+    /// How it stands: `queued`, `open`, `quarantined`, or how it ended.
     #[schema(value_type = String)]
     pub status: RunStatus,
     /// What holds its agent, if something does: `braked` or `paused`.
@@ -166,7 +166,7 @@ pub struct RunLine {
     pub run_key: String,
     /// Whose run it is.
     pub agent_id: String,
-    /// How it stands, or how it ended.
+    /// `open`, `quarantined`, or how it ended.
     #[schema(value_type = String)]
     pub status: RunStatus,
     /// Whether it is open and waits for money; the run itself says how much.

@@ -13,7 +13,7 @@ use crate::{Control, Gate, Lifecycle, Mode, Priority, ScheduleStatus};
 /// What arose, as it was kept with its message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WakeCause {
-    /// What kind of thing it came from.
+    /// `operator`, `subscription`, `schedule`, `trigger` or `run`.
     #[schema(value_type = String)]
     pub kind: OriginKind,
     /// What refusals are counted by: the kind, and the name of the subscription, schedule, trigger or run.
@@ -63,7 +63,7 @@ pub struct Wake {
     pub run_key: String,
     /// What arose.
     pub cause: WakeCause,
-    /// What was decided.
+    /// `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal.
     #[schema(value_type = String)]
     pub verdict: WakeOutcome,
     /// The verdict in one sentence.
@@ -103,7 +103,7 @@ pub struct WhyRun {
     pub run_key: String,
     /// Who was to be woken.
     pub agent_id: String,
-    /// How the run stands, or its message.
+    /// `queued`, the status of the run, or what was decided instead of a run.
     #[schema(value_type = String)]
     pub status: RunStatus,
     /// All of it in one sentence.
@@ -114,7 +114,7 @@ pub struct WhyRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub text: Option<String>,
-    /// What was decided; absent where no record was kept.
+    /// `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal; absent where no record was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub verdict: Option<WakeOutcome>,
