@@ -80,7 +80,7 @@ record_bound | {"records": []} | Trace | Settings changed
 data_pruned | {"class": "events", "rows": 3, "bytes": 9} | Trace | Old data taken away
 sub_run_started | {"child_agent_id": "helper", "depth": 1} | Progress | Started a run of helper, and waits for it
 sub_run_started | null | Progress | Run of another agent started
-agent_state_changed | {"change": "restored"} | Trace | Agent restored from a backup
+agent_state_changed | {"change": "restored", "incarnation": "h.2", "backup_made_at": "2026-01-01T00:00:00.000Z"} | Trace | Agent restored from a backup
 agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "made"} | Trace | Subscription made: gym
 agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "paused"} | Trace | Subscription paused: gym
 agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "resumed"} | Trace | Subscription goes on: gym
