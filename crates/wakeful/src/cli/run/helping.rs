@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
+use wakeful_core::run::RunStatus;
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::service::{Did, turn_of};
-use wakeful_store::rows::{NEVER, RUN_OPEN};
+use wakeful_store::rows::NEVER;
 use wakeful_store::{StoreError, View};
 
 use super::journey::{Journey, Trouble};
@@ -94,14 +95,14 @@ impl<'a> Journey<'a> {
 /// Whether a run can go on, or for whose runs it waits, through however many.
 fn look(view: &mut View<'_>, run: RunKey) -> Result<Found, StoreError> {
     let row = view.run(&run)?;
-    if row.is_none_or(|row| row.status != RUN_OPEN || row.due_at != Some(NEVER)) {
+    if row.is_none_or(|row| row.status != RunStatus::Open || row.due_at != Some(NEVER)) {
         return Ok(Found::Due);
     }
     let (mut agents, mut left) = (BTreeSet::new(), vec![run]);
     while let Some(one) = left.pop() {
         for child in view.children(&one)? {
             let waits = match view.run(&child.run_key)? {
-                Some(row) => row.status == RUN_OPEN,
+                Some(row) => row.status == RunStatus::Open,
                 None => view.is_queued(&child.run_key)?,
             };
             if waits {

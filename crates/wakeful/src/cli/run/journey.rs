@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wakeful_api::Run;
 use wakeful_core::inference::CODES;
 use wakeful_core::key::RunKey;
-use wakeful_core::run::Outcome;
+use wakeful_core::run::RunStatus;
 use wakeful_models::Models;
 use wakeful_ports::fail;
 use wakeful_runtime::EngineError;
@@ -204,7 +204,7 @@ pub(super) fn exit_code(run: &Run) -> u8 {
     let failure = run.failure_artifact.as_ref();
     if failure.is_some_and(|failure| CODES.contains(&failure.kind.as_str())) {
         DENIED
-    } else if run.outcome != Outcome::Completed.as_str() || !run.unknown.is_empty() {
+    } else if run.outcome != RunStatus::Completed || !run.unknown.is_empty() {
         FAILED
     } else if !run.denied.is_empty() {
         DENIED
