@@ -16,9 +16,9 @@ use wakeful_runtime::{Halt, Observer};
 use wakeful_server::{Open, Stage};
 use wakeful_store::Store;
 
-use super::house::Bench;
-use super::keeper;
+use super::host::DaemonEngineFactory;
 use super::life::Start;
+use super::saga_recovery;
 use crate::backend::in_process::{alert_clerk, device_of, journal_clerk, scout as scout_of};
 use crate::device;
 use crate::failure::Failure;
@@ -48,10 +48,10 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<St
         observer: Arc::clone(&hub),
         pulse: Arc::clone(&pulse),
     });
-    let keeper = caretaker(place, start, &hub);
+    let retention = retention_worker(place, start, &hub);
     let notifying = notifier(&daemon, &hub).run(daemon.targets.clone(), halt.clone());
-    let bench = bench(place, start, observer, &halt);
-    let (service, clerk, stuck) = Service::new(options(place, bench, &hub));
+    let factory = engine_factory(place, start, observer, &halt);
+    let (service, clerk, stuck) = Service::new(options(place, factory, &hub));
     let book = Arc::new(Book::default());
     let watcher = clerk.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers(place));
     let timers = clerk.timers(Arc::clone(&place.journal) as _, writers(place));
@@ -69,9 +69,9 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<St
         halt.asked().await;
         stage.send_replace(Stage::Stopping);
     };
-    let round = Caretakers {
+    let round = MaintenanceWorkers {
         place,
-        keeper: &keeper,
+        retention: &retention,
         pulse: &pulse,
     };
     let watching = watcher.run(&halt);
@@ -136,8 +136,13 @@ fn writers(place: &Place) -> Writers {
 }
 
 /// Who makes engines.
-fn bench(place: &Arc<Place>, start: &Start<'_>, observer: Arc<dyn Observer>, halt: &Halt) -> Bench {
-    Bench {
+fn engine_factory(
+    place: &Arc<Place>,
+    start: &Start<'_>,
+    observer: Arc<dyn Observer>,
+    halt: &Halt,
+) -> DaemonEngineFactory {
+    DaemonEngineFactory {
         place: Arc::clone(place),
         config: start.settings.config.clone(),
         models: start.models.clone(),
@@ -148,7 +153,7 @@ fn bench(place: &Arc<Place>, start: &Start<'_>, observer: Arc<dyn Observer>, hal
 }
 
 /// Who takes away what is old.
-fn caretaker(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper<Store> {
+fn retention_worker(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper<Store> {
     Keeper {
         store: place.store.clone(),
         retention: start.settings.config.retention.rule(),
@@ -159,13 +164,17 @@ fn caretaker(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper<Store> 
 }
 
 /// What a service is made of.
-fn options(place: &Place, bench: Bench, hub: &Arc<Hub>) -> ServiceOptions<Store, Bench> {
+fn options(
+    place: &Place,
+    factory: DaemonEngineFactory,
+    hub: &Arc<Hub>,
+) -> ServiceOptions<Store, DaemonEngineFactory> {
     ServiceOptions {
         store: place.store.clone(),
         writers: writers(place),
         runner: place.runner.runner_id.clone(),
-        halt: bench.halt.clone(),
-        workshop: Arc::new(bench),
+        halt: factory.halt.clone(),
+        workshop: Arc::new(factory),
         hub: Arc::clone(hub),
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
@@ -183,25 +192,25 @@ fn scout(place: &Place) -> Scout {
 }
 
 /// Whoever looks after the home while agents work: the journal is kept in step, old data goes, the log is signed.
-struct Caretakers<'a> {
+struct MaintenanceWorkers<'a> {
     place: &'a Place,
-    keeper: &'a Keeper<Store>,
+    retention: &'a Keeper<Store>,
     pulse: &'a Pulse,
 }
 
-impl Caretakers<'_> {
+impl MaintenanceWorkers<'_> {
     async fn go(&self, hub: &Arc<Hub>, halt: &Halt) {
-        let caring = self.keeper.run(self.pulse, halt);
-        let recovering = keeper::keep(self.place, hub, halt);
+        let removing = self.retention.run(self.pulse, halt);
+        let recovering = saga_recovery::run(self.place, hub, halt);
         let notary = match notary(self.place, Arc::clone(hub)) {
             Ok(notary) => notary,
             Err(failure) => {
                 tracing::warn!(error = %failure, "the event log is not signed");
-                tokio::join!(caring, recovering);
+                tokio::join!(removing, recovering);
                 return;
             }
         };
-        tokio::join!(caring, recovering, notary.run(halt));
+        tokio::join!(removing, recovering, notary.run(halt));
     }
 }
 
