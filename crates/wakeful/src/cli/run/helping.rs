@@ -13,9 +13,9 @@ use wakeful_store::rows::NEVER;
 use wakeful_store::{StoreError, View};
 
 use super::journey::{Journey, Trouble};
-use crate::daemon::house::Bench;
+use crate::daemon::host::DaemonEngineFactory;
 use crate::failure::{Failure, UNDECIDED};
-use crate::model::ModelHouse;
+use crate::model::ModelRegistry;
 use crate::place::Place;
 use crate::show::Progress;
 use crate::world::RealClock;
@@ -33,11 +33,11 @@ enum Found {
 
 impl<'a> Journey<'a> {
     /// Makes engines as a daemon does, for runs whose limits stand in their messages.
-    pub(super) fn bench(&self) -> Bench<&'a Place> {
-        Bench {
+    pub(super) fn engine_factory(&self) -> DaemonEngineFactory<&'a Place> {
+        DaemonEngineFactory {
             place: self.place,
             config: self.config.clone(),
-            models: ModelHouse::new(self.config),
+            models: ModelRegistry::new(self.config),
             sandboxing: self.sandboxing,
             observer: Arc::new(Progress::new(self.out)),
             halt: self.signals.halt(),
@@ -47,7 +47,7 @@ impl<'a> Journey<'a> {
     /// Drives whom a run waits for, one after the other, until it can go on.
     pub(super) async fn help(&mut self, run: RunKey) -> Result<(), Trouble> {
         let (store, runner) = (self.place.store.clone(), self.place.runner.runner_id.clone());
-        let bench = self.bench();
+        let factory = self.engine_factory();
         let (mut why, clock) = (String::new(), RealClock::new());
         loop {
             let found = store.read(move |view| look(view, run)).await;
@@ -60,7 +60,7 @@ impl<'a> Journey<'a> {
                 if self.signals.halt().is_set() {
                     return Err(Trouble::All(Failure::interrupted(run, self.signals.exit())));
                 }
-                let turn = turn_of(&store, &bench, &runner, (agent, &clock, false));
+                let turn = turn_of(&store, &factory, &runner, (agent, &clock, false));
                 match self.signals.during(turn, self.out).await {
                     Ok(Did::Something) => has_moved = true,
                     Ok(Did::Nothing | Did::Rests) => {}

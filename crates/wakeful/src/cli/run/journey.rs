@@ -17,7 +17,7 @@ use crate::backend::Backend;
 use crate::cli::decision::undecided;
 use crate::config::Settings;
 use crate::failure::{DENIED, FAILED, Failure};
-use crate::model::ModelHouse;
+use crate::model::ModelRegistry;
 use crate::place::{Place, RealEngine, Sandboxing, Tooling};
 use crate::show::{Out, Progress};
 use crate::signals::Signals;
@@ -27,7 +27,7 @@ use crate::workspace::WorkspacePath;
 pub(super) struct Journey<'a> {
     pub(super) place: &'a Place,
     pub(super) sandboxing: Sandboxing,
-    pub(super) house: ModelHouse,
+    pub(super) registry: ModelRegistry,
     pub(super) config: &'a Settings,
     pub(super) signals: Signals,
     pub(super) out: &'a Out,
@@ -56,7 +56,7 @@ impl Journey<'_> {
 
     fn engine_for(&self, claimed: &Claimed) -> Result<RealEngine, Failure> {
         let turn = claimed.turn();
-        let models = self.house.route(&turn.model_ref, &turn.fallbacks)?;
+        let models = self.registry.route(&turn.model_ref, &turn.fallbacks)?;
         let workspace = WorkspacePath::look(turn.workspace.as_ref(), self.place.home.root())?;
         self.engine(models, &workspace)
     }
