@@ -3,6 +3,7 @@
 
 mod words;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::change::LogicalChangeKey;
@@ -29,7 +30,7 @@ pub const CAUSE_TOKENS_MAX: usize = 64;
 pub const CONTENT_TYPE_CHARS_MAX: usize = 100;
 
 /// How soon a message wants its turn. A hint on order, never on trust.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
     /// Before all others.

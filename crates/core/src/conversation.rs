@@ -1,5 +1,6 @@
 //! The block model: what a model is asked and what it answers, whatever the provider.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -77,7 +78,7 @@ pub struct ToolCall {
 }
 
 /// Who speaks in an entry of a transcript.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// A person, or whatever caused the run.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::Diagnostics;
@@ -24,8 +25,9 @@ pub const WORD_CHARS_MAX: usize = 64;
 pub const CONTEXT_LENGTH_EXCEEDED: &str = "context_length_exceeded";
 
 /// The stage at which something failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "FailureCategory")]
 pub enum Category {
     /// On the way to or from a provider.
     Transport,

@@ -10,6 +10,7 @@
 //! leaves something to recover from. Then the journal commits under the operation id, then the agent's side commits the
 //! result. `journal` is never stored: it is what the journal itself says about an operation whose intent is open.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::clip;
@@ -23,8 +24,9 @@ pub const ERROR_CHARS_MAX: usize = 300;
 pub const JOURNAL_UNAVAILABLE: &str = "journal_unavailable";
 
 /// How far a saga is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "SagaPhase")]
 pub enum Phase {
     /// It is about to write.
     Intent,
@@ -58,8 +60,9 @@ impl Phase {
 }
 
 /// Whether a saga is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "SagaStatus")]
 pub enum Status {
     /// Something is left to do.
     Open,

@@ -1,5 +1,6 @@
 //! One action of a run: what it is called, how often it may be tried, how it ended, what the model reads of it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -73,8 +74,9 @@ impl EffectClass {
 }
 
 /// Where a step stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "StepStatus")]
 pub enum Status {
     /// In the plan; nobody has begun it.
     Planned,

@@ -4,6 +4,7 @@
 mod admission;
 mod hold;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::admission::{Admitted, Facts, Standing, admit};
@@ -27,7 +28,7 @@ pub struct Candidate {
 }
 
 /// Whether an agent works on what waits for it. A person's word, beside the lifecycle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Control {
     /// It does.
@@ -60,7 +61,7 @@ impl Control {
 }
 
 /// Where an agent stands in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Lifecycle {
     /// It is made and not yet let loose: only a person wakes it.
@@ -110,7 +111,7 @@ impl Lifecycle {
 }
 
 /// Who may wake an agent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Changes, moments and calls from outside. A person may speak to it, which is recorded as an override.

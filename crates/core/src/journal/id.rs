@@ -1,5 +1,6 @@
 //! What records are called, and the kinds of records there are.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Refusal;
@@ -12,8 +13,9 @@ use crate::key::{Digest, OperationId, h};
 pub const RECORD_ID_DIGITS: usize = 32;
 
 /// The kinds of records there are. There is none for anything that belongs to an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "RecordKind")]
 pub enum Kind {
     /// A part of a life that tasks belong to.
     Category,

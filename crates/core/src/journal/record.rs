@@ -1,5 +1,6 @@
 //! The records themselves. There is none for anything that belongs to an agent.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::day::Day;
@@ -8,7 +9,7 @@ use super::word::LinkKind;
 use crate::time::Millis;
 
 /// Where a task stands. Any state may follow any other: people change their minds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
     /// Nobody has begun.

@@ -6,6 +6,8 @@
 
 mod refusal;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use self::refusal::{BadSource, Excess};
@@ -68,7 +70,8 @@ pub const PATH_BYTES_MAX: usize = 4_096;
 const EXTENSION_CHARS_MAX: usize = 16;
 
 /// The kinds of sources there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum SourceKind {
     /// The files of a folder and of those below it.
     Folder,

@@ -1,12 +1,13 @@
 //! Guidance: what people wrote down for an agent, or for whoever works in a workspace.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Largest guidance block in bytes, head and mark included. Whoever writes more than this is read up to here.
 pub const GUIDANCE_BYTES_MAX: usize = 32 * 1024;
 
 /// Which file guidance was read from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GuidanceKind {
     /// `AGENTS.md`.

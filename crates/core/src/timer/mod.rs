@@ -17,10 +17,11 @@ mod tick;
 #[cfg(test)]
 mod tests;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::draft::{Draft, Pattern, TimerError};
-pub use self::guard::{Asks, Circumstances, Guard, LONG_AGO_MS, since_run};
+pub use self::guard::{Asks, Circumstances, GUARD_FIELDS, Guard, LONG_AGO_MS, since_run};
 pub use self::tick::{Firing, Settled, Ticked, When, settle};
 use crate::id::{AgentId, EventName, RuleId};
 use crate::key::{Cause, RunKey, SourceKind};
@@ -61,8 +62,9 @@ pub const GRACE_SECONDS: u64 = 60;
 pub const SET_BACK_MS: i64 = 60_000;
 
 /// Whether a schedule is at work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ScheduleStatus")]
 pub enum Status {
     /// It fires.
     Active,
@@ -108,7 +110,7 @@ impl Status {
 }
 
 /// What becomes of a firing while the one before it is still under way.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Concurrency {
     /// It waits its turn beside the other.
@@ -142,7 +144,7 @@ impl Concurrency {
 }
 
 /// What made a schedule fire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TriggerSource {
     /// Its moment came.
@@ -175,8 +177,9 @@ impl TriggerSource {
 }
 
 /// What was decided about a firing, or about the schedule itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ExecutionOutcome")]
 pub enum Outcome {
     /// It became a message, whose run tells the rest.
     Run,
