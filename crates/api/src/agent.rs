@@ -236,9 +236,9 @@ pub struct CreateAgent {
     /// Whether it is listed.
     #[serde(default)]
     pub visibility: Visibility,
-    /// Who may wake it.
-    #[serde(default)]
-    pub mode: Mode,
+    /// Who may wake it; `hybrid` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
 }
 
 /// A model to choose for an agent.

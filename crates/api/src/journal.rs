@@ -8,7 +8,7 @@ use wakeful_core::key::OperationId;
 use wakeful_core::saga::{Phase as SagaPhase, Status as SagaStatus};
 
 use crate::endpoint::endpoints;
-use crate::text::{DateTime, Hex, Limit, Text};
+use crate::text::{DateTime, Hex, LINE, Limit, NOT_BLANK, Text};
 
 endpoints! { "journal":
     /// Tasks, newest first.
@@ -98,7 +98,7 @@ pub struct TaskList {
 #[serde(deny_unknown_fields)]
 pub struct CreateTask {
     /// One line.
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = 200), regex(pattern = LINE))]
     pub title: String,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,7 +120,7 @@ pub struct UpdateTask {
     pub task_id: Text<RecordId>,
     /// One line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = 200), regex(pattern = LINE))]
     pub title: Option<String>,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -164,7 +164,7 @@ pub struct NoteList {
 #[serde(deny_unknown_fields)]
 pub struct CreateNote {
     /// What it says.
-    #[schemars(length(min = 1, max = 65536))]
+    #[schemars(length(min = 1, max = 65536), regex(pattern = NOT_BLANK))]
     pub text: String,
     /// The task it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -198,7 +198,7 @@ pub struct JournalCategoryList {
 #[serde(deny_unknown_fields)]
 pub struct CreateCategory {
     /// Its name for people.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(length(min = 1, max = 64), regex(pattern = LINE))]
     pub name: String,
     /// Names this write: the same key again is the same write.
     #[serde(default, skip_serializing_if = "Option::is_none")]

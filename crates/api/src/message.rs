@@ -70,9 +70,9 @@ pub struct SendMessage {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub ask_tools: Vec<String>,
-    /// How soon it wants its turn. It says nothing about trust.
-    #[serde(default)]
-    pub priority: Priority,
+    /// How soon it wants its turn; `normal` when absent. It says nothing about trust.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
     /// Pictures and documents, at most 20 MiB together; the model is shown them before the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 8))]
@@ -92,7 +92,7 @@ impl SendMessage {
             workspace: None,
             deny_tools: Vec::new(),
             ask_tools: Vec::new(),
-            priority: Priority::Normal,
+            priority: None,
             attachments: Vec::new(),
         }
     }

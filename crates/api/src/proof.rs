@@ -7,7 +7,7 @@ use wakeful_core::key::RunKey;
 
 use crate::SEQ_MAX;
 use crate::endpoint::endpoints;
-use crate::text::{Text, whole};
+use crate::text::{LINE, Text, whole};
 
 endpoints! { "events":
     /// Erases contents of a run or of some events that have ended. The log stays whole and records the erasure.
@@ -43,7 +43,7 @@ pub struct EraseContent {
     #[schemars(range(min = 1, max = SEQ_MAX))]
     pub last_seq: Option<u64>,
     /// Why. It stays in the log.
-    #[schemars(length(min = 1, max = 500))]
+    #[schemars(length(min = 1, max = 500), regex(pattern = LINE))]
     pub reason: String,
 }
 

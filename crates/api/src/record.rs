@@ -11,7 +11,7 @@ use wakeful_core::time::Millis;
 
 use crate::Written;
 use crate::endpoint::endpoints;
-use crate::text::{DateTime, Hex, Limit, Text, whole, whole_number};
+use crate::text::{DateTime, Hex, LINE, Limit, Text, whole, whole_number};
 
 endpoints! { "journal":
     /// Records of a kind.
@@ -142,6 +142,12 @@ pub struct BlockWrite {
     pub note: Option<String>,
 }
 
+/// The known words, or a namespaced one.
+const LINK_KIND: &str = concat!(
+    r"^(relates_to|blocks|follows|part_of|derived_from|duplicates|",
+    r"[a-z][a-z0-9_]*:[a-z][a-z0-9_]*)$"
+);
+
 /// What is to be written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
@@ -151,7 +157,7 @@ pub enum JournalWrite {
         /// Which category.
         category_id: Text<RecordId>,
         /// Its new name.
-        #[schemars(length(min = 1, max = 64))]
+        #[schemars(length(min = 1, max = 64), regex(pattern = LINE))]
         name: String,
     },
     /// A new checklist, with its first items.
@@ -159,11 +165,11 @@ pub enum JournalWrite {
         /// The task that it belongs to.
         task_id: Text<RecordId>,
         /// One line.
-        #[schemars(length(min = 1, max = 200))]
+        #[schemars(length(min = 1, max = 200), regex(pattern = LINE))]
         title: String,
         /// The items, in order.
         #[serde(default)]
-        #[schemars(length(max = 200))]
+        #[schemars(length(max = 200), inner(length(min = 1, max = 200), regex(pattern = LINE)))]
         items: Vec<String>,
     },
     /// More items, after those that are there.
@@ -171,7 +177,7 @@ pub enum JournalWrite {
         /// Where.
         checklist_id: Text<RecordId>,
         /// The items, in order.
-        #[schemars(length(min = 1, max = 200))]
+        #[schemars(length(min = 1, max = 200), inner(length(min = 1, max = 200), regex(pattern = LINE)))]
         items: Vec<String>,
     },
     /// Other words for an item, or another state. What is left out stays.
@@ -180,7 +186,7 @@ pub enum JournalWrite {
         item_id: Text<RecordId>,
         /// Its new line.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(length(min = 1, max = 200))]
+        #[schemars(length(min = 1, max = 200), regex(pattern = LINE))]
         text: Option<String>,
         /// Whether it is done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -284,7 +290,7 @@ pub enum JournalWrite {
         /// The record that it is said of.
         to_id: Text<RecordId>,
         /// `relates_to`, `blocks`, `follows`, `part_of`, `derived_from`, `duplicates`, or `namespace:name`.
-        #[schemars(length(max = 64))]
+        #[schemars(length(max = 64), regex(pattern = LINK_KIND))]
         link_kind: String,
     },
     /// A record goes; its tombstone stays.

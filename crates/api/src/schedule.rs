@@ -10,7 +10,7 @@ use wakeful_core::timer::{
 use crate::endpoint::endpoints;
 use crate::message::IDEMPOTENCY_KEY;
 use crate::predicate::ScheduleGuard;
-use crate::text::{DateTime, Limit, Object, Text, whole};
+use crate::text::{DateTime, Limit, NO_CONTROL, NOT_BLANK, Object, Text, whole};
 
 endpoints! { "schedules":
     /// Schedules by name.
@@ -59,6 +59,9 @@ endpoints! { "schedules":
     } with { headers: &[IDEMPOTENCY_KEY] }
 }
 
+/// Five or six fields of stars, numbers and names with ranges, steps and lists; or a word such as `@daily`.
+const CRON: &str = r"^[ \t]*(@[a-z]+|[0-9A-Za-z*,/-]+([ \t]+[0-9A-Za-z*,/-]+){4,5})[ \t]*$";
+
 /// When a schedule fires: a pattern in a zone, an interval from an anchor, or one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -88,7 +91,7 @@ endpoints! { "schedules":
 pub struct SchedulePattern {
     /// A cron pattern of five fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 500))]
+    #[schemars(length(max = 500), regex(pattern = CRON))]
     pub cron: Option<String>,
     /// The zone whose clocks the pattern means, by its IANA name. It belongs to `cron`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,7 +99,7 @@ pub struct SchedulePattern {
     pub time_zone: Option<String>,
     /// How far apart firings are.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 3_155_760_000_u64))]
     pub interval_seconds: Option<u64>,
     /// A moment at which it fires; now where none is given. It belongs to `interval_seconds`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -196,19 +199,19 @@ pub struct AddSchedule {
     pub agent_id: Text<AgentId>,
     /// What people call it; its name where nothing is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = 200), regex(pattern = NO_CONTROL))]
     pub label: Option<String>,
     /// When it fires.
     pub pattern: SchedulePattern,
     /// What it says to the agent.
-    #[schemars(length(min = 1, max = 16384))]
+    #[schemars(length(min = 1, max = 16384), regex(pattern = NOT_BLANK))]
     pub say: String,
     /// Whether it begins at rest.
     #[serde(default)]
     pub is_paused: bool,
-    /// What becomes of a firing while the one before it is under way.
-    #[serde(default)]
-    pub concurrency: Concurrency,
+    /// What becomes of a firing while the one before it is under way; `forbid` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<Concurrency>,
     /// Whether missed firings are made up for; as `schedule.catch_up` of the home says where nothing is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allows_catch_up: Option<bool>,
@@ -239,19 +242,23 @@ pub struct AddSchedule {
 /// What of a schedule is to be different. What is absent stays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("not" = { "anyOf": [
+    { "required": ["guard", "no_guard"], "properties": { "guard": { "type": "object" }, "no_guard": { "const": true } } },
+    { "required": ["event", "no_event"], "properties": { "event": { "type": "string" }, "no_event": { "const": true } } },
+] }))]
 pub struct EditSchedule {
     /// The schedule's name.
     pub schedule_id: Text<RuleId>,
     /// What people call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = 200), regex(pattern = NO_CONTROL))]
     pub label: Option<String>,
     /// When it fires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<SchedulePattern>,
     /// What it says to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 16384))]
+    #[schemars(length(min = 1, max = 16384), regex(pattern = NOT_BLANK))]
     pub say: Option<String>,
     /// What becomes of a firing while the one before it is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]

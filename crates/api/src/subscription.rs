@@ -85,6 +85,10 @@ pub struct SubscriptionList {
 /// A subscription to make. The same name with the same terms again is the same subscription.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("anyOf" = [
+    { "required": ["any"], "properties": { "any": { "minItems": 1 } } },
+    { "required": ["all"], "properties": { "all": { "minItems": 1 } } },
+]))]
 pub struct CreateSubscription {
     /// Its name; made up where none is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -17,6 +17,19 @@ pub const LIMIT_MAX: u32 = 500;
 /// Rows of a list where the caller does not say how many.
 const LIMIT_DEFAULT: u32 = 100;
 
+/// Text without control characters.
+pub(crate) const NO_CONTROL: &str = r"^[^\u0000-\u001f\u007f-\u009f]*$";
+
+/// One line with something to read in it.
+pub(crate) const LINE: &str = concat!(
+    r"^[^\u0000-\u001f\u007f-\u009f]*",
+    r"[^\s\u0000-\u001f\u007f-\u009f]",
+    r"[^\u0000-\u001f\u007f-\u009f]*$"
+);
+
+/// Text with something to read in it.
+pub(crate) const NOT_BLANK: &str = r"[^\s\u0085]";
+
 /// A value of the core, spelled as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Text<T>(pub T);

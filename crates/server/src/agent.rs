@@ -67,7 +67,7 @@ async fn create(call: Call, asked: CreateAgent) -> Result<AgentStatus, ApiError>
             Listed::Public => Visibility::Public,
             Listed::Private => Visibility::Private,
         },
-        mode: asked.mode,
+        mode: asked.mode.unwrap_or_default(),
     };
     let open = call.open()?;
     let made = open.desk.create_agent(new).await?;

@@ -9,6 +9,8 @@ use wakeful_core::failure::{SUMMARY_CHARS_MAX, clip};
 use wakeful_core::id::BadId;
 use wakeful_core::journal::Refusal;
 use wakeful_core::outside::BadSource;
+use wakeful_core::schedule::ScheduleError;
+use wakeful_core::timer::TimerError;
 use wakeful_ports::journal::JournalError;
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::desk::alert::Subscribing;
@@ -197,6 +199,7 @@ fn status_of(error: &EngineError) -> StatusCode {
             | Subscribing::Terms(_) => StatusCode::CONFLICT,
             Subscribing::Journal(_) => StatusCode::SERVICE_UNAVAILABLE,
         },
+        EngineError::Schedule(ScheduleFault::Bad(error)) => status_of_schedule(error),
         EngineError::Unanswerable(Unanswerable::NoteTooLong) => StatusCode::BAD_REQUEST,
         EngineError::Unanswerable(Unanswerable::NotAllowed { .. }) => StatusCode::FORBIDDEN,
         EngineError::AmbiguousDecision(_)
@@ -206,8 +209,7 @@ fn status_of(error: &EngineError) -> StatusCode {
         )
         | EngineError::NotQuarantined { .. }
         | EngineError::Schedule(
-            ScheduleFault::Bad(_)
-            | ScheduleFault::TooMany(_)
+            ScheduleFault::TooMany(_)
             | ScheduleFault::EventFull(_)
             | ScheduleFault::Exists(_)
             | ScheduleFault::Status { .. }
@@ -330,6 +332,21 @@ impl IntoResponse for ApiError {
             );
         }
         response
+    }
+}
+
+/// Which times a pattern means, which zones this machine has and what time it is: no schema says that.
+fn status_of_schedule(error: &TimerError) -> StatusCode {
+    match error {
+        TimerError::When(
+            ScheduleError::Pattern(_)
+            | ScheduleError::Zone(_)
+            | ScheduleError::Impossible
+            | ScheduleError::Exhausted,
+        )
+        | TimerError::Field { field: "at", .. } => StatusCode::CONFLICT,
+        TimerError::When(ScheduleError::Form { .. } | ScheduleError::Kind | ScheduleError::TooMany)
+        | TimerError::Field { .. } => StatusCode::BAD_REQUEST,
     }
 }
 

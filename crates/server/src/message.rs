@@ -55,7 +55,7 @@ async fn send(call: Call, asked: SendMessage) -> Result<Accepted, ApiError> {
         text: asked.text,
         attachments: attached(asked.attachments)?,
         wishes: call.host.wishes(wishes).map_err(ApiError::unusable)?,
-        priority: asked.priority,
+        priority: asked.priority.unwrap_or_default(),
     };
     let posted = call.desk()?.post(post).await?;
     call.metrics.message_accepted();

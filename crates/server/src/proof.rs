@@ -1,6 +1,6 @@
 //! Erasing over HTTP.
 
-use wakeful_api::{EraseContent, Erasure};
+use wakeful_api::{EraseContent, Erasure, SEQ_MAX};
 use wakeful_runtime::proof::{Erase, REASON_CHARS_MAX, What, reason};
 
 use crate::error::ApiError;
@@ -30,14 +30,16 @@ async fn erase(call: Call, asked: EraseContent) -> Result<Erasure, ApiError> {
 fn what(asked: &EraseContent) -> Result<What, ApiError> {
     match (&asked.run_key, asked.first_seq, asked.last_seq) {
         (Some(run), None, None) => Ok(What::Run(run.0)),
-        (None, Some(first), last) if first > 0 => match last.unwrap_or(first) {
-            last if last < first => Err(ApiError::conflict(
-                "bad_range",
-                "last_seq is before first_seq",
-                "give the first event first",
-            )),
-            last => Ok(What::Events { first, last }),
-        },
+        (None, Some(first), last) if (1..=SEQ_MAX).contains(&first) && last <= Some(SEQ_MAX) => {
+            match last.unwrap_or(first) {
+                last if last < first => Err(ApiError::conflict(
+                    "bad_range",
+                    "last_seq is before first_seq",
+                    "give the first event first",
+                )),
+                last => Ok(What::Events { first, last }),
+            }
+        }
         (None, Some(_) | None, _) | (Some(_), _, _) => Err(ApiError::bad(
             "one_of_two",
             "give either `run_key`, or `first_seq` and perhaps `last_seq`",

@@ -22,7 +22,8 @@ pub(crate) fn routes() -> Routes {
 async fn list(call: Call, asked: ListRecords) -> Result<JournalRecordList, ApiError> {
     let limit = asked.limit.0;
     let prefix = asked.prefix.as_ref().map(|prefix| prefix.as_str().to_owned());
-    let found = match view::listing(asked)? {
+    let missing = |refusal: Refusal| ApiError::unknown(refusal.code(), refusal.to_string(), refusal.hint());
+    let found = match view::listing(asked).map_err(missing)? {
         Some(listing) => call.open()?.journal.records(listing, limit).await?,
         None => {
             call.open()?

@@ -146,10 +146,7 @@ pub fn listing(asked: ListRecords) -> Result<Option<Listing>, Refusal> {
         ..
     } = asked;
     let (record, day) = (of.map(|of| of.0), date.map(|date| date.0));
-    let needed = |id: Option<RecordId>| {
-        let (kind, id_missing) = ("record", "that `of` must name".to_owned());
-        id.ok_or(Refusal::UnknownRecord { kind, id: id_missing })
-    };
+    let needed = |id: Option<RecordId>| id.ok_or(Refusal::BadId { field: "of" });
     Ok(Some(match kind {
         Listed::Checklist => Listing::Checklists { task: record },
         Listed::ChecklistItem => Listing::Items {

@@ -131,7 +131,7 @@ pub fn draft(
     Ok(Draft {
         label: told.label.unwrap_or_else(|| plain.label.clone()),
         is_paused: told.is_paused,
-        concurrency: told.concurrency,
+        concurrency: told.concurrency.unwrap_or_default(),
         allows_catch_up: told.allows_catch_up.unwrap_or(makes_up_for_missed),
         auto_disable_after_run: told.auto_disable_after_run || plain.auto_disable_after_run,
         catch_up_window_seconds: told

@@ -352,7 +352,7 @@ async fn create(
             agent_id: Text(agent_id),
             workspace: Some(look(&home)?.text.clone()),
             visibility: Visibility::Public,
-            mode,
+            mode: Some(mode),
         };
         backend.call(new).await
     });

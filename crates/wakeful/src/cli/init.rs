@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
-use wakeful_api::{AgentStatus, CreateAgent, GetAgentStatus, Mode, Text, Visibility};
+use wakeful_api::{AgentStatus, CreateAgent, GetAgentStatus, Text, Visibility};
 use wakeful_core::id::AgentId;
 
 use self::ask::Dialogue;
@@ -282,7 +282,7 @@ async fn first_agent(
             agent_id: Text(agent.clone()),
             workspace: Some(workspace.to_owned()),
             visibility: Visibility::Public,
-            mode: Mode::default(),
+            mode: None,
         };
         backend.call(new).await
     });

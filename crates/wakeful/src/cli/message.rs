@@ -51,7 +51,7 @@ pub(crate) async fn message(args: &MessageArgs, shared: &GlobalArgs, out: &Out) 
     let key = args.idempotency_key.as_deref().map(TurnId::parse).transpose()?;
     let message = SendMessage {
         key: key.map(Text),
-        priority: args.priority.into(),
+        priority: Some(args.priority.into()),
         ..SendMessage::new(agent, read_prompt(&args.text)?)
     };
     // Looked at before it is sent: a message that was accepted is not to fail afterwards.

@@ -280,7 +280,7 @@ async fn add(args: &AddArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Failu
         pattern: pattern(&args.when)?.ok_or_else(no_pattern)?,
         say: args.say.clone(),
         is_paused: args.paused,
-        concurrency: args.concurrency.into(),
+        concurrency: Some(args.concurrency.into()),
         allows_catch_up: catch_up(args)?,
         auto_disable_after_run: args.once,
         catch_up_window_seconds: window.map(|text| interval("catch-up-window", text)).transpose()?,

@@ -3,8 +3,7 @@
 use wakeful_api::client::{Client, Stream};
 use wakeful_api::{
     Activity, Admission, AgentStatus, Attached, Channel, Control, CreateAgent, Decision, Event,
-    GetAgentStatus, GetRun, GetRuntimeStatus, LIMIT_MAX, Mode, Parked, Priority, Run, SendMessage, Text,
-    Visibility,
+    GetAgentStatus, GetRun, GetRuntimeStatus, LIMIT_MAX, Parked, Run, SendMessage, Text, Visibility,
 };
 use wakeful_core::conversation::Attachment;
 use wakeful_core::id::AgentId;
@@ -55,7 +54,7 @@ pub(super) async fn start(
         workspace,
         deny_tools: call.deny_tools.iter().cloned().collect(),
         ask_tools: call.ask_tools.iter().cloned().collect(),
-        priority: Priority::default(),
+        priority: None,
         attachments: call.attachments.iter().map(attached).collect(),
     };
     let accepted = backend.call(message).await?;
@@ -162,7 +161,7 @@ async fn ready(
                 agent_id: Text(call.agent.clone()),
                 workspace: Some(workspace),
                 visibility,
-                mode: Mode::default(),
+                mode: None,
             };
             backend.call(new).await
         }
