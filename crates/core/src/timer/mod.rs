@@ -18,7 +18,7 @@ mod tick;
 mod tests;
 
 pub use self::draft::{Draft, Pattern, TimerError};
-pub use self::guard::{Asks, Circumstances, Guard, LONG_AGO_MS, since_run};
+pub use self::guard::{Asks, Circumstances, GUARD_FIELDS, Guard, LONG_AGO_MS, since_run};
 pub use self::tick::{Firing, Settled, Ticked, When, settle};
 use crate::id::{AgentId, EventName, RuleId};
 use crate::key::{Cause, RunKey, SourceKind};

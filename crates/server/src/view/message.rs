@@ -1,7 +1,6 @@
 //! Messages and what they came from, over the wire.
 
-use wakeful_api::{Gate, Priority, Queued, RunCause};
-use wakeful_core::cause;
+use wakeful_api::{Gate, Queued, RunCause};
 use wakeful_core::wake;
 use wakeful_runtime::desk::Waiting;
 use wakeful_runtime::report::Cause;
@@ -13,7 +12,7 @@ pub fn queued(waiting: &Waiting) -> Queued {
     Queued {
         run_key: message.run_key.to_string(),
         seq: waiting.row.seq,
-        priority: told_priority(message.cause.priority),
+        priority: message.cause.priority,
         admitted_at: message.admitted_at.rfc3339(),
         preview: waiting.preview.clone().unwrap_or_default(),
     }
@@ -34,7 +33,7 @@ pub(super) fn cause(cause: &Cause) -> RunCause {
         context: message.context,
         admitted_at: message.admitted_at.rfc3339(),
         text: cause.text.clone().unwrap_or_default(),
-        priority: told_priority(why.priority),
+        priority: why.priority,
         correlation_id: why.correlation_of(own).to_string(),
         causation_id: why.causation.as_ref().map(ToString::to_string),
         verdict: wake.map(|wake| wake.verdict),
@@ -42,25 +41,5 @@ pub(super) fn cause(cause: &Cause) -> RunCause {
         gates: gates
             .map(|wake::Gate { gate, passed, detail }| Gate { gate, passed, detail })
             .collect(),
-    }
-}
-
-pub(super) const fn told_priority(priority: cause::Priority) -> Priority {
-    match priority {
-        cause::Priority::Interject => Priority::Interject,
-        cause::Priority::Next => Priority::Next,
-        cause::Priority::Normal => Priority::Normal,
-        cause::Priority::Background => Priority::Background,
-    }
-}
-
-/// How soon a message wants its turn, in words of the engine.
-#[must_use]
-pub fn priority(priority: Option<Priority>) -> cause::Priority {
-    match priority.unwrap_or_default() {
-        Priority::Interject => cause::Priority::Interject,
-        Priority::Next => cause::Priority::Next,
-        Priority::Normal => cause::Priority::Normal,
-        Priority::Background => cause::Priority::Background,
     }
 }

@@ -10,9 +10,6 @@ use wakeful_core::wake::{self, Refusal, WakeOutcome};
 use wakeful_runtime::desk;
 use wakeful_runtime::rows::{Execution, QueueRow, RefusalRow, WakeRow};
 
-use super::message::told_priority;
-use super::{schedule, standing};
-
 /// Why there is a run, or why there is none.
 #[must_use]
 pub fn why(why: &desk::Why) -> WhyRun {
@@ -51,9 +48,9 @@ pub fn why_not(why: &desk::WhyNot) -> WhyNot {
         agent_id: agent.agent_id.to_string(),
         since: why.since.rfc3339(),
         summary: summary(why),
-        lifecycle: standing::lifecycle(agent.lifecycle),
-        control: standing::control(agent.control),
-        mode: standing::mode(agent.mode),
+        lifecycle: agent.lifecycle,
+        control: agent.control,
+        mode: agent.mode,
         holds: why.holds.iter().map(hold).collect(),
         waiting: why.waiting.iter().map(|row| waiting(row, why.now)).collect(),
         waiting_count: why.overview.queued,
@@ -98,7 +95,7 @@ fn cause(cause: &Cause, own: &RunKey) -> WakeCause {
         source: origin.source().as_str().to_owned(),
         words: origin.words(),
         depth: cause.depth,
-        priority: told_priority(cause.priority),
+        priority: cause.priority,
         correlation_id: cause.correlation_of(own).to_string(),
         causation_id: cause.causation.as_ref().map(ToString::to_string),
         source_refs: origin.source_refs(),
@@ -189,7 +186,7 @@ fn next_moment((timer, last): &(Timer, Option<Execution>)) -> NextMoment {
     });
     NextMoment {
         schedule_id: timer.schedule_id.to_string(),
-        status: schedule::status(timer.status),
+        status: timer.status,
         next_at: timer.next_execution_at.map(Millis::rfc3339),
         last,
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 use serde::Serialize;
-use wakeful_api::LoadedAgentsMd;
+use wakeful_api::{GetAgentStatus, LoadedAgentsMd, Text};
 use wakeful_core::conversation::{Block, Entry, Role, ToolSpec};
 use wakeful_core::id::AgentId;
 use wakeful_core::message::Kind;
@@ -105,7 +105,14 @@ pub(crate) async fn prompt(args: &PromptArgs, shared: &GlobalArgs, out: &Out) ->
     let home = shared.home()?;
     let flags = Overrides::default().flag("model.default", "--model", args.model.clone());
     let settings = config::load(&home, &flags)?;
-    let status = read(shared, async |backend| backend.agent(agent.clone()).await).await?;
+    let status = read(shared, async |backend| {
+        backend
+            .call(GetAgentStatus {
+                agent_id: Text(agent.clone()),
+            })
+            .await
+    })
+    .await?;
     let registry = ModelRegistry::new(&settings.config);
     let whose = Whose {
         agent: &agent,

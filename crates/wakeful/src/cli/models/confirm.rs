@@ -1,6 +1,8 @@
 //! That a person agrees to show a provider their agents' work.
 
 use serde_json::json;
+use wakeful_api::{ConfirmProvider, ListPrivacyReceipts, Text};
+use wakeful_core::id::RuleId;
 use wakeful_models::SCRIPTED;
 
 use crate::backend::{read, write};
@@ -22,7 +24,9 @@ pub(super) async fn confirm(
     if provider != SCRIPTED {
         registry.provision(provider)?;
     }
-    let receipts = write(shared, out, async |backend| backend.confirm(provider).await).await?;
+    let name = Text(RuleId::parse(provider)?);
+    let confirm = ConfirmProvider { provider: name };
+    let receipts = write(shared, out, async |backend| backend.call(confirm).await).await?;
     let words = format!(
         "{provider} may be shown your agents' work, as far as the rules that hold now allow it; other rules or \
          addresses ask again"
@@ -33,7 +37,7 @@ pub(super) async fn confirm(
 
 /// What was agreed to, and whether it still holds.
 async fn show(registry: &ModelRegistry, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
-    let receipts = read(shared, async |backend| backend.receipts().await).await?;
+    let receipts = read(shared, async |backend| backend.call(ListPrivacyReceipts {}).await).await?;
     let versions = registry.policy_versions();
     let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
     let lines = receipts.iter().map(|receipt| {

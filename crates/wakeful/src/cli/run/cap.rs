@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
-use wakeful_api::{AgentStatus, CapOrigin, RuntimeStatus};
+use wakeful_api::{AgentStatus, CapOrigin, GetBudget, GetRuntimeStatus};
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::id::AgentId;
 use wakeful_models::Models;
@@ -66,7 +66,7 @@ pub(super) async fn tell(
     if config.budget.daily_usd.is_some() || !may_cost(backend, (agent, wished), config).await? {
         return Ok(());
     }
-    let budget = backend.budget().await?;
+    let budget = backend.call(GetBudget {}).await?;
     // The daemon's own settings may say more than those here.
     let is_standard = budget.daily_cap_usd == Governance::default().daily_cap.to_string();
     if budget.cap_origin == CapOrigin::Default && is_standard {
@@ -93,7 +93,7 @@ async fn may_cost(
     };
     match &chain.why {
         Why::Configured | Why::Key(_) | Why::Demo => {
-            let status: RuntimeStatus = backend.client.get("/api/runtime/status").await?;
+            let status = backend.call(GetRuntimeStatus {}).await?;
             chain.fallbacks.push(status.model.reference);
         }
         Why::Asked | Why::Agent => chain.fallbacks.push(chain.model_ref),

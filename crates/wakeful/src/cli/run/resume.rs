@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wakeful_api::Control;
+use wakeful_api::{Control, GetAgentStatus, Limit, ListRuns, ResumeAgent, Text};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
@@ -17,7 +17,7 @@ use wakeful_store::{ROWS_MAX, StoreError, View};
 
 use super::RunArgs;
 use super::journey::{Journey, Trouble};
-use crate::backend::{Backend, Runs};
+use crate::backend::Backend;
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure};
 use crate::global_args::GlobalArgs;
@@ -86,20 +86,22 @@ pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Re
 
 /// A daemon goes on with what is open by itself.
 async fn through_daemon(backend: &Backend, agent: Option<AgentId>, out: &Out) -> Result<u8, Failure> {
-    let open = Runs {
-        agent,
+    let open = ListRuns {
+        agent_id: agent.map(Text),
         state: wakeful_api::RunState::Open,
-        limit: RUNS_LOOKED_AT,
+        limit: Limit(RUNS_LOOKED_AT),
+        ..ListRuns::default()
     };
-    let open = backend.runs(open).await?.runs;
+    let open = backend.call(open).await?.runs;
     // Whoever waits, for money or for a model, is looked at again. A paused agent stays paused.
     let agents: BTreeSet<&str> = open.iter().map(|run| run.agent_id.as_str()).collect();
     for agent in agents {
-        let agent = AgentId::parse(agent)?;
-        if backend.agent(agent.clone()).await?.control == Control::Running {
-            backend
-                .set_control(agent, wakeful_core::wake::Control::Running)
-                .await?;
+        let agent_id = Text(AgentId::parse(agent)?);
+        let status = GetAgentStatus {
+            agent_id: agent_id.clone(),
+        };
+        if backend.call(status).await?.control == Control::Running {
+            backend.call(ResumeAgent { agent_id }).await?;
         }
     }
     let open = open.len();
