@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use wakeful_core::message::{AdmissionContext, Authority, DeliverySurface, Kind as MessageKind};
+use wakeful_core::run::RunStatus;
+use wakeful_core::wake::WakeOutcome;
 
 use crate::{AttemptTimeline, Parked, Priority, TokenUsage};
 
@@ -15,8 +18,8 @@ pub struct Run {
     /// Whose run it is.
     pub agent_id: String,
     /// `open`, `queued`, `quarantined`, or how it ended: `completed`, `failed`, `out_of_rounds`, `cancelled`, `abandoned`.
-    #[schema(example = "completed")]
-    pub outcome: String,
+    #[schema(value_type = String, example = "completed")]
+    pub outcome: RunStatus,
     /// The model's last words.
     pub final_text: String,
     /// Model replies.
@@ -93,7 +96,8 @@ pub struct RunLink {
     /// Whose run it is.
     pub agent_id: String,
     /// How it stands: `queued`, `open`, `quarantined`, or how it ended.
-    pub status: String,
+    #[schema(value_type = String)]
+    pub status: RunStatus,
     /// What holds its agent, if something does: `braked` or `paused`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -104,17 +108,17 @@ pub struct RunLink {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunCause {
     /// What kind of message it was.
-    #[schema(example = "operator_prompt")]
-    pub kind: String,
+    #[schema(value_type = String, example = "operator_prompt")]
+    pub kind: MessageKind,
     /// Whose word it was.
-    #[schema(example = "operator_instruction")]
-    pub authority: String,
+    #[schema(value_type = String, example = "operator_instruction")]
+    pub authority: Authority,
     /// The door by which it came.
-    #[schema(example = "http_control_prompt")]
-    pub surface: String,
+    #[schema(value_type = String, example = "http_control_prompt")]
+    pub surface: DeliverySurface,
     /// How that door knew the sender.
-    #[schema(example = "control_authenticated")]
-    pub context: String,
+    #[schema(value_type = String, example = "control_authenticated")]
+    pub context: AdmissionContext,
     /// When it came.
     #[schema(format = DateTime)]
     pub admitted_at: String,
@@ -132,8 +136,8 @@ pub struct RunCause {
     pub causation_id: Option<String>,
     /// `run`, or the code of the refusal; none while it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub verdict: Option<String>,
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub verdict: Option<WakeOutcome>,
     /// The run that took it up, if another did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -163,7 +167,8 @@ pub struct RunLine {
     /// Whose run it is.
     pub agent_id: String,
     /// `open`, `quarantined`, or how it ended.
-    pub status: String,
+    #[schema(value_type = String)]
+    pub status: RunStatus,
     /// Whether it is open and waits for money; the run itself says how much.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub parked: bool,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use wakeful_core::run::RunStatus;
 
 use crate::message::whole;
 
@@ -334,8 +335,8 @@ pub struct ScheduledExecution {
     pub run_key: Option<String>,
     /// Where that run stands; absent before it has begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub run_status: Option<String>,
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub run_status: Option<RunStatus>,
     /// When the run began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = DateTime)]

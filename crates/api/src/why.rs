@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use wakeful_core::cause::OriginKind;
+use wakeful_core::run::RunStatus;
+use wakeful_core::wake::WakeOutcome;
 
 use crate::{Control, Gate, Lifecycle, Mode, Priority, ScheduleStatus};
 
@@ -11,7 +14,8 @@ use crate::{Control, Gate, Lifecycle, Mode, Priority, ScheduleStatus};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WakeCause {
     /// `operator`, `subscription`, `schedule`, `trigger` or `run`.
-    pub kind: String,
+    #[schema(value_type = String)]
+    pub kind: OriginKind,
     /// What refusals are counted by: the kind, and the name of the subscription, schedule, trigger or run.
     pub source: String,
     /// What arose, in one sentence.
@@ -60,7 +64,8 @@ pub struct Wake {
     /// What arose.
     pub cause: WakeCause,
     /// `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal.
-    pub verdict: String,
+    #[schema(value_type = String)]
+    pub verdict: WakeOutcome,
     /// The verdict in one sentence.
     pub words: String,
     /// When.
@@ -99,7 +104,8 @@ pub struct WhyRun {
     /// Who was to be woken.
     pub agent_id: String,
     /// `queued`, the status of the run, or what was decided instead of a run.
-    pub status: String,
+    #[schema(value_type = String)]
+    pub status: RunStatus,
     /// All of it in one sentence.
     pub summary: String,
     /// What arose.
@@ -110,8 +116,8 @@ pub struct WhyRun {
     pub text: Option<String>,
     /// `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal; absent where no record was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub verdict: Option<String>,
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub verdict: Option<WakeOutcome>,
     /// When that was decided.
     #[schema(format = DateTime)]
     pub at: String,
@@ -197,7 +203,8 @@ pub struct RefusalCount {
     /// By what.
     pub source: String,
     /// The code of the refusal.
-    pub code: String,
+    #[schema(value_type = String)]
+    pub code: WakeOutcome,
     /// The refusal in one sentence.
     pub words: String,
     /// The day in UTC.

@@ -4,17 +4,11 @@ use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, QUEUE_MAX};
 use wakeful_core::report::{Event, Sealed};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Admitted, Facts, Gate, Refusal, Standing, admit};
+use wakeful_core::wake::{Admitted, Facts, Gate, Refusal, Standing, WakeOutcome, admit};
 use wakeful_store::rows::{Admission, Agent, PackedBlob, WakeRow};
 use wakeful_store::{StoreError, Tx, View};
 
 use crate::desk::append;
-
-/// What a message that waits is recorded as.
-pub(crate) const QUEUED: &str = "queued";
-
-/// What a message is recorded as that was taken back before its turn came.
-pub(crate) const CALLED_OFF: &str = "cancelled";
 
 /// A cause that arose, and what was found out about it. Prepared before the transaction, which may run more than once.
 #[derive(Debug, Clone)]
@@ -108,16 +102,16 @@ impl Arrival {
         }
         tx.enqueue(&self.message, head.next_seq, not_before)?;
         tx.put_blob(&self.body)?;
-        tx.put_wake(&self.record(QUEUED, &gates))?;
+        tx.put_wake(&self.record(WakeOutcome::Queued, &gates))?;
         append(tx, agent_id, &mut head, &self.sealed).map(Arrived::New)
     }
 
     fn refuse(&self, tx: &mut Tx<'_>, refusal: Refusal, gates: &[Gate]) -> Result<Arrived, StoreError> {
-        tx.refuse(&self.record(refusal.code(), gates))?;
+        tx.refuse(&self.record(refusal.outcome(), gates))?;
         Ok(Arrived::Refused(refusal))
     }
 
-    fn record(&self, verdict: &str, gates: &[Gate]) -> WakeRow {
+    fn record(&self, verdict: WakeOutcome, gates: &[Gate]) -> WakeRow {
         wake_row(&self.message, verdict, gates, self.message.admitted_at)
     }
 }
@@ -134,11 +128,11 @@ pub(crate) fn standing(agent: &Agent) -> Standing {
 }
 
 /// The record of a verdict on a message.
-pub(crate) fn wake_row(message: &Message, verdict: &str, gates: &[Gate], at: Millis) -> WakeRow {
+pub(crate) fn wake_row(message: &Message, verdict: WakeOutcome, gates: &[Gate], at: Millis) -> WakeRow {
     WakeRow {
         run_key: message.run_key,
         agent_id: message.agent_id.clone(),
-        verdict: verdict.to_owned(),
+        verdict,
         gates: serde_json::to_string(gates).unwrap_or_default(),
         cause: message.cause.clone(),
         absorbed_by: None,

@@ -14,7 +14,7 @@ use wakeful_core::run::{Effect, Input, Start};
 use wakeful_core::step::{Child, EffectClass, Fault};
 use wakeful_core::subrun::{Order, START_RUN, Standing, hindrance};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Admitted, Facts, Gate, admit};
+use wakeful_core::wake::{Admitted, Facts, Gate, WakeOutcome, admit};
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::{Done, ToolHost};
 use wakeful_store::rows::{Admission, Fence, PackedBlob, WakeRow};
@@ -22,7 +22,7 @@ use wakeful_store::{StoreError, Tx, View};
 
 use self::ending::ending;
 pub(crate) use self::ending::{all_under_way, concerned, end_children, ended, parent_of, take_back};
-use crate::cause::{QUEUED, depth_of, standing, wake_row};
+use crate::cause::{depth_of, standing, wake_row};
 use crate::run::{Claimed, broken};
 use crate::step::{Next, Performed, Rest};
 use crate::wake::{admitted_event, opening};
@@ -110,7 +110,7 @@ pub(crate) fn start_in(
         tx.put_blob(&start.body)?;
         tx.put_wake(&wake_row(
             &start.message,
-            QUEUED,
+            WakeOutcome::Queued,
             &look.gates,
             start.message.admitted_at,
         ))?;
@@ -126,7 +126,7 @@ struct Look {
     /// Why it may not be made, if there is a reason.
     fault: Option<Fault>,
     /// What that is recorded as.
-    verdict: String,
+    verdict: WakeOutcome,
     /// From when on the other agent may begin; none for at once.
     not_before: Option<Millis>,
     /// Every gate that was looked at.
@@ -168,9 +168,9 @@ fn looked(
     };
     let fault = hindrance(other, &found);
     let verdict = match (&found.shut, &fault) {
-        (Some(refusal), _) => refusal.code().to_owned(),
-        (None, Some(fault)) => fault.kind.clone(),
-        (None, None) => QUEUED.to_owned(),
+        (Some(refusal), _) => refusal.outcome(),
+        (None, Some(fault)) => WakeOutcome::parse(&fault.kind).unwrap_or(WakeOutcome::AgentUnknown),
+        (None, None) => WakeOutcome::Queued,
     };
     // Who is not there has no gates.
     if let (true, None, Some(fault)) = (found.is_there, &found.shut, &fault) {
@@ -401,7 +401,7 @@ fn refusals(starts: &[(Message, Blob, String)], looks: &[Look]) -> Vec<WakeRow> 
         look.fault.is_some() && !look.gates.is_empty()
     });
     refused
-        .map(|((message, _, _), look)| wake_row(message, &look.verdict, &look.gates, message.admitted_at))
+        .map(|((message, _, _), look)| wake_row(message, look.verdict, &look.gates, message.admitted_at))
         .collect()
 }
 

@@ -161,7 +161,7 @@ pub(crate) async fn confirm(
         ));
     }
     let versions = app.host.inference_versions();
-    let rows = app.desk()?.confirm(provider, versions, channel.as_str()).await;
+    let rows = app.desk()?.confirm(provider, versions, channel).await;
     let rows = rows.map_err(|error| app.engine_error(&error))?;
     Ok(Json(rows.iter().map(view::receipt).collect()))
 }

@@ -42,7 +42,7 @@ pub(crate) async fn erase(
         agent,
         what,
         reason,
-        channel: channel.as_str(),
+        channel,
     };
     let desk = app.desk()?;
     let erased = whole(async move { desk.erase(wanted).await }).await;

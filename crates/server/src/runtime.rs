@@ -6,6 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use wakeful_api::{Control, DaemonState, Health, LastFailure, Phase, Readiness, Ready, RuntimeStatus};
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_runtime::desk::AgentView;
 use wakeful_runtime::rows::RunFilter;
@@ -17,9 +18,6 @@ use crate::view;
 
 /// How many of the newest runs are searched for the last failure. An older one is history.
 const FAILURE_RUNS_MAX: u32 = 50;
-
-/// The status of a run that could not go on.
-const RUN_FAILED: &str = "failed";
 
 /// Most agents of which it is said why they cannot go on.
 const STUCK_MAX: usize = 50;
@@ -167,7 +165,7 @@ async fn last_failure(app: &App, open: &Open) -> Result<Option<LastFailure>, Api
         ..RunFilter::default()
     };
     let runs = open.desk.runs(filter).await.map_err(fail)?;
-    let Some(failed) = runs.iter().find(|run| run.row.status == RUN_FAILED) else {
+    let Some(failed) = runs.iter().find(|run| run.row.status == RunStatus::Failed) else {
         return Ok(app.facts.last_failure.clone());
     };
     let report = open.desk.run(failed.row.run_key).await.map_err(fail)?;

@@ -37,14 +37,14 @@ use wakeful_core::conversation::{self, Usage};
 use wakeful_core::failure::{self, Category};
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::{Guidance, GuidanceKind};
-use wakeful_core::run::Phase;
+use wakeful_core::run::{Phase, RunStatus};
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{AgentView, Line, RunGlance};
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::report::{Related, RunReport};
-use wakeful_runtime::rows::{RUN_OPEN, RunRow, RunState, StepRow, Visibility};
+use wakeful_runtime::rows::{RunRow, RunState, StepRow, Visibility};
 use wakeful_runtime::run::decode;
 
 /// The agent in a path.
@@ -174,7 +174,7 @@ pub fn run_line(glance: &RunGlance) -> RunLine {
     RunLine {
         run_key: row.run_key.to_string(),
         agent_id: row.agent_id.to_string(),
-        status: row.status.clone(),
+        status: row.status,
         parked: is_parked(row),
         waiting_on: waiting_on(row),
         transitions: u64::try_from(row.version).unwrap_or(0),
@@ -187,13 +187,13 @@ pub fn run_line(glance: &RunGlance) -> RunLine {
 
 /// Whether a run waits for money. The states of runs that ended need not be read.
 fn is_parked(row: &RunRow) -> bool {
-    let turn = (row.status == RUN_OPEN).then(|| decode(row));
+    let turn = (row.status == RunStatus::Open).then(|| decode(row));
     turn.is_some_and(|turn| turn.is_ok_and(|turn| matches!(turn.phase, Phase::Parked { .. })))
 }
 
 /// The runs that an open run waits for.
 fn waiting_on(row: &RunRow) -> Vec<String> {
-    let turn = (row.status == RUN_OPEN).then(|| decode(row));
+    let turn = (row.status == RunStatus::Open).then(|| decode(row));
     let waits = turn
         .and_then(Result::ok)
         .filter(wakeful_core::run::Turn::waits_on_runs);
@@ -205,7 +205,7 @@ fn link(related: &Related) -> RunLink {
     RunLink {
         run_key: related.run_key.to_string(),
         agent_id: related.agent_id.to_string(),
-        status: related.status.clone(),
+        status: related.status,
         held: related.held.map(str::to_owned),
     }
 }
@@ -225,7 +225,7 @@ pub fn run(report: &RunReport) -> Run {
     Run {
         run_key: report.run_key.to_string(),
         agent_id: report.agent_id.to_string(),
-        outcome: report.status.clone(),
+        outcome: report.status,
         final_text: report.final_text.clone(),
         rounds: report.rounds,
         tool_calls: report.tool_calls().map(tool_call).collect(),

@@ -1,10 +1,11 @@
 //! What a process does for an ask: get hold of its run, drive it as far as it goes, and tell.
 
 use wakeful_core::key::RunKey;
+use wakeful_core::run::RunStatus;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::run::{Driven, claim, move_aside};
 use wakeful_runtime::wake::{Admitted, Ask};
-use wakeful_store::rows::{NEVER, RUN_OPEN, RUN_QUARANTINED, RunFilter, RunRow, RunState};
+use wakeful_store::rows::{NEVER, RunFilter, RunRow, RunState};
 
 use crate::life::{Life, SimEngine};
 
@@ -116,7 +117,7 @@ async fn looked_after(engine: &SimEngine, life: &Life, ask: Ask) -> Result<Drive
         });
         let (ready, due, row) = look.await?;
         let row = row.ok_or(EngineError::UnknownRun(run))?;
-        if row.status != RUN_OPEN {
+        if row.status != RunStatus::Open {
             return ended(row);
         }
         if ready.contains(&agent) {
@@ -153,7 +154,7 @@ async fn looked_after(engine: &SimEngine, life: &Life, ask: Ask) -> Result<Drive
 }
 
 fn ended(row: RunRow) -> Result<Driven, EngineError> {
-    if row.status == RUN_QUARANTINED {
+    if row.status == RunStatus::Quarantined {
         let (run, why) = (row.run_key, row.fault.unwrap_or_default());
         return Err(EngineError::Quarantined { run, why });
     }

@@ -6,8 +6,6 @@ use wakeful_core::wake;
 use wakeful_runtime::desk::Waiting;
 use wakeful_runtime::report::Cause;
 
-use super::word;
-
 /// A message that waits.
 #[must_use]
 pub fn queued(waiting: &Waiting) -> Queued {
@@ -30,16 +28,16 @@ pub(super) fn cause(cause: &Cause) -> RunCause {
     let gates = gates.unwrap_or_default().into_iter();
     let (why, own) = (&message.cause, &message.run_key);
     RunCause {
-        kind: word(&message.kind),
-        authority: word(&message.authority),
-        surface: word(&message.surface),
-        context: word(&message.context),
+        kind: message.kind,
+        authority: message.authority,
+        surface: message.surface,
+        context: message.context,
         admitted_at: message.admitted_at.rfc3339(),
         text: cause.text.clone().unwrap_or_default(),
         priority: told_priority(why.priority),
         correlation_id: why.correlation_of(own).to_string(),
         causation_id: why.causation.as_ref().map(ToString::to_string),
-        verdict: wake.map(|wake| wake.verdict.clone()),
+        verdict: wake.map(|wake| wake.verdict),
         absorbed_by: wake.and_then(|wake| wake.absorbed_by).map(|run| run.to_string()),
         gates: gates
             .map(|wake::Gate { gate, passed, detail }| Gate { gate, passed, detail })

@@ -144,7 +144,7 @@ pub fn execution(execution: &Execution) -> ScheduledExecution {
         },
         reason: row.reason.clone(),
         run_key: row.run_key.map(|run| run.to_string()),
-        run_status: execution.run_status.clone(),
+        run_status: execution.run_status,
         run_started_at: execution.run_started_at.map(Millis::rfc3339),
         run_ended_at: execution.run_ended_at.map(Millis::rfc3339),
         is_catch_up: row.is_catch_up,

@@ -24,7 +24,7 @@ use wakeful_runtime::rows::{Agent, Visibility};
 use wakeful_runtime::service::Stuck;
 use wakeful_runtime::{Governance, StoreError};
 use wakeful_server::Open;
-use wakeful_store::{FaultPoint, Faults, JournalStore, Passing, Store};
+use wakeful_store::{FaultFuture, FaultPoint, Faults, JournalStore, Store};
 
 use super::source::FolderScript;
 use super::world::NOON_MS;
@@ -172,7 +172,7 @@ impl Storage {
 }
 
 impl Faults for Storage {
-    fn pass(&self, point: FaultPoint) -> Passing<'_> {
+    fn pass(&self, point: FaultPoint) -> FaultFuture<'_> {
         Box::pin(async move {
             match point {
                 FaultPoint::Read => {

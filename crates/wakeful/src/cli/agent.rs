@@ -21,7 +21,7 @@ use crate::daemon::files::{Found, RunFolder};
 use crate::daemon::life::database_name;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
-use crate::model::{ModelHouse, Whose};
+use crate::model::{ModelRegistry, Whose};
 use crate::show::Out;
 use crate::workspace::WorkspacePath;
 use crate::world::RealClock;
@@ -186,8 +186,11 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> R
             let guidance = files.read(&id, status.workspace.as_ref());
             // An agent can be looked at also when the settings cannot be read.
             let settings = config::load(&shared.home()?, &Overrides::default());
-            let house = settings.map(|settings| ModelHouse::new(&settings.config)).ok();
-            let status = house.map_or_else(|| status.clone(), |house| modelled(&id, status.clone(), &house));
+            let registry = settings.map(|settings| ModelRegistry::new(&settings.config)).ok();
+            let status = registry.map_or_else(
+                || status.clone(),
+                |registry| modelled(&id, status.clone(), &registry),
+            );
             out.agent(&AgentStatus {
                 loaded_agents_md: loaded_agents_md(&guidance),
                 ..status
@@ -227,21 +230,21 @@ async fn choose(id: &str, model: Option<&str>, shared: &GlobalArgs, out: &Out) -
     let id = AgentId::parse(id)?;
     // Looked at here, because a relative path means something only in this folder.
     let settings = config::load(&shared.home()?, &Overrides::default())?;
-    let house = ModelHouse::new(&settings.config);
-    let model = model.map(|model| house.named(model)).transpose()?;
+    let registry = ModelRegistry::new(&settings.config);
+    let model = model.map(|model| registry.named(model)).transpose()?;
     let tell = write_existing(shared, out, async |backend| {
         backend.set_model(id.clone(), model).await
     });
-    out.agent(&modelled(&id, tell.await?, &house));
+    out.agent(&modelled(&id, tell.await?, &registry));
     Ok(())
 }
 
 /// The status with the models of the agent's next run. A daemon has said it already, by the settings it was started with.
-fn modelled(agent: &AgentId, status: AgentStatus, house: &ModelHouse) -> AgentStatus {
+fn modelled(agent: &AgentId, status: AgentStatus, registry: &ModelRegistry) -> AgentStatus {
     let chosen = status.model.as_deref();
     let model_state = match &status.model_state {
         Some(told) => Some(told.clone()),
-        None => house.state(Whose { agent, chosen }),
+        None => registry.state(Whose { agent, chosen }),
     };
     AgentStatus {
         model_state,

@@ -114,7 +114,7 @@ async fn reset_day(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
             governance: governance(place.home.root()),
             ..ApiContext::new(place.store.clone(), clock, entropy)
         });
-        Ok(clerk.reset_day(Channel::Cli.as_str()).await?)
+        Ok(clerk.reset_day(Channel::Cli).await?)
     });
     tell(&view::budget(&reset.await?), out);
     Ok(())

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
+use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_runtime::proof::{Erase, REASON_CHARS_MAX, What, reason};
 
@@ -11,9 +12,6 @@ use super::GlobalArgs;
 use crate::backend::write_existing;
 use crate::failure::Failure;
 use crate::show::Out;
-
-/// By which door the wish came.
-const CHANNEL: &str = "cli";
 
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("what").required(true)))]
@@ -57,7 +55,7 @@ pub(crate) async fn erase(args: &EraseArgs, shared: &GlobalArgs, out: &Out) -> R
             agent: agent.clone(),
             what,
             reason: reason.clone(),
-            channel: CHANNEL,
+            channel: Channel::Cli,
         };
         backend.erase(erase).await
     });

@@ -4,6 +4,7 @@ use clap::Args;
 use wakeful_api::client::{Client, Stream};
 use wakeful_api::{Delta, Event, EventFeed, EventPage};
 use wakeful_core::id::AgentId;
+use wakeful_core::report::payload::Payload;
 use wakeful_core::report::present::{Mode, present};
 
 use super::GlobalArgs;
@@ -218,7 +219,10 @@ async fn next(stream: &mut Stream, display: Mode, out: &Out) -> Result<Option<Op
 }
 
 fn show(event: &Event, display: Mode, out: &Out) {
-    if !display.shows(&present(&event.kind, &event.payload)) {
+    if !display.shows(&present(
+        &event.kind,
+        Payload::read(&event.kind, &event.payload).as_ref(),
+    )) {
         return;
     }
     // The time of day: the date is in the JSON, and a line has little room.

@@ -14,7 +14,7 @@ use crate::backend::Backend;
 use crate::cli::budget::amount;
 use crate::config::Settings;
 use crate::failure::Failure;
-use crate::model::{ModelHouse, Whose, Why};
+use crate::model::{ModelRegistry, Whose, Why};
 use crate::place::Place;
 use crate::show::{Out, cap_unset};
 use crate::world::RealClock;
@@ -82,13 +82,13 @@ async fn may_cost(
     (agent, wished): (&AgentStatus, Option<&str>),
     config: &Settings,
 ) -> Result<bool, Failure> {
-    let (house, id) = (ModelHouse::new(config), AgentId::parse(&agent.agent_id)?);
+    let (registry, id) = (ModelRegistry::new(config), AgentId::parse(&agent.agent_id)?);
     let whose = Whose {
         agent: &id,
         chosen: agent.model.as_deref(),
     };
     // A route that is gone is told by the daemon.
-    let Ok(mut chain) = house.chain(Some(whose), wished) else {
+    let Ok(mut chain) = registry.chain(Some(whose), wished) else {
         return Ok(false);
     };
     match &chain.why {
@@ -98,7 +98,7 @@ async fn may_cost(
         }
         Why::Asked | Why::Agent => chain.fallbacks.push(chain.model_ref),
     }
-    Ok(chain.fallbacks.iter().any(|name| house.is_paid(name)))
+    Ok(chain.fallbacks.iter().any(|name| registry.is_paid(name)))
 }
 
 fn ask(default: MicroUsd, out: &Out) -> Option<MicroUsd> {

@@ -8,11 +8,12 @@ use wakeful_api::{
 use wakeful_core::conversation::Attachment;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::report::Kind;
+use wakeful_core::report::payload::{BrakeChanged, Payload};
 use wakeful_core::run::BUDGET_EXCEEDED;
-use wakeful_core::wake::Mode;
+use wakeful_core::wake::{Mode, WakeOutcome};
 use wakeful_runtime::desk::NewAgent;
-use wakeful_runtime::report::RUN_QUEUED;
-use wakeful_store::rows::{RUN_OPEN, Visibility};
+use wakeful_store::rows::Visibility;
 
 use super::journey::exit_code;
 use super::{Call, RunArgs, cap};
@@ -275,7 +276,7 @@ async fn listen(
     // Looked at after listening began, so that its end falls into one of the two.
     let seen: Run = client.get(&show).await?;
     patience.heard();
-    if seen.parked.is_some() || ![RUN_OPEN, RUN_QUEUED].contains(&seen.outcome.as_str()) {
+    if seen.parked.is_some() || !seen.outcome.is_under_way() {
         return Ok(Some(End::Run(Box::new(seen))));
     }
     let backend = Backend {
@@ -317,17 +318,22 @@ async fn until_news(stream: &mut Stream, run: RunKey, after: &mut u64, out: &Out
             continue;
         };
         *after = event.seq;
-        if event.kind == "brake_changed" && event.payload.get("is_on") == Some(&true.into()) {
+        let said = Payload::read(&event.kind, &event.payload);
+        if let Some(Payload::BrakeChanged(BrakeChanged { is_on: true, .. })) = said {
             return Ok(News::Braked);
         }
         if event.run_key.as_deref() != Some(&key) {
             continue;
         }
-        out.progress(&event.kind, &event.payload);
-        let called_off = event.kind == "wake_decided" && event.payload.get("verdict") != Some(&"run".into());
-        match event.kind.as_str() {
-            "run_ended" | "run_parked" | "run_quarantined" => return Ok(News::Ended),
-            "decision_asked" => return Ok(News::Asked),
+        if let Some(said) = &said {
+            out.progress(said);
+        }
+        let called_off =
+            matches!(said, Some(Payload::WakeDecided(decided)) if decided.verdict != WakeOutcome::Run);
+        // By the kind: the end counts even where its details were erased.
+        match Kind::parse(&event.kind) {
+            Some(Kind::RunEnded | Kind::RunParked | Kind::RunQuarantined) => return Ok(News::Ended),
+            Some(Kind::DecisionAsked) => return Ok(News::Asked),
             _ if called_off => return Ok(News::Ended),
             _ => {}
         }

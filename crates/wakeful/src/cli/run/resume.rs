@@ -21,7 +21,7 @@ use crate::backend::{Backend, Runs};
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure};
 use crate::global_args::GlobalArgs;
-use crate::model::ModelHouse;
+use crate::model::ModelRegistry;
 use crate::place::Place;
 use crate::reach::daemon;
 use crate::show::{Out, ResumedView};
@@ -62,7 +62,7 @@ pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Re
             let mut journey = Journey {
                 place,
                 sandboxing,
-                house: ModelHouse::new(&settings.config),
+                registry: ModelRegistry::new(&settings.config),
                 config: &settings.config,
                 signals,
                 out,
@@ -152,9 +152,9 @@ impl Tally {
         agent: &Agent,
         message: &Message,
     ) -> Result<u8, Trouble> {
-        let bench = journey.bench();
-        let limits = bench.limits(agent, message);
-        let engine = bench.engine(&agent.agent_id, &limits)?;
+        let factory = journey.engine_factory();
+        let limits = factory.limits(agent, message);
+        let engine = factory.engine(&agent.agent_id, &limits)?;
         let Admitted::New(claimed) = engine.take_up(message.run_key, limits).await? else {
             return Ok(0);
         };

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wakeful_api::{PendingCancel, Run};
+use wakeful_api::PendingCancel;
 use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::run::RunStatus;
 use wakeful_core::stop::StopTarget;
 use wakeful_runtime::run::{Claimed, claim, give_back};
 use wakeful_runtime::{EngineError, Halt};
-use wakeful_store::rows::RUN_OPEN;
 
-use wakeful_runtime::report::RUN_QUEUED;
 use wakeful_store::keep_in_slot;
 
 use super::show;
@@ -68,9 +67,9 @@ async fn end(place: &mut Place, given: &str, out: &Out) -> Result<(), Failure> {
         tell_pending(&pending, out);
         return Ok(());
     }
-    match before.outcome.as_str() {
-        RUN_QUEUED => {}
-        RUN_OPEN => see_through(place, run, out).await?,
+    match before.outcome {
+        RunStatus::Queued => {}
+        RunStatus::Open => see_through(place, run, out).await?,
         _ => out.note("the run had already ended"),
     }
     show(&backend.run(run).await?, out);
@@ -94,7 +93,7 @@ async fn through_daemon(
 ) -> Result<(), Failure> {
     let run = backend.find_run(given).await?;
     let before = tokio::time::timeout(BEFORE_WAIT, backend.run(run)).await;
-    let has_ended = matches!(before, Ok(Ok(run)) if !is_under_way(&run));
+    let has_ended = matches!(before, Ok(Ok(run)) if !run.outcome.is_under_way());
     let deadline = Instant::now() + WAIT;
     let request = stops::request(StopTarget::Run(run), String::new());
     let told = stops::told(&stops::home_of(shared)?, request, backend.cancel(run)).await?;
@@ -112,7 +111,7 @@ async fn through_daemon(
     if has_ended {
         out.note("the run had already ended");
     }
-    while is_under_way(&seen) {
+    while seen.outcome.is_under_way() {
         if Instant::now() >= deadline {
             return Err(left(run, "the daemon has not come to it"));
         }
@@ -123,16 +122,12 @@ async fn through_daemon(
     Ok(())
 }
 
-fn is_under_way(run: &Run) -> bool {
-    [RUN_OPEN, RUN_QUEUED].contains(&run.outcome.as_str())
-}
-
 /// Waits until the run has ended by whoever drives it, or ends it here as soon as nobody does.
 async fn see_through(place: &mut Place, run: RunKey, out: &Out) -> Result<(), Failure> {
     let deadline = Instant::now() + WAIT;
     loop {
         let row = place.store.read(move |view| view.run(&run)).await?;
-        if row.is_none_or(|row| row.status != RUN_OPEN) {
+        if row.is_none_or(|row| row.status != RunStatus::Open) {
             return Ok(());
         }
         let in_the_way = match place.take_turn()? {
