@@ -18,7 +18,7 @@ use wakeful_core::report::{Event, Head};
 use wakeful_core::saga::Saga;
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle, Mode};
+use wakeful_core::wake::{AgentAvailability, Control, Lifecycle, MessageFacts, Mode};
 
 pub use self::alert::{AlertRow, Cursor, NoticeRow, Place, Subscribed, SubscriptionRow, TellingRow};
 pub use self::audit::{BoundRow, DecisionRow, Inconsistency, KeyPart, PlacedEntry, QueuePlace, RunMarks};
@@ -92,6 +92,31 @@ pub struct Overview {
     pub pending_decisions: u64,
     /// Its runs that cannot go on until a person says so.
     pub quarantined_runs: u64,
+}
+
+impl Agent {
+    /// What a person settled about it that decides whether it may begin something.
+    #[must_use]
+    pub const fn availability(&self) -> AgentAvailability {
+        AgentAvailability {
+            lifecycle: self.lifecycle,
+            control: self.control,
+            mode: self.mode,
+            sleep_until: self.sleep_until,
+        }
+    }
+}
+
+impl Overview {
+    /// What decides whether a message that is not delayed may begin.
+    #[must_use]
+    pub const fn message_facts(&self) -> MessageFacts {
+        MessageFacts {
+            delay: None,
+            is_braked: self.is_braked,
+            open_run: self.open_run,
+        }
+    }
 }
 
 /// What waits for a person, over all agents.

@@ -15,7 +15,6 @@ use std::sync::Arc;
 use wakeful_core::blob::Blob;
 use wakeful_core::budget::Exceeded;
 use wakeful_core::conversation::{Entry, ToolCall};
-use wakeful_core::decision::DecisionStatus;
 use wakeful_core::failure::clip;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, RunKey};
@@ -201,10 +200,8 @@ impl Until {
         Ok(match self {
             Self::Moment(moment) => Some(*moment),
             Self::Answer(id) => {
-                let open = tx
-                    .decision(id)?
-                    .filter(|one| one.status == DecisionStatus::Pending);
-                open.map(|one| one.next_look(now).unwrap_or(NEVER))
+                let wait = tx.decision(id)?.and_then(|one| one.wait(now));
+                wait.map(|wait| wait.until().unwrap_or(NEVER))
             }
             // Whoever ends one of them holds the same head meanwhile.
             Self::Runs(runs) => subrun::all_under_way(tx, runs)?.then_some(NEVER),

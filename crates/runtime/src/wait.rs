@@ -142,7 +142,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             let inquiry = Box::new(decision.inquiry);
             return Ok(Next::just(Input::Lapsed { inquiry }));
         }
-        if let Some(next) = decision.overdue(now) {
+        if let Some(next) = decision.escalate_if_overdue(now) {
             decision = self.close_late(claimed, &decision, next).await?;
         }
         Ok(match decision.ruling(now) {

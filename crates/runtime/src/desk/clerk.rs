@@ -21,7 +21,7 @@ use super::{
     AgentView, Asked, Cancelled, Conversation, Desk, Line, NewAgent, Post, Posted, RunGlance, SESSION,
     TRANSCRIPT_BYTES_MAX, Waiting,
 };
-use crate::cause::{Arrival, Arrived};
+use crate::cause::{AdmissionOutcome, PreparedAdmission};
 use crate::hub::{Hub, Listener};
 use crate::notice::{Book, Watcher};
 use crate::problem::Problem;
@@ -124,9 +124,9 @@ impl<S: Store> Clerk<S> {
         }
         let sealed = self.seal(admitted_event(&message, &text), Some(run_key), now)?;
         let body = self.store.pack(body).await?;
-        let arrival = Arrival::plain(message, body, sealed);
+        let arrival = PreparedAdmission::plain(message, body, sealed);
         match self.write(move |tx| arrival.commit(tx)).await? {
-            Arrived::New(event) => {
+            AdmissionOutcome::New(event) => {
                 self.hub.saw(&agent, &[event]);
                 self.work.look_at(agent);
                 Ok(Posted {
@@ -134,7 +134,7 @@ impl<S: Store> Clerk<S> {
                     is_new: true,
                 })
             }
-            Arrived::Known => {
+            AdmissionOutcome::Known => {
                 // Whoever sent it first may have gone away before anybody was told.
                 self.work.look_at(agent);
                 Ok(Posted {
@@ -142,9 +142,9 @@ impl<S: Store> Clerk<S> {
                     is_new: false,
                 })
             }
-            Arrived::KeyReused => Err(EngineError::KeyReused { run: run_key }),
-            Arrived::Refused(refusal) => Err(refusal.into()),
-            Arrived::Unknown => Err(EngineError::UnknownAgent(agent)),
+            AdmissionOutcome::KeyReused => Err(EngineError::KeyReused { run: run_key }),
+            AdmissionOutcome::Refused(refusal) => Err(refusal.into()),
+            AdmissionOutcome::Unknown => Err(EngineError::UnknownAgent(agent)),
         }
     }
 

@@ -376,7 +376,7 @@ fn answer_in(
     let answered = match decision.answer(reply.clone(), now) {
         Ok(answered) => answered,
         Err(why @ Unanswerable::Late { .. }) => {
-            let Some(next) = decision.overdue(now) else {
+            let Some(next) = decision.escalate_if_overdue(now) else {
                 return Ok(Found::Refused(why));
             };
             tx.put_decision(&next, decision.version)?;

@@ -16,7 +16,7 @@ use wakeful_ports::store::{Store, StoreError, View};
 use super::{Asked, Clerk};
 use crate::EngineError;
 use crate::absorb::ABSORBED;
-use crate::cause::{QUEUED, standing};
+use crate::cause::QUEUED;
 use crate::report::{self, RUN_QUEUED};
 
 /// How far back one looks where nobody says otherwise: a day.
@@ -183,12 +183,7 @@ fn why(view: &mut dyn View, run: RunKey, now: Millis) -> Result<Option<Why>, Sto
 }
 
 fn held(overview: &Overview, now: Millis) -> Vec<Hold> {
-    holds(
-        &standing(&overview.agent),
-        overview.is_braked,
-        overview.open_run,
-        now,
-    )
+    holds(&overview.agent.availability(), &overview.message_facts(), now)
 }
 
 fn why_not(
