@@ -10,10 +10,9 @@ use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::proof::signing::DeviceKey;
 use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::Visibility;
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::proof::{EVENTS_BETWEEN, Wanted, sign, verify};
 use wakeful_store::Store;
+use wakeful_store::rows::Visibility;
 
 use crate::Setting;
 use crate::measure::{Measure, Target};
@@ -177,8 +176,8 @@ fn bytes_of(agent: &AgentId, incarnation: &Incarnation, previous: Digest, event:
     }
 }
 
-fn new_agent(agent: &AgentId) -> wakeful_ports::records::Agent {
-    wakeful_ports::records::Agent {
+fn new_agent(agent: &AgentId) -> wakeful_store::rows::Agent {
+    wakeful_store::rows::Agent {
         agent_id: agent.clone(),
         visibility: Visibility::Public,
         lifecycle: wakeful_core::wake::Lifecycle::Active,

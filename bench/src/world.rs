@@ -16,11 +16,11 @@ use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::model::Model;
-use wakeful_ports::records::Visibility;
 use wakeful_ports::tool::ToolHost;
 use wakeful_runtime::run::Driven;
 use wakeful_runtime::wake::{Admitted, Ask, Limits, WhenMissing};
 use wakeful_runtime::{Engine, Governance, Halt, Observer, Waiting};
+use wakeful_store::rows::Visibility;
 use wakeful_store::{SqliteOptions, Store};
 
 /// The host of databases that are made here.
@@ -47,11 +47,7 @@ pub(crate) fn sqlite(home: &Path) -> Result<Store> {
 }
 
 /// An engine as the program builds it, with these tools and this model.
-pub(crate) fn engine<M: Model, T: ToolHost>(
-    store: Store,
-    model: Arc<M>,
-    tools: Arc<T>,
-) -> Engine<Store, M, T> {
+pub(crate) fn engine<M: Model, T: ToolHost>(store: Store, model: Arc<M>, tools: Arc<T>) -> Engine<M, T> {
     let names: BTreeSet<String> = tools.specs().into_iter().map(|spec| spec.name).collect();
     Engine {
         store,
@@ -71,7 +67,7 @@ pub(crate) fn engine<M: Model, T: ToolHost>(
 
 /// Admits one message for an agent, which is made if need be, and drives its run to the end.
 pub(crate) async fn drive<M: Model, T: ToolHost>(
-    engine: &Engine<Store, M, T>,
+    engine: &Engine<M, T>,
     (agent, turn): (&str, usize),
     workspace: &str,
     max_rounds: u32,

@@ -11,8 +11,7 @@ use postgres::{Client, Config, NoTls, Statement};
 use rusqlite::types::Value;
 
 use wakeful_core::id::RunnerId;
-use wakeful_ports::records::Runner;
-use wakeful_ports::store::Store as _;
+use wakeful_store::rows::Runner;
 use wakeful_store::{PostgresOptions, Store};
 
 use super::rows::{Rows, Transition};

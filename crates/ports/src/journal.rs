@@ -16,7 +16,7 @@ use wakeful_core::journal::{
 use wakeful_core::key::OperationId;
 use wakeful_core::time::Millis;
 
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 
 /// Why the journal did not do what it was asked.
 #[derive(Debug, thiserror::Error)]

@@ -2,10 +2,6 @@
 //!
 //! | module | the runtime asks for |
 //! |---|---|
-//! | [`store`] | durable reads and transactions, in domain verbs |
-//! | [`records`] | the rows those verbs speak of |
-//! | [`stops`] | brakes and cancellations that hold before the database has them |
-//! | [`care`] | those of the care of data |
 //! | [`model`] | a model's reply |
 //! | [`embedding`] | texts as directions |
 //! | [`tool`] | actions in the world |
@@ -14,12 +10,12 @@
 //! | [`policy`] | verdicts |
 //! | [`clock`] | time and chance |
 //! | [`guidance`] | what people wrote down for agents |
+//! | [`store_error`] | why a database call failed |
 //! | [`fail`], [`planted`] | named places where tests may stop the process or make it err |
 //!
 //! No SQL, no HTTP and no process is known here. A trait names what its callers need and nothing of how it is done.
 #![forbid(unsafe_code)]
 
-pub mod care;
 pub mod clock;
 pub mod embedding;
 pub mod fail;
@@ -29,7 +25,5 @@ pub mod model;
 pub mod outside;
 pub mod planted;
 pub mod policy;
-pub mod records;
-pub mod stops;
-pub mod store;
+pub mod store_error;
 pub mod tool;

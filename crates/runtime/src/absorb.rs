@@ -10,8 +10,8 @@ use wakeful_core::notice::together;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Gate;
 use wakeful_ports::planted;
-use wakeful_ports::records::{Overview, QueueRow, WakeRow};
-use wakeful_ports::store::{StoreError, Tx, View};
+use wakeful_store::rows::{Overview, QueueRow, WakeRow};
+use wakeful_store::{StoreError, Tx, View};
 
 use crate::EngineError;
 use crate::cause::wake_row;
@@ -94,7 +94,7 @@ pub(crate) struct Found {
 }
 
 /// Looks what an agent has to do.
-pub(crate) fn find(view: &mut dyn View, agent: &AgentId, now: Millis) -> Result<Found, StoreError> {
+pub(crate) fn find(view: &mut View<'_>, agent: &AgentId, now: Millis) -> Result<Found, StoreError> {
     let (overview, due) = (view.overview(agent)?, view.due_run(agent, now)?);
     let next = if planted::bug("newest_first") {
         view.queue(agent, 100)?.pop()
@@ -119,7 +119,7 @@ pub(crate) fn find(view: &mut dyn View, agent: &AgentId, now: Millis) -> Result<
 }
 
 /// What may begin now and can be taken up together with a message.
-fn beside(view: &mut dyn View, own: &Message, now: Millis) -> Result<Vec<Waiting>, StoreError> {
+fn beside(view: &mut View<'_>, own: &Message, now: Millis) -> Result<Vec<Waiting>, StoreError> {
     if !own.cause.origin.is_absorbed() {
         return Ok(Vec::new());
     }
@@ -137,7 +137,7 @@ fn beside(view: &mut dyn View, own: &Message, now: Millis) -> Result<Vec<Waiting
 }
 
 /// Whether all of these still wait: where one has gone, what the run is about to be told is not true.
-pub(crate) fn all_wait(tx: &mut dyn Tx, absorbs: &[Message]) -> Result<bool, StoreError> {
+pub(crate) fn all_wait(tx: &mut Tx<'_>, absorbs: &[Message]) -> Result<bool, StoreError> {
     for message in absorbs {
         if !tx.is_queued(&message.run_key)? {
             return Ok(false);
@@ -148,7 +148,7 @@ pub(crate) fn all_wait(tx: &mut dyn Tx, absorbs: &[Message]) -> Result<bool, Sto
 
 /// Takes these out of the queue: this run answers them.
 pub(crate) fn take_up(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     absorbs: &[Message],
     by: RunKey,
     at: Millis,
@@ -166,7 +166,7 @@ pub(crate) fn take_up(
 
 /// The gates that a message has met so far, and these after them. One that is met again tells the newer tale.
 pub(crate) fn known_gates(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     message: &Message,
     gates: &[Gate],
 ) -> Result<Vec<Gate>, StoreError> {

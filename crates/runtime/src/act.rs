@@ -14,8 +14,8 @@ use wakeful_ports::clock::Clock;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
 use wakeful_ports::planted;
-use wakeful_ports::store::Store;
 use wakeful_ports::tool::{Act, Done, NOT_BEGUN, Stop, ToolHost};
+use wakeful_store::Store;
 
 use crate::run::{Claimed, broken};
 use crate::step::{CANCEL_LOOK_MS, Early, Freshness, Look, Next, Performed, Rest, asked, look};
@@ -43,16 +43,16 @@ enum Wish {
 }
 
 /// What an action is told, and what it looks at before it begins late.
-struct Told<S> {
+struct Told {
     wish: watch::Receiver<Wish>,
-    store: S,
+    store: Store,
     halt: Halt,
     clock: Arc<dyn Clock>,
     run: RunKey,
     agent: AgentId,
 }
 
-impl<S> Told<S> {
+impl Told {
     async fn is_wished(&self, least: Wish) {
         let mut wish = self.wish.clone();
         // An error means that the watcher is gone, and with it whoever could ask for a stop.
@@ -62,7 +62,7 @@ impl<S> Told<S> {
     }
 }
 
-impl<S: Store> Stop for Told<S> {
+impl Stop for Told {
     async fn stopped(&self) {
         self.is_wished(Wish::End).await;
     }
@@ -93,7 +93,7 @@ enum Acted {
     Held(Next),
 }
 
-impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Carries out the intended actions one after another. The first was looked at with the run.
     pub(crate) async fn act(&self, claimed: &mut Claimed, look: Look) -> Result<Next, EngineError> {
         let run = claimed.run_key();

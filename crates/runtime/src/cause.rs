@@ -5,8 +5,8 @@ use wakeful_core::message::{Message, QUEUE_MAX};
 use wakeful_core::report::{Event, Head, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, Refusal, admit};
-use wakeful_ports::records::{Admission, PackedBlob, WakeRow};
-use wakeful_ports::store::{StoreError, Tx, View};
+use wakeful_store::rows::{Admission, PackedBlob, WakeRow};
+use wakeful_store::{StoreError, Tx, View};
 
 use crate::desk::append;
 
@@ -57,7 +57,7 @@ impl PreparedAdmission {
 
     /// Judges the cause and writes what becomes of it. A transaction that admits several does it in the order of the
     /// agents' ids, because each locks its agent's head.
-    pub(crate) fn commit(&self, tx: &mut dyn Tx) -> Result<AdmissionOutcome, StoreError> {
+    pub(crate) fn commit(&self, tx: &mut Tx<'_>) -> Result<AdmissionOutcome, StoreError> {
         let (agent_id, run) = (&self.message.agent_id, &self.message.run_key);
         // Locked first, like in every transition: two with one key meet here and not in each other's way.
         let (Some(mut head), Some(agent)) = (tx.lock_head_to_announce(agent_id)?, tx.agent(agent_id)?) else {
@@ -93,7 +93,7 @@ impl PreparedAdmission {
 
     fn refuse(
         &self,
-        tx: &mut dyn Tx,
+        tx: &mut Tx<'_>,
         refusal: Refusal,
         gates: &[Gate],
     ) -> Result<AdmissionOutcome, StoreError> {
@@ -122,7 +122,7 @@ pub(crate) struct QueueEntry<'a> {
 impl QueueEntry<'_> {
     /// Admits the message, puts it in the queue, records the wake and appends the event: every way into the queue ends
     /// here. With the head of its agent.
-    pub(crate) fn write(&self, tx: &mut dyn Tx, head: &mut Head) -> Result<AdmissionOutcome, StoreError> {
+    pub(crate) fn write(&self, tx: &mut Tx<'_>, head: &mut Head) -> Result<AdmissionOutcome, StoreError> {
         let message = self.message;
         match tx.admit_message(message)? {
             Admission::New => {}
@@ -150,7 +150,7 @@ pub(crate) fn wake_row(message: &Message, verdict: &str, gates: &[Gate], at: Mil
 }
 
 /// How many precede a run: as many as precede the deepest of all that it took up.
-pub(crate) fn depth_of(view: &mut dyn View, run: &RunKey) -> Result<u32, StoreError> {
+pub(crate) fn depth_of(view: &mut View<'_>, run: &RunKey) -> Result<u32, StoreError> {
     let own = view.message(run)?.map_or(0, |message| message.cause.depth);
     let absorbed = view.absorbed_by(run)?;
     let deepest = absorbed.iter().map(|wake| wake.cause.depth).max();

@@ -26,7 +26,7 @@ use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Wishes;
 use wakeful_core::wake::{Control, Mode};
-use wakeful_ports::records::{EntryRow, EventRow, Overview, QueueRow, RunFilter, RunRow, Visibility};
+use wakeful_store::rows::{EntryRow, EventRow, Overview, QueueRow, RunFilter, RunRow, Visibility};
 
 pub use self::alert::{AlertClerk, AlertDesk};
 pub use self::archive::Archive;

@@ -7,7 +7,7 @@ use tokio::sync::{Notify, broadcast, watch};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::report::{Event, Kind};
-use wakeful_ports::records::EventRow;
+use wakeful_store::rows::EventRow;
 
 use crate::{Observer, Spoken};
 

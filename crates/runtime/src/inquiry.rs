@@ -20,9 +20,9 @@ use wakeful_core::subrun;
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_ports::records::{Fence, ReceiptRow, Reservation};
-use wakeful_ports::store::{Store, StoreError, Tx, View};
 use wakeful_ports::tool::ToolHost;
+use wakeful_store::rows::{Fence, ReceiptRow, Reservation};
+use wakeful_store::{StoreError, Tx, View};
 
 use crate::run::Claimed;
 use crate::step::{Early, Freshness, Look, Next, Performed, Rest, asked, scope_of};
@@ -82,7 +82,7 @@ struct Petition {
     now: Millis,
 }
 
-impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Asks the model whose turn it is.
     pub(crate) async fn call_model(
         &self,
@@ -322,7 +322,7 @@ impl Petition {
         }
     }
 
-    fn put(&self, tx: &mut dyn Tx) -> Result<Leave, StoreError> {
+    fn put(&self, tx: &mut Tx<'_>) -> Result<Leave, StoreError> {
         // The head first, as in every transition: whoever lost the agent spends nothing for it.
         tx.lock_head(&self.agent_id, self.fence)?;
         // An earlier life sent this very request: nobody knows its end, so its reservation is spent.
@@ -372,11 +372,7 @@ impl Petition {
 }
 
 /// The caps that hold for an agent.
-pub(crate) fn caps<V: View + ?Sized>(
-    view: &mut V,
-    agent: &AgentId,
-    default: MicroUsd,
-) -> Result<Caps, StoreError> {
+pub(crate) fn caps(view: &mut View<'_>, agent: &AgentId, default: MicroUsd) -> Result<Caps, StoreError> {
     Ok(Caps {
         agent: view.cap(Some(agent))?,
         all: view.cap(None)?.unwrap_or(default),

@@ -6,8 +6,8 @@ use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::RunKey;
 use wakeful_core::run::Interjection;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::QueueRow;
-use wakeful_ports::store::{StoreError, Tx, View};
+use wakeful_store::rows::QueueRow;
+use wakeful_store::{StoreError, Tx, View};
 
 use crate::absorb::take_up;
 
@@ -25,8 +25,8 @@ pub(crate) enum Words {
 
 /// What waits for an agent and may join its run, in its order: what belongs to another line of conversation waits for a run
 /// of its own. Interjections stand first in line, so that one look at its head is enough where there are none.
-pub(crate) fn waiting<V: View + ?Sized>(
-    view: &mut V,
+pub(crate) fn waiting(
+    view: &mut View<'_>,
     agent: &AgentId,
     thread: &ThreadId,
 ) -> Result<Vec<Interjection>, StoreError> {
@@ -46,7 +46,7 @@ pub(crate) fn waiting<V: View + ?Sized>(
 
 /// Takes these out of the queue: this run answers them. One that has gone meanwhile is a conflict, because the run was
 /// about to be told of it. With the agent's head.
-pub(crate) fn join_in(tx: &mut dyn Tx, joined: &[RunKey], by: RunKey, at: Millis) -> Result<(), StoreError> {
+pub(crate) fn join_in(tx: &mut Tx<'_>, joined: &[RunKey], by: RunKey, at: Millis) -> Result<(), StoreError> {
     for run in joined {
         if !tx.is_queued(run)? {
             return Err(StoreError::Conflict);

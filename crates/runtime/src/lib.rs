@@ -62,15 +62,17 @@ use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::Guide;
 use wakeful_ports::policy::Policy;
-use wakeful_ports::store::StoreError;
+use wakeful_store::Store;
+/// For those who may not name the store: what its verbs speak of.
+pub use wakeful_store::{PendingStop, StoreError, rows};
 
 use crate::desk::alert::Subscribing;
 
 /// Everything the loops need of the world.
 #[derive(Clone)]
-pub struct Engine<S, M, T> {
+pub struct Engine<M, T> {
     /// Where everything durable is.
-    pub store: S,
+    pub store: Store,
     /// Who answers model requests.
     pub model: Arc<M>,
     /// Who carries out actions.

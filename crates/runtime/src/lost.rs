@@ -1,18 +1,18 @@
 //! Contents, of which some may be lost: the file of a large one can be gone while its row is there.
 
 use wakeful_core::blob::BlobHash;
-use wakeful_ports::store::{StoreError, View};
+use wakeful_store::{StoreError, View};
 
 /// How contents are read.
-pub(crate) type Reads = fn(&mut dyn View, &BlobHash) -> Result<Vec<u8>, StoreError>;
+pub(crate) type Reads = fn(&mut View<'_>, &BlobHash) -> Result<Vec<u8>, StoreError>;
 
 /// A content; nothing where it is gone, and an error where it is lost.
-pub(crate) fn strictly(view: &mut dyn View, hash: &BlobHash) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn strictly(view: &mut View<'_>, hash: &BlobHash) -> Result<Vec<u8>, StoreError> {
     view.blob(hash).map(Option::unwrap_or_default)
 }
 
 /// A content; nothing where it is gone or lost. What cannot be read any more names nothing, and must not keep the rest.
-pub(crate) fn leniently(view: &mut dyn View, hash: &BlobHash) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn leniently(view: &mut View<'_>, hash: &BlobHash) -> Result<Vec<u8>, StoreError> {
     match strictly(view, hash) {
         Err(StoreError::Corrupt(_)) => Ok(Vec::new()),
         read => read,

@@ -18,8 +18,8 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::fail;
 use wakeful_ports::journal::{Journal, JournalError};
 use wakeful_ports::planted;
-use wakeful_ports::records::{AlertRow, Cursor};
-use wakeful_ports::store::{Store, StoreError};
+use wakeful_store::rows::{AlertRow, Cursor};
+use wakeful_store::{Store, StoreError};
 
 pub use self::book::Book;
 use self::candidate::Candidate;
@@ -53,8 +53,8 @@ const SHARED_LOOK_MS: u64 = 1_000;
 const FAILED_LOOK_MS: u64 = 1_000;
 
 /// Whoever makes wakes of changes.
-pub struct Watcher<S> {
-    pub(crate) store: S,
+pub struct Watcher {
+    pub(crate) store: Store,
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) book: Arc<Book>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -93,7 +93,7 @@ enum Came {
     Conflict,
 }
 
-impl<S: Store> Watcher<S> {
+impl Watcher {
     /// Looks whenever something was committed, until a stop is asked for. `told` hears of looks that failed.
     pub async fn run(&self, halt: &Halt, told: impl Fn(&str)) {
         let mut heard = self.journal.heard();
@@ -144,8 +144,7 @@ impl<S: Store> Watcher<S> {
         let mut conflicts = 0;
         while conflicts < CONFLICTS_MAX && !halt.is_set() {
             // The tellings before the subscriptions: who subscribed before something was told is then among them.
-            let read =
-                |view: &mut dyn wakeful_ports::store::View| Ok((view.tellings(CHANGES_PAGE)?, view.alert()?));
+            let read = |view: &mut wakeful_store::View<'_>| Ok((view.tellings(CHANGES_PAGE)?, view.alert()?));
             let (tellings, row) = self.store.read(read).await?;
             self.book.show(&self.store, row.version).await?;
             let is_done = tellings.is_empty();
@@ -274,7 +273,7 @@ impl<S: Store> Watcher<S> {
         &self,
         seen: &Seen,
         seq: u64,
-        next: Option<wakeful_ports::records::Place>,
+        next: Option<wakeful_store::rows::Place>,
         mut candidates: Vec<Candidate>,
     ) -> Result<Option<Seen>, NoticeError> {
         if planted::bug("change_skipped") {

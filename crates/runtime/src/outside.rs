@@ -15,7 +15,7 @@ use wakeful_core::outside::{BadSource, Difference, SOURCES_MAX, Source, SourceKi
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::JournalError;
 use wakeful_ports::outside::{Added, Finding, Hearing, Listed, Lookout, Sources};
-use wakeful_ports::store::{ROWS_MAX, StoreError};
+use wakeful_store::{ROWS_MAX, StoreError};
 
 use crate::Halt;
 use crate::problem::{Problem, with_causes};

@@ -6,7 +6,7 @@ use wakeful_core::key::RunKey;
 use wakeful_core::run::{BUDGET_EXCEEDED, is_newer};
 use wakeful_core::wake::Refusal;
 use wakeful_ports::journal::JournalError;
-use wakeful_ports::store::StoreError;
+use wakeful_store::StoreError;
 
 use crate::desk::alert::Subscribing;
 use crate::{EngineError, ScheduleFault};

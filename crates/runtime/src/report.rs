@@ -12,8 +12,8 @@ use wakeful_core::subrun::GONE;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
 use wakeful_ports::planted;
-use wakeful_ports::records::{RUN_OPEN, RunRow, StepRow, WakeRow};
-use wakeful_ports::store::{Store, StoreError, View};
+use wakeful_store::rows::{RUN_OPEN, RunRow, StepRow, WakeRow};
+use wakeful_store::{Store, StoreError, View};
 
 use crate::EngineError;
 use crate::run::{broken, decode};
@@ -238,7 +238,7 @@ struct Rest {
 type Family = (Option<Related>, Vec<Related>);
 
 /// Reads a run with all its steps. A message whose run has not begun is shown as a run that waits.
-pub async fn load<S: Store>(store: &S, run: RunKey) -> Result<RunReport, EngineError> {
+pub async fn load(store: &Store, run: RunKey) -> Result<RunReport, EngineError> {
     let (row, waiting, family) = store
         .read(move |view| {
             let cause = cause(view, &run)?;
@@ -277,7 +277,7 @@ pub async fn load<S: Store>(store: &S, run: RunKey) -> Result<RunReport, EngineE
     }
 }
 
-fn cause(view: &mut dyn View, run: &RunKey) -> Result<Option<Cause>, StoreError> {
+fn cause(view: &mut View<'_>, run: &RunKey) -> Result<Option<Cause>, StoreError> {
     let Some(message) = view.message(run)? else {
         return Ok(None);
     };
@@ -291,7 +291,7 @@ fn cause(view: &mut dyn View, run: &RunKey) -> Result<Option<Cause>, StoreError>
     Ok(Some(Cause { message, text, wake }))
 }
 
-fn family(view: &mut dyn View, run: &RunKey, cause: Option<&Cause>) -> Result<Family, StoreError> {
+fn family(view: &mut View<'_>, run: &RunKey, cause: Option<&Cause>) -> Result<Family, StoreError> {
     let parent = cause.and_then(|cause| cause.message.parent.as_ref());
     let parent = parent.map(|parent| related(view, &parent.run_key, &parent.agent_id));
     let parent = parent.transpose()?;
@@ -302,7 +302,7 @@ fn family(view: &mut dyn View, run: &RunKey, cause: Option<&Cause>) -> Result<Fa
     Ok((parent, children.collect::<Result<_, _>>()?))
 }
 
-fn related(view: &mut dyn View, run: &RunKey, agent: &AgentId) -> Result<Related, StoreError> {
+fn related(view: &mut View<'_>, run: &RunKey, agent: &AgentId) -> Result<Related, StoreError> {
     let status = match view.run(run)? {
         Some(row) => row.status,
         None if view.is_queued(run)? => RUN_QUEUED.to_owned(),
@@ -325,13 +325,13 @@ fn related(view: &mut dyn View, run: &RunKey, agent: &AgentId) -> Result<Related
 }
 
 /// What a message says; none when it was erased.
-pub(crate) fn text(view: &mut dyn View, message: &Message) -> Result<Option<String>, StoreError> {
+pub(crate) fn text(view: &mut View<'_>, message: &Message) -> Result<Option<String>, StoreError> {
     let body = view.blob(&message.body)?;
     let blocks = body.and_then(|body| serde_json::from_slice::<Vec<Block>>(&body).ok());
     Ok(blocks.map(|blocks| text_of(&blocks)))
 }
 
-fn all_steps(view: &mut dyn View, run: &RunKey) -> Result<Vec<StepRow>, StoreError> {
+fn all_steps(view: &mut View<'_>, run: &RunKey) -> Result<Vec<StepRow>, StoreError> {
     let mut steps: Vec<StepRow> = Vec::new();
     loop {
         let after = steps.last().map_or(0, |step| step.ordinal);

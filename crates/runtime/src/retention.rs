@@ -18,9 +18,9 @@ use wakeful_core::retention::{
     DataClass, GENERATION_EVERY_MS, ROUND_EVERY_MS, Retention, clock_of_ages, has_passed,
 };
 use wakeful_core::time::Millis;
-use wakeful_ports::care::{Aged, CareRow, Held, Old, SweptFiles, Taken};
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::store::{Store, StoreError, Tx, View};
+use wakeful_store::rows::{Aged, CareRow, Held, Old, SweptFiles, Taken};
+use wakeful_store::{Store, StoreError, Tx, View};
 
 pub use self::pulse::{COMMITS_BETWEEN, Pulse, Pulsing};
 use crate::{Halt, Observer};
@@ -33,9 +33,9 @@ const EVENTS_PAGE: u32 = 10_000;
 const RUNS_PAGE: u32 = 500;
 
 /// Carries out what retention says.
-pub struct Keeper<S> {
+pub struct Keeper {
     /// Where everything durable is.
-    pub store: S,
+    pub store: Store,
     /// How long and how much is kept.
     pub retention: Retention,
     /// What time it is.
@@ -90,7 +90,7 @@ pub enum Sweep {
     WhereDue,
 }
 
-impl<S: Store> Keeper<S> {
+impl Keeper {
     /// How each class stands. Changes nothing.
     pub async fn standing(&self) -> Result<(Vec<Standing>, CareRow), StoreError> {
         let care = self.store.read(|view| view.care()).await?;
@@ -281,7 +281,7 @@ impl<S: Store> Keeper<S> {
 }
 
 /// When the newest event was written; the beginning of time where there is none.
-fn newest_event(view: &mut dyn View) -> Result<Millis, StoreError> {
+fn newest_event(view: &mut View<'_>) -> Result<Millis, StoreError> {
     let mut newest = Millis(0);
     for (agent, last) in view.heads()? {
         let events = view.events_before(&agent, last.saturating_add(1), 1)?;
@@ -304,7 +304,7 @@ type Outcome = (Vec<Taken>, Vec<(AgentId, Event)>);
 
 /// Agent by agent, in the order of their names: several heads are always locked in this order.
 fn take_in(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     slice: &[Aged],
     salts: &BTreeMap<AgentId, [u8; 32]>,
     now: Millis,
@@ -349,7 +349,7 @@ fn take_in(
 }
 
 /// The lines of a run are named by its journal as well, which therefore goes first.
-fn take_one(tx: &mut dyn Tx, aged: &Aged) -> Result<Taken, StoreError> {
+fn take_one(tx: &mut Tx<'_>, aged: &Aged) -> Result<Taken, StoreError> {
     let Old::Lines { run_key, .. } = &aged.what else {
         return tx.prune(&aged.agent_id, &aged.what, SLICE_ROWS_MAX);
     };

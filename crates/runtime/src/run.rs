@@ -22,9 +22,9 @@ use wakeful_core::run::{Effect, Input, Interjection, Reads, Turn, is_known};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
-use wakeful_ports::records::{Fence, NEVER, RunRow, WakeRow};
-use wakeful_ports::store::{Store, StoreError, Tx};
 use wakeful_ports::tool::ToolHost;
+use wakeful_store::rows::{Fence, NEVER, RunRow, WakeRow};
+use wakeful_store::{Store, StoreError, Tx};
 
 pub use aside::{CLAIMS_MAX, fault_in_words, is_of_place, move_aside, poisoned};
 pub use claim::claim;
@@ -151,7 +151,7 @@ impl Claimed {
 }
 
 /// Gives a claimed run back without driving it. Who lost it meanwhile has nothing to give.
-pub async fn give_back<S: Store>(store: &S, claimed: Box<Claimed>) -> Result<(), EngineError> {
+pub async fn give_back(store: &Store, claimed: Box<Claimed>) -> Result<(), EngineError> {
     hand_over(store, claimed, None).await
 }
 
@@ -169,8 +169,8 @@ enum Until {
 /// Gives a claimed run back, to whoever looks or to rest from now on. Whoever answered another of its questions meanwhile
 /// had it looked at, and it would be looked at for ever; so what it waits for is looked at once more, with the lock. Only
 /// who asked for its end is heard before.
-async fn hand_over<S: Store>(
-    store: &S,
+async fn hand_over(
+    store: &Store,
     claimed: Box<Claimed>,
     rest: Option<(Until, Millis)>,
 ) -> Result<(), EngineError> {
@@ -196,7 +196,7 @@ async fn hand_over<S: Store>(
 
 impl Until {
     /// When that is, as things stand now; none where it has come.
-    fn moment(&self, tx: &mut dyn Tx, now: Millis) -> Result<Option<Millis>, StoreError> {
+    fn moment(&self, tx: &mut Tx<'_>, now: Millis) -> Result<Option<Millis>, StoreError> {
         Ok(match self {
             Self::Moment(moment) => Some(*moment),
             Self::Answer(id) => {
@@ -209,11 +209,11 @@ impl Until {
     }
 }
 
-async fn release<S: Store>(store: &S, agent: AgentId, fence: Fence) -> Result<(), EngineError> {
+async fn release(store: &Store, agent: AgentId, fence: Fence) -> Result<(), EngineError> {
     Ok(store.write(move |tx| tx.release_head(&agent, fence)).await?)
 }
 
-impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Drives a run to its end, or until a stop is asked for: then it stays open at a safe point.
     pub async fn drive(&self, claimed: Box<Claimed>) -> Result<Driven, EngineError> {
         let run = claimed.run_key();

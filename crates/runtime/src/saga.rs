@@ -8,8 +8,8 @@ use wakeful_core::saga::{Due, Input, Saga};
 use wakeful_ports::clock::Clock;
 use wakeful_ports::fail;
 use wakeful_ports::journal::Journal;
-use wakeful_ports::records::SagaRow;
-use wakeful_ports::store::{Store, StoreError};
+use wakeful_store::rows::SagaRow;
+use wakeful_store::{Store, StoreError};
 
 use crate::problem::with_causes;
 
@@ -25,8 +25,8 @@ pub struct Recovered {
 }
 
 /// Looks at every unfinished saga once, and takes back what nobody will ever go on with.
-pub async fn recover<S: Store>(
-    store: &S,
+pub async fn recover(
+    store: &Store,
     journal: &dyn Journal,
     clock: &dyn Clock,
 ) -> Result<Recovered, StoreError> {
@@ -64,8 +64,8 @@ fn why(row: &SagaRow) -> Input {
 }
 
 /// Undoes an operation in the journal, then writes down that it is undone, or why not.
-async fn take_back<S: Store>(
-    store: &S,
+async fn take_back(
+    store: &Store,
     journal: &dyn Journal,
     clock: &dyn Clock,
     saga: Saga,
@@ -85,8 +85,8 @@ async fn take_back<S: Store>(
 }
 
 /// Commits what an input leads to. None when somebody else has moved it since it was seen.
-async fn advance<S: Store>(
-    store: &S,
+async fn advance(
+    store: &Store,
     clock: &dyn Clock,
     seen: Saga,
     input: Input,
@@ -103,8 +103,8 @@ async fn advance<S: Store>(
 }
 
 /// Lets a person say that the journal is right as it is. None when there is no such saga, or none that is stuck.
-pub async fn keep<S: Store>(
-    store: &S,
+pub async fn keep(
+    store: &Store,
     clock: &dyn Clock,
     operation: wakeful_core::key::OperationId,
 ) -> Result<Option<Saga>, StoreError> {

@@ -15,9 +15,9 @@ use wakeful_core::wake::{Control, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::model::Model;
 use wakeful_ports::planted;
-use wakeful_ports::records::{Agent, Overview, QueueRow};
-use wakeful_ports::store::{Store, View};
 use wakeful_ports::tool::ToolHost;
+use wakeful_store::rows::{Agent, Overview, QueueRow};
+use wakeful_store::{Store, View};
 
 pub use self::stuck::Stuck;
 use crate::absorb::{self, Found, Opening};
@@ -43,7 +43,7 @@ const AGENTS_KNOWN_MIN: usize = 4 * AGENTS_AT_ONCE_MAX;
 const DUE_LOOK_MS_MAX: u64 = 60_000;
 
 /// Makes engines: which model and which tools a run gets is configuration, and so the binary's business.
-pub trait Workshop<S: Store>: Send + Sync {
+pub trait Workshop: Send + Sync {
     /// Answers model requests.
     type Model: Model;
     /// Carries out actions.
@@ -57,15 +57,15 @@ pub trait Workshop<S: Store>: Send + Sync {
         &self,
         agent: &AgentId,
         limits: &Limits,
-    ) -> Result<Engine<S, Self::Model, Self::Tools>, EngineError>;
+    ) -> Result<Engine<Self::Model, Self::Tools>, EngineError>;
 
     /// An engine that can do nothing but end a run: for one whose model or folder is gone and that a person wants to
     /// see ended. What comes with it is kept until the run has ended.
-    fn ending(&self, agent: &AgentId) -> Result<Ending<S, Self::Model, Self::Tools>, EngineError>;
+    fn ending(&self, agent: &AgentId) -> Result<Ending<Self::Model, Self::Tools>, EngineError>;
 }
 
 /// An engine that ends a run, and what must live as long as it.
-pub type Ending<S, M, T> = (Engine<S, M, T>, Box<dyn Send>);
+pub type Ending<M, T> = (Engine<M, T>, Box<dyn Send>);
 
 /// Whether others write to the same database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,9 +77,9 @@ pub enum Writers {
 }
 
 /// What the service needs.
-pub struct Options<S, W> {
+pub struct Options<W> {
     /// Where everything durable is.
-    pub store: S,
+    pub store: Store,
     /// Whether others write there.
     pub writers: Writers,
     /// This process, as the store knows it.
@@ -99,8 +99,8 @@ pub struct Options<S, W> {
 }
 
 /// The loop.
-pub struct Service<S, W> {
-    store: S,
+pub struct Service<W> {
+    store: Store,
     writers: Writers,
     runner: RunnerId,
     workshop: Arc<W>,
@@ -145,10 +145,10 @@ pub enum Did {
     Rests,
 }
 
-impl<S: Store, W: Workshop<S> + 'static> Service<S, W> {
+impl<W: Workshop + 'static> Service<W> {
     /// The service, the clerk at its desk, and who is stuck.
     #[must_use]
-    pub fn new(options: Options<S, W>) -> (Self, Clerk<S>, Stuck) {
+    pub fn new(options: Options<W>) -> (Self, Clerk, Stuck) {
         let work = Arc::new(Work::default());
         let clerk = Clerk::new(
             options.store.clone(),
@@ -235,7 +235,7 @@ impl<S: Store, W: Workshop<S> + 'static> Service<S, W> {
     /// Begins with every agent that has work and is not being driven, as far as the places allow.
     async fn begin_all(&self, busy: &mut Busy) {
         let (wall, now) = (self.clock.now(), self.clock.ticks_ms());
-        let read = move |view: &mut dyn View| {
+        let read = move |view: &mut View<'_>| {
             let due = [view.next_due(wall)?, view.next_message_due(wall)?];
             Ok((view.agents_with_work(wall)?, due.into_iter().flatten().min()))
         };
@@ -330,12 +330,7 @@ struct Aside {
 
 impl Aside {
     /// Moves the agent's open run aside if it can never go on. Then the agent does something else.
-    async fn judge<S: Store>(
-        &self,
-        store: &S,
-        agent: &AgentId,
-        error: EngineError,
-    ) -> Result<Did, EngineError> {
+    async fn judge(&self, store: &Store, agent: &AgentId, error: EngineError) -> Result<Did, EngineError> {
         let Some(run) = poisoned(&error) else {
             return Err(error);
         };
@@ -351,8 +346,8 @@ impl Aside {
 }
 
 /// One turn of one agent: what was left open, else the next message.
-async fn one_turn<S: Store, W: Workshop<S>>(
-    store: S,
+async fn one_turn<W: Workshop>(
+    store: Store,
     workshop: Arc<W>,
     runner: RunnerId,
     (agent, aside): (AgentId, Aside),
@@ -380,8 +375,8 @@ async fn one_turn<S: Store, W: Workshop<S>>(
 }
 
 /// One turn of one agent: what was left open, else the next message.
-pub async fn turn_of<S: Store, W: Workshop<S>>(
-    store: &S,
+pub async fn turn_of<W: Workshop>(
+    store: &Store,
     workshop: &W,
     runner: &RunnerId,
     (agent, clock, forgives): (&AgentId, &dyn Clock, bool),
@@ -424,8 +419,8 @@ pub async fn turn_of<S: Store, W: Workshop<S>>(
 }
 
 /// An open run whose engine cannot be had: it waits, unless somebody asked for its end, which needs none.
-async fn without_engine<S: Store, W: Workshop<S>>(
-    store: &S,
+async fn without_engine<W: Workshop>(
+    store: &Store,
     workshop: &W,
     claimed: Box<Claimed>,
     error: EngineError,
@@ -448,7 +443,7 @@ async fn without_engine<S: Store, W: Workshop<S>>(
     }
 }
 
-async fn answer<S: Store, W: Workshop<S>>(
+async fn answer<W: Workshop>(
     workshop: &W,
     overview: &Overview,
     message: Message,
@@ -482,7 +477,7 @@ fn came_to(agent: &AgentId, driven: Driven) -> Result<Did, EngineError> {
 }
 
 /// Nobody sits in front of it: who waits long gives its place to others.
-fn away<S, M, T>(engine: Engine<S, M, T>) -> Engine<S, M, T> {
+fn away<M, T>(engine: Engine<M, T>) -> Engine<M, T> {
     Engine {
         waiting: Waiting::Away,
         ..engine

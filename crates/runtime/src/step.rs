@@ -12,8 +12,8 @@ use wakeful_core::step::{AfterCrash, CallReads, EffectClass, Fault, Seen};
 use wakeful_core::subrun::{Order, START_RUN};
 use wakeful_core::time::Millis;
 use wakeful_ports::model::Model;
-use wakeful_ports::store::Store;
 use wakeful_ports::tool::ToolHost;
+use wakeful_store::Store;
 
 use crate::run::Claimed;
 use crate::{Engine, EngineError};
@@ -107,7 +107,7 @@ pub(crate) enum Early {
     Braked,
 }
 
-impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Performs what the run waits for and says what comes of it, or why it stays as it is.
     pub(crate) async fn perform(&self, claimed: &mut Claimed) -> Result<Next, EngineError> {
         let run = claimed.run_key();
@@ -278,8 +278,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 
 /// The stop requests against a run that are pending in this process's memory, where there are any. Asks neither the
 /// database nor the disk, so it answers while those hang.
-fn pending_stops<S: Store>(store: &S, run: RunKey, agent: &AgentId) -> Option<Look> {
-    let stops = store.stops()?;
+fn pending_stops(store: &Store, run: RunKey, agent: &AgentId) -> Option<Look> {
+    let stops = store.stops();
     let pending = Look {
         is_cancelled: stops.is_cancelled(&run),
         is_braked: stops.is_braked(agent),
@@ -288,7 +288,7 @@ fn pending_stops<S: Store>(store: &S, run: RunKey, agent: &AgentId) -> Option<Lo
 }
 
 /// Looks for a cancellation or a brake of a run: in memory, then in the database.
-pub(crate) async fn look<S: Store>(store: &S, run: RunKey, agent: &AgentId) -> Result<Look, EngineError> {
+pub(crate) async fn look(store: &Store, run: RunKey, agent: &AgentId) -> Result<Look, EngineError> {
     if let Some(pending) = pending_stops(store, run, agent) {
         return Ok(pending);
     }

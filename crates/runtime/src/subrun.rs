@@ -16,9 +16,9 @@ use wakeful_core::subrun::{Order, START_RUN, Standing, hindrance};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, admit};
 use wakeful_ports::model::Model;
-use wakeful_ports::records::{Fence, PackedBlob, WakeRow};
-use wakeful_ports::store::{Store, StoreError, Tx, View};
 use wakeful_ports::tool::{Done, ToolHost};
+use wakeful_store::rows::{Fence, PackedBlob, WakeRow};
+use wakeful_store::{StoreError, Tx, View};
 
 use self::ending::ending;
 pub(crate) use self::ending::{all_under_way, concerned, end_children, ended, parent_of, take_back};
@@ -49,7 +49,7 @@ pub(crate) struct Heads {
 impl Heads {
     /// Locks the head of a run's own agent by its fence, and those of others. Others that are not there are left out.
     pub(crate) fn lock(
-        tx: &mut dyn Tx,
+        tx: &mut Tx<'_>,
         (own, fence): (&AgentId, Fence),
         others: &BTreeSet<AgentId>,
     ) -> Result<Self, StoreError> {
@@ -70,7 +70,7 @@ impl Heads {
 
 /// Locks heads for what changes runs from outside, in the order of their agents. Those that are not there are left out.
 pub(crate) fn lock_all(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     agents: &BTreeSet<AgentId>,
 ) -> Result<BTreeMap<AgentId, Head>, StoreError> {
     let mut heads = BTreeMap::new();
@@ -83,7 +83,7 @@ pub(crate) fn lock_all(
 /// Keeps the messages of a transition that starts runs. What stands in the way since it was looked at is a conflict:
 /// the run is looked at again, and is told.
 pub(crate) fn start_in(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     (agent, run): (&AgentId, &RunKey),
     heads: &mut Heads,
     starts: &[StartWrite],
@@ -131,7 +131,7 @@ struct Look {
 
 /// Judges a start: by the gates that every message passes, and by what only one that is waited for can do wrong.
 fn looked(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     (agent, run): (&AgentId, &RunKey),
     message: &Message,
 ) -> Result<Look, StoreError> {
@@ -173,12 +173,12 @@ fn looked(
 }
 
 /// How many causes made by agents precede one that this run starts: runs above it, and changes that woke them.
-fn depth_below(view: &mut dyn View, run: &RunKey) -> Result<u32, StoreError> {
+fn depth_below(view: &mut View<'_>, run: &RunKey) -> Result<u32, StoreError> {
     Ok(depth_of(view, run)?.saturating_add(1))
 }
 
 /// Whether an agent waits for another, itself or through those that it waits for.
-fn waits_for(view: &mut dyn View, who: &AgentId, whom: &AgentId) -> Result<bool, StoreError> {
+fn waits_for(view: &mut View<'_>, who: &AgentId, whom: &AgentId) -> Result<bool, StoreError> {
     let mut seen = BTreeSet::from([who.clone()]);
     let mut left = vec![who.clone()];
     while let Some(agent) = left.pop() {
@@ -209,7 +209,7 @@ enum Before {
     Free(u32, TraceId),
 }
 
-impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Starts what the plan begins with. What may not be started is told at once, and recorded with the agent that it was
     /// meant for; the rest is kept with the state that waits for it.
     pub(crate) async fn start_runs(&self, claimed: &mut Claimed) -> Result<Next, EngineError> {

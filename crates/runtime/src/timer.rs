@@ -17,8 +17,8 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::fail;
 use wakeful_ports::journal::Journal;
 use wakeful_ports::planted;
-use wakeful_ports::records::Unreadable;
-use wakeful_ports::store::{Store, StoreError};
+use wakeful_store::rows::Unreadable;
+use wakeful_store::{Store, StoreError};
 
 pub(crate) use self::firing::{Fired, Occasion};
 use self::firing::{Plan, Tools};
@@ -41,8 +41,8 @@ const SHARED_LOOK_MS: u64 = 1_000;
 const FAILED_LOOK_MS: u64 = 1_000;
 
 /// Looks at schedules when they are due.
-pub struct Timers<S> {
-    pub(crate) store: S,
+pub struct Timers {
+    pub(crate) store: Store,
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
@@ -51,7 +51,7 @@ pub struct Timers<S> {
     pub(crate) writers: Writers,
 }
 
-impl<S: Store> Timers<S> {
+impl Timers {
     /// Looks until a stop is asked for. What came due while nobody looked is due now.
     pub async fn run(&self, halt: &Halt) {
         self.run_and_tell(halt, |_| {}).await;
@@ -230,8 +230,8 @@ pub(crate) fn tell(hub: &Hub, work: &Work, timer: &Timer, fired: &Fired) {
 
 /// Lets a schedule fire because somebody asked for it, or something happened. Where a guard asks whether anything changed,
 /// it did.
-pub(crate) async fn by_hand<S: Store>(
-    store: &S,
+pub(crate) async fn by_hand(
+    store: &Store,
     timer: &Timer,
     occasion: Occasion<'_>,
     (entropy, now): (&dyn Entropy, Millis),

@@ -9,9 +9,8 @@ use wakeful_core::run::{DecisionWrite, Input, Phase};
 use wakeful_core::time::Millis;
 use wakeful_ports::model::Model;
 use wakeful_ports::planted;
-use wakeful_ports::records::{NEVER, RunRow};
-use wakeful_ports::store::Store;
 use wakeful_ports::tool::ToolHost;
+use wakeful_store::rows::{NEVER, RunRow};
 
 use crate::inquiry::ended_early;
 use crate::run::{Claimed, broken};
@@ -50,7 +49,7 @@ pub(crate) fn run_record(run: &RunRow) -> RunRecord<'_> {
     }
 }
 
-impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+impl<M: Model, T: ToolHost> Engine<M, T> {
     /// What holds for a question that a run of this agent asks now.
     pub(crate) fn terms(&self, agent: &AgentId) -> Terms {
         Terms {

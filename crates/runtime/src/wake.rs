@@ -13,9 +13,9 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Gate, Lifecycle, MessageFacts, Mode, Refusal, Verdict, decide};
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
-use wakeful_ports::records::{Admission, Agent, Claim, Fence, PackedBlob, RunFilter, RunState, Visibility};
-use wakeful_ports::store::{Store, StoreError, Tx};
 use wakeful_ports::tool::ToolHost;
+use wakeful_store::rows::{Admission, Agent, Claim, Fence, PackedBlob, RunFilter, RunState, Visibility};
+use wakeful_store::{StoreError, Tx};
 
 use crate::absorb::{Opening, all_wait, known_gates, take_up};
 use crate::cause::{AdmissionOutcome, QueueEntry, wake_row};
@@ -143,7 +143,7 @@ struct Beginning {
     before: Vec<Draft>,
 }
 
-impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Admits what a person asked for, and begins its run. Under a brake the message is kept and waits in line; the same
     /// ask begins its run when the brake is released, and so does whoever goes on with what waits.
     pub async fn admit(&self, ask: Ask) -> Result<Admitted, EngineError> {
@@ -277,7 +277,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 }
 
 impl Admit {
-    fn commit(&self, tx: &mut dyn Tx) -> Result<Found, StoreError> {
+    fn commit(&self, tx: &mut Tx<'_>) -> Result<Found, StoreError> {
         let agent_id = &self.message.agent_id;
         if let Source::Caller {
             create: Some(agent), ..
@@ -343,7 +343,7 @@ impl Admit {
     }
 
     /// Looked at before the claim: asking for what is already there must not disturb whoever drives the agent.
-    fn known(&self, tx: &mut dyn Tx) -> Result<Option<Found>, StoreError> {
+    fn known(&self, tx: &mut Tx<'_>) -> Result<Option<Found>, StoreError> {
         Ok(match &self.source {
             // Whoever else looked at the queue may have taken it first, or a person may have called it off.
             Source::Queue => (!tx.is_queued(&self.message.run_key)?).then_some(Found::Before),
@@ -368,7 +368,7 @@ impl Admit {
 
     /// Keeps what a brake holds: it is announced and queued, as it would have been by a daemon. None for what is
     /// queued already, which stays queued.
-    fn keep(&self, tx: &mut dyn Tx, fence: Fence, gates: &[Gate]) -> Result<Option<Found>, StoreError> {
+    fn keep(&self, tx: &mut Tx<'_>, fence: Fence, gates: &[Gate]) -> Result<Option<Found>, StoreError> {
         let Source::Caller {
             body, wishes, kept, ..
         } = &self.source
@@ -397,7 +397,7 @@ impl Admit {
     }
 
     /// The message becomes this run's: out of the queue, or straight from the caller.
-    fn take_in(&self, tx: &mut dyn Tx) -> Result<Option<Found>, StoreError> {
+    fn take_in(&self, tx: &mut Tx<'_>) -> Result<Option<Found>, StoreError> {
         Ok(match &self.source {
             Source::Queue => {
                 tx.dequeue(&self.message.agent_id, &self.message.run_key)?;

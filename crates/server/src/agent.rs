@@ -10,8 +10,8 @@ use utoipa::IntoParams;
 use wakeful_api::{AgentList, AgentState, AgentStatus, CreateAgent, ErrorBody, Visibility as Listed};
 use wakeful_core::id::AgentId;
 use wakeful_core::wake::Control;
-use wakeful_ports::records::{RunFilter, Visibility};
 use wakeful_runtime::desk::{AgentView, NewAgent};
+use wakeful_runtime::rows::{RunFilter, Visibility};
 
 use crate::app::{App, Open};
 use crate::error::ApiError;

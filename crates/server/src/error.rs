@@ -7,10 +7,9 @@ use wakeful_api::{ErrorBody, Problem as Wire};
 use wakeful_core::decision::Unanswerable;
 use wakeful_core::failure::{SUMMARY_CHARS_MAX, clip};
 use wakeful_core::id::BadId;
-use wakeful_ports::store::StoreError;
 use wakeful_runtime::desk::alert::Subscribing;
 use wakeful_runtime::problem::Problem;
-use wakeful_runtime::{EngineError, ScheduleFault};
+use wakeful_runtime::{EngineError, ScheduleFault, StoreError};
 
 use crate::rate::Key;
 

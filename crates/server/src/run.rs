@@ -9,8 +9,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use wakeful_api::{ErrorBody, PendingCancel, Run, RunList, RunState};
 use wakeful_core::id::AgentId;
-use wakeful_ports::records::{self, RunFilter};
 use wakeful_runtime::desk::Cancelled;
+use wakeful_runtime::rows::{self, RunFilter};
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -205,15 +205,15 @@ pub(crate) async fn abandon(State(app): State<App>, RunPath(run): RunPath) -> Re
 }
 
 /// What `open` and `state` say together.
-fn standing(open: Option<bool>, state: Option<RunState>) -> Result<records::RunState, ApiError> {
+fn standing(open: Option<bool>, state: Option<RunState>) -> Result<rows::RunState, ApiError> {
     match (open, state) {
         (Some(_), Some(_)) => Err(ApiError::unmet(
             "one_of_two",
             "give either `open` or `state`",
             "`state=open` says the same as `open=true`",
         )),
-        (Some(true), None) => Ok(records::RunState::Open),
-        (Some(false) | None, None) => Ok(records::RunState::Any),
+        (Some(true), None) => Ok(rows::RunState::Open),
+        (Some(false) | None, None) => Ok(rows::RunState::Any),
         (None, Some(state)) => Ok(view::run_state(state)),
     }
 }
@@ -241,7 +241,7 @@ async fn with_prefix(app: &App, prefix: String, alone: bool) -> Result<Json<RunL
 async fn page(
     app: &App,
     agent_id: Option<AgentId>,
-    state: records::RunState,
+    state: rows::RunState,
     rows: Option<u32>,
     before: Option<String>,
 ) -> Result<Json<RunList>, ApiError> {

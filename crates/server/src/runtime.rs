@@ -7,8 +7,8 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use wakeful_api::{Control, DaemonState, Health, LastFailure, Phase, Readiness, Ready, RuntimeStatus};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::RunFilter;
 use wakeful_runtime::desk::AgentView;
+use wakeful_runtime::rows::RunFilter;
 
 use crate::agent::Stalled;
 use crate::app::{App, Open};

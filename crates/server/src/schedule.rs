@@ -13,7 +13,7 @@ use wakeful_api::{
 use wakeful_core::id::{AgentId, EventName, RuleId, TurnId};
 use wakeful_core::key::Digest;
 use wakeful_core::timer::{Status, TimerError};
-use wakeful_ports::records::ScheduleFilter;
+use wakeful_runtime::rows::ScheduleFilter;
 use wakeful_runtime::{EngineError, ScheduleFault};
 
 use crate::app::App;

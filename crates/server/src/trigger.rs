@@ -278,7 +278,7 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use wakeful_core::id::AgentId;
-    use wakeful_ports::records::TriggerRow;
+    use wakeful_runtime::rows::TriggerRow;
 
     use super::*;
 

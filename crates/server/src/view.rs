@@ -40,11 +40,11 @@ use wakeful_core::prompt::{Guidance, GuidanceKind};
 use wakeful_core::run::Phase;
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{RUN_OPEN, RunRow, RunState, StepRow, Visibility};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{AgentView, Line, RunGlance};
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::report::{Related, RunReport};
+use wakeful_runtime::rows::{RUN_OPEN, RunRow, RunState, StepRow, Visibility};
 use wakeful_runtime::run::decode;
 
 /// The agent in a path.

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use wakeful_ports::store::StoreError;
+use wakeful_runtime::StoreError;
 
 /// Carries a call at the desk through. Between its commit and the look that it leads to, a call that is dropped would leave
 /// what it wrote unseen until something else happens.

@@ -7,11 +7,11 @@ use wakeful_core::id::Incarnation;
 use wakeful_core::key::OperationId;
 use wakeful_core::message::Message;
 use wakeful_core::run::Turn;
-use wakeful_ports::records::{
+use wakeful_store::rows::{
     Agent, DecisionFilter, EntryRow, EventRow, JournalRow, LockedHead, RUN_ABANDONED, RUN_OPEN,
     RUN_QUARANTINED, RunFilter, RunRow, RunState, SpendDay, StepRow, WakeRow,
 };
-use wakeful_ports::store::{ROWS_MAX, StoreError, View};
+use wakeful_store::{ROWS_MAX, StoreError, View};
 
 use crate::ledger::Ledger;
 use crate::person::POISON;
@@ -127,7 +127,7 @@ impl Evidence {
 }
 
 /// A run with all that belongs to it.
-pub(crate) fn load(view: &mut dyn View, mut row: RunRow, ledger: &Ledger) -> Result<RunEvidence, StoreError> {
+pub(crate) fn load(view: &mut View<'_>, mut row: RunRow, ledger: &Ledger) -> Result<RunEvidence, StoreError> {
     let run = row.run_key;
     // What rotted is judged by what it was: the journal knows of no rot.
     if row.state == POISON
@@ -152,7 +152,7 @@ pub(crate) fn load(view: &mut dyn View, mut row: RunRow, ledger: &Ledger) -> Res
     })
 }
 
-fn entries(view: &mut dyn View, script: &Script) -> Result<Vec<(EntryRow, Vec<Block>)>, StoreError> {
+fn entries(view: &mut View<'_>, script: &Script) -> Result<Vec<(EntryRow, Vec<Block>)>, StoreError> {
     let mut entries = Vec::new();
     for row in view.entries(&script.thread(), ROWS_MAX)? {
         let bytes = view
@@ -172,8 +172,8 @@ fn head(world: &World, script: &Script) -> Result<Option<LockedHead>, StoreError
             return Ok(None);
         }
         match tx.claim_head(&agent, &wakeful_core::id::RunnerId::new("judge"))? {
-            wakeful_ports::records::Claim::Won(fence) => tx.lock_head(&agent, fence).map(Some),
-            wakeful_ports::records::Claim::Held { .. } => Ok(None),
+            wakeful_store::rows::Claim::Won(fence) => tx.lock_head(&agent, fence).map(Some),
+            wakeful_store::rows::Claim::Held { .. } => Ok(None),
         }
     })
 }

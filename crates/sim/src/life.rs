@@ -11,9 +11,8 @@ use wakeful_core::policy::Rules;
 use wakeful_ports::guidance::NoGuide;
 use wakeful_runtime::run::Driven;
 use wakeful_runtime::{Engine, EngineError, Governance, Waiting};
-use wakeful_store::Store;
 
-use crate::faulty::{FaultyStore, Process};
+use crate::faulty::{Process, faulty_store};
 use crate::ledger::Site;
 use crate::ports::{Salts, Screen, SimModel, SimTools, VirtualClock};
 use crate::script::{Script, TOOLS};
@@ -27,7 +26,7 @@ pub(crate) struct Life {
 }
 
 /// The engine of a simulated process: everything but its ports is what ships.
-pub(crate) type SimEngine = Engine<FaultyStore<Store, Life>, SimModel, SimTools>;
+pub(crate) type SimEngine = Engine<SimModel, SimTools>;
 
 /// What a process is busy with.
 pub(crate) type Doings = Pin<Box<dyn Future<Output = Result<Driven, EngineError>>>>;
@@ -71,7 +70,7 @@ impl Life {
         let chance = script.at(&format!("store/{}", self.number));
         let names = TOOLS.into_iter().map(|(name, _)| name.to_owned()).collect();
         Engine {
-            store: FaultyStore::new(self.world.store.clone(), life.clone(), chance),
+            store: faulty_store(&self.world.store, life.clone(), chance),
             model: Arc::new(SimModel::new(life.clone(), script)),
             tools: Arc::new(SimTools::new(life.clone(), script)),
             policy: Arc::new(Rules::new(names)),

@@ -9,17 +9,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::decision::{APPROVE, Channel, DENY, Decision, DecisionStatus, Reply};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, Digest, RunKey};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::records::{DecisionFilter, PackedBlob, RUN_OPEN, RunRow};
-use wakeful_ports::store::{ROWS_MAX, StoreError, Tx, View};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{Asked, Clerk, Deciding as _};
-use wakeful_store::Store;
+use wakeful_store::rows::{DecisionFilter, RUN_OPEN, RunRow};
+use wakeful_store::{FaultPoint, Faults, Passing, ROWS_MAX, Store, StoreError};
 
 use crate::chance::Chance;
 use crate::ledger::{Answered, Held, Poison};
@@ -91,64 +89,27 @@ impl Clock for TrueClock {
     }
 }
 
-/// A store whose process comes to a halt after some passages, for a moment or for ever.
-#[derive(Clone)]
-struct MortalStore {
-    inner: Store,
-    left: Arc<AtomicU32>,
-}
+/// A process that comes to a halt after some passages, for a moment or for ever.
+struct Mortal(Arc<AtomicU32>);
 
-impl MortalStore {
-    async fn pass(&self) {
-        poll_fn(|_| {
-            let left = self.left.load(Ordering::Relaxed);
-            if left == 0 {
+impl Faults for Mortal {
+    fn pass(&self, point: FaultPoint) -> Passing<'_> {
+        Box::pin(poll_fn(move |_| {
+            let left = self.0.load(Ordering::Relaxed);
+            if point != FaultPoint::Pack && left == 0 {
                 return Poll::Pending;
             }
-            self.left.store(left - 1, Ordering::Relaxed);
-            Poll::Ready(())
-        })
-        .await;
-    }
-}
-
-impl wakeful_ports::store::Store for MortalStore {
-    async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
-    {
-        self.pass().await;
-        self.inner.read(f).await
-    }
-
-    async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
-    {
-        self.pass().await;
-        let value = self.inner.write(f).await?;
-        self.pass().await;
-        Ok(value)
-    }
-
-    async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {
-        self.inner.pack(blob).await
-    }
-
-    async fn discard(&self, gone: Vec<BlobHash>) -> Result<(), StoreError> {
-        self.inner.discard(gone).await
-    }
-
-    fn holds_lease(&self) -> bool {
-        true
+            if point != FaultPoint::Pack {
+                self.0.store(left - 1, Ordering::Relaxed);
+            }
+            Poll::Ready(Ok(()))
+        }))
     }
 }
 
 /// A process at the desk.
 struct Visit {
-    clerk: Clerk<MortalStore>,
+    clerk: Clerk,
     left: Arc<AtomicU32>,
 }
 
@@ -169,10 +130,10 @@ impl People {
     /// A process at the desk that lives for so many passages.
     fn visit(&self, passages: u32) -> Visit {
         let left = Arc::new(AtomicU32::new(passages));
-        let store = MortalStore {
-            inner: self.store.clone(),
-            left: Arc::clone(&left),
-        };
+        let store = self
+            .store
+            .clone()
+            .with_faults(Arc::new(Mortal(Arc::clone(&left))));
         let clock: Arc<dyn Clock> = Arc::new(TrueClock(Arc::clone(&self.time)));
         let salts: Arc<dyn Entropy> = Arc::<Salts>::clone(&self.salts);
         Visit {

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use wakeful_core::decision::{APPROVE, DENY, Decision};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::run::Turn;
-use wakeful_ports::records::{DecisionFilter, RUN_OPEN, RUN_QUARANTINED, RunRow};
-use wakeful_ports::store::StoreError;
 use wakeful_runtime::run::Driven;
 use wakeful_runtime::{EngineError, Waiting};
-use wakeful_store::Store;
+use wakeful_store::rows::{DecisionFilter, RUN_OPEN, RUN_QUARANTINED, RunRow};
+use wakeful_store::{Store, StoreError};
 
 use crate::alert;
 use crate::chance::Chance;

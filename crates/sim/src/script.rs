@@ -16,8 +16,8 @@ use wakeful_core::policy::OutsideRuns;
 use wakeful_core::retry::{RETRY_AFTER_MS_MAX, RetryPolicy};
 use wakeful_core::step::{EffectClass, Fault};
 use wakeful_ports::model::Answer;
-use wakeful_ports::records::Visibility;
 use wakeful_runtime::wake::{Ask, Limits, WhenMissing};
+use wakeful_store::rows::Visibility;
 
 use crate::chance::Chance;
 

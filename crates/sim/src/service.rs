@@ -1,11 +1,10 @@
 //! What a process does for an ask: get hold of its run, drive it as far as it goes, and tell.
 
 use wakeful_core::key::RunKey;
-use wakeful_ports::records::{NEVER, RUN_OPEN, RUN_QUARANTINED, RunFilter, RunRow, RunState};
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::run::{Driven, claim, move_aside};
 use wakeful_runtime::wake::{Admitted, Ask};
+use wakeful_store::rows::{NEVER, RUN_OPEN, RUN_QUARANTINED, RunFilter, RunRow, RunState};
 
 use crate::life::{Life, SimEngine};
 

@@ -17,10 +17,9 @@ use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::run::{Phase, Turn};
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{RunFilter, RunState};
-use wakeful_ports::store::{ROWS_MAX, StoreError};
 use wakeful_runtime::{Halt, HaltSwitch};
-use wakeful_store::Store;
+use wakeful_store::rows::{RunFilter, RunState};
+use wakeful_store::{ROWS_MAX, Store, StoreError};
 
 use crate::chance::Chance;
 use crate::ledger::{Begun, Deed, Ledger, Sent, Site};
@@ -480,15 +479,15 @@ impl World {
 /// Reads past all processes.
 pub(crate) fn read<T: Send + 'static>(
     store: &Store,
-    f: impl FnOnce(&mut dyn wakeful_ports::store::View) -> Result<T, StoreError> + Send + 'static,
+    f: impl FnOnce(&mut wakeful_store::View<'_>) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
-    at_once(wakeful_ports::store::Store::read(store, f)).unwrap_or(Err(StoreError::Closed))
+    at_once(store.read(f)).unwrap_or(Err(StoreError::Closed))
 }
 
 /// Writes past all processes.
 pub(crate) fn write<T: Send + 'static>(
     store: &Store,
-    f: impl Fn(&mut dyn wakeful_ports::store::Tx) -> Result<T, StoreError> + Send + 'static,
+    f: impl Fn(&mut wakeful_store::Tx<'_>) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
-    at_once(wakeful_ports::store::Store::write(store, f)).unwrap_or(Err(StoreError::Closed))
+    at_once(store.write(f)).unwrap_or(Err(StoreError::Closed))
 }

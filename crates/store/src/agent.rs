@@ -4,10 +4,10 @@ use wakeful_core::conversation::Usage;
 use wakeful_core::id::AgentId;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode};
-use wakeful_ports::records::{Agent, Visibility};
-use wakeful_ports::store::{ROWS_MAX, StoreError};
 
+use crate::rows::{Agent, Visibility};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
+use crate::{ROWS_MAX, StoreError};
 use crate::{bound, head};
 
 const CREATE: &str = "

@@ -3,10 +3,10 @@
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{AlertRow, Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::bound;
+use crate::rows::{AlertRow, Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
 
 const ALERT: &str = "SELECT version, subscriptions, journal_seq, journal_done FROM alert";

@@ -2,10 +2,10 @@
 
 use wakeful_core::decision::Severity;
 use wakeful_core::key::DecisionId;
-use wakeful_ports::records::AnnouncementRow;
-use wakeful_ports::store::{ROWS_MAX, StoreError};
 
+use crate::rows::AnnouncementRow;
 use crate::sql::{Sql, limit, records};
+use crate::{ROWS_MAX, StoreError};
 
 /// What came through stays so, whoever tried once more.
 const PUT: &str = "

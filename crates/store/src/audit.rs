@@ -5,12 +5,12 @@ use wakeful_core::conversation::Role;
 use wakeful_core::decision::Decision;
 use wakeful_core::id::{AgentId, SourceName};
 use wakeful_core::key::RunKey;
-use wakeful_ports::records::{
+
+use crate::rows::{
     DecisionRow, DeliveryRow, EntryRow, Inconsistency, NoticeRow, PlacedEntry, QueuePlace, RunMarks, RunRow,
 };
-use wakeful_ports::store::{ROWS_MAX, StoreError};
-
 use crate::sql::{Row, Sql, at_most_one, limit, records};
+use crate::{ROWS_MAX, StoreError};
 
 /// Rows told of one kind of inconsistency. More would say no more.
 const INCONSISTENCIES_MAX: u32 = 100;

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use wakeful_core::blob::BlobHash;
 use wakeful_core::key::Digest;
-use wakeful_ports::care::Held;
-use wakeful_ports::records::{PackedBlob, PackedBody};
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::pack;
+use crate::rows::{Held, PackedBlob, PackedBody};
 use crate::sql::{Sql, at_most_one, limit, records};
 
 /// One that is there already only moves into the present generation, so that nobody sweeps it from under this

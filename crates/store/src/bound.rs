@@ -8,9 +8,9 @@ use wakeful_core::key::Digest;
 use wakeful_core::proof::record::{Binding, RECORDS_PER_EVENT_MAX, bound, record_hash, salt};
 use wakeful_core::report::Sealed;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{BoundRow, KeyPart};
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
+use crate::rows::{BoundRow, KeyPart};
 use crate::sql::{Param, Row, Sql, Value, at_most_one, limit};
 use crate::{event, head};
 

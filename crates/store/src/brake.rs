@@ -3,11 +3,11 @@
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_ports::planted;
-use wakeful_ports::records::BrakeRow;
-use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use crate::bound;
+use crate::rows::BrakeRow;
 use crate::sql::{Sql, limit, records};
+use crate::{ROWS_MAX, StoreError};
 
 /// Stands for all agents together.
 const ALL: &str = "";

@@ -5,9 +5,9 @@ use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::RunKey;
 use wakeful_core::retention::{DataClass, EVENTS_KEPT_MIN, RUNS_KEPT_MIN};
 use wakeful_core::time::Millis;
-use wakeful_ports::care::{Aged, CareRow, Held, Old, Taken};
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
+use crate::rows::{Aged, CareRow, Held, Old, Taken};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
 
 const HELD_EVENTS: &str = "

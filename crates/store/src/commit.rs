@@ -1,7 +1,8 @@
 //! The one place where work becomes durable, whatever the database.
 
 use wakeful_ports::fail;
-use wakeful_ports::store::StoreError;
+
+use crate::StoreError;
 
 /// A transaction that is open and complete.
 pub(crate) trait Commit {

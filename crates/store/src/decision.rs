@@ -2,11 +2,11 @@
 
 use wakeful_core::decision::Decision;
 use wakeful_core::key::{DecisionId, RunKey};
-use wakeful_ports::records::{DecisionFilter, Owed};
-use wakeful_ports::store::{ROWS_MAX, StoreError};
 
+use crate::rows::{DecisionFilter, Owed};
 use crate::run::range;
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
+use crate::{ROWS_MAX, StoreError};
 
 const ASK: &str = "
     INSERT INTO decision (decision_id, agent_id, run_key, status, version, asked_at_ms, is_applied, body)

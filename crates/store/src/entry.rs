@@ -4,9 +4,9 @@ use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::Role;
 use wakeful_core::id::ThreadId;
 use wakeful_core::key::RunKey;
-use wakeful_ports::records::{EntryRow, RunRow};
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
+use crate::rows::{EntryRow, RunRow};
 use crate::sql::{Row, Sql, limit, records};
 
 const APPEND: &str = "

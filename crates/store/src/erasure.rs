@@ -7,9 +7,9 @@ use wakeful_core::blob::BlobHash;
 use wakeful_core::cause::Cause;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_ports::records::RunRow;
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
+use crate::rows::RunRow;
 use crate::sql::{Dialect, Sql, at_most_one};
 
 /// Contents that are looked for at once. Each look walks all transcripts, and most runs name fewer.

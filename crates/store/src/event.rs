@@ -3,9 +3,9 @@
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::key::RunKey;
 use wakeful_core::report::Event;
-use wakeful_ports::records::EventRow;
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
+use crate::rows::EventRow;
 use crate::sql::{Row, Sql, limit, records};
 
 const APPEND: &str = "

@@ -6,11 +6,11 @@
 
 use wakeful_core::id::{AgentId, Incarnation, RunnerId};
 use wakeful_core::key::Digest;
-use wakeful_ports::records::{Claim, Fence, LockedHead};
-use wakeful_ports::store::{ROWS_MAX, StoreError};
 
+use crate::rows::{Claim, Fence, LockedHead};
 use crate::runner;
 use crate::sql::{Dialect, Row, Sql, at_most_one, limit, records};
+use crate::{ROWS_MAX, StoreError};
 
 const CREATE: &str = "
     INSERT INTO agent_head (agent_id, incarnation, runner_id, fence, next_seq, chain_hash)

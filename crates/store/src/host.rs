@@ -2,8 +2,8 @@
 
 use wakeful_core::id::Incarnation;
 use wakeful_core::time::Millis;
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::bound;
 use crate::sql::{Sql, at_most_one};
 

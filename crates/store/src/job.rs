@@ -4,9 +4,9 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tokio::sync::oneshot;
-use wakeful_ports::store::StoreError;
 
-use crate::session::Session;
+use crate::StoreError;
+use crate::tx::{Tx, View};
 
 /// Closures that may wait for a database thread. Beyond it callers wait, asynchronously, before they are queued.
 pub const QUEUE_MAX: usize = 1024;
@@ -14,7 +14,7 @@ pub const QUEUE_MAX: usize = 1024;
 /// Work for a database thread.
 pub(crate) trait Job: Send {
     /// Runs the closure in an open transaction and keeps its value. May be called again after a rollback.
-    fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError>;
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError>;
     /// Whether the caller has gone.
     fn is_abandoned(&self) -> bool {
         false
@@ -30,7 +30,7 @@ pub(crate) type Pair<T> = (Box<dyn Job>, oneshot::Receiver<Result<T, StoreError>
 pub(crate) fn writing<T, F>(f: F) -> Pair<T>
 where
     T: Send + 'static,
-    F: Fn(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
+    F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
 {
     let (reply, answer) = oneshot::channel();
     (
@@ -47,7 +47,7 @@ where
 pub(crate) fn reading<T, F>(f: F) -> Pair<T>
 where
     T: Send + 'static,
-    F: FnOnce(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
+    F: FnOnce(&mut View<'_>) -> Result<T, StoreError> + Send + 'static,
 {
     let (reply, answer) = oneshot::channel();
     (
@@ -69,12 +69,12 @@ struct Writing<T, F> {
 impl<T, F> Job for Writing<T, F>
 where
     T: Send,
-    F: Fn(&mut Session<'_>) -> Result<T, StoreError> + Send,
+    F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send,
 {
-    fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError> {
-        self.value = Some(guarded(|| (self.f)(session))?);
-        refuse_swallowed(session)?;
-        session.bind_records()
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        self.value = Some(guarded(|| (self.f)(tx))?);
+        refuse_swallowed(tx)?;
+        tx.bind_records()
     }
 
     fn is_abandoned(&self) -> bool {
@@ -98,11 +98,11 @@ struct Reading<T, F> {
 impl<T, F> Job for Reading<T, F>
 where
     T: Send,
-    F: FnOnce(&mut Session<'_>) -> Result<T, StoreError> + Send,
+    F: FnOnce(&mut View<'_>) -> Result<T, StoreError> + Send,
 {
-    fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError> {
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         let f = self.f.take().ok_or(StoreError::Closed)?;
-        self.value = Some(guarded(|| f(session))?);
+        self.value = Some(guarded(|| f(tx))?);
         Ok(())
     }
 
@@ -132,8 +132,8 @@ fn panicked(panic: &(dyn Any + Send)) -> StoreError {
     StoreError::Backend(format!("a transaction panicked: {text}").into())
 }
 
-fn refuse_swallowed(session: &Session<'_>) -> Result<(), StoreError> {
-    if session.failed() {
+fn refuse_swallowed(tx: &Tx<'_>) -> Result<(), StoreError> {
+    if tx.sql.failed() {
         return Err(StoreError::Backend(
             "a transaction went on after a failed statement".into(),
         ));

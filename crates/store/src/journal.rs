@@ -1,9 +1,9 @@
 //! The journal of a run: what it was told, in order.
 
 use wakeful_core::key::RunKey;
-use wakeful_ports::records::JournalRow;
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
+use crate::rows::JournalRow;
 use crate::sql::{Row, Sql, limit, records};
 
 const APPEND: &str = "

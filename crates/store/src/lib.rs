@@ -1,4 +1,4 @@
-//! SQLite and PostgreSQL behind the store port. Nothing else opens a database.
+//! SQLite and PostgreSQL. Nothing else opens a database.
 //!
 //! A caller hands over a closure over domain verbs; what becomes of it is decided here:
 //!
@@ -8,8 +8,11 @@
 //! | `sqlite` | a file with one writing thread and a few readers; or one database in memory |
 //! | `postgres` | threads with a connection each, and the lease of this process |
 //! | `schema` | the migrations, compiled in |
-//! | `session`, `job` | one transaction as the runtime sees it; a closure on its way to a thread |
-//! | `sql` | the narrow door that every verb is written over, once |
+//! | [`View`], [`Tx`] | one transaction as the runtime sees it, in domain verbs |
+//! | [`rows`] | the rows that the verbs speak of |
+//! | `job` | a closure on its way to a thread |
+//! | [`Faults`] | the seam for simulations: what may go wrong around a store |
+//! | `sql`, `statements` | the narrow door that every verb is written over, once |
 //! | `commit` | the one place where work becomes durable |
 //! | `lock` | taking a lock, whatever became of its last holder |
 //! | `stops` | brakes and cancellations that the database does not have yet, in memory and in a slot file |
@@ -38,6 +41,7 @@ mod decision;
 mod entry;
 mod erasure;
 mod event;
+mod faults;
 mod head;
 mod host;
 mod job;
@@ -50,23 +54,26 @@ mod postgres;
 mod proof;
 mod queue;
 mod record;
+pub mod rows;
 mod run;
 mod runner;
 mod saga;
 mod schedule;
 mod schema;
-mod session;
 mod spend;
 mod sql;
 mod sqlite;
+mod statements;
 mod step;
 mod stops;
 mod store;
 mod sweep;
 mod trigger;
 mod trouble;
+mod tx;
 mod wake;
 
+pub use crate::faults::{FaultPoint, Faults, Passing};
 pub use crate::job::QUEUE_MAX;
 pub use crate::pack::{BLOB_BYTES_MAX, DRAFT_AGE, INLINE_BYTES_MAX};
 pub use crate::postgres::{CONNECTIONS_MAX, PostgresOptions, TRUST_MS};
@@ -78,6 +85,8 @@ pub use crate::sqlite::copy::{
     identify_sqlite, reborn_sqlite, sqlite_blob_files,
 };
 pub use crate::sqlite::{BUSY_MS, GROUP_MAX, READERS_MAX, SqliteOptions};
-pub use crate::stops::{drop_from_slot, keep_in_slot, make_slot, read_slot};
+pub use crate::stops::{PendingStop, Stops, drop_from_slot, keep_in_slot, make_slot, read_slot};
 pub use crate::store::Store;
 pub use crate::sweep::{FILE_AGE, FilesFound, keep_files};
+pub use crate::tx::{ROWS_MAX, Tx, View};
+pub use wakeful_ports::store_error::{Source, StoreError};

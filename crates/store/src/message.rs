@@ -8,10 +8,10 @@ use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::message::{Message, Parent};
 use wakeful_core::step::Child;
-use wakeful_ports::records::Admission;
-use wakeful_ports::store::{ROWS_MAX, StoreError};
 
+use crate::rows::Admission;
 use crate::sql::{Row, Sql, at_most_one, limit, records};
+use crate::{ROWS_MAX, StoreError};
 
 const ADMIT: &str = "
     INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, wishes, admitted_at_ms,

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use wakeful_core::blob::{BlobHash, names_in};
 use wakeful_core::id::ThreadId;
 use wakeful_core::key::RunKey;
-use wakeful_ports::care::{Names, NamesFrom, Old};
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
+use crate::rows::{Names, NamesFrom, Old};
 use crate::sql::{Row, Sql, limit};
 
 /// Of runs whose contents were taken away nothing is named any more, nor by the messages that they took up.

@@ -14,9 +14,9 @@ use std::time::Duration;
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_ports::fail;
 use wakeful_ports::planted;
-use wakeful_ports::records::{PackedBlob, PackedBody};
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
+use crate::rows::{PackedBlob, PackedBody};
 use crate::sweep;
 
 /// Packed blobs up to this size are kept in their row. Above it a file is cheaper than pages of the database,

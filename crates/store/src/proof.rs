@@ -6,9 +6,9 @@ use wakeful_core::proof::chain::{Life, Place};
 use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::{PublicKey, Signature};
 use wakeful_core::time::Millis;
-use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use crate::sql::{Row, Sql, at_most_one, limit, records};
+use crate::{ROWS_MAX, StoreError};
 
 const LOGS: &str = "
     SELECT agent_id, next_seq - 1, chain_hash FROM agent_head WHERE agent_id > ?1 ORDER BY agent_id LIMIT ?2";

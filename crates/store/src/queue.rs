@@ -5,10 +5,10 @@ use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, QUEUE_MAX};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
-use wakeful_ports::records::{Overview, QueueRow};
-use wakeful_ports::store::{ROWS_MAX, StoreError};
 
+use crate::rows::{Overview, QueueRow};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
+use crate::{ROWS_MAX, StoreError};
 use crate::{agent, message};
 
 const COUNT_IN: &str = "UPDATE agent_head SET queued = queued + 1 WHERE agent_id = ?1 AND queued < ?2";

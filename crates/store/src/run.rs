@@ -3,10 +3,10 @@
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{IN_TURN, RUN_OPEN, RunFilter, RunRow, RunState};
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::bound;
+use crate::rows::{IN_TURN, RUN_OPEN, RunFilter, RunRow, RunState};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 
 const CREATE: &str = "

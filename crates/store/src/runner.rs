@@ -6,12 +6,12 @@
 use std::sync::Mutex;
 
 use wakeful_core::id::RunnerId;
-use wakeful_ports::records::Runner;
-use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use crate::head;
 use crate::lock::locked;
+use crate::rows::Runner;
 use crate::sql::{Dialect, Row, Sql, limit, records};
+use crate::{ROWS_MAX, StoreError};
 
 /// Between two beats.
 pub const BEAT_MS: u64 = 5_000;

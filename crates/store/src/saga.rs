@@ -4,11 +4,11 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::saga::{Phase, Saga, Status};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED, SagaRow};
-use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use crate::bound;
+use crate::rows::{RUN_OPEN, RUN_QUARANTINED, SagaRow};
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
+use crate::{ROWS_MAX, StoreError};
 
 /// An action that was put off and is intended again has its saga already.
 const BEGIN: &str = "

@@ -6,10 +6,10 @@ use wakeful_core::time::Millis;
 use wakeful_core::timer::{
     Concurrency, EXECUTIONS_KEPT_MAX, Guard, Outcome, SET_BACK_MS, Status, Timer, TriggerSource, UNREADABLE,
 };
-use wakeful_ports::records::{Execution, ExecutionRow, ScheduleFilter, Schedules, Unreadable};
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::bound;
+use crate::rows::{Execution, ExecutionRow, ScheduleFilter, Schedules, Unreadable};
 use crate::sql::{Param, Row, Sql, at_most_one, exactly_one, limit, records};
 
 const CREATE: &str = "

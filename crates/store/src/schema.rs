@@ -1,6 +1,6 @@
 //! The migrations, compiled in. Forward only: one that has landed is never edited, its hash is kept beside it.
 
-use wakeful_ports::store::StoreError;
+use crate::StoreError;
 
 /// The schema this program writes: how many migrations a database has seen.
 pub const SCHEMA: u32 = 15;

@@ -4,11 +4,11 @@ use wakeful_core::budget::{Day, MicroUsd, Spent, Sum};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{CapRow, ReceiptRow, Reservation, SpendDay};
-use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use crate::bound;
+use crate::rows::{CapRow, ReceiptRow, Reservation, SpendDay};
 use crate::sql::{Dialect, Param, Row, Sql, at_most_one, limit, records};
+use crate::{ROWS_MAX, StoreError};
 
 /// Stands for all agents together.
 const ALL: &str = "";

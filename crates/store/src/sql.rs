@@ -7,9 +7,9 @@ use wakeful_core::blob::BlobHash;
 use wakeful_core::id::{AgentId, EventName, Incarnation, RuleId, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::time::Millis;
-use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use crate::bound::Bound;
+use crate::{ROWS_MAX, StoreError};
 
 /// Runs statements of one transaction.
 pub(crate) trait Sql {

@@ -6,9 +6,9 @@ use wakeful_core::attempt::AttemptRecord;
 use wakeful_core::conversation::Usage;
 use wakeful_core::key::{ActionBase, OperationId, RunKey};
 use wakeful_core::step::{EffectClass, Seen, Status};
-use wakeful_ports::records::{Settlement, StepEnd, StepRow};
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
+use crate::rows::{Settlement, StepEnd, StepRow};
 use crate::spend;
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 

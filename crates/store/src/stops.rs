@@ -10,7 +10,6 @@ mod tests;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,11 +18,10 @@ use tokio::sync::Notify;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::stop::{Pending, PendingStops, Slot, StopRequest};
-use wakeful_ports::stops::{PendingStop, Stops as Port};
-use wakeful_ports::store::StoreError;
 
 use self::slot_file::{LOCK_LOOK, SLOT_WAIT, hangs, of_io, read, read_settled, read_within, write};
 pub use self::slot_file::{drop_from_slot, keep_in_slot, make_slot, read_slot};
+use crate::StoreError;
 use crate::lock::locked;
 
 /// How often the refresher reads the slot. Running commands ask as often.
@@ -32,9 +30,22 @@ const REFRESH_EVERY: Duration = Duration::from_millis(50);
 /// How long the refresher keeps reading after the last question. An idle process has none, so that it does not wake the processor.
 const REFRESH_AFTER_LOOK: Duration = Duration::from_secs(2);
 
-/// Stop requests that the database does not have.
+/// A stop request that waits for the database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingStop {
+    /// The request.
+    pub request: StopRequest,
+    /// The ids of all requests for its target that count as this one: whoever has stored it ends these.
+    pub ids: BTreeSet<u64>,
+    /// Whether it is kept in the home and so survives this process.
+    pub is_kept: bool,
+    /// Why the database did not take it, as an error code; empty while it has not answered.
+    pub code: String,
+}
+
+/// The stop requests of a home that wait for its database. They are in force.
 #[derive(Debug, Default)]
-pub(crate) struct Stops {
+pub struct Stops {
     state: Mutex<State>,
     slot: Option<PathBuf>,
     /// Held by the caller that waits for the disk: while one hangs, others fail in time and do not pile up.
@@ -187,16 +198,20 @@ fn refresh_while_asked(stops: &Weak<Stops>, path: &Path) {
     }
 }
 
-impl Port for Stops {
-    fn is_braked(&self, agent: &AgentId) -> bool {
+/// Only [`Self::refresh`], [`Self::keep`] and [`Self::end`] wait for a disk.
+impl Stops {
+    /// Whether a pending brake holds an agent.
+    pub fn is_braked(&self, agent: &AgentId) -> bool {
         self.look(|state| state.pending.is_braked(agent))
     }
 
-    fn is_cancelled(&self, run: &RunKey) -> bool {
+    /// Whether the cancellation of a run is pending.
+    pub fn is_cancelled(&self, run: &RunKey) -> bool {
         self.look(|state| state.pending.is_cancelled(run))
     }
 
-    fn pending(&self) -> Vec<PendingStop> {
+    /// Every pending request, one for each target, brakes first.
+    pub fn pending(&self) -> Vec<PendingStop> {
         self.look(|state| {
             let stop = |pending: &Pending| {
                 Some(PendingStop {
@@ -210,20 +225,26 @@ impl Port for Stops {
         })
     }
 
-    fn hold(&self, request: StopRequest) -> Option<BTreeSet<u64>> {
+    /// Takes a request in; it holds in this process when this returns. The ids of all that count as this request. None where
+    /// too many wait.
+    pub fn hold(&self, request: StopRequest) -> Option<BTreeSet<u64>> {
         locked(&self.state).pending.hold(request)
     }
 
-    fn note(&self, code: &str) {
+    /// Notes why the database did not take the requests, and wakes the task that stores them later ([`Self::changed`]).
+    pub fn note(&self, code: &str) {
         code.clone_into(&mut locked(&self.state).code);
         self.changed.notify_one();
     }
 
-    fn has_slot(&self) -> bool {
+    /// Whether there is a file for [`Self::keep`].
+    pub fn has_slot(&self) -> bool {
         self.slot.is_some()
     }
 
-    fn refresh(&self) -> Result<(), StoreError> {
+    /// Reads what other processes left in the home. It is read anyway while runs are driven; a release must know it for
+    /// certain. Waits for the disk like [`Self::keep`].
+    pub fn refresh(&self) -> Result<(), StoreError> {
         let Some(path) = &self.slot else { return Ok(()) };
         let _alone = self.alone()?;
         let seen = self.seen();
@@ -232,7 +253,9 @@ impl Port for Stops {
         Ok(())
     }
 
-    fn keep(&self) -> Result<(), StoreError> {
+    /// Keeps what this process holds in the home, which needs no free space, so that it survives this process. Writes a
+    /// small file and waits for the disk: not on a thread that must not wait.
+    pub fn keep(&self) -> Result<(), StoreError> {
         let path = self.slot.as_deref().ok_or(StoreError::ReadOnly)?;
         let _alone = self.alone()?;
         let unkept: Vec<StopRequest> = locked(&self.state).pending.unkept().cloned().collect();
@@ -248,7 +271,9 @@ impl Port for Stops {
         }
     }
 
-    fn end(&self, ids: &BTreeSet<u64>) -> Result<(), StoreError> {
+    /// Ends requests that the database has or that are void. Waits for the disk like [`Self::keep`]; fails where the home
+    /// still has them.
+    pub fn end(&self, ids: &BTreeSet<u64>) -> Result<(), StoreError> {
         if let Some(path) = &self.slot {
             // A write that is under way may put one of them into the slot.
             let _alone = self.alone()?;
@@ -260,7 +285,8 @@ impl Port for Stops {
         Ok(())
     }
 
-    fn changed(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(self.changed.notified())
+    /// Resolves when, since the last call, [`Self::note`] was called or another process left a request in the home.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
     }
 }

@@ -1,23 +1,23 @@
 //! The handle that everybody holds.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use wakeful_core::blob::{Blob, BlobHash};
-use wakeful_ports::care::SweptFiles;
-use wakeful_ports::records::PackedBlob;
-use wakeful_ports::stops::Stops as StopsPort;
-use wakeful_ports::store::{StoreError, Tx, View};
 
+use crate::StoreError;
+use crate::faults::{FaultPoint, Faults};
+use crate::lock::locked;
 use crate::pack::{self, INLINE_BYTES_MAX, Large};
 use crate::postgres::{PostgresOptions, Server};
+use crate::rows::{PackedBlob, SweptFiles};
 use crate::schema::AGENT;
-use crate::session::Session;
 use crate::sqlite::copy::Upgraded;
 use crate::sqlite::{Database, Memory, SqliteOptions};
 use crate::stops::Stops;
 use crate::sweep::{self, FilesFound};
 use crate::trouble::Trouble;
+use crate::tx::{Tx, View};
 
 /// A database behind the verbs. Cloning it is cheap; all clones are one store.
 #[derive(Clone)]
@@ -25,6 +25,7 @@ pub struct Store {
     inner: Inner,
     trouble: Arc<Trouble>,
     stops: Arc<Stops>,
+    faults: Option<Arc<dyn Faults>>,
 }
 
 /// Which database is behind a handle. Cloning it is cheap.
@@ -78,11 +79,11 @@ impl Store {
     }
 
     fn around(inner: Inner) -> Self {
-        let (trouble, stops) = (Arc::default(), Arc::default());
         Self {
             inner,
-            trouble,
-            stops,
+            trouble: Arc::default(),
+            stops: Arc::default(),
+            faults: None,
         }
     }
 
@@ -93,6 +94,15 @@ impl Store {
     pub fn with_slot(self, path: PathBuf) -> Self {
         let stops = Stops::with_slot(path);
         Self { stops, ..self }
+    }
+
+    /// The same database as a simulated process sees it: with faults, and with stop requests of its own.
+    #[must_use]
+    pub fn with_faults(self, faults: Arc<dyn Faults>) -> Self {
+        Self {
+            faults: Some(faults),
+            ..Self::around(self.inner)
+        }
     }
 
     /// Takes back the registration of this process, finishes what is queued and ends all threads. Later calls on
@@ -124,7 +134,7 @@ impl Store {
             Inner::Postgres(server) => server.take_registered(),
         };
         let Some(runner) = registered else { return Ok(()) };
-        wakeful_ports::store::Store::write(self, move |tx| tx.bury_runner(&runner)).await
+        self.write(move |tx| tx.bury_runner(&runner)).await
     }
 }
 
@@ -141,7 +151,7 @@ impl Inner {
     pub(crate) async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut View<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         match self {
             Self::Sqlite(database) => database.read(f).await,
@@ -154,7 +164,7 @@ impl Inner {
     pub(crate) async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: Fn(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         match self {
             Self::Sqlite(database) => database.write(f).await,
@@ -173,37 +183,81 @@ impl Inner {
     }
 }
 
-impl wakeful_ports::store::Store for Store {
-    async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
+impl Store {
+    /// Reads from a consistent view.
+    pub async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut View<'_>) -> Result<T, StoreError> + Send + 'static,
     {
+        self.pass(FaultPoint::Read).await?;
         let stops = Arc::clone(&self.stops);
-        self.inner.read(move |session| f(session.beside(stops))).await
+        let read = self.inner.read(move |view| {
+            view.set_stops(stops);
+            f(view)
+        });
+        read.await
     }
 
-    async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
+    /// Runs one transaction. An error of the closure rolls it back; `Ok` means it is durable.
+    pub async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        let Some(faults) = &self.faults else {
+            return self.transact(f).await;
+        };
+        faults.pass(FaultPoint::BeforeCommit).await?;
+        let f = Arc::new(Mutex::new(f));
+        if faults.runs_twice() {
+            let first = Arc::clone(&f);
+            let given_up = self.transact(move |tx| {
+                locked(&first)(tx)?;
+                Err::<(), _>(StoreError::Backend("the transaction must be tried again".into()))
+            });
+            let _ = given_up.await;
+        }
+        let value = self.transact(move |tx| locked(&f)(tx)).await?;
+        faults.pass(FaultPoint::AfterCommit).await?;
+        Ok(value)
+    }
+
+    async fn transact<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let stops = Arc::clone(&self.stops);
-        let written = self
-            .inner
-            .write(move |session| f(session.beside(Arc::clone(&stops))));
+        let written = self.inner.write(move |tx| {
+            tx.set_stops(Arc::clone(&stops));
+            f(tx)
+        });
         self.trouble.note(written.await)
     }
 
-    fn stops(&self) -> Option<Arc<dyn StopsPort>> {
-        Some(Arc::clone(&self.stops) as _)
+    async fn pass(&self, point: FaultPoint) -> Result<(), StoreError> {
+        match &self.faults {
+            Some(faults) => faults.pass(point).await,
+            None => Ok(()),
+        }
     }
 
-    fn trouble(&self) -> Option<StoreError> {
+    /// The stop requests that hold in this process whatever the database does.
+    #[must_use]
+    pub const fn stops(&self) -> &Arc<Stops> {
+        &self.stops
+    }
+
+    /// Why the storage refused the last write, until one has worked again.
+    #[must_use]
+    pub fn trouble(&self) -> Option<StoreError> {
         self.trouble.last()
     }
 
-    async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {
+    /// Makes a blob ready for storing, off the writing thread. A large one is a synced file when this returns.
+    pub async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {
+        self.pass(FaultPoint::Pack).await?;
         let packed = match &self.inner {
             Inner::Sqlite(database) if !database.can_write() => Err(StoreError::ReadOnly),
             Inner::Postgres(server) if !server.can_write() => Err(StoreError::ReadOnly),
@@ -223,11 +277,13 @@ impl wakeful_ports::store::Store for Store {
         packed.inspect_err(|error| self.trouble.note_error(error))
     }
 
-    async fn discard(&self, gone: Vec<BlobHash>) -> Result<(), StoreError> {
+    /// Removes the files of contents that are no longer there, and what is left of erased text in the pages of the
+    /// database, as far as that is in our hands. Called after the commit that erased them.
+    pub async fn discard(&self, gone: Vec<BlobHash>) -> Result<(), StoreError> {
         match &self.inner {
             Inner::Sqlite(database) => {
                 // In the writer's turn, where nobody can name one of them between the look and the removal.
-                database.write(move |session| session.discard(&gone)).await?;
+                database.write(move |tx| tx.discard(&gone)).await?;
                 database.rewrite().await
             }
             // Elsewhere they were in their rows.
@@ -235,14 +291,21 @@ impl wakeful_ports::store::Store for Store {
         }
     }
 
-    fn holds_lease(&self) -> bool {
+    /// Whether this process may certainly still act for the agents it claimed.
+    #[must_use]
+    pub fn holds_lease(&self) -> bool {
+        if let Some(faults) = &self.faults {
+            return faults.holds_lease();
+        }
         match &self.inner {
             Inner::Sqlite(_) | Inner::Memory(_) => true,
             Inner::Postgres(server) => server.holds_lease(),
         }
     }
 
-    async fn sweep_files(&self) -> Result<SweptFiles, StoreError> {
+    /// Removes files of blobs that no row names and that are old enough that no caller is about to name them. Where blobs
+    /// are rows there are none.
+    pub async fn sweep_files(&self) -> Result<SweptFiles, StoreError> {
         match &self.inner {
             Inner::Sqlite(database) if !database.can_write() => Err(StoreError::ReadOnly),
             Inner::Sqlite(database) => sweep::sweep(self, &database.blobs_dir).await,

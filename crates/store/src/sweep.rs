@@ -12,11 +12,11 @@ use std::time::Duration;
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
 use wakeful_core::blob::BlobHash;
 use wakeful_core::key::Digest;
-use wakeful_ports::care::{Held, SweptFiles};
-use wakeful_ports::store::{Store as _, StoreError, View};
 
 use crate::pack::{place, refused};
+use crate::rows::{Held, SweptFiles};
 use crate::store::{Store, off_thread};
+use crate::{StoreError, View};
 
 /// A file that nobody has touched for this long, and that no row names, is not about to be named by anybody: far
 /// longer than any transition takes from packing to commit.
@@ -116,7 +116,7 @@ pub(crate) async fn sweep(store: &Store, folder: &Path) -> Result<SweptFiles, St
 
 /// None while somebody writes or copies files.
 fn remove(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     folder: &Path,
     files: &[(BlobHash, PathBuf)],
 ) -> Result<Option<Held>, StoreError> {

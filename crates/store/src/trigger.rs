@@ -3,10 +3,10 @@
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::Digest;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::TriggerRow;
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::bound;
+use crate::rows::TriggerRow;
 use crate::sql::{Row, Sql, at_most_one, exactly_one};
 
 const ONE: &str = "

@@ -4,8 +4,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wakeful_ports::store::StoreError;
-
+use crate::StoreError;
 use crate::job::again;
 use crate::lock::locked;
 

@@ -5,10 +5,10 @@ use wakeful_core::cause::Cause;
 use wakeful_core::id::{AgentId, SourceName};
 use wakeful_core::key::RunKey;
 use wakeful_core::wake::REFUSALS_KEPT_MAX;
-use wakeful_ports::records::{RefusalRow, WakeFilter, WakeRow};
-use wakeful_ports::store::{ROWS_MAX, StoreError};
 
+use crate::rows::{RefusalRow, WakeFilter, WakeRow};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
+use crate::{ROWS_MAX, StoreError};
 
 /// A refusal may be reconsidered. A yes stays, because a run stands on it.
 const PUT: &str = "

@@ -14,7 +14,7 @@ use wakeful_core::saga::JOURNAL_UNAVAILABLE;
 use wakeful_core::step::{Again, Fault};
 use wakeful_ports::journal::{Journal, JournalError, Order, Receipt};
 use wakeful_ports::planted;
-use wakeful_ports::store::StoreError;
+use wakeful_ports::store_error::StoreError;
 use wakeful_ports::tool::{Act, Done};
 
 use crate::form;

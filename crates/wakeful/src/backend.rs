@@ -19,10 +19,10 @@ use wakeful_api::{
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::wake::Control;
-use wakeful_ports::records::Visibility;
 use wakeful_runtime::desk::NewAgent;
 use wakeful_runtime::problem::Problem;
 use wakeful_server::view;
+use wakeful_store::rows::Visibility;
 
 pub(crate) use self::decisions::{Standing, by_a_person};
 use self::stops::CancelAnswer;

@@ -9,10 +9,10 @@ use wakeful_core::key::RunKey;
 use wakeful_core::policy::UnknownTool;
 use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_ports::journal::JournalError;
-use wakeful_ports::store::StoreError;
 use wakeful_runtime::EngineError;
 pub(crate) use wakeful_runtime::problem::with_causes;
 use wakeful_runtime::problem::{ANSWER_NOT_ALLOWED, DESCENDS_FROM_TOOL, Problem, ways_out};
+use wakeful_store::StoreError;
 
 /// The exit status of a failure that is not the caller's form.
 pub(crate) const FAILED: u8 = 1;

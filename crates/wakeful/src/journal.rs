@@ -18,8 +18,7 @@ use wakeful_ports::journal::{
     Change, Heard, Journal, JournalError, Known, Listing, Order, Pending, Receipt, TaskFilter, Undone,
 };
 use wakeful_ports::outside::{Added, Finding, Listed, Sources};
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::{Bell, JournalStore, PostgresOptions, SqliteOptions, Store, Upgraded};
+use wakeful_store::{Bell, JournalStore, PostgresOptions, SqliteOptions, Store, StoreError, Upgraded};
 
 use crate::home::Home;
 use crate::world::{RealClock, fresh_id};

@@ -13,7 +13,7 @@ use wakeful_core::run::ROUTE_MAX;
 use wakeful_models::{
     Candidate, Clients, Credential, Hosted, Known, ModelRef, Models, Scripted, Thinking, Unusable, host_of,
 };
-use wakeful_ports::records::Agent;
+use wakeful_store::rows::Agent;
 
 pub(crate) use self::provision::Provision;
 use crate::config::{Config, ThinkingSetting};

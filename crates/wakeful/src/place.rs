@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use wakeful_models::Models;
 use wakeful_ports::clock::Clock as _;
-use wakeful_ports::records::Runner;
-use wakeful_ports::store::{Store as _, StoreError};
 use wakeful_runtime::desk::Clerk;
 use wakeful_runtime::proof::sign;
 use wakeful_runtime::saga::{Recovered, recover};
 use wakeful_runtime::{Engine, Governance, Halt, Observer, Waiting};
-use wakeful_store::{PostgresOptions, SqliteOptions, Store, Upgraded};
+use wakeful_store::rows::Runner;
+use wakeful_store::{PostgresOptions, SqliteOptions, Store, StoreError, Upgraded};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
 use crate::closed;
@@ -88,7 +87,7 @@ pub(crate) struct Tooling<'a> {
 }
 
 /// The engine of the shipped program.
-pub(crate) type RealEngine = Engine<Store, Models, Tools>;
+pub(crate) type RealEngine = Engine<Models, Tools>;
 
 /// Opens the database for reading, reads, and closes it. Takes no lock and makes nothing.
 pub(crate) async fn reading<T>(
@@ -134,11 +133,7 @@ impl Place {
 
     /// Stores stop requests that an earlier process had to keep in the home. They hold in any case.
     async fn store_pending_stops(&self) {
-        let is_any = self
-            .store
-            .stops()
-            .is_some_and(|stops| !stops.pending().is_empty());
-        if is_any {
+        if !self.store.stops().pending().is_empty() {
             let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
             let clerk = Clerk::alone(self.store.clone(), clock, entropy);
             let _ = tokio::time::timeout(STOPS_WAIT, clerk.store_pending_stops()).await;

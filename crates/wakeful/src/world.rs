@@ -14,7 +14,7 @@ use tokio::io::unix::AsyncFd;
 use wakeful_core::id::RunnerId;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy, UNTRUSTED_MS_MAX};
-use wakeful_ports::records::Runner;
+use wakeful_store::rows::Runner;
 
 /// The clocks of this machine.
 pub(crate) struct RealClock {

@@ -9,8 +9,8 @@ use wakeful_core::subscription::terms::{SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_PER_AGE
 use wakeful_core::subscription::{BadTerms, Terms};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::{Journal, JournalError};
-use wakeful_ports::records::{Subscribed, SubscriptionRow};
-use wakeful_ports::store::Store;
+use wakeful_store::Store;
+use wakeful_store::rows::{Subscribed, SubscriptionRow};
 
 use super::Asked;
 use super::clerk::announce;
@@ -75,9 +75,9 @@ pub enum Subscribing {
 }
 
 /// The one who serves there.
-pub struct AlertClerk<S> {
+pub struct AlertClerk {
     /// Where the subscriptions are.
-    pub store: S,
+    pub store: Store,
     /// The journal, which a subscription sees from its making on.
     pub journal: Arc<dyn Journal>,
     /// What time it is.
@@ -111,7 +111,7 @@ impl Deed {
     }
 }
 
-impl<S: Store> AlertClerk<S> {
+impl AlertClerk {
     async fn make(&self, new: NewSubscription) -> Result<SubscriptionRow, EngineError> {
         let NewSubscription {
             subscription_id,
@@ -236,7 +236,7 @@ impl<S: Store> AlertClerk<S> {
     }
 }
 
-impl<S: Store> AlertDesk for AlertClerk<S> {
+impl AlertDesk for AlertClerk {
     fn subscribe(&self, new: NewSubscription) -> Asked<'_, SubscriptionRow> {
         Box::pin(self.make(new))
     }

@@ -1,7 +1,5 @@
 //! What may be taken out of the log, at the desk.
 
-use wakeful_ports::store::Store;
-
 use super::{Asked, Clerk};
 use crate::Observer as _;
 use crate::proof::{Erase, Erased, erase};
@@ -12,7 +10,7 @@ pub trait Archive: Send + Sync + 'static {
     fn erase(&self, erase: Erase) -> Asked<'_, Erased>;
 }
 
-impl<S: Store> Archive for Clerk<S> {
+impl Archive for Clerk {
     fn erase(&self, wanted: Erase) -> Asked<'_, Erased> {
         Box::pin(async move {
             let agent = wanted.agent.clone();

@@ -11,8 +11,8 @@ use wakeful_core::decision::Decision;
 use wakeful_core::key::{ActionBase, OperationId};
 use wakeful_core::run::{Phase, Turn};
 use wakeful_core::step::action_parts;
-use wakeful_ports::records::RunRow;
-use wakeful_ports::store::{StoreError, View};
+use wakeful_store::rows::RunRow;
+use wakeful_store::{StoreError, View};
 
 use crate::run::decode;
 use crate::step::scope_of;
@@ -60,7 +60,7 @@ impl Arguments {
 }
 
 /// Looks for the arguments of a question's action.
-pub(super) fn arguments(view: &mut dyn View, decision: &Decision) -> Result<Arguments, StoreError> {
+pub(super) fn arguments(view: &mut View<'_>, decision: &Decision) -> Result<Arguments, StoreError> {
     let inquiry = &decision.inquiry;
     if inquiry.input.is_empty() || !inquiry.is_input_cut() {
         return Ok(Arguments::of_record(decision));
@@ -81,7 +81,7 @@ pub(super) fn arguments(view: &mut dyn View, decision: &Decision) -> Result<Argu
 
 /// The call of an operation: in the reply that is acted on, and else in an earlier one of the run.
 fn call(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     (row, turn): (&RunRow, &Turn),
     wanted: OperationId,
 ) -> Result<Option<ToolCall>, StoreError> {
@@ -98,7 +98,7 @@ fn call(
 
 /// Goes through what was said in a run from its beginning, and names each call as it was named when it was planned.
 fn earlier(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     (row, turn): (&RunRow, &Turn),
     wanted: OperationId,
 ) -> Result<Option<ToolCall>, StoreError> {
@@ -150,7 +150,7 @@ impl Searched {
 
 /// A content as it is kept; nothing where it is gone or damaged. One that is damaged keeps nobody from reading the others, and
 /// nobody from seeing what is asked.
-fn body(view: &mut dyn View, content: &BlobHash) -> Result<Vec<u8>, StoreError> {
+fn body(view: &mut View<'_>, content: &BlobHash) -> Result<Vec<u8>, StoreError> {
     match view.blob(content) {
         Ok(body) => Ok(body.unwrap_or_default()),
         Err(StoreError::Corrupt(_) | StoreError::Malformed(_)) => Ok(Vec::new()),

@@ -4,8 +4,8 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{IN_TURN, RUN_OPEN, RUN_QUARANTINED};
-use wakeful_ports::store::{Store, StoreError, Tx};
+use wakeful_store::rows::{IN_TURN, RUN_OPEN, RUN_QUARANTINED};
+use wakeful_store::{StoreError, Tx};
 
 use super::Clerk;
 use crate::cause::CALLED_OFF;
@@ -25,7 +25,7 @@ enum Called {
     Unknown,
 }
 
-impl<S: Store> Clerk<S> {
+impl Clerk {
     pub(super) async fn call_off(&self, run: RunKey) -> Result<RunReport, EngineError> {
         self.request_end(run).await?;
         report::load(&self.store, run).await
@@ -71,7 +71,7 @@ impl<S: Store> Clerk<S> {
 
 /// Takes a message out of the queue, or asks whoever drives its run to end it.
 fn call_off_in(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     run: RunKey,
     sealed: &Sealed,
     (at, salt): (Millis, [u8; 32]),

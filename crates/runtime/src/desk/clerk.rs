@@ -12,8 +12,8 @@ use wakeful_core::run::preview;
 use wakeful_core::wake::{Control, Lifecycle, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::Journal;
-use wakeful_ports::records::{Agent, EntryRow, EventRow, Overview, RunFilter, RunRow, TellingRow};
-use wakeful_ports::store::{Store, StoreError, Tx, View};
+use wakeful_store::rows::{Agent, EntryRow, EventRow, Overview, RunFilter, RunRow, TellingRow};
+use wakeful_store::{Store, StoreError, Tx, View};
 
 use super::spoil;
 use super::work::Work;
@@ -31,8 +31,8 @@ use crate::wake::{admitted_event, opening};
 use crate::{EngineError, Governance, Observer as _};
 
 /// Serves at the desk.
-pub struct Clerk<S> {
-    pub(super) store: S,
+pub struct Clerk {
+    pub(super) store: Store,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) entropy: Arc<dyn Entropy>,
     pub(super) hub: Arc<Hub>,
@@ -52,9 +52,9 @@ enum Door {
     Process,
 }
 
-impl<S: Store> Clerk<S> {
+impl Clerk {
     pub(crate) fn new(
-        store: S,
+        store: Store,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
         hub: Arc<Hub>,
@@ -79,7 +79,7 @@ impl<S: Store> Clerk<S> {
     }
 
     /// One who serves a single call, in a process without a service: what is posted waits for one that has it.
-    pub fn alone(store: S, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+    pub fn alone(store: Store, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         Self {
             door: Door::Process,
             ..Self::new(store, clock, entropy, Arc::default(), Arc::default())
@@ -87,7 +87,7 @@ impl<S: Store> Clerk<S> {
     }
 
     /// Whoever makes wakes of changes for the service whose desk this is.
-    pub fn watcher(&self, journal: Arc<dyn Journal>, book: Arc<Book>, writers: Writers) -> Watcher<S> {
+    pub fn watcher(&self, journal: Arc<dyn Journal>, book: Arc<Book>, writers: Writers) -> Watcher {
         Watcher {
             store: self.store.clone(),
             journal,
@@ -198,9 +198,9 @@ impl<S: Store> Clerk<S> {
         &self,
         agent_id: AgentId,
         payload: serde_json::Value,
-        change: impl Fn(&mut dyn Tx, &Agent) -> Result<bool, StoreError> + Send + 'static,
+        change: impl Fn(&mut Tx<'_>, &Agent) -> Result<bool, StoreError> + Send + 'static,
     ) -> Result<AgentView, EngineError> {
-        let change = move |tx: &mut dyn Tx, agent: &Agent| change(tx, agent).map(Ok);
+        let change = move |tx: &mut Tx<'_>, agent: &Agent| change(tx, agent).map(Ok);
         self.try_change(agent_id, payload, change).await
     }
 
@@ -209,7 +209,7 @@ impl<S: Store> Clerk<S> {
         &self,
         agent_id: AgentId,
         payload: serde_json::Value,
-        change: impl Fn(&mut dyn Tx, &Agent) -> Result<Result<bool, EngineError>, StoreError> + Send + 'static,
+        change: impl Fn(&mut Tx<'_>, &Agent) -> Result<Result<bool, EngineError>, StoreError> + Send + 'static,
     ) -> Result<AgentView, EngineError> {
         let draft = Draft::new(Kind::AgentStateChanged, payload);
         let sealed = self.seal(draft, None, self.clock.now())?;
@@ -260,7 +260,7 @@ impl<S: Store> Clerk<S> {
     async fn of_agent<T: Send + 'static>(
         &self,
         agent: AgentId,
-        look: impl FnOnce(&mut dyn View, &AgentId) -> Result<T, StoreError> + Send + 'static,
+        look: impl FnOnce(&mut View<'_>, &AgentId) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, EngineError> {
         let wanted = agent.clone();
         let found = self.store.read(move |view| match view.agent(&wanted)? {
@@ -271,7 +271,7 @@ impl<S: Store> Clerk<S> {
     }
 }
 
-impl<S: Store> Desk for Clerk<S> {
+impl Desk for Clerk {
     fn trouble(&self) -> Option<Problem> {
         self.store.trouble().as_ref().map(Problem::from)
     }
@@ -399,7 +399,7 @@ impl<S: Store> Desk for Clerk<S> {
 
 /// Gives an event its place.
 pub(crate) fn append(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     agent: &AgentId,
     head: &mut Head,
     sealed: &Sealed,
@@ -412,7 +412,7 @@ pub(crate) fn append(
 
 /// Tells of something that concerns no run. None when there is no such agent.
 pub(super) fn announce(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     agent: &AgentId,
     sealed: &Sealed,
 ) -> Result<Option<Event>, StoreError> {
@@ -422,7 +422,7 @@ pub(super) fn announce(
 }
 
 /// Reads from the newest line back, until enough lines or enough bytes were read.
-fn conversation(view: &mut dyn View, rows: Vec<EntryRow>, newest: u32) -> Result<Conversation, StoreError> {
+fn conversation(view: &mut View<'_>, rows: Vec<EntryRow>, newest: u32) -> Result<Conversation, StoreError> {
     let (mut lines, mut bytes) = (Vec::new(), 0);
     let (all, wanted) = (rows.len(), usize::try_from(newest).unwrap_or(usize::MAX));
     for row in rows.into_iter().rev().take(wanted) {
@@ -441,7 +441,7 @@ fn conversation(view: &mut dyn View, rows: Vec<EntryRow>, newest: u32) -> Result
     Ok(Conversation { lines, has_more })
 }
 
-fn with_last_run(view: &mut dyn View, overview: Overview) -> Result<AgentView, StoreError> {
+fn with_last_run(view: &mut View<'_>, overview: Overview) -> Result<AgentView, StoreError> {
     let row = match overview.last_run {
         Some(run) => view.run(&run)?,
         None => None,
@@ -451,7 +451,7 @@ fn with_last_run(view: &mut dyn View, overview: Overview) -> Result<AgentView, S
 }
 
 /// A message that has not become a run, as the run that it may become: no machine has touched it.
-fn without_run(view: &mut dyn View, run: &RunKey) -> Result<Option<RunRow>, StoreError> {
+fn without_run(view: &mut View<'_>, run: &RunKey) -> Result<Option<RunRow>, StoreError> {
     let waits = view.is_queued(run)?;
     // A refusal of a message that still waits is not the last word on it.
     let wake = view.wake(run)?.filter(|_| !waits);
@@ -471,7 +471,7 @@ fn without_run(view: &mut dyn View, run: &RunKey) -> Result<Option<RunRow>, Stor
     }))
 }
 
-fn glance(view: &mut dyn View, row: RunRow) -> Result<RunGlance, StoreError> {
+fn glance(view: &mut View<'_>, row: RunRow) -> Result<RunGlance, StoreError> {
     let text = match view.message(&row.run_key)? {
         Some(message) => report::text(view, &message)?,
         None => None,

@@ -12,12 +12,11 @@ use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_ports::fail;
-use wakeful_ports::records::{
+use wakeful_store::rows::{
     AnnouncementRow, BrakeRow, DecisionFilter, IN_TURN, Owed, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED,
     RunRow,
 };
-use wakeful_ports::stops::PendingStop;
-use wakeful_ports::store::{ROWS_MAX, Store, StoreError, Tx};
+use wakeful_store::{PendingStop, ROWS_MAX, StoreError, Tx};
 
 use super::clerk::{announce, append};
 use super::{Arguments, Asked, Clerk, arguments};
@@ -87,7 +86,7 @@ enum Moved {
     Unknown,
 }
 
-impl<S: Store> Clerk<S> {
+impl Clerk {
     async fn named(&self, hex_prefix: String) -> Result<Decision, EngineError> {
         let wanted = hex_prefix.clone();
         let found = self.store.read(
@@ -134,7 +133,7 @@ impl<S: Store> Clerk<S> {
     pub(super) async fn tell_all_of(
         &self,
         payload: serde_json::Value,
-        change: impl Fn(&mut dyn Tx) -> Result<bool, StoreError> + Send + 'static,
+        change: impl Fn(&mut Tx<'_>) -> Result<bool, StoreError> + Send + 'static,
     ) -> Result<(), EngineError> {
         self.change_all((Kind::AgentStateChanged, None), payload, change)
             .await
@@ -144,7 +143,7 @@ impl<S: Store> Clerk<S> {
         &self,
         agent: Option<AgentId>,
         payload: serde_json::Value,
-        change: impl Fn(&mut dyn Tx) -> Result<bool, StoreError> + Send + 'static,
+        change: impl Fn(&mut Tx<'_>) -> Result<bool, StoreError> + Send + 'static,
     ) -> Result<(), EngineError> {
         self.change_all((Kind::BrakeChanged, agent), payload, change)
             .await
@@ -156,7 +155,7 @@ impl<S: Store> Clerk<S> {
         &self,
         (kind, agent): (Kind, Option<AgentId>),
         payload: serde_json::Value,
-        change: impl Fn(&mut dyn Tx) -> Result<bool, StoreError> + Send + 'static,
+        change: impl Fn(&mut Tx<'_>) -> Result<bool, StoreError> + Send + 'static,
     ) -> Result<(), EngineError> {
         let concerned = match &agent {
             Some(agent) => vec![agent.clone()],
@@ -228,7 +227,7 @@ impl<S: Store> Clerk<S> {
     }
 }
 
-impl<S: Store> Deciding for Clerk<S> {
+impl Deciding for Clerk {
     fn decisions(&self, pending_only: bool) -> Asked<'_, Vec<Decision>> {
         let filter = DecisionFilter {
             pending_only,
@@ -287,10 +286,7 @@ impl<S: Store> Deciding for Clerk<S> {
     }
 
     fn pending_stops(&self) -> Vec<PendingStop> {
-        self.store
-            .stops()
-            .map(|stops| stops.pending())
-            .unwrap_or_default()
+        self.store.stops().pending()
     }
 
     fn retry(&self, run: RunKey) -> Asked<'_, RunReport> {
@@ -304,7 +300,7 @@ impl<S: Store> Deciding for Clerk<S> {
 
 /// Lets a run that stands aside go on, or ends it with what it started.
 fn move_aside_in(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     (run, status): (RunKey, &'static str),
     sealed: &Sealed,
     moment: (Millis, [u8; 32]),
@@ -358,7 +354,7 @@ fn move_aside_in(
 
 /// Takes an answer, writes it into the log, and has the run looked at.
 fn answer_in(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     id: DecisionId,
     reply: &Reply,
     (now, salt): (Millis, [u8; 32]),
@@ -406,7 +402,7 @@ fn answer_in(
 }
 
 /// Writes into the log of each what it is told. Who is not there is told nothing.
-fn tell_all(tx: &mut dyn Tx, told: &[(AgentId, Sealed)]) -> Result<Vec<(AgentId, Event)>, StoreError> {
+fn tell_all(tx: &mut Tx<'_>, told: &[(AgentId, Sealed)]) -> Result<Vec<(AgentId, Event)>, StoreError> {
     let mut events = Vec::new();
     for (agent, sealed) in told {
         events.extend(announce(tx, agent, sealed)?.map(|event| (agent.clone(), event)));

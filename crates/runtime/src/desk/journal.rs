@@ -9,8 +9,8 @@ use wakeful_core::key::OperationId;
 use wakeful_core::saga::Phase;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::{Change, Journal, JournalError, Known, Listing, Order, Receipt, TaskFilter};
-use wakeful_ports::records::SagaRow;
-use wakeful_ports::store::Store;
+use wakeful_store::Store;
+use wakeful_store::rows::SagaRow;
 
 use crate::saga;
 
@@ -40,9 +40,9 @@ pub trait JournalDesk: Send + Sync + 'static {
 }
 
 /// The one who serves there.
-pub struct JournalClerk<S> {
+pub struct JournalClerk {
     /// Where the sagas are.
-    pub store: S,
+    pub store: Store,
     /// The journal.
     pub journal: Arc<dyn Journal>,
     /// What time it is.
@@ -51,7 +51,7 @@ pub struct JournalClerk<S> {
     pub entropy: Arc<dyn Entropy>,
 }
 
-impl<S: Store> JournalClerk<S> {
+impl JournalClerk {
     /// The fields of records, in their order.
     async fn fields(&self, records: &[Record]) -> Result<Vec<Value>, JournalError> {
         let ids: Vec<RecordId> = records.iter().map(|record| record.id().clone()).collect();
@@ -60,7 +60,7 @@ impl<S: Store> JournalClerk<S> {
     }
 }
 
-impl<S: Store> JournalDesk for JournalClerk<S> {
+impl JournalDesk for JournalClerk {
     fn write(&self, mutation: Mutation, key: Option<String>) -> Told<'_, Receipt> {
         let key = key.unwrap_or_else(|| {
             let bytes = self.entropy.bytes32();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::id::{AgentId, PolicyVersion};
-use wakeful_ports::records::{CapRow, ReceiptRow, SpendDay};
-use wakeful_ports::store::{Store, Tx};
+use wakeful_store::Tx;
+use wakeful_store::rows::{CapRow, ReceiptRow, SpendDay};
 
 use super::{AgentView, Asked, Clerk};
 use crate::EngineError;
@@ -52,7 +52,7 @@ pub struct Budget {
     pub days: Vec<SpendDay>,
 }
 
-impl<S: Store> Ledger for Clerk<S> {
+impl Ledger for Clerk {
     fn budget(&self) -> Asked<'_, Budget> {
         Box::pin(async move {
             let clock = Day::of(self.clock.now());
@@ -122,7 +122,7 @@ impl<S: Store> Ledger for Clerk<S> {
             let payload = serde_json::json!({
                 "change": "budget_day", "from": latest, "to": clock, "channel": channel,
             });
-            let reset = move |tx: &mut dyn Tx| {
+            let reset = move |tx: &mut Tx<'_>| {
                 // A request locks the head of its agent and then spending; the heads are told of the reset below.
                 let agents: BTreeSet<AgentId> = tx.heads()?.into_iter().map(|(agent, _)| agent).collect();
                 for agent in &agents {

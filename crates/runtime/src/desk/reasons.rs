@@ -8,10 +8,8 @@ use wakeful_core::run::preview;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::Timer;
 use wakeful_core::wake::{Gate, Hold, holds};
-use wakeful_ports::records::{
-    Execution, Overview, QueueRow, RefusalRow, ScheduleFilter, WakeFilter, WakeRow,
-};
-use wakeful_ports::store::{Store, StoreError, View};
+use wakeful_store::rows::{Execution, Overview, QueueRow, RefusalRow, ScheduleFilter, WakeFilter, WakeRow};
+use wakeful_store::{StoreError, View};
 
 use super::{Asked, Clerk};
 use crate::EngineError;
@@ -110,7 +108,7 @@ impl WhyNot {
     }
 }
 
-impl<S: Store> Reasons for Clerk<S> {
+impl Reasons for Clerk {
     fn why(&self, run: RunKey) -> Asked<'_, Why> {
         let now = self.clock.now();
         Box::pin(async move {
@@ -130,7 +128,7 @@ impl<S: Store> Reasons for Clerk<S> {
     }
 }
 
-fn why(view: &mut dyn View, run: RunKey, now: Millis) -> Result<Option<Why>, StoreError> {
+fn why(view: &mut View<'_>, run: RunKey, now: Millis) -> Result<Option<Why>, StoreError> {
     let (message, wake) = (view.message(&run)?, view.wake(&run)?);
     let (agent_id, cause, at) = match (&wake, &message) {
         (Some(wake), _) => (wake.agent_id.clone(), wake.cause.clone(), wake.at),
@@ -187,7 +185,7 @@ fn held(overview: &Overview, now: Millis) -> Vec<Hold> {
 }
 
 fn why_not(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     agent: &AgentId,
     (since, now): (Millis, Millis),
 ) -> Result<Option<WhyNot>, StoreError> {
@@ -237,7 +235,7 @@ fn why_not(
 
 /// The schedules whose moments come next, and after them those that have none, each with its newest record.
 fn soonest(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     mut timers: Vec<Timer>,
 ) -> Result<Vec<(Timer, Option<Execution>)>, StoreError> {
     timers.sort_by_key(|timer| timer.next_execution_at.unwrap_or(Millis::MAX));

@@ -11,8 +11,8 @@ use wakeful_core::timer::{
 };
 use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_ports::journal::Journal;
-use wakeful_ports::records::{Execution, ExecutionRow, ScheduleFilter, Schedules};
-use wakeful_ports::store::{Store, StoreError, Tx};
+use wakeful_store::rows::{Execution, ExecutionRow, ScheduleFilter, Schedules};
+use wakeful_store::{StoreError, Tx};
 
 use super::clerk::append;
 use super::{Asked, Clerk};
@@ -115,10 +115,10 @@ enum Changed {
     Refused(Refusal),
 }
 
-impl<S: Store> Clerk<S> {
+impl Clerk {
     /// Who looks at the schedules when they are due.
     #[must_use]
-    pub fn timers(&self, journal: Arc<dyn Journal>, writers: Writers) -> Timers<S> {
+    pub fn timers(&self, journal: Arc<dyn Journal>, writers: Writers) -> Timers {
         Timers {
             store: self.store.clone(),
             journal,
@@ -298,13 +298,13 @@ impl<S: Store> Clerk<S> {
 }
 
 /// Why one more may not wait for an event.
-fn too_many_wait(tx: &mut dyn Tx, event: Option<&EventName>) -> Result<Option<ScheduleFault>, StoreError> {
+fn too_many_wait(tx: &mut Tx<'_>, event: Option<&EventName>) -> Result<Option<ScheduleFault>, StoreError> {
     let Some(event) = event else { return Ok(None) };
     let is_full = tx.waiting_for(event)? >= SCHEDULES_OF_EVENT_MAX;
     Ok(is_full.then(|| ScheduleFault::EventFull(event.clone())))
 }
 
-impl<S: Store> Scheduling for Clerk<S> {
+impl Scheduling for Clerk {
     fn add_schedule(&self, draft: Draft) -> Asked<'_, Timer> {
         Box::pin(self.add(draft))
     }
@@ -376,7 +376,7 @@ impl<S: Store> Scheduling for Clerk<S> {
 }
 
 /// The schedule under its agent's head, as every transition locks it.
-fn locked(tx: &mut dyn Tx, name: &RuleId) -> Result<Option<Timer>, StoreError> {
+fn locked(tx: &mut Tx<'_>, name: &RuleId) -> Result<Option<Timer>, StoreError> {
     let Some(seen) = tx.schedule(name)? else {
         return Ok(None);
     };

@@ -11,9 +11,8 @@ use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::stop::{StopRequest, StopTarget};
-use wakeful_ports::records::BrakeRow;
-use wakeful_ports::stops::{PendingStop, Stops};
-use wakeful_ports::store::{Store, StoreError};
+use wakeful_store::rows::BrakeRow;
+use wakeful_store::{PendingStop, Stops, StoreError};
 
 use super::Clerk;
 use super::deciding::scope;
@@ -39,7 +38,7 @@ pub enum Cancelled {
     Pending(Box<PendingStop>),
 }
 
-impl<S: Store> Clerk<S> {
+impl Clerk {
     pub(super) async fn set_brake(&self, brake: BrakeRow) -> Result<Vec<BrakeRow>, EngineError> {
         let target = StopTarget::brake(brake.agent_id.as_ref());
         self.stop(StopRequest {
@@ -64,8 +63,7 @@ impl<S: Store> Clerk<S> {
             at: self.clock.now(),
         })
         .await?;
-        let pending = self.store.stops().map(|stops| stops.pending());
-        let mut pending = pending.unwrap_or_default().into_iter();
+        let mut pending = self.store.stops().pending().into_iter();
         match pending.find(|pending| pending.request.target == target) {
             Some(pending) => Ok(Cancelled::Pending(Box::new(pending))),
             None => report::load(&self.store, run)
@@ -83,8 +81,7 @@ impl<S: Store> Clerk<S> {
     /// Puts a stop request into force, then stores it or keeps it in the home.
     async fn stop(&self, request: StopRequest) -> Result<(), EngineError> {
         let stops = self.store.stops();
-        let held = stops.and_then(|stops| Some((stops.hold(request.clone())?, stops)));
-        let Some((ids, stops)) = held else {
+        let Some(ids) = stops.hold(request.clone()) else {
             return self.store_request(&request).await;
         };
         let stored = tokio::select! {
@@ -100,14 +97,14 @@ impl<S: Store> Clerk<S> {
             () = self.clock.sleep(STORE_WAIT_MS) => Err(Ok(DATABASE_SLOW.to_owned())),
         };
         match stored {
-            Ok(()) => self.end_or_note(&stops, ids).await,
+            Ok(()) => self.end_or_note(stops, ids).await,
             Err(Err(error)) => {
-                self.end_or_note(&stops, ids).await;
+                self.end_or_note(stops, ids).await;
                 return Err(error);
             }
             Err(Ok(code)) => {
                 // What cannot be kept is in force all the same, and the caller is told so.
-                let _ = self.on_disk(&stops, |stops| stops.keep()).await;
+                let _ = self.on_disk(stops, Stops::keep).await;
                 stops.note(&code);
             }
         }
@@ -136,12 +133,12 @@ impl<S: Store> Clerk<S> {
     }
 
     /// Ends pending requests that the database has, or that cannot stand.
-    async fn end(&self, stops: &Arc<dyn Stops>, ids: BTreeSet<u64>) -> Result<(), StoreError> {
+    async fn end(&self, stops: &Arc<Stops>, ids: BTreeSet<u64>) -> Result<(), StoreError> {
         self.on_disk(stops, move |stops| stops.end(&ids)).await
     }
 
     /// The same. Where the home does not take it in time, the request stays pending and is stored again.
-    async fn end_or_note(&self, stops: &Arc<dyn Stops>, ids: BTreeSet<u64>) {
+    async fn end_or_note(&self, stops: &Arc<Stops>, ids: BTreeSet<u64>) {
         if let Err(error) = self.end(stops, ids).await {
             stops.note(&Problem::from(&error).code);
         }
@@ -150,8 +147,8 @@ impl<S: Store> Clerk<S> {
     /// Changes what is kept in the home, off this thread and within its time.
     async fn on_disk(
         &self,
-        stops: &Arc<dyn Stops>,
-        change: impl FnOnce(&dyn Stops) -> Result<(), StoreError> + Send + 'static,
+        stops: &Arc<Stops>,
+        change: impl FnOnce(&Stops) -> Result<(), StoreError> + Send + 'static,
     ) -> Result<(), StoreError> {
         if !stops.has_slot() {
             return change(stops.as_ref());
@@ -173,14 +170,13 @@ impl<S: Store> Clerk<S> {
         channel: Channel,
     ) -> Result<Vec<BrakeRow>, EngineError> {
         let _alone = self.stop_lock.lock().await;
-        if let Some(stops) = self.store.stops() {
-            let target = StopTarget::brake(agent.as_ref());
-            self.on_disk(&stops, |stops| stops.refresh()).await?;
-            let pending = stops.pending().into_iter();
-            for pending in pending.filter(|pending| pending.request.target == target) {
-                self.store_request(&pending.request).await?;
-                self.end(&stops, pending.ids).await?;
-            }
+        let stops = self.store.stops();
+        let target = StopTarget::brake(agent.as_ref());
+        self.on_disk(stops, Stops::refresh).await?;
+        let pending = stops.pending().into_iter();
+        for pending in pending.filter(|pending| pending.request.target == target) {
+            self.store_request(&pending.request).await?;
+            self.end(stops, pending.ids).await?;
         }
         let payload = serde_json::json!({"is_on": false, "scope": scope(agent.as_ref()), "channel": channel});
         let lifted = agent.clone();
@@ -209,8 +205,7 @@ impl<S: Store> Clerk<S> {
     }
 
     fn pending_brakes(&self) -> Vec<BrakeRow> {
-        let pending = self.store.stops().map(|stops| stops.pending());
-        let brakes = pending.unwrap_or_default().into_iter().filter_map(|pending| {
+        let brakes = self.store.stops().pending().into_iter().filter_map(|pending| {
             let request = pending.request;
             Some(BrakeRow {
                 agent_id: request.target.scope()?.cloned(),
@@ -224,9 +219,7 @@ impl<S: Store> Clerk<S> {
 
     /// Stores what is pending, once. An error is why the database still does not take it.
     pub async fn store_pending_stops(&self) -> Result<(), EngineError> {
-        let Some(stops) = self.store.stops() else {
-            return Ok(());
-        };
+        let stops = self.store.stops();
         let mut failed = None;
         let targets = stops.pending().into_iter().map(|pending| pending.request.target);
         for target in targets.collect::<Vec<StopTarget>>() {
@@ -243,7 +236,7 @@ impl<S: Store> Clerk<S> {
                     failed = Some(error);
                 }
                 // What cannot stand is over as well.
-                Ok(()) | Err(_) => self.end(&stops, pending.ids).await?,
+                Ok(()) | Err(_) => self.end(stops, pending.ids).await?,
             }
         }
         failed.map_or(Ok(()), |error| Err(error.into()))
@@ -251,7 +244,7 @@ impl<S: Store> Clerk<S> {
 
     /// Stores stop requests that the database did not take, again and again, until a stop is asked for.
     pub async fn store_stops(&self, halt: &Halt) {
-        let Some(stops) = self.store.stops() else { return };
+        let stops = self.store.stops();
         let storing = async {
             loop {
                 match self.store_pending_stops().await {

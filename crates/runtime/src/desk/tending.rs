@@ -6,8 +6,8 @@ use wakeful_core::message::QUEUE_MAX;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::AGENT_DESTROYED;
 use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
-use wakeful_ports::records::{Agent, TriggerRow};
-use wakeful_ports::store::{Store, StoreError, Tx};
+use wakeful_store::rows::{Agent, TriggerRow};
+use wakeful_store::{StoreError, Tx};
 
 use super::{AgentView, Asked, Clerk};
 use crate::EngineError;
@@ -34,13 +34,13 @@ pub trait Tending: Send + Sync + 'static {
     fn tend(&self, agent: AgentId, change: AgentChange) -> Asked<'_, AgentView>;
 }
 
-impl<S: Store> Tending for Clerk<S> {
+impl Tending for Clerk {
     fn tend(&self, agent: AgentId, change: AgentChange) -> Asked<'_, AgentView> {
         Box::pin(self.changed_by(agent, change))
     }
 }
 
-impl<S: Store> Clerk<S> {
+impl Clerk {
     async fn changed_by(&self, agent: AgentId, change: AgentChange) -> Result<AgentView, EngineError> {
         let now = self.clock.now();
         if let AgentChange::Sleep(until) = change
@@ -100,7 +100,7 @@ fn payload(change: AgentChange) -> serde_json::Value {
 }
 
 fn change_in(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     agent: &Agent,
     change: AgentChange,
     now: Millis,
@@ -135,7 +135,7 @@ fn change_in(
 }
 
 fn life(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     agent: &Agent,
     to: Lifecycle,
     now: Millis,

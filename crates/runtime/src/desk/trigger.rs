@@ -8,8 +8,8 @@ use wakeful_core::key::{Cause as KeyCause, Digest, RunKey, SourceKind};
 use wakeful_core::message::Message;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Refusal};
-use wakeful_ports::records::{Agent, TriggerRow};
-use wakeful_ports::store::{Store, StoreError, Tx};
+use wakeful_store::rows::{Agent, TriggerRow};
+use wakeful_store::{StoreError, Tx};
 
 use super::{Asked, Clerk, Posted};
 use crate::cause::{AdmissionOutcome, PreparedAdmission};
@@ -104,7 +104,7 @@ impl Delivery {
     }
 }
 
-impl<S: Store> Clerk<S> {
+impl Clerk {
     async fn turn_trigger(
         &self,
         agent: AgentId,
@@ -188,7 +188,7 @@ impl<S: Store> Clerk<S> {
     }
 }
 
-impl<S: Store> Triggers for Clerk<S> {
+impl Triggers for Clerk {
     fn trigger(&self, agent: AgentId) -> Asked<'_, Capability> {
         Box::pin(self.turn_trigger(agent, "made", |kept, new| kept.is_none().then_some(new)))
     }
@@ -235,7 +235,7 @@ struct NewSecret {
 }
 
 fn turn_in(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     agent: &Agent,
     new: &NewSecret,
     turn: impl Fn(Option<TriggerRow>) -> Option<TriggerRow>,
@@ -253,7 +253,7 @@ fn turn_in(
 
 /// What became of it, and the run that it is. None when the address that was right when it was looked at is so no more.
 fn arrive(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     arrival: &PreparedAdmission,
     (called, named): (&TriggerRow, &[(String, RunKey)]),
     now: Millis,

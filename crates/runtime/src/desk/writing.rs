@@ -3,13 +3,13 @@
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::report::{Draft, Sealed};
 use wakeful_core::time::Millis;
-use wakeful_ports::store::{Store, StoreError, Tx};
+use wakeful_store::{StoreError, Tx};
 
 use super::Clerk;
 use crate::EngineError;
 use crate::run::broken;
 
-impl<S: Store> Clerk<S> {
+impl Clerk {
     pub(super) fn seal(&self, draft: Draft, run: Option<RunKey>, now: Millis) -> Result<Sealed, EngineError> {
         let sealed = Sealed::new(draft, now, run, self.entropy.bytes32());
         // What is announced here is made of words and numbers of our own, which always have a canonical form.
@@ -21,7 +21,7 @@ impl<S: Store> Clerk<S> {
     pub(super) async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let written = self.store.write(f).await;
         if matches!(written, Err(StoreError::Unreachable(_))) {

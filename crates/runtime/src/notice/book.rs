@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wakeful_core::change::Token;
 use wakeful_core::subscription::{Entity, Index};
-use wakeful_ports::records::{Place, SubscriptionRow};
-use wakeful_ports::store::{ROWS_MAX, Store, StoreError, View};
+use wakeful_store::rows::{Place, SubscriptionRow};
+use wakeful_store::{ROWS_MAX, Store, StoreError, View};
 
 /// The subscriptions of a home, shared by whoever changes them and whoever matches them.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ impl Pages {
         self.rows.insert(place, Arc::new(row));
     }
 
-    fn read(view: &mut dyn View) -> Result<Self, StoreError> {
+    fn read(view: &mut View<'_>) -> Result<Self, StoreError> {
         // The version first: what is changed in between is then read again, and nothing is missed.
         let mut pages = Self {
             version: Some(view.alert()?.version),
@@ -70,7 +70,7 @@ impl Book {
     }
 
     /// Reads the subscriptions again unless it shows this version of them.
-    pub(super) async fn show<S: Store>(&self, store: &S, version: u64) -> Result<(), StoreError> {
+    pub(super) async fn show(&self, store: &Store, version: u64) -> Result<(), StoreError> {
         if self.pages().version == Some(version) {
             return Ok(());
         }

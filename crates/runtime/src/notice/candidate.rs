@@ -10,8 +10,8 @@ use wakeful_core::report::Sealed;
 use wakeful_core::subscription::terms::Circumstances;
 use wakeful_core::timer::since_run;
 use wakeful_core::wake::CauseFacts;
-use wakeful_ports::records::SubscriptionRow;
-use wakeful_ports::store::{Store, StoreError, Tx};
+use wakeful_store::rows::SubscriptionRow;
+use wakeful_store::{StoreError, Tx};
 
 use super::source::{By, Notice};
 use super::{NoticeError, Watcher};
@@ -28,7 +28,7 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// Lets it arrive. None where the subscription was taken away meanwhile.
-    pub(super) fn arrive(&self, tx: &mut dyn Tx) -> Result<Option<(AgentId, AdmissionOutcome)>, StoreError> {
+    pub(super) fn arrive(&self, tx: &mut Tx<'_>) -> Result<Option<(AgentId, AdmissionOutcome)>, StoreError> {
         // Locked first, like in every transition: whoever was told that it is put aside or gone was told the truth.
         tx.lock_head_to_announce(&self.arrival.message.agent_id)?;
         let Some(row) = tx.subscription(&self.rule)? else {
@@ -55,7 +55,7 @@ impl Candidate {
         Ok(Some((row.agent_id, arrived)))
     }
 
-    fn guard(&self, tx: &mut dyn Tx, row: &SubscriptionRow) -> Result<Option<bool>, StoreError> {
+    fn guard(&self, tx: &mut Tx<'_>, row: &SubscriptionRow) -> Result<Option<bool>, StoreError> {
         if row.terms.guard.is_none() {
             return Ok(None);
         }
@@ -88,7 +88,7 @@ pub(super) struct Preceding {
     correlation: Option<TraceId>,
 }
 
-impl<S: Store> Watcher<S> {
+impl Watcher {
     pub(super) async fn candidate(
         &self,
         notice: &Notice,

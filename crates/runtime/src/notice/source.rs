@@ -7,8 +7,8 @@ use wakeful_core::id::Incarnation;
 use wakeful_core::journal::Author;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_ports::journal::Change;
-use wakeful_ports::records::{AlertRow, Cursor, Place, SubscriptionRow, TellingRow};
-use wakeful_ports::store::{StoreError, Tx};
+use wakeful_store::rows::{AlertRow, Cursor, Place, SubscriptionRow, TellingRow};
+use wakeful_store::{StoreError, Tx};
 
 /// What one committed transaction says.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ impl Seen {
     }
 
     /// Notes that the notice at this place was seen to, up to a candidate or altogether.
-    pub(super) fn advance(&self, tx: &mut dyn Tx, seq: u64, next: Option<&Place>) -> Result<(), StoreError> {
+    pub(super) fn advance(&self, tx: &mut Tx<'_>, seq: u64, next: Option<&Place>) -> Result<(), StoreError> {
         match self {
             Self::Journal(row) => tx.move_cursor(row, &cursor(seq, next.cloned())),
             Self::Telling(row) => tx.see_to_telling(row, next),

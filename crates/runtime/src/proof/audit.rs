@@ -10,7 +10,7 @@ mod records;
 mod run;
 
 use wakeful_core::blob::BlobHash;
-use wakeful_ports::store::{Store, StoreError};
+use wakeful_store::{Store, StoreError};
 
 use self::run::Extent;
 pub(super) use self::run::{Checked, Rebuilt, RunEvents, check as check_run};
@@ -112,7 +112,7 @@ impl Audit {
     }
 
     /// What concerns no single agent: contents, rows that are bound to the home's log, and rows that follow from others.
-    pub(super) async fn whole<S: Store>(&mut self, store: &S) -> Result<(), EngineError> {
+    pub(super) async fn whole(&mut self, store: &Store) -> Result<(), EngineError> {
         self.blobs(store).await?;
         let records = records::compare(store, self).await;
         self.take("", records)?;
@@ -126,7 +126,7 @@ impl Audit {
     }
 
     /// Rows that follow from other rows. Each rule is one statement, and so one snapshot.
-    async fn rules<S: Store>(&mut self, store: &S) -> Result<(), EngineError> {
+    async fn rules(&mut self, store: &Store) -> Result<(), EngineError> {
         for rule in 0.. {
             let found = store.read(move |view| view.inconsistencies(rule)).await?;
             let Some(found) = found else { break };
@@ -138,7 +138,7 @@ impl Audit {
     }
 
     /// Every content against its name.
-    async fn blobs<S: Store>(&mut self, store: &S) -> Result<(), EngineError> {
+    async fn blobs(&mut self, store: &Store) -> Result<(), EngineError> {
         let mut after = None;
         loop {
             let page = store
@@ -156,7 +156,7 @@ impl Audit {
 }
 
 /// A content that is not what its name says.
-pub(super) async fn blob<S: Store>(store: &S, hash: BlobHash) -> Result<Option<Alteration>, EngineError> {
+pub(super) async fn blob(store: &Store, hash: BlobHash) -> Result<Option<Alteration>, EngineError> {
     let altered = |what: String| Ok(Some(Alteration::new("blob.bytes", &hash, what)));
     match store.read(move |view| view.blob(&hash)).await {
         Ok(_) => Ok(None),
@@ -167,7 +167,7 @@ pub(super) async fn blob<S: Store>(store: &S, hash: BlobHash) -> Result<Option<A
 }
 
 /// Places in the queue against the messages that have them.
-async fn queue<S: Store>(store: &S) -> Result<Vec<Alteration>, EngineError> {
+async fn queue(store: &Store) -> Result<Vec<Alteration>, EngineError> {
     let (mut found, mut after) = (Vec::new(), None);
     loop {
         let page = store.read(move |view| {

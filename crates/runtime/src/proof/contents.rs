@@ -7,9 +7,8 @@ use serde_json::Value;
 use wakeful_core::blob::{BlobHash, names_in};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::proof::bundle::artifacts_in;
-use wakeful_ports::care::{CareRow, NamesFrom};
-use wakeful_ports::records::RunRow;
-use wakeful_ports::store::{Store, StoreError, Tx, View};
+use wakeful_store::rows::{CareRow, NamesFrom, RunRow};
+use wakeful_store::{Store, StoreError, Tx, View};
 
 use crate::EngineError;
 use crate::lost::leniently;
@@ -41,7 +40,7 @@ impl Contents {
 }
 
 /// Finds them all.
-pub(super) async fn contents<S: Store>(store: &S, run: &RunRow) -> Result<Contents, EngineError> {
+pub(super) async fn contents(store: &Store, run: &RunRow) -> Result<Contents, EngineError> {
     let wanted = run.clone();
     let mut lines = store.read(move |view| said(view, &wanted)).await?;
     let (key, mut after) = (run.run_key, 0);
@@ -74,7 +73,7 @@ pub(super) async fn contents<S: Store>(store: &S, run: &RunRow) -> Result<Conten
 }
 
 /// What was said in a run, and to it.
-fn said(view: &mut dyn View, run: &RunRow) -> Result<BTreeSet<BlobHash>, StoreError> {
+fn said(view: &mut View<'_>, run: &RunRow) -> Result<BTreeSet<BlobHash>, StoreError> {
     let message = view.message(&run.run_key)?;
     let mut hashes: BTreeSet<BlobHash> = message.map(|message| message.body).into_iter().collect();
     hashes.extend(taken_up(view, &run.run_key)?);
@@ -90,7 +89,7 @@ fn said(view: &mut dyn View, run: &RunRow) -> Result<BTreeSet<BlobHash>, StoreEr
 }
 
 /// What the messages say that a run took up beside its own.
-fn taken_up(view: &mut dyn View, run: &RunKey) -> Result<Vec<BlobHash>, StoreError> {
+fn taken_up(view: &mut View<'_>, run: &RunKey) -> Result<Vec<BlobHash>, StoreError> {
     let mut bodies = Vec::new();
     for wake in view.absorbed_by(run)? {
         bodies.extend(view.message(&wake.run_key)?.map(|message| message.body));
@@ -107,14 +106,14 @@ fn gather(value: &Value, hashes: &mut BTreeSet<BlobHash>) {
     }
 }
 
-async fn outputs_of<S: Store>(store: &S, line: BlobHash) -> Result<BTreeSet<BlobHash>, EngineError> {
+async fn outputs_of(store: &Store, line: BlobHash) -> Result<BTreeSet<BlobHash>, EngineError> {
     let bytes = store.read(move |view| leniently(view, &line)).await?;
     Ok(artifacts_in(&bytes))
 }
 
 /// From here on whoever puts a content again puts it into a new generation, and by that it is known that somebody else
 /// has come to name it.
-fn begin_generation(tx: &mut dyn Tx) -> Result<i64, StoreError> {
+fn begin_generation(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
     // Whoever is putting one at this moment has finished when this returns.
     tx.erase_blobs(&[], i64::MAX)?;
     let care = tx.care()?;
@@ -131,7 +130,7 @@ fn begin_generation(tx: &mut dyn Tx) -> Result<i64, StoreError> {
 impl Contents {
     /// Forgets the outputs that anything else names: a row, or a content that is not of this run. Whatever looks like a name
     /// counts, so that nothing is lost that somebody has.
-    async fn without_named_by_others<S: Store>(&mut self, store: &S) -> Result<(), EngineError> {
+    async fn without_named_by_others(&mut self, store: &Store) -> Result<(), EngineError> {
         let mut from = Some(NamesFrom::START);
         while let Some(place) = from {
             let names = store.read(move |view| view.names(&place, PAGE)).await?;
@@ -158,7 +157,7 @@ impl Contents {
 
 /// Which of the wanted names stand in these contents.
 fn named_by(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     contents: &[BlobHash],
     wanted: &BTreeSet<BlobHash>,
 ) -> Result<BTreeSet<BlobHash>, StoreError> {

@@ -6,9 +6,8 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::time::Millis;
-use wakeful_ports::care::CareRow;
-use wakeful_ports::records::RunRow;
-use wakeful_ports::store::{Store, StoreError, Tx};
+use wakeful_store::rows::{CareRow, RunRow};
+use wakeful_store::{Store, StoreError, Tx};
 
 use super::contents::{Contents, contents};
 use super::replay::has_ended;
@@ -94,8 +93,8 @@ struct Task {
 }
 
 /// Erases, and tells the event that tells of it as soon as it is written: what comes after takes as long as the home is large.
-pub(crate) async fn erase<S: Store>(
-    store: &S,
+pub(crate) async fn erase(
+    store: &Store,
     erase: Erase,
     (at, salt): (Millis, [u8; 32]),
     tell: impl FnOnce(Event),
@@ -139,7 +138,7 @@ pub(crate) async fn erase<S: Store>(
 /// The last of these events, if all of them tell of what was taken away. Without them nobody could tell an erasure from
 /// a forgery.
 fn only_records(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     agent: &AgentId,
     (first, last): (u64, u64),
 ) -> Result<Option<u64>, StoreError> {
@@ -159,7 +158,7 @@ fn only_records(
 }
 
 impl Task {
-    fn commit(&self, tx: &mut dyn Tx) -> Result<Found, StoreError> {
+    fn commit(&self, tx: &mut Tx<'_>) -> Result<Found, StoreError> {
         let agent = &self.erase.agent;
         let Some(mut head) = tx.lock_head_to_announce(agent)? else {
             return Ok(Found::UnknownAgent);
@@ -200,7 +199,7 @@ impl Task {
         Ok(Found::Erased(Box::new(done)))
     }
 
-    fn run(&self, tx: &mut dyn Tx, run: RunKey) -> Result<Result<Done, Found>, StoreError> {
+    fn run(&self, tx: &mut Tx<'_>, run: RunKey) -> Result<Result<Done, Found>, StoreError> {
         let agent = &self.erase.agent;
         let row = tx.run(&run)?.filter(|row| row.agent_id == *agent);
         let Some(row) = row else {
@@ -253,7 +252,7 @@ impl Task {
 }
 
 /// What else nobody names any more is swept with the next round of care.
-fn to_be_swept(tx: &mut dyn Tx) -> Result<(), StoreError> {
+fn to_be_swept(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     let care = tx.care()?;
     let noted = CareRow {
         unswept: care.generation,

@@ -15,8 +15,8 @@ use wakeful_core::proof::replay::{Difference, Replay, is_of_machine};
 use wakeful_core::proof::signing::DeviceKey;
 use wakeful_core::report::Kind;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{EventRow, JournalRow, RunRow};
-use wakeful_ports::store::{Store, StoreError, View};
+use wakeful_store::rows::{EventRow, JournalRow, RunRow};
+use wakeful_store::{Store, StoreError, View};
 
 use super::replay::{Ran, again, has_ended};
 use crate::EngineError;
@@ -71,8 +71,8 @@ pub struct Leaving<'a> {
 }
 
 /// Exports a run that has ended, line by line. `key` signs where no head that is near enough was signed.
-pub async fn export<S: Store>(
-    store: &S,
+pub async fn export(
+    store: &Store,
     run: RunKey,
     (key, now): (Option<&DeviceKey>, Millis),
     leaving: Leaving<'_>,
@@ -115,7 +115,7 @@ struct Span {
     heads: Vec<SignedHead>,
 }
 
-fn span(view: &mut dyn View, row: &RunRow) -> Result<Option<Span>, StoreError> {
+fn span(view: &mut View<'_>, row: &RunRow) -> Result<Option<Span>, StoreError> {
     let agent = &row.agent_id;
     let Some((first, last)) = view.run_span(agent, &row.run_key)? else {
         return Ok(None);
@@ -183,14 +183,14 @@ impl Span {
     }
 }
 
-struct Export<'a, 'b, S> {
-    store: &'a S,
+struct Export<'a, 'b> {
+    store: &'a Store,
     row: RunRow,
     leaving: Leaving<'b>,
     exported: Exported,
 }
 
-impl<S: Store> Export<'_, '_, S> {
+impl Export<'_, '_> {
     async fn all(&mut self, span: Span, ran: Ran, now: Millis) -> Result<Exported, ExportError> {
         let (first, end) = (span.first, span.end());
         let replay = self.what_may_leave(ran, (first, end)).await?;

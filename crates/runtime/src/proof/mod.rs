@@ -11,7 +11,7 @@ mod verify;
 
 use wakeful_core::proof::chain::Link;
 use wakeful_core::proof::replay::Recorded;
-use wakeful_ports::records::{EventRow, JournalRow};
+use wakeful_store::rows::{EventRow, JournalRow};
 
 pub use self::audit::{ALTERATIONS_MAX, Alteration, Audit, Compared};
 pub(crate) use self::erase::erase;

@@ -8,7 +8,7 @@ use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::DeviceKey;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock;
-use wakeful_ports::store::Store;
+use wakeful_store::Store;
 
 use crate::hub::Hub;
 use crate::{EngineError, Halt};
@@ -23,7 +23,7 @@ pub const REST_MS: u64 = 10 * 60 * 1_000;
 const HEADS_PAGE: u32 = 500;
 
 /// Signs the head of every log that has grown since it was last signed with this key. Says how many.
-pub async fn sign<S: Store>(store: &S, key: &DeviceKey, at: Millis) -> Result<u64, EngineError> {
+pub async fn sign(store: &Store, key: &DeviceKey, at: Millis) -> Result<u64, EngineError> {
     let public = key.public();
     let (mut after, mut count): (Option<AgentId>, u64) = (None, 0);
     loop {
@@ -45,9 +45,9 @@ pub async fn sign<S: Store>(store: &S, key: &DeviceKey, at: Millis) -> Result<u6
 }
 
 /// Signs while a daemon lives.
-pub struct Notary<S> {
+pub struct Notary {
     /// Where the logs are.
-    pub store: S,
+    pub store: Store,
     /// What is signed with.
     pub key: DeviceKey,
     /// What time it is.
@@ -56,7 +56,7 @@ pub struct Notary<S> {
     pub hub: Arc<Hub>,
 }
 
-impl<S: Store> Notary<S> {
+impl Notary {
     /// Signs until a stop is asked for. What could not be signed is tried again after the next event.
     pub async fn run(&self, halt: &Halt) {
         while !halt.is_set() {

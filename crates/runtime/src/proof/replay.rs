@@ -6,8 +6,8 @@ use wakeful_core::blob::BlobHash;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::proof::replay::{Difference, Replay, Ties, Told};
-use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED, RunRow};
-use wakeful_ports::store::{Store, StoreError, View};
+use wakeful_store::rows::{RUN_OPEN, RUN_QUARANTINED, RunRow};
+use wakeful_store::{Store, StoreError, View};
 
 use super::audit::{self, Alteration, Checked, Rebuilt, RunEvents, check_run};
 use super::recorded;
@@ -39,7 +39,7 @@ pub struct Replayed {
 
 /// Runs a recorded run again and compares every state, every effect and every event. A run that is still open is compared
 /// as far as it has come.
-pub async fn replay<S: Store>(store: &S, run: RunKey) -> Result<Replayed, EngineError> {
+pub async fn replay(store: &Store, run: RunKey) -> Result<Replayed, EngineError> {
     let found = store.read(move |view| Ok(replay_in(view, run))).await?;
     let (mut replayed, contents) = found?;
     for content in contents {
@@ -49,7 +49,7 @@ pub async fn replay<S: Store>(store: &S, run: RunKey) -> Result<Replayed, Engine
 }
 
 /// Replays a run as of one moment, and says which contents its journal names.
-fn replay_in(view: &mut dyn View, run: RunKey) -> Result<(Replayed, BTreeSet<BlobHash>), EngineError> {
+fn replay_in(view: &mut View<'_>, run: RunKey) -> Result<(Replayed, BTreeSet<BlobHash>), EngineError> {
     let row = view.run(&run)?.ok_or(EngineError::UnknownRun(run))?;
     if view.is_pruned(&run)? {
         return Err(EngineError::RunPruned { run });
@@ -77,7 +77,7 @@ fn replay_in(view: &mut dyn View, run: RunKey) -> Result<(Replayed, BTreeSet<Blo
 }
 
 /// Rows of a run that its journal and the log do not lead to.
-fn altered(view: &mut dyn View, row: &RunRow, events: &RunEvents) -> Result<Vec<Alteration>, EngineError> {
+fn altered(view: &mut View<'_>, row: &RunRow, events: &RunEvents) -> Result<Vec<Alteration>, EngineError> {
     match check_run(view, &row.agent_id, row.run_key, events) {
         Ok(Checked { alterations, .. }) => Ok(alterations),
         Err(error) => Ok(vec![audit::unreadable(&row.run_key, error)?]),
@@ -95,7 +95,7 @@ pub(super) struct Ran {
 }
 
 /// Runs a run again, with the events that its log has.
-pub(super) async fn again<S: Store>(store: &S, row: &RunRow) -> Result<Ran, EngineError> {
+pub(super) async fn again(store: &Store, row: &RunRow) -> Result<Ran, EngineError> {
     let row = row.clone();
     let ran = store.read(move |view| {
         let events = run_events(view, &row.agent_id, &row.run_key)?;
@@ -106,7 +106,7 @@ pub(super) async fn again<S: Store>(store: &S, row: &RunRow) -> Result<Ran, Engi
 
 /// Runs a run again and compares it with events; also says which rows its journal leads to.
 pub(super) fn again_with(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     row: &RunRow,
     told: &[Told],
 ) -> Result<(Ran, Rebuilt), EngineError> {
@@ -150,7 +150,7 @@ pub(super) fn has_ended(row: &RunRow) -> bool {
 }
 
 fn steps(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     row: &RunRow,
     replay: &mut Replay,
     rebuilt: &mut Rebuilt,
@@ -176,7 +176,7 @@ fn steps(
 }
 
 /// What the log tells of a run.
-fn run_events(view: &mut dyn View, agent: &AgentId, run: &RunKey) -> Result<RunEvents, StoreError> {
+fn run_events(view: &mut View<'_>, agent: &AgentId, run: &RunKey) -> Result<RunEvents, StoreError> {
     let mut events = RunEvents::default();
     let Some((first, last)) = view.run_span(agent, run)? else {
         return Ok(events);

@@ -6,8 +6,8 @@ use wakeful_core::proof::chain::{Flaw, Life, Place, Seen, Walk};
 use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::Fingerprint;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::EventRow;
-use wakeful_ports::store::{ROWS_MAX, Store, StoreError, View};
+use wakeful_store::rows::EventRow;
+use wakeful_store::{ROWS_MAX, Store, StoreError, View};
 
 use super::audit::{Audit, unreadable};
 use super::link;
@@ -62,8 +62,8 @@ pub struct Verdict {
 ///
 /// A daemon may write meanwhile. Events never change, so a log is walked up to where it ended at first; rows do, so each part
 /// of them is compared with the events as of one moment (see [`Audit`]).
-pub async fn verify<S: Store>(
-    store: &S,
+pub async fn verify(
+    store: &Store,
     wanted: &Wanted,
     mut tell: impl FnMut(Verdict),
 ) -> Result<Verified, EngineError> {
@@ -135,7 +135,7 @@ struct Frame {
     beyond: Option<SignedHead>,
 }
 
-fn frame(view: &mut dyn View, agent: &AgentId, since: Option<Millis>) -> Result<Frame, StoreError> {
+fn frame(view: &mut View<'_>, agent: &AgentId, since: Option<Millis>) -> Result<Frame, StoreError> {
     let end = view.log_end(agent)?.unwrap_or(Place::BEGINNING);
     let first = match since {
         Some(since) => view.first_event_since(agent, since)?.unwrap_or(end.seq + 1),
@@ -161,7 +161,7 @@ struct Page {
     heads: Vec<SignedHead>,
 }
 
-fn page(view: &mut dyn View, agent: &AgentId, after: u64, end: u64) -> Result<Page, StoreError> {
+fn page(view: &mut View<'_>, agent: &AgentId, after: u64, end: u64) -> Result<Page, StoreError> {
     let mut events = view.events(agent, after, PAGE)?;
     events.retain(|event| event.seq <= end);
     let heads = match events.last() {
@@ -214,8 +214,8 @@ impl Journey {
     }
 }
 
-async fn one<S: Store>(
-    store: &S,
+async fn one(
+    store: &Store,
     (agent, wanted): (&AgentId, &Wanted),
     given: Vec<SignedHead>,
     verified: &mut Verified,

@@ -10,7 +10,7 @@ use wakeful_core::report::Event;
 use wakeful_core::retention::{DAY_MS, ROUND_EVERY_MS};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock;
-use wakeful_ports::store::{Store, StoreError};
+use wakeful_store::StoreError;
 
 use super::{Cared, Keeper, Sweep};
 use crate::{Halt, Observer, Spoken};
@@ -81,7 +81,7 @@ impl<O: Observer> Observer for Pulsing<O> {
     }
 }
 
-impl<S: Store> Keeper<S> {
+impl Keeper {
     /// Cares for data whenever it is time, until a stop is asked for. What came of each round is told.
     pub async fn run(&self, pulse: &Pulse, halt: &Halt, tell: impl Fn(&Result<Cared, StoreError>)) {
         // Where it cannot be read, the first commit tries again.

@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 
 use wakeful_core::blob::{BlobHash, names_in};
-use wakeful_ports::care::{Held, NamesFrom};
-use wakeful_ports::store::{Store, StoreError, View};
+use wakeful_store::rows::{Held, NamesFrom};
+use wakeful_store::{StoreError, View};
 
 use super::{Keeper, SLICE_ROWS_MAX};
 use crate::Halt;
@@ -22,7 +22,7 @@ pub(super) const CANDIDATES_MAX: usize = 1_000_000;
 const ROWS_PAGE: u32 = 2_000;
 pub(super) const CONTENTS_PAGE: u32 = 64;
 
-impl<S: Store> Keeper<S> {
+impl Keeper {
     /// Sweeps what was last put before a generation. Says how much went.
     pub(super) async fn sweep(&self, below: i64, halt: &Halt) -> Result<Held, StoreError> {
         let (mut swept, mut after) = (Held::default(), None);
@@ -130,7 +130,7 @@ impl<S: Store> Keeper<S> {
 
 /// Which of the wanted names stand in these contents.
 fn named_by(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     contents: &[BlobHash],
     wanted: &BTreeSet<BlobHash>,
     reads: Reads,

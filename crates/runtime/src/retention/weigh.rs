@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use wakeful_core::blob::{BlobHash, names_in};
 use wakeful_core::retention::DataClass;
-use wakeful_ports::care::{Aged, Held, Old};
-use wakeful_ports::store::{Store, StoreError};
+use wakeful_store::StoreError;
+use wakeful_store::rows::{Aged, Held, Old};
 
 use super::sweep::CONTENTS_PAGE;
 use super::{Keeper, SLICE_ROWS_MAX};
@@ -26,7 +26,7 @@ pub(super) struct Load {
     pub(super) is_over: bool,
 }
 
-impl<S: Store> Keeper<S> {
+impl Keeper {
     /// How much of a class there is. What contents are named is looked for only where there seem to be too many.
     pub(super) async fn load(&self, class: DataClass, halt: &Halt) -> Result<Load, StoreError> {
         let held = self.store.read(move |view| view.held(class)).await?;

@@ -6,8 +6,8 @@ use wakeful_core::key::RunKey;
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::run::is_newer;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{DecisionFilter, RUN_OPEN, RUN_QUARANTINED};
-use wakeful_ports::store::{ROWS_MAX, Store, StoreError, Tx};
+use wakeful_store::rows::{DecisionFilter, RUN_OPEN, RUN_QUARANTINED};
+use wakeful_store::{ROWS_MAX, Store, StoreError, Tx};
 
 use super::broken;
 use crate::EngineError;
@@ -18,8 +18,8 @@ pub const CLAIMS_MAX: u32 = 10;
 
 /// Moves a run aside if the error says that it can never go on as it is. The event that tells of it, or none where the
 /// run is left as it is.
-pub async fn move_aside<S: Store>(
-    store: &S,
+pub async fn move_aside(
+    store: &Store,
     run: RunKey,
     error: &EngineError,
     (now, salt): (Millis, [u8; 32]),
@@ -77,7 +77,7 @@ pub const fn is_of_place(error: &EngineError) -> bool {
     )
 }
 
-fn aside_in(tx: &mut dyn Tx, run: RunKey, fault: &str, sealed: &Sealed) -> Result<Option<Event>, StoreError> {
+fn aside_in(tx: &mut Tx<'_>, run: RunKey, fault: &str, sealed: &Sealed) -> Result<Option<Event>, StoreError> {
     let Some(row) = tx.run(&run)?.filter(|row| row.status == RUN_OPEN) else {
         return Ok(None);
     };

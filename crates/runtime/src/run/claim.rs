@@ -5,8 +5,8 @@ use wakeful_core::key::RunKey;
 use wakeful_core::run::is_newer;
 use wakeful_core::wake::Refusal;
 use wakeful_ports::fail;
-use wakeful_ports::records::{Claim, Fence, IN_TURN, RUN_OPEN, RunRow};
-use wakeful_ports::store::{Store, StoreError, Tx};
+use wakeful_store::rows::{Claim, Fence, IN_TURN, RUN_OPEN, RunRow};
+use wakeful_store::{Store, StoreError, Tx};
 
 use super::reads::Known;
 use super::{CLAIMS_MAX, Claimed, decode, release, unsupported};
@@ -31,8 +31,8 @@ enum Found {
 
 /// Takes over an open run, wherever a crash or a stop has left it. None when it has ended. Needs neither model nor
 /// tools: which ones it takes stands in the run's own state.
-pub async fn claim<S: Store>(
-    store: &S,
+pub async fn claim(
+    store: &Store,
     runner: &RunnerId,
     run: RunKey,
 ) -> Result<Option<Box<Claimed>>, EngineError> {
@@ -79,7 +79,7 @@ pub async fn claim<S: Store>(
     })))
 }
 
-fn claim_in(tx: &mut dyn Tx, runner: &RunnerId, run: RunKey) -> Result<Found, StoreError> {
+fn claim_in(tx: &mut Tx<'_>, runner: &RunnerId, run: RunKey) -> Result<Found, StoreError> {
     let Some(row) = tx.run(&run)? else {
         return Ok(Found::Unknown);
     };
@@ -108,7 +108,7 @@ fn claim_in(tx: &mut dyn Tx, runner: &RunnerId, run: RunKey) -> Result<Found, St
 }
 
 /// The run behind which one waits for its turn. One that is to end waits for nobody.
-fn in_the_way(tx: &mut dyn Tx, row: &RunRow) -> Result<Option<RunKey>, StoreError> {
+fn in_the_way(tx: &mut Tx<'_>, row: &RunRow) -> Result<Option<RunKey>, StoreError> {
     if row.due_at != Some(IN_TURN) || tx.cancel_requested(&row.run_key)? {
         return Ok(None);
     }

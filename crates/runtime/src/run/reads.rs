@@ -6,7 +6,6 @@ use wakeful_core::key::ActionBase;
 use wakeful_core::run::{Input, Reads, Reply};
 use wakeful_core::step::Seen;
 use wakeful_ports::model::Model;
-use wakeful_ports::store::Store;
 use wakeful_ports::tool::ToolHost;
 
 use super::Claimed;
@@ -43,7 +42,7 @@ impl Known {
     }
 }
 
-impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Loads what the machine must know to take this input: for a reply, what is known of each call.
     pub(super) async fn reads(&self, claimed: &mut Claimed, input: &Input) -> Result<Reads, EngineError> {
         // What time it is matters only where a permission may run out, and is not written down elsewhere.

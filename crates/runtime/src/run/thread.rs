@@ -8,9 +8,9 @@ use wakeful_core::message::Kind;
 use wakeful_core::prompt::{Guidance, WINDOW_BYTES_MAX, WINDOW_ENTRIES_MAX, window_start};
 use wakeful_core::run::{EntryWrite, Input, Moved};
 use wakeful_ports::model::Model;
-use wakeful_ports::records::EntryRow;
-use wakeful_ports::store::{Store, StoreError, View};
 use wakeful_ports::tool::ToolHost;
+use wakeful_store::rows::EntryRow;
+use wakeful_store::{StoreError, View};
 
 use super::{Claimed, broken};
 use crate::{Engine, EngineError};
@@ -29,7 +29,7 @@ pub(crate) struct Thread {
 /// An entry as it is stored: who spoke, and what, if it is still there.
 type Stored = (Role, Option<Vec<u8>>);
 
-impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Loads the transcript once.
     pub(crate) async fn load_thread(&self, claimed: &mut Claimed) -> Result<(), EngineError> {
         if claimed.thread.is_some() {
@@ -101,7 +101,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 }
 
 /// What the run was begun with: it may have taken up more than its own message.
-fn begun_with(view: &mut dyn View, run: &RunKey) -> Result<Option<BlobHash>, StoreError> {
+fn begun_with(view: &mut View<'_>, run: &RunKey) -> Result<Option<BlobHash>, StoreError> {
     let first = view.journal(run, 0, 1)?.pop();
     let input = first.and_then(|row| serde_json::from_slice::<(Input, Value)>(&row.body).ok());
     Ok(match input {
@@ -112,7 +112,7 @@ fn begun_with(view: &mut dyn View, run: &RunKey) -> Result<Option<BlobHash>, Sto
 
 /// Reads bodies from the newest entry back until the window is full, so that a long thread costs no more than
 /// what a request can use. Returned oldest first.
-fn newest_bodies(view: &mut dyn View, rows: &[EntryRow]) -> Result<Vec<Stored>, StoreError> {
+fn newest_bodies(view: &mut View<'_>, rows: &[EntryRow]) -> Result<Vec<Stored>, StoreError> {
     let mut stored: Vec<Stored> = Vec::new();
     let mut bytes = 0;
     for row in rows.iter().rev() {

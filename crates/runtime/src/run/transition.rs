@@ -18,12 +18,12 @@ use wakeful_core::saga::{Phase as SagaPhase, Saga};
 use wakeful_core::time::Millis;
 use wakeful_ports::model::Model;
 use wakeful_ports::planted;
-use wakeful_ports::records::{
+use wakeful_ports::tool::ToolHost;
+use wakeful_store::rows::{
     EntryRow, Fence, JournalRow, NEVER, PackedBlob, RUN_OPEN, RunRow, Settlement, StepEnd, StepRow,
     TellingRow, WakeRow,
 };
-use wakeful_ports::store::{Store, StoreError, Tx};
-use wakeful_ports::tool::ToolHost;
+use wakeful_store::{StoreError, Tx};
 
 use super::{Claimed, broken};
 use crate::interject::{self, Words};
@@ -89,7 +89,7 @@ impl Transition {
     }
 
     /// Commits the next state of a run with all that belongs to it.
-    pub(crate) fn write(&self, tx: &mut dyn Tx, fence: Fence) -> Result<Written, StoreError> {
+    pub(crate) fn write(&self, tx: &mut Tx<'_>, fence: Fence) -> Result<Written, StoreError> {
         // The head is locked first in every transition: a runner that lost its lease stops here.
         let whose = (&self.run.run_key, self.run.status.as_str());
         let others = subrun::concerned(tx, whose, &self.starts)?;
@@ -125,7 +125,7 @@ impl Transition {
     }
 
     /// When the run is to be looked at again: at a deadline, or at once where an answer or a cancel request is there.
-    fn due(&self, tx: &mut dyn Tx) -> Result<Option<Millis>, StoreError> {
+    fn due(&self, tx: &mut Tx<'_>) -> Result<Option<Millis>, StoreError> {
         let rests = self.waits_on.is_some() || !self.waits_on_runs.is_empty() || self.run.due_at.is_some();
         if rests && tx.cancel_requested(&self.run.run_key)? {
             return Ok(None);
@@ -142,7 +142,7 @@ impl Transition {
         Ok(open.map(|one| one.deadline_at.unwrap_or(NEVER)))
     }
 
-    fn write_decision(&self, tx: &mut dyn Tx, write: &DecisionWrite) -> Result<(), StoreError> {
+    fn write_decision(&self, tx: &mut Tx<'_>, write: &DecisionWrite) -> Result<(), StoreError> {
         let (agent, run, at) = (self.run.agent_id.clone(), self.run.run_key, self.journal.at);
         match write {
             DecisionWrite::Ask(inquiry) => {
@@ -164,13 +164,13 @@ impl Transition {
     }
 
     /// Commits what belongs to a run that was made in the same transaction.
-    pub(crate) fn write_rest(&self, tx: &mut dyn Tx, fence: Fence) -> Result<Vec<Event>, StoreError> {
+    pub(crate) fn write_rest(&self, tx: &mut Tx<'_>, fence: Fence) -> Result<Vec<Event>, StoreError> {
         let head = tx.lock_head(&self.run.agent_id, fence)?;
         self.write_with(tx, head, fence)
     }
 
     /// The saga of an action begins with its intent and moves on from there with its result.
-    fn write_saga(&self, tx: &mut dyn Tx, saga: &Saga) -> Result<(), StoreError> {
+    fn write_saga(&self, tx: &mut Tx<'_>, saga: &Saga) -> Result<(), StoreError> {
         match saga.phase {
             SagaPhase::Intent => tx.begin_saga(saga, &self.run.run_key, self.journal.at),
             SagaPhase::Journal | SagaPhase::Agent | SagaPhase::Compensation => {
@@ -180,7 +180,7 @@ impl Transition {
     }
 
     /// The end of a run is something that other agents may wait for.
-    fn tell(&self, tx: &mut dyn Tx, events: &[Event]) -> Result<(), StoreError> {
+    fn tell(&self, tx: &mut Tx<'_>, events: &[Event]) -> Result<(), StoreError> {
         let (Some(last), Some(telling)) = (events.last(), &self.telling) else {
             return Ok(());
         };
@@ -189,7 +189,7 @@ impl Transition {
         Ok(())
     }
 
-    fn write_with(&self, tx: &mut dyn Tx, mut head: Head, fence: Fence) -> Result<Vec<Event>, StoreError> {
+    fn write_with(&self, tx: &mut Tx<'_>, mut head: Head, fence: Fence) -> Result<Vec<Event>, StoreError> {
         self.blobs.iter().try_for_each(|blob| tx.put_blob(blob))?;
         tx.append_input(&self.journal)?;
         for step in &self.steps {
@@ -223,7 +223,7 @@ impl Transition {
     }
 }
 
-impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+impl<M: Model, T: ToolHost> Engine<M, T> {
     /// The transition by which a run begins.
     pub(crate) async fn first_transition(
         &self,

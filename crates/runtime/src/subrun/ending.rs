@@ -12,8 +12,8 @@ use wakeful_core::step::Child;
 use wakeful_core::subrun::{Ending, GONE};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Gate;
-use wakeful_ports::records::{RUN_CANCELLED, RUN_OPEN, RUN_QUARANTINED};
-use wakeful_ports::store::{StoreError, Tx, View};
+use wakeful_store::rows::{RUN_CANCELLED, RUN_OPEN, RUN_QUARANTINED};
+use wakeful_store::{StoreError, Tx, View};
 
 use super::StartWrite;
 use crate::absorb::known_gates;
@@ -23,7 +23,7 @@ use crate::run::decode;
 
 /// Whose heads a transition needs beside its own.
 pub(crate) fn concerned(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     (run, status): (&RunKey, &str),
     starts: &[StartWrite],
 ) -> Result<BTreeSet<AgentId>, StoreError> {
@@ -41,14 +41,14 @@ pub(crate) fn concerned(
 }
 
 /// The run that waits for this one.
-pub(crate) fn parent_of(view: &mut dyn View, run: &RunKey) -> Result<Option<Parent>, StoreError> {
+pub(crate) fn parent_of(view: &mut View<'_>, run: &RunKey) -> Result<Option<Parent>, StoreError> {
     Ok(view.message(run)?.and_then(|message| message.parent))
 }
 
 /// A run has ended: whoever waits for it is looked at, and what it started and was not told of ends with it where a
 /// person ended it. With the heads of all of them.
 pub(crate) fn ended(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     (run, status): (&RunKey, &str),
     heads: &mut BTreeMap<AgentId, Head>,
     moment: (Millis, [u8; 32]),
@@ -66,7 +66,7 @@ pub(crate) fn ended(
 /// and now; a run that has begun is asked to end, and takes down what it started itself. A reply starts a bounded number,
 /// and nothing else is left when the next one is asked for. Whose they are, with their heads locked.
 pub(crate) fn end_children(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     run: &RunKey,
     heads: &mut BTreeMap<AgentId, Head>,
     (at, salt): (Millis, [u8; 32]),
@@ -96,7 +96,7 @@ pub(crate) fn end_children(
 
 /// Takes a message out of the queue for good. With the head of its agent.
 pub(crate) fn take_back(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     message: &Message,
     head: &mut Head,
     (sealed, gates): (&Sealed, &[Gate]),
@@ -116,7 +116,7 @@ fn called_off(run: RunKey, (at, salt): (Millis, [u8; 32])) -> Result<Sealed, Sto
 }
 
 /// Whether a run that was started has come to an end, or never will begin.
-pub(crate) fn has_ended(view: &mut dyn View, run: &RunKey) -> Result<bool, StoreError> {
+pub(crate) fn has_ended(view: &mut View<'_>, run: &RunKey) -> Result<bool, StoreError> {
     match view.run(run)? {
         Some(row) => Ok(row.status != RUN_OPEN && row.status != RUN_QUARANTINED),
         None => Ok(!view.is_queued(run)?),
@@ -124,7 +124,7 @@ pub(crate) fn has_ended(view: &mut dyn View, run: &RunKey) -> Result<bool, Store
 }
 
 /// Whether none of these has come to an end.
-pub(crate) fn all_under_way(view: &mut dyn View, runs: &[RunKey]) -> Result<bool, StoreError> {
+pub(crate) fn all_under_way(view: &mut View<'_>, runs: &[RunKey]) -> Result<bool, StoreError> {
     for run in runs {
         if has_ended(view, run)? {
             return Ok(false);
@@ -134,7 +134,7 @@ pub(crate) fn all_under_way(view: &mut dyn View, runs: &[RunKey]) -> Result<bool
 }
 
 /// How a run that was started ended, and how long it took; none while it has not.
-pub(super) fn ending(view: &mut dyn View, child: &Child) -> Result<Option<(Ending, u64)>, StoreError> {
+pub(super) fn ending(view: &mut View<'_>, child: &Child) -> Result<Option<(Ending, u64)>, StoreError> {
     if !has_ended(view, &child.run_key)? {
         return Ok(None);
     }

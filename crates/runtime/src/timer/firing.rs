@@ -13,8 +13,8 @@ use wakeful_core::timer::{
 };
 use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_ports::clock::Entropy;
-use wakeful_ports::records::{ExecutionRow, PackedBlob, RUN_OPEN};
-use wakeful_ports::store::{Store, StoreError, Tx};
+use wakeful_store::rows::{ExecutionRow, PackedBlob, RUN_OPEN};
+use wakeful_store::{Store, StoreError, Tx};
 
 use crate::cause::{AdmissionOutcome, PreparedAdmission, wake_row};
 use crate::desk::append;
@@ -98,8 +98,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) async fn new<S: Store>(
-        store: &S,
+    pub(super) async fn new(
+        store: &Store,
         seen: &Timer,
         (ticked, is_changed): (Result<Ticked, ScheduleError>, bool),
         occasion: Occasion<'_>,
@@ -134,7 +134,7 @@ impl Plan {
     }
 
     /// Messages, records and the next moment, or nothing. [`StoreError::Conflict`] when somebody else was first.
-    pub(super) fn commit(&self, tx: &mut dyn Tx) -> Result<Fired, StoreError> {
+    pub(super) fn commit(&self, tx: &mut Tx<'_>) -> Result<Fired, StoreError> {
         let (agent, name) = (&self.seen.agent_id, &self.seen.schedule_id);
         // The head first, as in every transition: two who lock in two orders wait for each other.
         let head = tx.lock_head_to_announce(agent)?;
@@ -188,7 +188,7 @@ impl Plan {
     }
 
     /// A wish or a delivery that came before: it is told so, and nothing else becomes of it.
-    fn note_again(&self, tx: &mut dyn Tx, book: &mut Book) -> Result<bool, StoreError> {
+    fn note_again(&self, tx: &mut Tx<'_>, book: &mut Book) -> Result<bool, StoreError> {
         let (TriggerSource::TriggerNow | TriggerSource::Event, Some((firing, arrival))) =
             (self.source, self.arrivals.first())
         else {
@@ -206,7 +206,7 @@ impl Plan {
         Ok(true)
     }
 
-    fn fire(&self, tx: &mut dyn Tx, book: &mut Book) -> Result<(), StoreError> {
+    fn fire(&self, tx: &mut Tx<'_>, book: &mut Book) -> Result<(), StoreError> {
         if self.arrivals.is_empty() {
             return Ok(());
         }
@@ -244,7 +244,7 @@ impl Plan {
     }
 
     /// How things stand before anything of this look arrives.
-    fn circumstances(&self, tx: &mut dyn Tx) -> Result<Circumstances, StoreError> {
+    fn circumstances(&self, tx: &mut Tx<'_>) -> Result<Circumstances, StoreError> {
         let agent = &self.seen.agent_id;
         let (queued, last_run_at) = match self.seen.asks(self.source) {
             Asks::Nothing => (0, None),
@@ -280,7 +280,7 @@ impl Plan {
 
     /// A later firing takes the place of what is under way: a message leaves the line, a run is asked to end. What another
     /// run has taken up is that run's.
-    fn take_back(&self, tx: &mut dyn Tx, run: RunKey, book: &mut Book) -> Result<(), StoreError> {
+    fn take_back(&self, tx: &mut Tx<'_>, run: RunKey, book: &mut Book) -> Result<(), StoreError> {
         let agent = &self.seen.agent_id;
         let due_at = self.seen.last_execution_at.unwrap_or(self.now);
         if tx.is_queued(&run)? {
@@ -301,7 +301,7 @@ impl Plan {
 
 /// Lets a firing arrive; whether it became a message.
 fn arrive(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     arrival: &PreparedAdmission,
     firing: &Firing,
     book: &mut Book,
@@ -365,7 +365,7 @@ impl Book {
         self.note(outcome, due_at, |row| row.reason = Some(reason.to_owned()));
     }
 
-    fn close(self, tx: &mut dyn Tx) -> Result<Fired, StoreError> {
+    fn close(self, tx: &mut Tx<'_>) -> Result<Fired, StoreError> {
         tx.put_schedule(&self.timer)?;
         for row in &self.fired.records {
             tx.append_execution(row)?;

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use serde_json::json;
 use wakeful_core::id::AgentId;
-use wakeful_ports::records::EventRow;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::Desk;
 use wakeful_runtime::hub::News;
+use wakeful_runtime::rows::EventRow;
 
 use super::ear::{Ear, Heard};
 use super::flow::{Source, Step};

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use serde_json::json;
 use wakeful_core::id::AgentId;
-use wakeful_ports::records::{EventRow, Visibility};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{AgentView, Desk};
 use wakeful_runtime::hub::News;
+use wakeful_runtime::rows::{EventRow, Visibility};
 
 use super::agent::{Follows, follows};
 use super::cursor::{CURSOR_AGENTS_MAX, Positions, Tag};

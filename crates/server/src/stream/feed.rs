@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use wakeful_api::{Event, EventFeed};
 use wakeful_core::id::AgentId;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::EventRow;
 use wakeful_runtime::desk::{AgentView, Desk};
+use wakeful_runtime::rows::EventRow;
 
 use super::cursor::{Positions, Tag};
 use super::{Refused, all};

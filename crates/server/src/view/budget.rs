@@ -8,9 +8,9 @@ use wakeful_core::budget::{Day, Exceeded, MicroUsd};
 use wakeful_core::id::AgentId;
 use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{ReceiptRow, SpendDay, StepRow};
 use wakeful_runtime::desk;
 use wakeful_runtime::report::RunReport;
+use wakeful_runtime::rows::{ReceiptRow, SpendDay, StepRow};
 
 use super::{usage, word};
 

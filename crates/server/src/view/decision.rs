@@ -7,9 +7,9 @@ use wakeful_api::{
 use wakeful_core::decision;
 use wakeful_core::stop::StopTarget;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{AnnouncementRow, BrakeRow, Owed};
-use wakeful_ports::stops::PendingStop;
+use wakeful_runtime::PendingStop;
 use wakeful_runtime::desk::{Arguments, Gone};
+use wakeful_runtime::rows::{AnnouncementRow, BrakeRow, Owed};
 
 /// Most questions in one answer: more than anybody answers at a sitting.
 const DECISIONS_MAX: usize = 500;

@@ -4,7 +4,7 @@ use serde_json::Value;
 use wakeful_api::{Category, Event, Level, Presentation, Provenance};
 use wakeful_core::id::AgentId;
 use wakeful_core::report::present;
-use wakeful_ports::records::EventRow;
+use wakeful_runtime::rows::EventRow;
 
 /// An event with how it is shown and where it came from.
 #[must_use]

@@ -8,7 +8,7 @@ use wakeful_api::{
 use wakeful_core::journal::{self, Kind, RecordId};
 use wakeful_core::saga::{Phase, Status};
 use wakeful_ports::journal::{Change, Receipt};
-use wakeful_ports::records::SagaRow;
+use wakeful_runtime::rows::SagaRow;
 
 /// A task.
 #[must_use]

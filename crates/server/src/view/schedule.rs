@@ -7,8 +7,8 @@ use wakeful_api::{
 use wakeful_core::id::{AgentId, EventName, RuleId};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{self, Draft, Guard, Pattern, Status, Timer, TimerError, When};
-use wakeful_ports::records::{Execution, ExecutionRow, Schedules};
 use wakeful_runtime::desk::Edit;
+use wakeful_runtime::rows::{Execution, ExecutionRow, Schedules};
 
 /// Firings that are shown of what is to come.
 pub const UPCOMING_SHOWN: usize = 3;

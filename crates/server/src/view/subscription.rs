@@ -3,8 +3,8 @@
 use wakeful_api::{CreateSubscription, Subscription, SubscriptionList};
 use wakeful_core::id::{AgentId, BadId, RuleId};
 use wakeful_core::subscription::Terms;
-use wakeful_ports::records::SubscriptionRow;
 use wakeful_runtime::desk::alert::NewSubscription;
+use wakeful_runtime::rows::SubscriptionRow;
 
 /// A subscription.
 #[must_use]

@@ -6,8 +6,8 @@ use wakeful_core::key::RunKey;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::Timer;
 use wakeful_core::wake::{self, Refusal};
-use wakeful_ports::records::{Execution, QueueRow, RefusalRow, WakeRow};
 use wakeful_runtime::desk;
+use wakeful_runtime::rows::{Execution, QueueRow, RefusalRow, WakeRow};
 
 use super::message::told_priority;
 use super::{schedule, standing};

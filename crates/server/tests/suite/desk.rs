@@ -13,12 +13,6 @@ use wakeful_core::key::{DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::step::EffectClass;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
-use wakeful_ports::records::{
-    Agent, AnnouncementRow, BrakeRow, EventRow, Overview, Owed, ReceiptRow, RunFilter, SpendDay, TriggerRow,
-    Visibility,
-};
-use wakeful_ports::store::StoreError;
-use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{
     AgentChange, AgentView, Archive, Arguments, Asked, Budget, Capability, Conversation, Deciding, Delivery,
     Desk, Ledger, NewAgent, Post, Posted, Reasons, RunGlance, SESSION, Tending, Triggers, Waiting, Why,
@@ -27,6 +21,11 @@ use wakeful_runtime::desk::{
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::proof::{Erase, Erased};
 use wakeful_runtime::report::RunReport;
+use wakeful_runtime::rows::{
+    Agent, AnnouncementRow, BrakeRow, EventRow, Overview, Owed, ReceiptRow, RunFilter, SpendDay, TriggerRow,
+    Visibility,
+};
+use wakeful_runtime::{EngineError, StoreError};
 
 /// The one agent there is.
 pub(super) const MAIN: &str = "main";

@@ -10,9 +10,9 @@ use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::saga::{Input, Saga};
 use wakeful_core::time::Millis;
 use wakeful_ports::journal::{Change, JournalError, Listing, Receipt, TaskFilter};
-use wakeful_ports::records::SagaRow;
 use wakeful_runtime::desk::JournalDesk;
 use wakeful_runtime::desk::journal::Told;
+use wakeful_runtime::rows::SagaRow;
 
 use super::world::World;
 

@@ -4,8 +4,8 @@ use axum::http::StatusCode;
 use wakeful_core::id::{EventName, RuleId};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{Draft, Outcome, Status, Timer, TriggerSource};
-use wakeful_ports::records::{Execution, ExecutionRow, ScheduleFilter, Schedules};
 use wakeful_runtime::desk::{Asked, Edit, Scheduling};
+use wakeful_runtime::rows::{Execution, ExecutionRow, ScheduleFilter, Schedules};
 use wakeful_runtime::{EngineError, ScheduleFault};
 
 use super::world::{BEARER, World, posted};

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::subscription::Terms;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::SubscriptionRow;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::Asked;
 use wakeful_runtime::desk::alert::{AlertDesk, NewSubscription, Subscribing};
+use wakeful_runtime::rows::SubscriptionRow;
 
 use super::world::{BEARER, World, request};
 

@@ -7,8 +7,8 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
-use wakeful_ports::records::{EntryRow, EventRow};
 use wakeful_runtime::desk::Line;
+use wakeful_runtime::rows::{EntryRow, EventRow};
 use wakeful_server::view::{self, Going};
 
 use super::desk::{self, MAIN};

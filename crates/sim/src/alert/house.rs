@@ -10,8 +10,6 @@ use wakeful_core::decision::{Channel, DENY, Reply};
 use wakeful_core::id::{AgentId, BadId};
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::journal::Journal;
-use wakeful_ports::records::{ScheduleFilter, Visibility};
-use wakeful_ports::store::ROWS_MAX;
 use wakeful_runtime::desk::{
     AgentChange, AlertClerk, Asked, Clerk, Deciding as _, Desk as _, NewAgent, Scheduling as _, Tending as _,
 };
@@ -19,11 +17,13 @@ use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_runtime::service::{Options, Service, Stuck, Writers};
 use wakeful_runtime::{EngineError, Governance, Halt};
+use wakeful_store::ROWS_MAX;
+use wakeful_store::rows::{ScheduleFilter, Visibility};
 
-use super::ports::{AlertClock, AlertSalts, AlertStore, Shop, runner};
+use super::ports::{AlertClock, AlertSalts, Shop, runner};
 use super::script::AGENTS;
 use super::world::{Being, Fate, World};
-use crate::faulty::FaultyStore;
+use crate::faulty::faulty_store;
 
 /// How often time may move within one move before the daemon counts as one that never rests.
 const STEPS_MAX: u32 = 20_000;
@@ -81,8 +81,8 @@ impl Idle {
 /// A daemon.
 pub(crate) struct House {
     pub(crate) being: Being,
-    pub(crate) clerk: Clerk<AlertStore>,
-    pub(crate) alert: AlertClerk<AlertStore>,
+    pub(crate) clerk: Clerk,
+    pub(crate) alert: AlertClerk,
     stuck: Stuck,
     tasks: Vec<JoinHandle<()>>,
     idle: Arc<Idle>,
@@ -97,7 +97,7 @@ impl House {
             world: Arc::clone(world),
         };
         let chance = crate::chance::Chance::at(world.seed, &format!("store/{}", being.number));
-        let store = FaultyStore::new(world.store.clone(), being.clone(), chance);
+        let store = faulty_store(&world.store, being.clone(), chance);
         let (hub, book): (Arc<Hub>, Arc<Book>) = Default::default();
         let journal: Arc<dyn Journal> = Arc::new(world.journal.clone());
         let shop = Shop {

@@ -12,7 +12,7 @@ use wakeful_core::report::Kind;
 use wakeful_core::step::Status;
 use wakeful_core::subrun::START_RUN;
 use wakeful_core::wake::Refusal;
-use wakeful_ports::records::{RUN_CANCELLED, RUN_OPEN, RUN_QUARANTINED};
+use wakeful_store::rows::{RUN_CANCELLED, RUN_OPEN, RUN_QUARANTINED};
 
 use super::scene::Scene;
 use crate::evidence::Moment;

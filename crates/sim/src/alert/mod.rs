@@ -26,8 +26,7 @@ use std::sync::Arc;
 use tokio::runtime::Builder;
 use wakeful_core::failure::clip;
 use wakeful_core::key::{Digest, h};
-use wakeful_ports::store::StoreError;
-use wakeful_store::{JournalStore, Store};
+use wakeful_store::{JournalStore, Store, StoreError};
 
 use self::clock::Wall;
 use self::house::{Gone, House, Idle};

@@ -23,18 +23,18 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::journal::{Journal as _, Order};
 use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_ports::records::Agent;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{Ending, Workshop};
 use wakeful_runtime::wake::Limits;
 use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
 use wakeful_store::Store;
+use wakeful_store::rows::Agent;
 
 use super::script::{AGENTS, one_of};
 use super::world::Being;
 use crate::chance::Chance;
-use crate::faulty::{FaultyStore, Process as _};
+use crate::faulty::Process as _;
 use crate::ledger::Site;
 
 /// Writes a task to the journal.
@@ -48,9 +48,6 @@ const WANTS_MAX: u32 = 2;
 
 /// The longest that an answer takes. While it is under way a daemon looks many times a second whether somebody wants its end.
 const DELAY_MS_MAX: u32 = 1_500;
-
-/// The store of a daemon.
-pub(crate) type AlertStore = FaultyStore<Store, Being>;
 
 /// The clock of a daemon.
 pub(crate) struct AlertClock(pub(crate) Being);
@@ -235,12 +232,12 @@ impl ToolHost for AlertTools {
 /// Who makes engines for a daemon.
 pub(crate) struct Shop {
     pub(crate) being: Being,
-    pub(crate) store: AlertStore,
+    pub(crate) store: Store,
     pub(crate) hub: Arc<Hub>,
     pub(crate) halt: Halt,
 }
 
-impl Workshop<AlertStore> for Shop {
+impl Workshop for Shop {
     type Model = AlertModel;
     type Tools = AlertTools;
 
@@ -262,11 +259,7 @@ impl Workshop<AlertStore> for Shop {
         }
     }
 
-    fn engine(
-        &self,
-        _: &AgentId,
-        _: &Limits,
-    ) -> Result<Engine<AlertStore, AlertModel, AlertTools>, EngineError> {
+    fn engine(&self, _: &AgentId, _: &Limits) -> Result<Engine<AlertModel, AlertTools>, EngineError> {
         let names = [WRITE, MAIL, START_RUN].map(str::to_owned);
         Ok(Engine {
             store: self.store.clone(),
@@ -284,7 +277,7 @@ impl Workshop<AlertStore> for Shop {
         })
     }
 
-    fn ending(&self, agent: &AgentId) -> Result<Ending<AlertStore, AlertModel, AlertTools>, EngineError> {
+    fn ending(&self, agent: &AgentId) -> Result<Ending<AlertModel, AlertTools>, EngineError> {
         Err(EngineError::UnknownAgent(agent.clone()))
     }
 }

@@ -12,10 +12,10 @@ use wakeful_core::time::Millis;
 use wakeful_core::timer::Timer;
 use wakeful_core::wake::REFUSALS_KEPT_MAX;
 use wakeful_ports::journal::{Change, Journal as _, JournalError};
-use wakeful_ports::records::{
+use wakeful_store::rows::{
     EventRow, ExecutionRow, RunFilter, RunState, ScheduleFilter, SubscriptionRow, WakeFilter, WakeRow,
 };
-use wakeful_ports::store::{ROWS_MAX, StoreError, View};
+use wakeful_store::{ROWS_MAX, StoreError, View};
 
 use super::script::AGENTS;
 use super::world::{Ledger, World};
@@ -131,7 +131,7 @@ fn notices(world: &World) -> Result<Vec<Notice>, StoreError> {
     Ok(notices.collect())
 }
 
-fn runs(view: &mut dyn View) -> Result<Vec<RunEvidence>, StoreError> {
+fn runs(view: &mut View<'_>) -> Result<Vec<RunEvidence>, StoreError> {
     let filter = RunFilter {
         agent_id: None,
         state: RunState::Any,
@@ -143,7 +143,7 @@ fn runs(view: &mut dyn View) -> Result<Vec<RunEvidence>, StoreError> {
     rows.into_iter().map(|row| load(view, row, &ledger)).collect()
 }
 
-fn schedules(view: &mut dyn View) -> Result<Vec<Fired>, StoreError> {
+fn schedules(view: &mut View<'_>) -> Result<Vec<Fired>, StoreError> {
     let filter = ScheduleFilter {
         agent_id: None,
         after: None,
@@ -164,7 +164,7 @@ type Fired = (Timer, Vec<ExecutionRow>);
 
 /// Every message that anything or anybody speaks of, and which of them wait.
 fn messages(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     ledger: &Ledger,
     (wakes, runs, schedules): (&BTreeMap<RunKey, WakeRow>, &[RunEvidence], &[Fired]),
 ) -> Result<Found, StoreError> {
@@ -187,7 +187,7 @@ fn messages(
 
 /// What was said in the conversations of runs that started others; only in the end, because it is much.
 fn said(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     runs: &[RunEvidence],
     moment: Moment,
 ) -> Result<BTreeMap<RunKey, Vec<String>>, StoreError> {

@@ -6,7 +6,7 @@ use wakeful_core::decision::{APPROVE, Decision};
 use wakeful_core::key::{ActionBase, Digest};
 use wakeful_core::run::{DECISION_TIMED_OUT, DENIED_BY_PERSON};
 use wakeful_core::step::{EffectClass, Status};
-use wakeful_ports::records::StepRow;
+use wakeful_store::rows::StepRow;
 
 use super::person::questions;
 use super::{Verdict, unless};

@@ -8,7 +8,7 @@ use wakeful_core::key::{DecisionId, OperationId};
 use wakeful_core::report::Kind;
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{NEVER, RUN_QUARANTINED};
+use wakeful_store::rows::{NEVER, RUN_QUARANTINED};
 
 use super::effect::ask_of;
 use super::{Verdict, unless};

@@ -8,7 +8,7 @@ use wakeful_core::key::Digest;
 use wakeful_core::report::{Head, Kind, Sealed, payload_hash};
 use wakeful_core::run::{Input, Reads};
 use wakeful_core::step::Status;
-use wakeful_ports::records::EventRow;
+use wakeful_store::rows::EventRow;
 
 use super::{Verdict, unless};
 use crate::evidence::{Evidence, Moment};

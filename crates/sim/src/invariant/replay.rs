@@ -7,7 +7,7 @@ use wakeful_core::proof::replay::{Recorded, Replay};
 use wakeful_core::report::Kind;
 use wakeful_core::run::{Moved, StepWrite};
 use wakeful_core::step::{EffectClass, Status};
-use wakeful_ports::records::{JournalRow, RUN_ABANDONED};
+use wakeful_store::rows::{JournalRow, RUN_ABANDONED};
 
 use super::{Verdict, unless};
 use crate::evidence::{Evidence, RunEvidence};

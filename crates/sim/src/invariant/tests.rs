@@ -5,7 +5,7 @@ mod person;
 use wakeful_core::conversation::Role;
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::step::{EffectClass, Status};
-use wakeful_ports::records::{RUN_OPEN, StepRow};
+use wakeful_store::rows::{RUN_OPEN, StepRow};
 
 use super::{ALL, Verdict, judge};
 use crate::evidence::Evidence;

@@ -1,8 +1,8 @@
 //! What goes wrong, and when.
 
 use wakeful_core::step::EffectClass;
-use wakeful_ports::store::StoreError;
 use wakeful_runtime::run::CLAIMS_MAX;
+use wakeful_store::StoreError;
 
 use super::{BEGINNING, Condition, Fate, PASSAGES_MAX, Timing, World, write};
 use crate::ledger::Site;

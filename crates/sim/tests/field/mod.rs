@@ -16,9 +16,8 @@ use wakeful_core::id::TurnId;
 use wakeful_core::message::Wishes;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
-use wakeful_ports::records::{RUN_OPEN, RunFilter, RunRow};
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::desk::{AgentChange, Delivery, Desk as _, Post, Tending as _, Triggers as _};
+use wakeful_store::rows::{RUN_OPEN, RunFilter, RunRow};
 
 use crate::notice::world::{Daemon, Home, agent, on};
 use crate::timer::house::{House, MINUTE_MS, Says};

@@ -12,13 +12,12 @@ use wakeful_core::proof::signing::DeviceKey;
 use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::records::Visibility;
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::desk::{Clerk, Desk as _, NewAgent};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::proof::{EVENTS_BETWEEN, Notary, REST_MS, Wanted, verify};
 use wakeful_runtime::{Halt, Observer as _};
 use wakeful_store::Store;
+use wakeful_store::rows::Visibility;
 
 /// A clock whose sleepers wake when the test says so.
 #[derive(Default)]

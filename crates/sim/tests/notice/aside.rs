@@ -7,12 +7,10 @@ use wakeful_core::notice::Telling;
 use wakeful_core::subscription::Terms;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
-use wakeful_ports::records::TellingRow;
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::alert::{NewSubscription, Subscribing};
 use wakeful_runtime::desk::{AlertClerk, AlertDesk as _, Desk as _, Reasons as _};
-use wakeful_store::Store;
+use wakeful_store::rows::TellingRow;
 
 use super::world::{Daemon, Home, agent, on};
 use crate::service::{Salts, Ticks};
@@ -161,7 +159,7 @@ async fn a_clock_that_is_set_back_shows_nobody_what_was_before() {
 }
 
 /// Whoever serves subscriptions while no daemon runs.
-fn clerk(home: &Home) -> AlertClerk<Store> {
+fn clerk(home: &Home) -> AlertClerk {
     AlertClerk {
         store: home.store.clone(),
         journal: Arc::new(home.journal.clone()),

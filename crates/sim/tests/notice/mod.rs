@@ -20,7 +20,6 @@ use wakeful_core::subscription::Terms;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Gate};
 use wakeful_ports::clock::Clock as _;
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::alert::{NewSubscription, Subscribing};
 use wakeful_runtime::desk::{AlertDesk as _, Desk as _};
@@ -363,11 +362,11 @@ async fn a_cut_between_two_transactions_of_a_notice_skips_and_doubles_nobody() {
     daemon.settle().await;
     let home = daemon.kill();
     // As if it had died after the first three of the next change.
-    let place = wakeful_ports::records::Place {
+    let place = wakeful_store::rows::Place {
         agent_id: agent("agent-2"),
         subscription_id: RuleId::parse("of-agent-2").expect("a name"),
     };
-    let next = wakeful_ports::records::Cursor {
+    let next = wakeful_store::rows::Cursor {
         seq: 1,
         done: Some(place),
     };

@@ -11,11 +11,10 @@ use wakeful_core::id::{RuleId, TraceId, TurnId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::{Kind, Message, Wishes};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::TriggerRow;
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::desk::{
     AlertDesk as _, Deciding as _, Delivery, Desk as _, Post, Reasons as _, Triggers as _,
 };
+use wakeful_store::rows::TriggerRow;
 
 use super::world::{Daemon, Home, agent, on};
 

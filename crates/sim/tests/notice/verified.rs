@@ -4,16 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::JoinHandle;
-use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::cause::Priority;
 use wakeful_core::id::TurnId;
 use wakeful_core::message::Wishes;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::PackedBlob;
-use wakeful_ports::store::{Store, StoreError, Tx, View};
 use wakeful_runtime::desk::{Desk as _, Post};
 use wakeful_runtime::proof::{Alteration, Wanted, verify};
+use wakeful_store::{FaultPoint, Faults, Passing, Store};
 
 use super::world::{Daemon, Home, agent, on};
 
@@ -23,43 +21,24 @@ const TURNS: u32 = 10;
 /// Messages that the daemon is sent in all.
 const MESSAGES: u64 = 60;
 
-/// A store at which others write between any two reads: settings by itself, and whatever the daemon has to do.
-#[derive(Clone)]
-struct BusyStore(wakeful_store::Store, Arc<AtomicU64>);
+/// Others write between any two reads: settings by itself, and whatever the daemon has to do.
+struct Busy(Store, AtomicU64);
 
-impl Store for BusyStore {
-    async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
-    {
-        for _ in 0..TURNS {
-            tokio::task::yield_now().await;
-        }
-        let number = self.1.fetch_add(1, Ordering::Relaxed);
-        let set = move |tx: &mut dyn Tx| tx.set_cap(Some(&agent("coach")), Some(MicroUsd(number)), Millis(1));
-        self.0.write(set).await?;
-        self.0.read(f).await
-    }
-
-    async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
-    {
-        self.0.write(f).await
-    }
-
-    async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {
-        self.0.pack(blob).await
-    }
-
-    async fn discard(&self, gone: Vec<BlobHash>) -> Result<(), StoreError> {
-        self.0.discard(gone).await
-    }
-
-    fn holds_lease(&self) -> bool {
-        true
+impl Faults for Busy {
+    fn pass(&self, point: FaultPoint) -> Passing<'_> {
+        Box::pin(async move {
+            if point != FaultPoint::Read {
+                return Ok(());
+            }
+            for _ in 0..TURNS {
+                tokio::task::yield_now().await;
+            }
+            let number = self.1.fetch_add(1, Ordering::Relaxed);
+            let set = self
+                .0
+                .write(move |tx| tx.set_cap(Some(&agent("coach")), Some(MicroUsd(number)), Millis(1)));
+            set.await
+        })
     }
 }
 
@@ -112,7 +91,8 @@ async fn alterations(home: &Home) -> Vec<Alteration> {
         ..Wanted::default()
     };
     let mut flaws = Vec::new();
-    let store = BusyStore(home.store.clone(), Arc::default());
+    let busy = Arc::new(Busy(home.store.clone(), AtomicU64::default()));
+    let store = home.store.clone().with_faults(busy);
     let verified = verify(&store, &wanted, |verdict| flaws.extend(verdict.flaw)).await;
     let verified = verified.expect("verified");
     assert!(flaws.is_empty(), "{flaws:?}");

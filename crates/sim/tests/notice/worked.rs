@@ -127,7 +127,7 @@ async fn a_persons_turn_leaves_the_same_pairs_of_calls_and_results_as_a_run_that
     let mut steps = Vec::new();
     for run in daemon.runs("coach").await {
         let report = daemon.clerk.run(run.run_key).await.expect("a report");
-        let one = |step: &wakeful_ports::records::StepRow| (step.name.clone(), step.status);
+        let one = |step: &wakeful_store::rows::StepRow| (step.name.clone(), step.status);
         steps.push(report.steps.iter().map(one).collect::<Vec<_>>());
     }
     assert_eq!(steps.len(), 2);

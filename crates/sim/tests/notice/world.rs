@@ -20,8 +20,6 @@ use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock;
 use wakeful_ports::journal::{Journal as _, Order};
 use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_ports::records::{RunFilter, RunRow, RunState, Visibility, WakeFilter, WakeRow};
-use wakeful_ports::store::Store as _;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_runtime::desk::alert::NewSubscription;
 use wakeful_runtime::desk::{AlertClerk, AlertDesk as _, Clerk, Desk as _, NewAgent};
@@ -29,6 +27,7 @@ use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::{Book, Watcher};
 use wakeful_runtime::service::{Options, Service, Writers};
 use wakeful_runtime::{Governance, Halt};
+use wakeful_store::rows::{RunFilter, RunRow, RunState, Visibility, WakeFilter, WakeRow};
 use wakeful_store::{JournalStore, Store};
 
 use crate::service::{Salts, Ticks};
@@ -146,9 +145,9 @@ pub(crate) struct Home {
 /// A daemon that serves a home.
 pub(crate) struct Daemon {
     pub(crate) home: Home,
-    pub(crate) clerk: Clerk<Store>,
-    pub(crate) alert: AlertClerk<Store>,
-    pub(crate) watcher: Arc<Watcher<Store>>,
+    pub(crate) clerk: Clerk,
+    pub(crate) alert: AlertClerk,
+    pub(crate) watcher: Arc<Watcher>,
     tasks: [JoinHandle<()>; 2],
 }
 

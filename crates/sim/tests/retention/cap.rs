@@ -6,10 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::retention::{Bounds, DAY_MS, RUNS_KEPT_MIN, Retention};
-use wakeful_ports::records::{PackedBlob, PackedBody};
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::Halt;
 use wakeful_runtime::retention::{Keeper, Sweep};
+use wakeful_store::rows::{PackedBlob, PackedBody};
 
 use super::{House, block_on, key};
 

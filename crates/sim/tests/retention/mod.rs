@@ -20,11 +20,10 @@ use wakeful_core::retention::{Bounds, DAY_MS, EVENTS_KEPT_MIN, RUNS_KEPT_MIN, Re
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::records::{Agent, EntryRow, JournalRow, PackedBlob, RUN_OPEN, RunRow, Visibility};
-use wakeful_ports::store::{Store as _, StoreError, Tx, View};
 use wakeful_runtime::retention::{Cared, Keeper, Sweep};
 use wakeful_runtime::{Halt, Observer};
-use wakeful_store::Store;
+use wakeful_store::rows::{Agent, EntryRow, JournalRow, PackedBlob, RUN_OPEN, RunRow, Visibility};
+use wakeful_store::{Store, StoreError, Tx, View};
 
 /// A clock that a test sets.
 #[derive(Default)]
@@ -64,7 +63,7 @@ impl Observer for Nobody {
 struct House {
     store: Store,
     clock: Arc<Set>,
-    keeper: Keeper<Store>,
+    keeper: Keeper,
     agent: AgentId,
     /// What every name stands for.
     contents: BTreeMap<BlobHash, Vec<u8>>,
@@ -178,7 +177,7 @@ fn thread() -> ThreadId {
 
 /// A whole run in one transaction: message, state, journal, lines, events.
 fn commit(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     agent: &AgentId,
     (now, number, is_open): (Millis, u32, bool),
     packed: &[PackedBlob],
@@ -242,7 +241,7 @@ fn commit(
 type Found = Vec<(BlobHash, Option<Vec<u8>>)>;
 
 /// Everything that is named: by lines and journals, by the states of open runs, and by contents in turn.
-fn named(view: &mut dyn View, agent: &AgentId, runs: u32) -> Result<Found, StoreError> {
+fn named(view: &mut View<'_>, agent: &AgentId, runs: u32) -> Result<Found, StoreError> {
     let entries = view.entries(&thread(), 10_000)?;
     let mut names: Vec<BlobHash> = entries.iter().map(|entry| entry.content).collect();
     for number in 1..=runs {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use wakeful_core::id::RunnerId;
 use wakeful_ports::clock::Clock as _;
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::Halt;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{Options, Service, Writers};
@@ -17,6 +16,7 @@ impl Daemon {
         let hub: Arc<Hub> = Arc::default();
         let (_, halt) = Halt::new();
         let shop = Shop {
+            faults: Arc::clone(&self.faults),
             store: self.store.clone(),
             ticks: Arc::clone(&self.ticks),
             mailer: Arc::clone(&self.mailer),

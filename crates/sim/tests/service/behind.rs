@@ -8,11 +8,10 @@ use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::message::{Message, Parent};
 use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
 use wakeful_ports::clock::{Clock as _, Entropy as _};
-use wakeful_ports::records::{RUN_OPEN, Visibility};
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{AgentChange, Deciding as _, Desk as _, NewAgent, Tending as _};
 use wakeful_runtime::run::{claim, move_aside};
+use wakeful_store::rows::{RUN_OPEN, Visibility};
 
 use super::{Daemon, First, Salts, post};
 
@@ -60,7 +59,7 @@ impl Daemon {
 
     /// What is approved of the newer run happens, in few writes; then, without being prodded, the older one goes on.
     async fn ends_newer_and_then_older(&self, newer: RunKey, older: RunKey) {
-        let before = self.store.writes.load(Ordering::Relaxed);
+        let before = self.faults.writes.load(Ordering::Relaxed);
         for (mails, run) in [(1, newer), (2, older)] {
             self.approve(run).await;
             assert_eq!(
@@ -68,7 +67,7 @@ impl Daemon {
                 ("completed", mails)
             );
             if run == newer {
-                let writes = self.store.writes.load(Ordering::Relaxed) - before;
+                let writes = self.faults.writes.load(Ordering::Relaxed) - before;
                 assert!(writes < WRITES_MAX, "{writes} writes");
                 assert!(self.is_quiet().await);
             }
@@ -126,9 +125,9 @@ impl Daemon {
 
     /// Whether anything is written although nothing happens.
     async fn is_quiet(&self) -> bool {
-        let before = self.store.writes.load(Ordering::Relaxed);
+        let before = self.faults.writes.load(Ordering::Relaxed);
         self.settle().await;
-        self.store.writes.load(Ordering::Relaxed) == before
+        self.faults.writes.load(Ordering::Relaxed) == before
     }
 }
 

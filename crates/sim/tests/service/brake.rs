@@ -25,7 +25,7 @@ async fn a_brake_and_the_word_of_it_are_one_transaction() {
             .filter(|row| row.kind == Kind::BrakeChanged.as_str())
             .count()
     };
-    let writes = || daemon.store.writes.load(Ordering::Relaxed);
+    let writes = || daemon.faults.writes.load(Ordering::Relaxed);
     for (number, whom) in [None, Some(agent.clone())].into_iter().enumerate() {
         let before = writes();
         let set = daemon

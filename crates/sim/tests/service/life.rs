@@ -8,6 +8,7 @@ use wakeful_runtime::desk::Clerk;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{Options, Service, Stuck, Writers};
 use wakeful_runtime::{Halt, HaltSwitch};
+use wakeful_store::Store;
 
 use super::{Daemon, Faulty, First, Mailer, Salts, Shop, Ticks, governance};
 
@@ -17,13 +18,14 @@ pub(super) type Life = (HaltSwitch, JoinHandle<()>);
 impl Daemon {
     /// Begins to drive what there is.
     pub(super) fn serve(
-        store: &Faulty,
+        (store, faults): (&Store, &Arc<Faulty>),
         (ticks, mailer): (&Arc<Ticks>, &Arc<Mailer>),
         first: First,
-    ) -> (Life, Clerk<Faulty>, Stuck) {
+    ) -> (Life, Clerk, Stuck) {
         let (hub, (switch, halt)): (Arc<Hub>, _) = (Arc::default(), Halt::new());
         let shop = Shop {
             store: store.clone(),
+            faults: Arc::clone(faults),
             ticks: Arc::clone(ticks),
             mailer: Arc::clone(mailer),
             first,

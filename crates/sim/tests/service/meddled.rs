@@ -23,13 +23,13 @@ async fn who_takes_back_an_interjection_while_it_joins_leaves_what_a_tool_did_as
         priority: Priority::Interject,
     };
     let said = daemon.clerk.post(post).await.expect("posted").run_key;
-    let taken = daemon.store.taken_back.lock().map(|mut place| {
+    let taken = daemon.faults.taken_back.lock().map(|mut place| {
         *place = Some((said, Arc::clone(&daemon.mailer)));
     });
     taken.expect("a place");
     daemon.approve(daemon.run).await;
     assert!(
-        daemon.store.taken_back.lock().expect("a place").is_none(),
+        daemon.faults.taken_back.lock().expect("a place").is_none(),
         "it was taken back"
     );
     let report = daemon.clerk.run(daemon.run).await.expect("a report");

@@ -37,8 +37,6 @@ use wakeful_core::wake::Control;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_ports::records::{Agent, Claim, RunRow, Visibility};
-use wakeful_ports::store::Store as _;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_runtime::desk::{Clerk, Deciding as _, Desk as _, NewAgent, Post};
 use wakeful_runtime::hub::Hub;
@@ -46,6 +44,8 @@ use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::{Ending, Stuck, Workshop};
 use wakeful_runtime::wake::Limits;
 use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
+use wakeful_store::Store;
+use wakeful_store::rows::{Agent, Claim, RunRow, Visibility};
 
 use self::faulty::{FULL_TIMES, Faulty};
 use self::life::Life;
@@ -159,7 +159,7 @@ enum First {
     Costs,
 }
 
-struct SlowModel(First, Faulty);
+struct SlowModel(First, Arc<Faulty>);
 
 impl Model for SlowModel {
     fn terms(&self, _: &str) -> Terms {
@@ -242,7 +242,8 @@ impl ToolHost for Mailer {
 }
 
 struct Shop {
-    store: Faulty,
+    store: Store,
+    faults: Arc<Faulty>,
     ticks: Arc<Ticks>,
     mailer: Arc<Mailer>,
     first: First,
@@ -250,7 +251,7 @@ struct Shop {
     halt: Halt,
 }
 
-impl Workshop<Faulty> for Shop {
+impl Workshop for Shop {
     type Model = SlowModel;
     type Tools = Mailer;
 
@@ -267,10 +268,10 @@ impl Workshop<Faulty> for Shop {
         }
     }
 
-    fn engine(&self, _: &AgentId, _: &Limits) -> Result<Engine<Faulty, SlowModel, Mailer>, EngineError> {
+    fn engine(&self, _: &AgentId, _: &Limits) -> Result<Engine<SlowModel, Mailer>, EngineError> {
         Ok(Engine {
             store: self.store.clone(),
-            model: Arc::new(SlowModel(self.first, self.store.clone())),
+            model: Arc::new(SlowModel(self.first, Arc::clone(&self.faults))),
             tools: Arc::clone(&self.mailer),
             policy: Arc::new(Rules::new([TOOL.to_owned()].into())),
             guide: Arc::new(NoGuide),
@@ -284,7 +285,7 @@ impl Workshop<Faulty> for Shop {
         })
     }
 
-    fn ending(&self, agent: &AgentId) -> Result<Ending<Faulty, SlowModel, Mailer>, EngineError> {
+    fn ending(&self, agent: &AgentId) -> Result<Ending<SlowModel, Mailer>, EngineError> {
         Err(EngineError::UnknownAgent(agent.clone()))
     }
 }
@@ -298,7 +299,7 @@ fn governance() -> Governance {
 }
 
 /// Says something to the agent.
-async fn post(clerk: &Clerk<Faulty>, turn: &str) -> RunKey {
+async fn post(clerk: &Clerk, turn: &str) -> RunKey {
     let post = Post {
         agent: AgentId::parse("main").expect("a name"),
         turn: TurnId::parse(turn).expect("a turn"),
@@ -313,8 +314,9 @@ async fn post(clerk: &Clerk<Faulty>, turn: &str) -> RunKey {
 /// A daemon with one agent and one message.
 struct Daemon {
     ticks: Arc<Ticks>,
-    clerk: Clerk<Faulty>,
-    store: Faulty,
+    clerk: Clerk,
+    store: Store,
+    faults: Arc<Faulty>,
     stuck: Stuck,
     mailer: Arc<Mailer>,
     run: RunKey,
@@ -324,8 +326,8 @@ struct Daemon {
 impl Daemon {
     async fn begin(first: First) -> Self {
         let (ticks, mailer): (Arc<Ticks>, Arc<Mailer>) = Default::default();
-        let store = Faulty::new();
-        let (life, clerk, stuck) = Self::serve(&store, (&ticks, &mailer), first);
+        let (store, faults) = Faulty::store();
+        let (life, clerk, stuck) = Self::serve((&store, &faults), (&ticks, &mailer), first);
         let new = NewAgent {
             agent_id: AgentId::parse("main").expect("a name"),
             workspace: "/somewhere".into(),
@@ -338,6 +340,7 @@ impl Daemon {
             ticks,
             clerk,
             store,
+            faults,
             stuck,
             mailer,
             run,
@@ -412,7 +415,7 @@ async fn a_question_grows_more_severe_in_a_quiet_daemon_and_its_answer_is_acted_
 async fn a_disk_that_is_full_again_and_again_quarantines_no_run() {
     let daemon = Daemon::begin(First::FillsDisk).await;
     daemon.pass(24 * 60 * 60 * 1_000).await;
-    assert!(daemon.store.filled.load(Ordering::Relaxed) > FULL_TIMES);
+    assert!(daemon.faults.filled.load(Ordering::Relaxed) > FULL_TIMES);
     assert_eq!(daemon.status().await, "completed");
 }
 

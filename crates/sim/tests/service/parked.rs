@@ -100,7 +100,7 @@ async fn a_parked_run_stays_parked_when_the_clock_is_set_back() {
 #[tokio::test]
 async fn whoever_is_parked_writes_nothing_while_the_day_is_the_same() {
     let daemon = parked().await;
-    let writes = || daemon.store.writes.load(std::sync::atomic::Ordering::Relaxed);
+    let writes = || daemon.faults.writes.load(std::sync::atomic::Ordering::Relaxed);
     let before = writes();
     daemon.pass(10 * LOOK_MS).await;
     assert_eq!(writes(), before);

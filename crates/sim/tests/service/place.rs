@@ -92,7 +92,8 @@ async fn what_waited_for_a_place_does_not_begin_during_a_stop_nor_hold_it_up_and
         assert!(daemon.life.1.is_finished(), "nothing runs that could end in time");
         assert_eq!(daemon.ticks.ticks_ms(), before_ms);
         let world = (&daemon.ticks, &daemon.mailer);
-        (daemon.life, daemon.clerk, daemon.stuck) = Daemon::serve(&daemon.store, world, First::WantsTool);
+        (daemon.life, daemon.clerk, daemon.stuck) =
+            Daemon::serve((&daemon.store, &daemon.faults), world, First::WantsTool);
         daemon.settle().await;
         assert_eq!(daemon.sent().await, ("completed".into(), vec![Status::Ok], 1));
     }
@@ -101,7 +102,7 @@ async fn what_waited_for_a_place_does_not_begin_during_a_stop_nor_hold_it_up_and
 #[tokio::test]
 async fn what_waited_for_a_place_does_not_begin_when_this_process_may_no_longer_act() {
     let (daemon, place) = Daemon::with_one_waiting().await;
-    daemon.store.has_no_lease.store(true, Ordering::Relaxed);
+    daemon.faults.has_no_lease.store(true, Ordering::Relaxed);
     place.notify_one();
     daemon.settle().await;
     assert_eq!(daemon.mails(), 0);

@@ -11,13 +11,12 @@ use wakeful_core::message::Wishes;
 use wakeful_core::wake::Control;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::journal::{Journal, Order};
-use wakeful_ports::records::RunFilter;
-use wakeful_ports::store::{Store as _, StoreError};
 use wakeful_runtime::desk::alert::NewSubscription;
 use wakeful_runtime::desk::{AlertClerk, AlertDesk as _, Desk as _, Post};
 use wakeful_runtime::service::Writers;
 use wakeful_runtime::{EngineError, Halt};
-use wakeful_store::JournalStore;
+use wakeful_store::rows::RunFilter;
+use wakeful_store::{JournalStore, StoreError};
 
 use super::{Daemon, First, RETRY_AFTER_MS, Salts, Ticks};
 use crate::notice::world::on;
@@ -75,7 +74,7 @@ async fn a_message_is_taken_up_at_once_also_where_its_sender_does_not_hear_that_
     let daemon = Daemon::begin(First::Fails).await;
     daemon.pass(RETRY_AFTER_MS).await;
     assert_eq!(daemon.status().await, "completed");
-    daemon.store.loses.store(1, Ordering::Relaxed);
+    daemon.faults.loses.store(1, Ordering::Relaxed);
     let said = daemon.clerk.post(Post {
         agent: main(),
         turn: TurnId::parse("turn-2").expect("a turn"),
@@ -95,7 +94,7 @@ async fn a_message_is_taken_up_at_once_also_where_its_sender_does_not_hear_that_
 #[tokio::test]
 async fn a_change_of_an_agent_is_told_to_others_also_where_nobody_hears_that_it_is_made() {
     let (daemon, _) = Daemon::watched(First::Fails, "agentChangedNotification").await;
-    daemon.store.loses.store(1, Ordering::Relaxed);
+    daemon.faults.loses.store(1, Ordering::Relaxed);
     let paused = daemon.clerk.set_control(main(), Control::Paused).await;
     assert!(paused.is_err(), "nobody hears of it");
     assert_eq!(daemon.tellings().await, 1, "and it is made");
@@ -106,7 +105,7 @@ async fn a_change_of_an_agent_is_told_to_others_also_where_nobody_hears_that_it_
 #[tokio::test]
 async fn whom_a_notice_wakes_begins_also_where_the_watcher_does_not_hear_that_it_arrived() {
     let (daemon, journal) = Daemon::watched(First::Fails, "TASK").await;
-    daemon.store.loses.store(1, Ordering::Relaxed);
+    daemon.faults.loses.store(1, Ordering::Relaxed);
     let written = journal.write(Order {
         operation_id: operation_of_person("leg day"),
         author: Author::Person,
@@ -126,12 +125,12 @@ async fn whom_a_notice_wakes_begins_also_where_the_watcher_does_not_hear_that_it
 async fn the_end_of_a_run_is_told_to_others_also_where_the_database_is_away_for_long_after_it() {
     let (daemon, _) = Daemon::watched(First::WantsTool, "RUN").await;
     // The wish for its end and the claim are heard of, the end is not.
-    daemon.store.loses.store(3, Ordering::Relaxed);
-    daemon.store.leaves.store(true, Ordering::Relaxed);
+    daemon.faults.loses.store(3, Ordering::Relaxed);
+    daemon.faults.leaves.store(true, Ordering::Relaxed);
     daemon.clerk.cancel(daemon.run).await.expect("asked for");
     daemon.settle().await;
     daemon.pass(10_000).await;
-    daemon.store.away.store(false, Ordering::Relaxed);
+    daemon.faults.away.store(false, Ordering::Relaxed);
     assert_eq!(daemon.status().await, "cancelled");
     assert_eq!(daemon.tellings().await, 1, "the end stands");
     daemon.pass(2_000).await;

@@ -17,14 +17,13 @@ use wakeful_core::step::Status;
 use wakeful_core::subrun::START_RUN;
 use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_ports::records::{Agent, RUN_CANCELLED, RUN_OPEN, RunFilter, Visibility};
-use wakeful_ports::store::{ROWS_MAX, Store as _, View};
 use wakeful_runtime::desk::{Clerk, Desk as _, NewAgent, Post};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{Ending, Options, Service, Workshop, Writers};
 use wakeful_runtime::wake::Limits;
 use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
-use wakeful_store::Store;
+use wakeful_store::rows::{Agent, RUN_CANCELLED, RUN_OPEN, RunFilter, Visibility};
+use wakeful_store::{ROWS_MAX, Store, View};
 
 use crate::service::{Mailer, Salts, Ticks};
 
@@ -127,7 +126,7 @@ struct Shop {
     runner: RunnerId,
 }
 
-impl Workshop<Store> for Shop {
+impl Workshop for Shop {
     type Model = Starter;
     type Tools = Mailer;
 
@@ -144,7 +143,7 @@ impl Workshop<Store> for Shop {
         }
     }
 
-    fn engine(&self, agent: &AgentId, _: &Limits) -> Result<Engine<Store, Starter, Mailer>, EngineError> {
+    fn engine(&self, agent: &AgentId, _: &Limits) -> Result<Engine<Starter, Mailer>, EngineError> {
         Ok(Engine {
             store: self.store.clone(),
             model: Arc::new(Starter {
@@ -164,7 +163,7 @@ impl Workshop<Store> for Shop {
         })
     }
 
-    fn ending(&self, agent: &AgentId) -> Result<Ending<Store, Starter, Mailer>, EngineError> {
+    fn ending(&self, agent: &AgentId) -> Result<Ending<Starter, Mailer>, EngineError> {
         Err(EngineError::UnknownAgent(agent.clone()))
     }
 }
@@ -174,7 +173,7 @@ fn serve(
     store: &Store,
     ticks: &Arc<Ticks>,
     (seed, life): (u64, u64),
-) -> (tokio::task::JoinHandle<()>, Clerk<Store>) {
+) -> (tokio::task::JoinHandle<()>, Clerk) {
     let hub: Arc<Hub> = Arc::default();
     let runner = RunnerId::new(format!("life-{life}"));
     let shop = Shop {
@@ -216,7 +215,7 @@ async fn left(store: &Store) -> usize {
 
 type RunLine = (RunKey, String, wakeful_core::id::ThreadId);
 
-fn all_runs(view: &mut dyn View) -> Result<Vec<RunLine>, wakeful_ports::store::StoreError> {
+fn all_runs(view: &mut View<'_>) -> Result<Vec<RunLine>, wakeful_store::StoreError> {
     let filter = RunFilter {
         limit: ROWS_MAX,
         ..RunFilter::default()

@@ -6,10 +6,9 @@ use wakeful_core::id::EventName;
 use wakeful_core::journal::Author;
 use wakeful_core::timer::{Concurrency, Draft, Guard, Outcome, Status, Timer, TriggerSource};
 use wakeful_core::wake::{Control, Lifecycle, Refusal};
-use wakeful_ports::records::ExecutionRow;
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::desk::{AgentChange, Desk as _, Edit, Scheduling as _, Tending as _};
 use wakeful_runtime::{EngineError, ScheduleFault};
+use wakeful_store::rows::ExecutionRow;
 
 use super::house::{BEGIN, HOUR_MS, House, Says, agent, every, rule};
 use super::{because, run};

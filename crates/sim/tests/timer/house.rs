@@ -22,14 +22,13 @@ use wakeful_core::timer::{Draft, Outcome, Timer, When};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::{Journal, Order};
 use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_ports::records::{Execution, RunFilter, Visibility};
-use wakeful_ports::store::Store as _;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_runtime::desk::{AlertClerk, Clerk, Desk as _, NewAgent, Scheduling as _};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_runtime::service::{Options, Service, Writers};
 use wakeful_runtime::{Governance, Halt};
+use wakeful_store::rows::{Execution, RunFilter, Visibility};
 use wakeful_store::{JournalStore, Store};
 
 use crate::workshop::Shop;
@@ -250,8 +249,8 @@ impl Ground {
 /// A daemon that lives until it is killed.
 pub(crate) struct House {
     pub(crate) ground: Ground,
-    pub(crate) clerk: Clerk<Store>,
-    pub(crate) alert: AlertClerk<Store>,
+    pub(crate) clerk: Clerk,
+    pub(crate) alert: AlertClerk,
     tasks: Vec<JoinHandle<()>>,
 }
 

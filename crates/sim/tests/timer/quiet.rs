@@ -8,7 +8,6 @@ use wakeful_core::retention::DataClass;
 use wakeful_core::subscription::Terms;
 use wakeful_core::timer::{Draft, Outcome};
 use wakeful_ports::clock::Clock as _;
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::desk::alert::NewSubscription;
 use wakeful_runtime::desk::{AlertDesk as _, SESSION, Scheduling as _};
 

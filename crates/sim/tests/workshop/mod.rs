@@ -9,13 +9,13 @@ use wakeful_core::policy::Rules;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::model::Model;
-use wakeful_ports::records::Agent;
 use wakeful_ports::tool::ToolHost;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{Ending, Workshop};
 use wakeful_runtime::wake::Limits;
 use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
 use wakeful_store::Store;
+use wakeful_store::rows::Agent;
 
 pub(crate) struct Shop<M, T> {
     pub(crate) store: Store,
@@ -28,7 +28,7 @@ pub(crate) struct Shop<M, T> {
     pub(crate) hub: Arc<Hub>,
 }
 
-impl<M: Model, T: ToolHost> Workshop<Store> for Shop<M, T> {
+impl<M: Model, T: ToolHost> Workshop for Shop<M, T> {
     type Model = M;
     type Tools = T;
 
@@ -45,7 +45,7 @@ impl<M: Model, T: ToolHost> Workshop<Store> for Shop<M, T> {
         }
     }
 
-    fn engine(&self, _: &AgentId, _: &Limits) -> Result<Engine<Store, M, T>, EngineError> {
+    fn engine(&self, _: &AgentId, _: &Limits) -> Result<Engine<M, T>, EngineError> {
         Ok(Engine {
             store: self.store.clone(),
             model: Arc::clone(&self.model),
@@ -62,7 +62,7 @@ impl<M: Model, T: ToolHost> Workshop<Store> for Shop<M, T> {
         })
     }
 
-    fn ending(&self, agent: &AgentId) -> Result<Ending<Store, M, T>, EngineError> {
+    fn ending(&self, agent: &AgentId) -> Result<Ending<M, T>, EngineError> {
         Err(EngineError::UnknownAgent(agent.clone()))
     }
 }

@@ -13,8 +13,8 @@ use tokio::runtime::Runtime;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, NoTls, Statement};
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::commit::Commit;
 use crate::schema::Schema;
 use crate::sql::{Access, Dialect, Param, Row, Sql, Value, exactly_one};

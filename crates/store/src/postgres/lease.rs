@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tokio_postgres::Config;
 use wakeful_core::id::RunnerId;
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::lock::locked;
 use crate::postgres::boot_time::BootTime;
 use crate::postgres::connection::Connection;

@@ -3,8 +3,7 @@
 //! The lock is on a table of our own and ends with its transaction. Advisory locks would do the same on one
 //! server, but not on every engine that speaks its protocol.
 
-use wakeful_ports::store::StoreError;
-
+use crate::StoreError;
 use crate::bound;
 use crate::host;
 use crate::postgres::connection::Connection;

@@ -17,7 +17,6 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio_postgres::Config;
 use wakeful_core::id::RunnerId;
-use wakeful_ports::store::StoreError;
 
 pub use self::lease::TRUST_MS;
 
@@ -26,12 +25,13 @@ use self::connection::Connection;
 use self::lease::{Heartbeat, Lease};
 use self::patience::Silence;
 use self::worker::{Queue, Work, Worker};
+use crate::StoreError;
 use crate::job::{Pair, QUEUE_MAX, reading, writing};
 use crate::lock::locked;
 use crate::runner::Registered;
 use crate::schema::Schema;
-use crate::session::Session;
 use crate::sql::Access;
+use crate::tx::{Tx, View};
 
 /// Most connections for transactions. More would queue inside the server instead of here.
 pub const CONNECTIONS_MAX: usize = 64;
@@ -173,7 +173,7 @@ impl Server {
     pub(crate) async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut View<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let (job, answer) = reading(f);
         let called = async {
@@ -187,7 +187,7 @@ impl Server {
     pub(crate) async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: Fn(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         if !self.can_write() {
             return Err(StoreError::ReadOnly);

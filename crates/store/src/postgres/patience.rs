@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 use tokio_postgres::{Config, NoTls};
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::store::off_thread;
 
 /// How long a call may take before the server is asked whether it answers at all, and how long once it was silent.

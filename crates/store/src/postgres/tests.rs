@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use postgres::{Config, NoTls};
 use wakeful_core::id::RunnerId;
-use wakeful_ports::records::Runner;
-use wakeful_ports::store::StoreError;
 
 use super::boot_time::BootTime;
 use super::lease::{Lease, Pulse};
 use super::{Connection, config, migrate};
+use crate::StoreError;
+use crate::rows::Runner;
 use crate::runner;
 use crate::schema::AGENT;
 use crate::sql::Access;

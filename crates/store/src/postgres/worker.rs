@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use wakeful_core::id::RunnerId;
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::commit::commit;
 use crate::job::Job;
 use crate::lock::locked;
 use crate::postgres::Shared;
 use crate::postgres::boot_time::BootTime;
 use crate::postgres::connection::{Connection, Trouble};
-use crate::session::Session;
+use crate::tx::Tx;
 
 /// Times a closure runs when it keeps meeting other transactions. Collisions are rare, since everybody locks
 /// heads in the same order; one that happens this often in a row is a defect.
@@ -71,7 +71,7 @@ impl Worker {
 
     fn read(&mut self, job: &mut dyn Job) -> Result<(), StoreError> {
         let mut connection = self.begin(Connection::begin_reading)?;
-        let done = job.run(&mut Session::new(&mut connection, None));
+        let done = job.run(&mut Tx::new(&mut connection, None));
         // A connection that cannot end its transaction is not used again.
         if connection.rollback().is_ok() {
             self.connection = Some(connection);
@@ -123,9 +123,9 @@ impl Worker {
 }
 
 fn transact(connection: &mut Connection, job: &mut dyn Job) -> Result<Option<RunnerId>, StoreError> {
-    let mut session = Session::new(connection, None);
-    job.run(&mut session)?;
-    let registered = session.into_registered();
+    let mut tx = Tx::new(connection, None);
+    job.run(&mut tx)?;
+    let registered = tx.into_registered();
     commit(connection)?;
     Ok(registered)
 }

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::watch;
 use wakeful_ports::journal::Heard;
-use wakeful_ports::store::StoreError;
+
+use crate::StoreError;
 
 /// Rung after each commit. Cloning it is cheap; all clones are one bell.
 #[derive(Debug, Clone)]

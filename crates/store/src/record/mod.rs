@@ -25,10 +25,10 @@ use wakeful_ports::fail;
 use wakeful_ports::journal::{
     Change, Heard, Journal, JournalError, Known, Listing, Order, Pending, Receipt, TaskFilter, Undone,
 };
-use wakeful_ports::store::StoreError;
 
 pub use self::bell::Bell;
 use self::outbox::{Operation, Place, Previous, State};
+use crate::StoreError;
 use crate::host;
 use crate::postgres::{PostgresOptions, Server};
 use crate::schema::JOURNAL;
@@ -96,7 +96,7 @@ impl JournalStore {
 
     /// Whose journal it is: the host without its incarnation, which a restore changes.
     pub async fn host_id(&self) -> Result<String, StoreError> {
-        self.inner.read(|session| host::host_id(session)).await
+        self.inner.read(|session| host::host_id(&mut session.sql)).await
     }
 
     /// What its file was brought up to date from when it was opened, if it was.
@@ -122,7 +122,7 @@ impl JournalStore {
         let written = self
             .inner
             .write(move |session| {
-                let outcome = carry_out(session, &order, digest);
+                let outcome = carry_out(&mut session.sql, &order, digest);
                 ringing.see(&outcome);
                 outcome
             })
@@ -136,7 +136,7 @@ impl JournalStore {
         let undone = self
             .inner
             .write(move |session| {
-                let outcome = take_back(session, &operation, at);
+                let outcome = take_back(&mut session.sql, &operation, at);
                 ringing.see(&outcome);
                 outcome
             })
@@ -158,7 +158,7 @@ impl Journal for JournalStore {
         Box::pin(async move {
             let found = self
                 .inner
-                .read(move |session| outbox::operation(session, &operation));
+                .read(move |session| outbox::operation(&mut session.sql, &operation));
             Ok(match found.await?.map(|operation| operation.state) {
                 None => Known::Unknown,
                 Some(State::Written) => Known::Written,
@@ -171,7 +171,7 @@ impl Journal for JournalStore {
         Box::pin(async move {
             Ok(self
                 .inner
-                .read(move |session| table::tasks(session, &filter))
+                .read(move |session| table::tasks(&mut session.sql, &filter))
                 .await?)
         })
     }
@@ -179,20 +179,25 @@ impl Journal for JournalStore {
     fn notes(&self, task: Option<RecordId>, limit: u32) -> Pending<'_, Vec<Note>> {
         Box::pin(async move {
             let read =
-                move |session: &mut crate::session::Session<'_>| table::notes(session, task.as_ref(), limit);
+                move |session: &mut crate::tx::View<'_>| table::notes(&mut session.sql, task.as_ref(), limit);
             Ok(self.inner.read(read).await?)
         })
     }
 
     fn categories(&self) -> Pending<'_, Vec<Category>> {
-        Box::pin(async move { Ok(self.inner.read(|session| table::categories(session)).await?) })
+        Box::pin(async move {
+            Ok(self
+                .inner
+                .read(|session| table::categories(&mut session.sql))
+                .await?)
+        })
     }
 
     fn newest_change_not_by(&self, author: Author) -> Pending<'_, Option<(u64, Millis)>> {
         Box::pin(async move {
             Ok(self
                 .inner
-                .read(move |session| outbox::newest_not_by(session, &author))
+                .read(move |session| outbox::newest_not_by(&mut session.sql, &author))
                 .await?)
         })
     }
@@ -201,20 +206,25 @@ impl Journal for JournalStore {
         Box::pin(async move {
             Ok(self
                 .inner
-                .read(move |session| outbox::changes(session, after_seq, limit))
+                .read(move |session| outbox::changes(&mut session.sql, after_seq, limit))
                 .await?)
         })
     }
 
     fn last_seq(&self) -> Pending<'_, u64> {
-        Box::pin(async move { Ok(self.inner.read(|session| outbox::last_seq(session)).await?) })
+        Box::pin(async move {
+            Ok(self
+                .inner
+                .read(|session| outbox::last_seq(&mut session.sql))
+                .await?)
+        })
     }
 
     fn records(&self, listing: Listing, limit: u32) -> Pending<'_, Vec<Record>> {
         Box::pin(async move {
             Ok(self
                 .inner
-                .read(move |session| table::list(session, &listing, limit))
+                .read(move |session| table::list(&mut session.sql, &listing, limit))
                 .await?)
         })
     }
@@ -223,13 +233,18 @@ impl Journal for JournalStore {
         Box::pin(async move {
             Ok(self
                 .inner
-                .read(move |session| table::begun(session, &id_prefix, limit))
+                .read(move |session| table::begun(&mut session.sql, &id_prefix, limit))
                 .await?)
         })
     }
 
     fn entities(&self, ids: Vec<RecordId>) -> Pending<'_, BTreeMap<RecordId, Value>> {
-        Box::pin(async move { Ok(self.inner.read(move |session| entities(session, &ids)).await?) })
+        Box::pin(async move {
+            Ok(self
+                .inner
+                .read(move |session| entities(&mut session.sql, &ids))
+                .await?)
+        })
     }
 
     fn heard(&self) -> Box<dyn Heard> {

@@ -7,8 +7,8 @@ use wakeful_core::journal::{Author, Kind, Record, RecordId, Refusal};
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
 use wakeful_ports::journal::{Change, Receipt};
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
 
 /// Where the next change goes.

@@ -12,27 +12,27 @@ use wakeful_core::outside::{
 use wakeful_ports::fail;
 use wakeful_ports::journal::{Change, Pending};
 use wakeful_ports::outside::{Added, Finding, Listed, Sources};
-use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use super::outbox::{self, Place};
 use super::{JournalStore, table};
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
+use crate::{ROWS_MAX, StoreError};
 
 impl Sources for JournalStore {
     fn sources(&self) -> Pending<'_, Vec<Listed>> {
-        Box::pin(async move { Ok(self.inner.read(|session| list(session)).await?) })
+        Box::pin(async move { Ok(self.inner.read(|session| list(&mut session.sql)).await?) })
     }
 
     fn add_source(&self, source: Source, at_most: u32) -> Pending<'_, Added> {
         Box::pin(async move {
-            let write = move |session: &mut crate::session::Session<'_>| add(session, &source, at_most);
+            let write = move |session: &mut crate::tx::Tx<'_>| add(&mut session.sql, &source, at_most);
             Ok(self.inner.write(write).await?)
         })
     }
 
     fn remove_source(&self, source: SourceId) -> Pending<'_, Option<Source>> {
         Box::pin(async move {
-            let write = move |session: &mut crate::session::Session<'_>| remove(session, &source);
+            let write = move |session: &mut crate::tx::Tx<'_>| remove(&mut session.sql, &source);
             Ok(self.inner.write(write).await?)
         })
     }
@@ -44,8 +44,13 @@ impl Sources for JournalStore {
         at_most: u32,
     ) -> Pending<'_, Vec<(Vec<u8>, Known)>> {
         Box::pin(async move {
-            let read = move |session: &mut crate::session::Session<'_>| {
-                known(session, &source, after.as_deref().unwrap_or_default(), at_most)
+            let read = move |session: &mut crate::tx::View<'_>| {
+                known(
+                    &mut session.sql,
+                    &source,
+                    after.as_deref().unwrap_or_default(),
+                    at_most,
+                )
             };
             Ok(self.inner.read(read).await?)
         })
@@ -56,7 +61,7 @@ impl Sources for JournalStore {
             fail::point("outside.before_commit");
             let ringing = self.bell.in_transaction();
             let found = self.inner.write(move |session| {
-                let outcome = find(session, &finding);
+                let outcome = find(&mut session.sql, &finding);
                 ringing.see(&outcome);
                 outcome
             });
@@ -68,9 +73,9 @@ impl Sources for JournalStore {
 
     fn set_trouble(&self, source: SourceId, trouble: Option<String>) -> Pending<'_, ()> {
         Box::pin(async move {
-            let write = move |session: &mut crate::session::Session<'_>| {
+            let write = move |session: &mut crate::tx::Tx<'_>| {
                 let params = [source.as_str().into(), trouble.as_deref().into()];
-                (session as &mut dyn Sql).execute(TROUBLE, &params).map(drop)
+                session.sql.execute(TROUBLE, &params).map(drop)
             };
             Ok(self.inner.write(write).await?)
         })

@@ -8,8 +8,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, OpenFlags, ToSql};
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::commit::Commit;
 use crate::sql::{Access, Dialect, Param, Row, Sql, Value, records};
 use crate::sqlite::still::Still;

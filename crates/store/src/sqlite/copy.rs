@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use wakeful_core::blob::BlobHash;
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::pack::{damaged, refused, sync_folder};
 use crate::schema::{AGENT, JOURNAL, Schema};
 use crate::sql::{Access, Sql, at_most_one};

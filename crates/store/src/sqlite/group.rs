@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use wakeful_core::id::RunnerId;
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::commit::commit;
 use crate::job::{Job, again};
 use crate::runner::Registered;
-use crate::session::Session;
 use crate::sqlite::connection::Connection;
 use crate::sqlite::log::Log;
+use crate::tx::Tx;
 
 /// The writing side of a database.
 pub(crate) struct Group {
@@ -112,9 +112,9 @@ impl Group {
     }
 
     fn run(&mut self, job: &mut dyn Job) -> Result<Option<RunnerId>, StoreError> {
-        let mut session = Session::new(&mut self.connection, self.blobs.as_deref());
-        job.run(&mut session)?;
-        Ok(session.into_registered())
+        let mut tx = Tx::new(&mut self.connection, self.blobs.as_deref());
+        job.run(&mut tx)?;
+        Ok(tx.into_registered())
     }
 
     /// Rolls back after a closure failed, and says whether only that one has to be told.

@@ -6,8 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use wakeful_ports::store::StoreError;
-
+use crate::StoreError;
 use crate::pack::refused;
 
 /// The log of an open database.

@@ -17,7 +17,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use wakeful_ports::store::StoreError;
 
 pub use self::readers::READERS_MAX;
 pub use self::writer::GROUP_MAX;
@@ -26,12 +25,13 @@ use self::copy::Upgraded;
 use self::group::Group;
 use self::readers::Readers;
 use self::writer::Writer;
+use crate::StoreError;
 use crate::job::{Pair, reading, writing};
 use crate::lock::locked;
 use crate::pack;
 use crate::runner::Registered;
 use crate::schema::Schema;
-use crate::session::Session;
+use crate::tx::{Tx, View};
 
 /// How long we wait for another process to finish writing, unless told otherwise. Others write one row.
 pub const BUSY_MS: u64 = 5_000;
@@ -126,7 +126,7 @@ impl Database {
     pub(crate) async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut View<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         Arc::clone(&self.readers).read(f).await
     }
@@ -135,7 +135,7 @@ impl Database {
     pub(crate) async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: Fn(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
         let (job, answer) = writing(f);
@@ -182,7 +182,7 @@ impl Memory {
     pub(crate) fn read<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut View<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let (job, answer) = reading(f);
         self.with(|group| group.read(job))?;
@@ -193,7 +193,7 @@ impl Memory {
     pub(crate) fn write<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: Fn(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let (job, answer): Pair<T> = writing(f);
         self.with(|group| group.perform(vec![job]))?;

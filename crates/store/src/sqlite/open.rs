@@ -9,8 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use wakeful_ports::planted;
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::bound;
 use crate::host;
 use crate::pack::{damaged, refused};

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::job::guarded;
 use crate::lock::locked;
 use crate::schema::Schema;
-use crate::session::Session;
 use crate::sqlite::connection::Connection;
 use crate::sqlite::open::{Reader, open_to_read};
+use crate::tx::View;
 
 /// Connections that read at once. More would only share the same two or four cores.
 pub const READERS_MAX: u32 = 4;
@@ -57,7 +57,7 @@ impl Readers {
     pub(crate) async fn read<T, F>(self: Arc<Self>, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut View<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let permit = Arc::clone(&self.permits)
             .acquire_owned()
@@ -73,7 +73,7 @@ impl Readers {
 
     fn read_here<T, F>(&self, f: F) -> Result<T, StoreError>
     where
-        F: FnOnce(&mut Session<'_>) -> Result<T, StoreError>,
+        F: FnOnce(&mut View<'_>) -> Result<T, StoreError>,
     {
         let idle = locked(&self.idle).pop();
         let reader = match idle {
@@ -96,10 +96,10 @@ impl Readers {
     /// What the closure answers; an outer error is the connection's, which is then not used again.
     fn read_with<T, F>(&self, connection: &mut Connection, f: F) -> Result<Result<T, StoreError>, StoreError>
     where
-        F: FnOnce(&mut Session<'_>) -> Result<T, StoreError>,
+        F: FnOnce(&mut View<'_>) -> Result<T, StoreError>,
     {
         connection.begin_reading()?;
-        let answer = guarded(|| f(&mut Session::new(connection, Some(&self.blobs))));
+        let answer = guarded(|| f(&mut View::new(connection, Some(&self.blobs))));
         connection.rollback()?;
         Ok(answer)
     }

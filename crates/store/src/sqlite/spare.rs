@@ -6,8 +6,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use wakeful_ports::store::StoreError;
-
+use crate::StoreError;
 use crate::schema::Schema;
 use crate::sqlite::connection::{Connection, Contents};
 use crate::sqlite::open::make_in_memory;

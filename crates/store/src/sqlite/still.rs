@@ -12,8 +12,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::pack::refused;
 use crate::sqlite::connection::is_unopenable;
 

@@ -8,14 +8,14 @@ use rusqlite::ffi;
 use tokio::sync::oneshot;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::time::Millis;
-use wakeful_ports::store::{StoreError, Tx as _, View as _};
 
+use crate::StoreError;
 use crate::job::{Job, reading, writing};
 use crate::schema::AGENT;
-use crate::session::Session;
 use crate::sql::Sql;
 use crate::sqlite::group::Group;
 use crate::sqlite::open::open_to_write;
+use crate::tx::Tx;
 
 type Answer = oneshot::Receiver<Result<(), StoreError>>;
 
@@ -96,8 +96,8 @@ fn a_database_that_refuses_writes_says_so_to_everybody() {
 struct Saboteur(oneshot::Sender<Result<(), StoreError>>);
 
 impl Job for Saboteur {
-    fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError> {
-        session.execute("ROLLBACK", &[])?;
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        tx.sql.execute("ROLLBACK", &[])?;
         Err(StoreError::Full)
     }
 

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::thread::{self, JoinHandle};
 
 use tokio::sync::{mpsc, oneshot};
-use wakeful_ports::store::StoreError;
 
+use crate::StoreError;
 use crate::job::{Job, QUEUE_MAX};
 use crate::lock::locked;
 use crate::sqlite::group::Group;

@@ -12,7 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use wakeful_core::stop::{SLOT_BYTES, Slot, StopRequest, half_of};
-use wakeful_ports::store::StoreError;
+
+use crate::StoreError;
 
 /// How long a slot may take to be read or written, and a writer waits for another one. A write takes milliseconds.
 pub(super) const SLOT_WAIT: Duration = Duration::from_millis(500);

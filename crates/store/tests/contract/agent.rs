@@ -2,8 +2,8 @@
 
 use wakeful_core::conversation::Usage;
 use wakeful_core::id::Incarnation;
-use wakeful_ports::records::{Agent, Visibility};
-use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_store::StoreError;
+use wakeful_store::rows::{Agent, Visibility};
 
 use crate::world::{everywhere, sample};
 

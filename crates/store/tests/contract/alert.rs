@@ -5,9 +5,8 @@ use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::notice::Telling;
 use wakeful_core::subscription::Terms;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::Store;
+use wakeful_store::rows::{Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
+use wakeful_store::{Store, StoreError};
 
 use crate::world::everywhere;
 
@@ -103,7 +102,7 @@ fn the_cursor_moves_only_from_where_it_was_seen_and_under_the_subscriptions_that
                 subscription_id: rule("a"),
             }),
         };
-        let moving = |seen: &wakeful_ports::records::AlertRow, next: &Cursor| {
+        let moving = |seen: &wakeful_store::rows::AlertRow, next: &Cursor| {
             let (seen, next) = (seen.clone(), next.clone());
             store.write(move |tx| tx.move_cursor(&seen, &next))
         };

@@ -4,9 +4,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 use wakeful_core::blob::Blob;
-use wakeful_ports::records::{PackedBlob, PackedBody};
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::{BLOB_BYTES_MAX, INLINE_BYTES_MAX, Store};
+use wakeful_store::rows::{PackedBlob, PackedBody};
+use wakeful_store::{BLOB_BYTES_MAX, INLINE_BYTES_MAX, Store, StoreError};
 
 use crate::world::{HOST, block_on, everywhere, sample};
 

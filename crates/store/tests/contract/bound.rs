@@ -8,9 +8,8 @@ use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::key::Digest;
 use wakeful_core::proof::record::bindings_in;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{BrakeRow, Reservation};
-use wakeful_ports::store::{Store as _, StoreError, Tx, View};
-use wakeful_store::Store;
+use wakeful_store::rows::{BrakeRow, Reservation};
+use wakeful_store::{Store, StoreError, Tx, View};
 
 use crate::world::{everywhere, sample};
 
@@ -23,7 +22,7 @@ pub(crate) async fn unbound(store: &Store) -> Vec<String> {
     store.read(|view| differences(view)).await.expect("read")
 }
 
-fn differences(view: &mut dyn View) -> Result<Vec<String>, StoreError> {
+fn differences(view: &mut View<'_>) -> Result<Vec<String>, StoreError> {
     let mut newest: BTreeMap<(String, String), Option<Digest>> = BTreeMap::new();
     let mut after = 0;
     loop {
@@ -54,7 +53,7 @@ fn differences(view: &mut dyn View) -> Result<Vec<String>, StoreError> {
 }
 
 /// The same few rows of caps, brakes and money, whoever writes; every value comes back again and again.
-fn change(tx: &mut dyn Tx, writer: u64, round: u64) -> Result<(), StoreError> {
+fn change(tx: &mut Tx<'_>, writer: u64, round: u64) -> Result<(), StoreError> {
     let agent = sample::agent_id(if round.is_multiple_of(2) { "one" } else { "two" });
     let cap = (!(writer + round).is_multiple_of(3)).then_some(MicroUsd(round % 2));
     tx.set_cap(Some(&agent), cap, Millis(1))?;
@@ -71,7 +70,7 @@ fn change(tx: &mut dyn Tx, writer: u64, round: u64) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn spend(tx: &mut dyn Tx, writer: u64, round: u64) -> Result<(), StoreError> {
+fn spend(tx: &mut Tx<'_>, writer: u64, round: u64) -> Result<(), StoreError> {
     let operation_id = sample::operation(&format!("request {writer} {}", round % 5));
     if round % 2 == 1 {
         return tx.settle_spend(&operation_id, Some(MicroUsd(1)));
@@ -94,7 +93,7 @@ fn spend(tx: &mut dyn Tx, writer: u64, round: u64) -> Result<(), StoreError> {
     })
 }
 
-async fn write_at_once(stores: &[Store], work: fn(&mut dyn Tx, u64, u64) -> Result<(), StoreError>) {
+async fn write_at_once(stores: &[Store], work: fn(&mut Tx<'_>, u64, u64) -> Result<(), StoreError>) {
     let writers = stores.iter().cycle().zip(0..WRITERS).map(|(store, writer)| {
         let store = store.clone();
         tokio::spawn(async move {

@@ -3,11 +3,10 @@
 use wakeful_core::decision::Channel;
 use wakeful_core::message::Wishes;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{
+use wakeful_store::rows::{
     BrakeRow, NEVER, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED, RunFilter, RunRow, RunState,
 };
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::Store;
+use wakeful_store::{Store, StoreError};
 
 use crate::world::{everywhere, sample};
 

@@ -6,10 +6,8 @@ use wakeful_core::proof::chain::{Flaw, Life, Link, Place, Walk};
 use wakeful_core::report::{Draft, Head, Kind, Sealed};
 use wakeful_core::retention::{DataClass, EVENTS_KEPT_MIN, RUNS_KEPT_MIN};
 use wakeful_core::time::Millis;
-use wakeful_ports::care::{Aged, NamesFrom, Old};
-use wakeful_ports::records::{RUN_QUARANTINED, RunRow};
-use wakeful_ports::store::{Store as _, StoreError, Tx};
-use wakeful_store::Store;
+use wakeful_store::rows::{Aged, NamesFrom, Old, RUN_QUARANTINED, RunRow};
+use wakeful_store::{Store, StoreError, Tx};
 
 use crate::contract::blob::keep;
 use crate::world::{everywhere, sample};
@@ -163,7 +161,7 @@ async fn with_runs(store: &Store, count: u32) {
     written.await.expect("written");
 }
 
-fn append(tx: &mut dyn Tx, run: &str) -> Result<(), StoreError> {
+fn append(tx: &mut Tx<'_>, run: &str) -> Result<(), StoreError> {
     for ordinal in 1..=3 {
         tx.append_input(&sample::input(run, ordinal))?;
     }
@@ -294,7 +292,7 @@ fn every_row_that_names_a_blob_is_found_until_its_run_has_lost_its_contents() {
                 ..sample::message("turn", "a body")
             };
             tx.admit_message(&message)?;
-            let named = wakeful_ports::records::JournalRow {
+            let named = wakeful_store::rows::JournalRow {
                 body: format!(r#"[{{"content":"{}"}}]"#, sample::digest("in a journal")).into_bytes(),
                 ..sample::input("named", 4)
             };
@@ -338,7 +336,7 @@ fn a_blob_that_is_put_again_is_not_swept_by_whoever_began_before() {
         ];
         let next = store.write(|tx| {
             let care = tx.care()?;
-            let next = wakeful_ports::care::CareRow {
+            let next = wakeful_store::rows::CareRow {
                 generation: care.generation + 1,
                 ..care
             };
@@ -401,7 +399,7 @@ fn a_new_life_has_a_name_of_its_own_and_nobody_holds_anything_in_it() {
 }
 
 /// An event that tells of payloads that are gone.
-fn record(tx: &mut dyn Tx, kind: Kind, payload: serde_json::Value, at: i64) -> Result<u64, StoreError> {
+fn record(tx: &mut Tx<'_>, kind: Kind, payload: serde_json::Value, at: i64) -> Result<u64, StoreError> {
     let agent = sample::agent_id("main");
     let mut head = tx.lock_head_to_announce(&agent)?.expect("a head");
     let sealed = Sealed::new(Draft::new(kind, payload), Millis(at), None, [9; 32]).expect("canonical");

@@ -7,9 +7,8 @@ use wakeful_core::key::Digest;
 use wakeful_core::message::Message;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Mode, REFUSALS_KEPT_MAX};
-use wakeful_ports::records::{NEVER, RunRow, WakeFilter, WakeRow};
-use wakeful_ports::store::Store as _;
 use wakeful_store::Store;
+use wakeful_store::rows::{NEVER, RunRow, WakeFilter, WakeRow};
 
 use crate::world::{everywhere, sample};
 

@@ -4,10 +4,8 @@ use wakeful_core::decision::{APPROVE, Channel, DENY, Decision, DecisionStatus, I
 use wakeful_core::key::{DecisionId, Digest};
 use wakeful_core::step::EffectClass;
 use wakeful_core::time::Millis;
-use wakeful_ports::care::Old;
-use wakeful_ports::records::{AnnouncementRow, DecisionFilter, Owed, RUN_QUARANTINED, RunRow};
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::Store;
+use wakeful_store::rows::{AnnouncementRow, DecisionFilter, Old, Owed, RUN_QUARANTINED, RunRow};
+use wakeful_store::{Store, StoreError};
 
 use crate::world::{everywhere, sample};
 

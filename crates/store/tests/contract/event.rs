@@ -3,9 +3,8 @@
 use wakeful_core::id::{Incarnation, PolicyVersion};
 use wakeful_core::key::Digest;
 use wakeful_core::report::{Event, Head};
-use wakeful_ports::records::EventRow;
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::Store;
+use wakeful_store::rows::EventRow;
+use wakeful_store::{Store, StoreError};
 
 use crate::world::{everywhere, sample};
 

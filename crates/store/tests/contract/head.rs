@@ -3,9 +3,8 @@
 use wakeful_core::id::{Incarnation, RunnerId};
 use wakeful_core::key::Digest;
 use wakeful_core::report::Head;
-use wakeful_ports::records::{Claim, Fence};
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::Store;
+use wakeful_store::rows::{Claim, Fence};
+use wakeful_store::{Store, StoreError};
 
 use crate::world::{everywhere, sample};
 

@@ -8,9 +8,7 @@ use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::DeviceKey;
 use wakeful_core::report::Head;
 use wakeful_core::time::Millis;
-use wakeful_ports::care::CareRow;
-use wakeful_ports::records::PackedBlob;
-use wakeful_ports::store::Store as _;
+use wakeful_store::rows::{CareRow, PackedBlob};
 use wakeful_store::{INLINE_BYTES_MAX, Store};
 
 use super::blob::{keep, noise};

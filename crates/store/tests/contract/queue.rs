@@ -5,9 +5,8 @@ use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, QUEUE_MAX, Wishes};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
-use wakeful_ports::records::{BrakeRow, IN_TURN, NEVER, Overview, RunFilter, RunRow};
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::Store;
+use wakeful_store::rows::{BrakeRow, IN_TURN, NEVER, Overview, RunFilter, RunRow};
+use wakeful_store::{Store, StoreError};
 
 use crate::world::{everywhere, on_file, sample};
 

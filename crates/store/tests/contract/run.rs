@@ -4,9 +4,8 @@ use wakeful_core::id::ThreadId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{EntryRow, JournalRow, RunFilter, RunRow, RunState};
-use wakeful_ports::store::{ROWS_MAX, Store as _, StoreError};
-use wakeful_store::Store;
+use wakeful_store::rows::{EntryRow, JournalRow, RunFilter, RunRow, RunState};
+use wakeful_store::{ROWS_MAX, Store, StoreError};
 
 use crate::world::{everywhere, sample};
 

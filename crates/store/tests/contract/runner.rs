@@ -1,8 +1,8 @@
 //! Runners: registering and burying.
 
 use wakeful_core::id::RunnerId;
-use wakeful_ports::records::Runner;
-use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_store::StoreError;
+use wakeful_store::rows::Runner;
 
 use super::head::{claim, held};
 use crate::world::{everywhere, sample};

@@ -2,9 +2,8 @@
 
 use wakeful_core::saga::{Input, Saga, settled};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{RunRow, SagaRow};
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::Store;
+use wakeful_store::rows::{RunRow, SagaRow};
+use wakeful_store::{Store, StoreError};
 
 use crate::world::{everywhere, sample};
 

@@ -5,9 +5,8 @@ use wakeful_core::time::Millis;
 use wakeful_core::timer::{
     Draft, EXECUTIONS_KEPT_MAX, Guard, Outcome, SET_BACK_MS, Status, Timer, TriggerSource, When,
 };
-use wakeful_ports::records::{ExecutionRow, ScheduleFilter, WakeRow};
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::Store;
+use wakeful_store::rows::{ExecutionRow, ScheduleFilter, WakeRow};
+use wakeful_store::{Store, StoreError};
 
 use crate::world::{everywhere, sample};
 
@@ -286,7 +285,7 @@ fn the_schedules_of_an_agent_that_is_gone_are_ended_at_once_each_with_a_record()
         };
         create(&store, other.clone()).await;
         let end = |at| {
-            move |tx: &mut dyn wakeful_ports::store::Tx| {
+            move |tx: &mut wakeful_store::Tx<'_>| {
                 tx.end_schedules(&sample::agent_id("main"), "agent_destroyed", Millis(at))
             }
         };

@@ -5,9 +5,8 @@ use wakeful_core::id::PolicyVersion;
 use wakeful_core::key::OperationId;
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{CapRow, ReceiptRow, Reservation, Settlement, SpendDay, StepEnd};
-use wakeful_ports::store::Store as _;
 use wakeful_store::Store;
+use wakeful_store::rows::{CapRow, ReceiptRow, Reservation, Settlement, SpendDay, StepEnd};
 
 use crate::world::{everywhere, sample};
 

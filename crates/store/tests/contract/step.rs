@@ -3,9 +3,8 @@
 use wakeful_core::conversation::Usage;
 use wakeful_core::key::ActionBase;
 use wakeful_core::step::{EffectClass, Seen, Status};
-use wakeful_ports::records::{StepEnd, StepRow};
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::Store;
+use wakeful_store::rows::{StepEnd, StepRow};
+use wakeful_store::{Store, StoreError};
 
 use crate::world::{everywhere, sample};
 

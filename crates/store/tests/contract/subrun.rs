@@ -4,9 +4,8 @@ use wakeful_core::id::{AgentId, TraceId};
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::message::{Message, Parent};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{RUN_ABANDONED, RUN_QUARANTINED};
-use wakeful_ports::store::Store as _;
 use wakeful_store::Store;
+use wakeful_store::rows::{RUN_ABANDONED, RUN_QUARANTINED};
 
 use crate::world::{everywhere, sample};
 
@@ -88,7 +87,7 @@ fn an_agent_waits_for_another_from_the_message_to_the_end_of_its_run() {
         assert_eq!(awaited(&store, "main").await, [sample::agent_id("b")]);
         assert_eq!(awaited(&store, "b").await, []);
         let put = message.clone();
-        let child = wakeful_ports::records::RunRow {
+        let child = wakeful_store::rows::RunRow {
             run_key: message.run_key,
             agent_id: sample::agent_id("b"),
             ..sample::run("u")

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use wakeful_core::conversation::Usage;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::RunRow;
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::Store;
+use wakeful_store::rows::RunRow;
+use wakeful_store::{Store, StoreError};
 
 use super::head::held;
 use crate::world::{everywhere, on_file, on_postgres, sample};

@@ -3,8 +3,7 @@
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::Digest;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::TriggerRow;
-use wakeful_ports::store::Store as _;
+use wakeful_store::rows::TriggerRow;
 
 use crate::world::everywhere;
 

@@ -2,8 +2,7 @@
 
 use wakeful_core::message::Message;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{Admission, WakeRow};
-use wakeful_ports::store::Store as _;
+use wakeful_store::rows::{Admission, WakeRow};
 
 use crate::world::{everywhere, sample};
 

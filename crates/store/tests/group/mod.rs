@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::Store;
+use wakeful_store::{Store, StoreError};
 
 use crate::world::{block_on, open_file, sample};
 

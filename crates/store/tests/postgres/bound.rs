@@ -3,7 +3,6 @@
 use std::sync::mpsc;
 
 use wakeful_core::id::AgentId;
-use wakeful_ports::store::Store as _;
 
 use super::with_two;
 use crate::contract::bound::{money_at_once, settings_at_once};

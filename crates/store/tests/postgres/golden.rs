@@ -1,7 +1,6 @@
 //! Tables of every schema that was ever released are brought up to date with all that they hold.
 
 use wakeful_core::time::Millis;
-use wakeful_ports::store::Store as _;
 use wakeful_store::SCHEMA;
 
 use crate::world::{Server, block_on, lived, sample};

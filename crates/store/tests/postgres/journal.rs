@@ -2,8 +2,7 @@
 
 use wakeful_core::journal::{Mutation, RecordId};
 use wakeful_ports::journal::{Journal as _, Order};
-use wakeful_ports::store::StoreError;
-use wakeful_store::{JOURNAL_SCHEMA, JournalStore};
+use wakeful_store::{JOURNAL_SCHEMA, JournalStore, StoreError};
 
 use super::behind;
 use crate::contract::journal::create;

@@ -3,9 +3,8 @@
 use std::time::{Duration, Instant};
 
 use wakeful_core::id::RunnerId;
-use wakeful_ports::records::Claim;
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::{PostgresOptions, Store};
+use wakeful_store::rows::Claim;
+use wakeful_store::{PostgresOptions, Store, StoreError};
 
 use crate::contract::head::{claim, held};
 use crate::world::{HOST, Server, block_on, fresh_number, sample};
@@ -434,7 +433,7 @@ fn whoever_asks_for_money_at_once_is_let_through_one_after_the_other() {
     use wakeful_core::budget::{Caps, Day, MicroUsd, decide};
     use wakeful_core::id::PolicyVersion;
     use wakeful_core::key::OperationId;
-    use wakeful_ports::records::Reservation;
+    use wakeful_store::rows::Reservation;
 
     with_two(async |_, one, two| {
         let ask = |store: &Store, number: usize| {

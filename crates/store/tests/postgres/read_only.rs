@@ -1,7 +1,6 @@
 //! Readers of a server, who make nothing and need no right but that of reading.
 
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::{PostgresOptions, Store};
+use wakeful_store::{PostgresOptions, Store, StoreError};
 
 use crate::contract::head::held;
 use crate::world::{Server, block_on, fresh_number, sample};

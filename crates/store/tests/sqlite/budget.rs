@@ -12,9 +12,8 @@ use wakeful_core::id::PolicyVersion;
 use wakeful_core::report::{Draft, Head, Kind, Sealed};
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{EntryRow, Fence, JournalRow, PackedBlob, RunRow, StepEnd, StepRow};
-use wakeful_ports::store::{Store as _, StoreError, Tx};
-use wakeful_store::Store;
+use wakeful_store::rows::{EntryRow, Fence, JournalRow, PackedBlob, RunRow, StepEnd, StepRow};
+use wakeful_store::{Store, StoreError, Tx};
 
 use crate::contract::head::held;
 use crate::world::{block_on, files, open_file, sample};
@@ -109,7 +108,7 @@ async fn pack(store: &Store, round: i64) -> Vec<PackedBlob> {
 }
 
 /// One of the two commits of a round: journal, state, a step begun or ended, an entry, two events, a blob.
-fn transition(tx: &mut dyn Tx, fence: Fence, ordinal: i64, blobs: &[PackedBlob]) -> Result<(), StoreError> {
+fn transition(tx: &mut Tx<'_>, fence: Fence, ordinal: i64, blobs: &[PackedBlob]) -> Result<(), StoreError> {
     let main = sample::agent_id("main");
     let mut head = tx.lock_head(&main, fence)?;
     let first = ordinal % 2 == 1;
@@ -228,7 +227,7 @@ fn policy(kind: Kind) -> Option<PolicyVersion> {
     (kind == Kind::PolicyDecided).then(|| PolicyVersion::new("2026-02-17.1"))
 }
 
-fn append(tx: &mut dyn Tx, head: &mut Head, draft: Draft, at: Millis) -> Result<(), StoreError> {
+fn append(tx: &mut Tx<'_>, head: &mut Head, draft: Draft, at: Millis) -> Result<(), StoreError> {
     let salt = *sample::digest(&format!("salt {}", head.next_seq)).as_bytes();
     let sealed = Sealed::new(draft, at, Some(sample::run_key("run")), salt).expect("canonical");
     let main = sample::agent_id("main");

@@ -7,11 +7,10 @@ use std::time::Duration;
 use rusqlite::Connection;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::time::Millis;
-use wakeful_ports::care::Held;
-use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_store::rows::Held;
 use wakeful_store::{
-    BUSY_MS, DatabaseKind, Depth, FILE_AGE, Store, blob_file, check_sqlite, copy_sqlite, identify_sqlite,
-    keep_files,
+    BUSY_MS, DatabaseKind, Depth, FILE_AGE, Store, StoreError, blob_file, check_sqlite, copy_sqlite,
+    identify_sqlite, keep_files,
 };
 
 use super::{failed, failed_to_read};

@@ -8,7 +8,6 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 use wakeful_core::key::Digest;
 use wakeful_core::report::{Head, payload_hash};
-use wakeful_ports::store::Store as _;
 use wakeful_store::{COPIES_MAX, SCHEMA, Store, Upgraded};
 
 use crate::world::{HOST, block_on, files, lived, open_file, sample};

@@ -8,8 +8,7 @@ use wakeful_core::journal::TaskStatus;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
 use wakeful_ports::journal::{Journal as _, TaskFilter};
-use wakeful_ports::store::StoreError;
-use wakeful_store::{JOURNAL_SCHEMA, JournalStore, Store};
+use wakeful_store::{JOURNAL_SCHEMA, JournalStore, Store, StoreError};
 
 use super::golden::rows;
 use crate::contract::journal::create;

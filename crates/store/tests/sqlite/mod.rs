@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::PackedBody;
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::{INLINE_BYTES_MAX, SqliteOptions, Store};
+use wakeful_store::rows::PackedBody;
+use wakeful_store::{INLINE_BYTES_MAX, SqliteOptions, Store, StoreError};
 
 use crate::contract::blob::{keep, noise};
 use crate::world::{HOST, block_on, files, open_file, sample};

@@ -3,8 +3,7 @@
 use wakeful_core::id::RuleId;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{Draft, Outcome, When};
-use wakeful_ports::records::{ScheduleFilter, Unreadable};
-use wakeful_ports::store::Store as _;
+use wakeful_store::rows::{ScheduleFilter, Unreadable};
 
 use super::behind;
 use crate::world::{Server, block_on, open_file, sample};

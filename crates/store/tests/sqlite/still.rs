@@ -8,8 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use wakeful_core::id::AgentId;
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::Store;
+use wakeful_store::{Store, StoreError};
 
 use crate::contract::blob::{keep, noise};
 use crate::world::{block_on, files, open_file, sample};

@@ -1,9 +1,8 @@
 //! What `golden/live.sh` let a program live through, as a store tells it.
 
 use wakeful_core::decision::DecisionStatus;
-use wakeful_ports::records::DecisionFilter;
-use wakeful_ports::store::Store as _;
 use wakeful_store::Store;
+use wakeful_store::rows::DecisionFilter;
 
 use super::sample;
 

@@ -11,7 +11,7 @@ use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Lifecycle;
-use wakeful_ports::records::{
+use wakeful_store::rows::{
     Agent, EntryRow, JournalRow, RUN_OPEN, RunRow, Runner, Settlement, StepEnd, StepRow, Visibility, WakeRow,
 };
 

@@ -11,11 +11,10 @@ use wakeful_core::failure::clip;
 use wakeful_core::report::Kind;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock;
-use wakeful_ports::records::{AnnouncementRow, DecisionFilter};
-use wakeful_ports::store::{Store as _, StoreError};
 use wakeful_runtime::Halt;
 use wakeful_runtime::hub::{Hub, Listener, News};
-use wakeful_store::Store;
+use wakeful_store::rows::{AnnouncementRow, DecisionFilter};
+use wakeful_store::{Store, StoreError};
 
 use super::note::Note;
 use super::way::Way;

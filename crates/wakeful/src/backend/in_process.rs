@@ -106,7 +106,7 @@ fn facts(config: &Config, home: &Path) -> Result<Facts, Failure> {
 }
 
 /// The journal service of a home.
-pub(crate) fn journal_clerk(store: &Store, journal: &Arc<HomeJournal>) -> JournalClerk<Store> {
+pub(crate) fn journal_clerk(store: &Store, journal: &Arc<HomeJournal>) -> JournalClerk {
     JournalClerk {
         store: store.clone(),
         journal: Arc::clone(journal) as _,
@@ -121,7 +121,7 @@ pub(crate) fn alert_clerk(
     journal: &Arc<HomeJournal>,
     book: Arc<Book>,
     hub: Arc<Hub>,
-) -> AlertClerk<Store> {
+) -> AlertClerk {
     AlertClerk {
         store: store.clone(),
         journal: Arc::clone(journal) as _,

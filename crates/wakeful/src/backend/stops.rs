@@ -12,10 +12,9 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::stop::{StopRequest, StopTarget};
 use wakeful_ports::clock::{Clock as _, Entropy as _};
-use wakeful_ports::records::BrakeRow;
-use wakeful_ports::stops::PendingStop;
 use wakeful_server::view;
-use wakeful_store::{drop_from_slot, keep_in_slot, read_slot};
+use wakeful_store::rows::BrakeRow;
+use wakeful_store::{PendingStop, drop_from_slot, keep_in_slot, read_slot};
 
 use super::Backend;
 use crate::failure::Failure;

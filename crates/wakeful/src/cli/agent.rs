@@ -8,9 +8,9 @@ use wakeful_core::id::AgentId;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode};
 use wakeful_ports::clock::Clock as _;
-use wakeful_ports::records::Visibility;
 use wakeful_runtime::desk::{AgentChange, NewAgent};
 use wakeful_server::view::loaded_agents_md;
+use wakeful_store::rows::Visibility;
 
 use super::GlobalArgs;
 use super::why::shifted;

@@ -12,9 +12,8 @@ use wakeful_core::id::AgentId;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::journal::JournalError;
-use wakeful_ports::store::StoreError;
 use wakeful_store::{
-    BUSY_MS, DatabaseKind, blob_file, copy_sqlite, identify_sqlite, keep_files, sqlite_blob_files,
+    BUSY_MS, DatabaseKind, StoreError, blob_file, copy_sqlite, identify_sqlite, keep_files, sqlite_blob_files,
 };
 use wakeful_tools::tree::{self, Bounds};
 

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use wakeful_api::AgentStatus;
 use wakeful_core::id::AgentId;
 use wakeful_core::wake::Mode;
-use wakeful_ports::records::Visibility;
 use wakeful_runtime::desk::NewAgent;
+use wakeful_store::rows::Visibility;
 
 use self::ask::Dialogue;
 use super::GlobalArgs;

@@ -11,7 +11,7 @@ use wakeful_core::conversation::Block;
 use wakeful_core::key::RunKey;
 use wakeful_core::run::{Input, Reads};
 use wakeful_models::{ROUNDS_MAX, Recorded, SCRIPT_BYTES_MAX, Unwritable, write_script};
-use wakeful_ports::store::{Store as _, StoreError, View};
+use wakeful_store::{StoreError, View};
 
 use super::GlobalArgs;
 use crate::backend::Backend;
@@ -103,7 +103,7 @@ fn know_keys(redactor: &mut Redactor, shared: &GlobalArgs, out: &Out) -> Result<
 
 /// What became of every request of a run, oldest first. None when there is no such run.
 fn rounds(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     run: &RunKey,
 ) -> Result<Option<Result<Vec<Recorded>, Unwritable>>, StoreError> {
     if view.run(run)?.is_none() {

@@ -13,10 +13,10 @@ use wakeful_core::id::{AgentId, Incarnation};
 use wakeful_core::report::{Draft, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock as _, Entropy as _};
-use wakeful_ports::records::{RunFilter, RunState};
-use wakeful_ports::store::{ROWS_MAX, Store as _, StoreError, Tx};
+use wakeful_store::rows::{RunFilter, RunState};
 use wakeful_store::{
-    BUSY_MS, DatabaseKind, Depth, SCHEMA, SqliteOptions, Store, check_sqlite, identify_sqlite, reborn_sqlite,
+    BUSY_MS, DatabaseKind, Depth, ROWS_MAX, SCHEMA, SqliteOptions, Store, StoreError, Tx, check_sqlite,
+    identify_sqlite, reborn_sqlite,
 };
 use wakeful_tools::tree::{self, Bounds};
 
@@ -249,7 +249,7 @@ async fn begin_life(store: &Store, number: i64, made_at: &str) -> Result<Restore
 }
 
 fn announce(
-    tx: &mut dyn Tx,
+    tx: &mut Tx<'_>,
     (agent, salt): (&AgentId, &[u8; 32]),
     incarnation: &Incarnation,
     (made_at, now): (&str, Millis),

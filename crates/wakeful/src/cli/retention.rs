@@ -8,10 +8,10 @@ use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_core::report::Event;
 use wakeful_core::retention::{Bounds, Retention};
-use wakeful_ports::care::{CareRow, Held};
 use wakeful_runtime::Observer;
 use wakeful_runtime::retention::{Cared, Keeper, Standing, Sweep};
 use wakeful_store::Store;
+use wakeful_store::rows::{CareRow, Held};
 
 use super::GlobalArgs;
 use crate::config::{self, Overrides};
@@ -67,7 +67,7 @@ pub(crate) async fn retention(verb: &RetentionVerb, shared: &GlobalArgs, out: &O
     Ok(0)
 }
 
-fn keeper(store: &Store, retention: Retention) -> Keeper<Store> {
+fn keeper(store: &Store, retention: Retention) -> Keeper {
     Keeper {
         store: store.clone(),
         retention,

@@ -18,11 +18,10 @@ use wakeful_core::key::{RunKey, h};
 use wakeful_core::policy::Rules;
 use wakeful_core::run::{ROUNDS_MAX, Turn};
 use wakeful_models::Models;
-use wakeful_ports::records::{Agent, Visibility};
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::desk::SESSION;
 use wakeful_runtime::run::claim;
 use wakeful_runtime::wake::{Admitted, Ask, Limits, WhenMissing};
+use wakeful_store::rows::{Agent, Visibility};
 
 use self::journey::Journey;
 pub(super) use self::prompt::read as read_prompt;

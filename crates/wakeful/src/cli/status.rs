@@ -6,7 +6,6 @@ use serde_json::json;
 use wakeful_api::{Activity, AgentStatus, RuntimeStatus};
 use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::{Fingerprint, PublicKey};
-use wakeful_ports::store::Store as _;
 
 use super::GlobalArgs;
 use super::brake::line;

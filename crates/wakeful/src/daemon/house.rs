@@ -13,13 +13,12 @@ use wakeful_core::policy::Rules;
 use wakeful_core::prompt::Guidance;
 use wakeful_core::run::ROUNDS_MAX;
 use wakeful_models::Models;
-use wakeful_ports::records::Agent;
 use wakeful_runtime::problem::{Problem, with_causes};
 use wakeful_runtime::service::{Ending, Workshop};
 use wakeful_runtime::wake::Limits;
 use wakeful_runtime::{EngineError, Halt, HaltSwitch, Observer};
 use wakeful_server::{Host, LocalPeer, Peer};
-use wakeful_store::Store;
+use wakeful_store::rows::Agent;
 use wakeful_tools::{Tools, descent};
 
 use super::life::log;
@@ -55,7 +54,7 @@ impl<P: Deref<Target = Place>> Bench<P> {
     }
 }
 
-impl<P: Deref<Target = Place> + Send + Sync> Workshop<Store> for Bench<P> {
+impl<P: Deref<Target = Place> + Send + Sync> Workshop for Bench<P> {
     type Model = Models;
     type Tools = Tools;
 
@@ -90,7 +89,7 @@ impl<P: Deref<Target = Place> + Send + Sync> Workshop<Store> for Bench<P> {
         self.make(limits).map_err(|failure| no_engine(agent, failure))
     }
 
-    fn ending(&self, agent: &AgentId) -> Result<Ending<Store, Models, Tools>, EngineError> {
+    fn ending(&self, agent: &AgentId) -> Result<Ending<Models, Tools>, EngineError> {
         let made = || {
             let workspace = WorkspacePath::stand_in(self.place.home.root())?;
             let engine = self.place.engine(Tooling {

@@ -14,7 +14,6 @@ use wakeful_api::{LastFailure, Model, Phase};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::h;
 use wakeful_ports::clock::Clock as _;
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::Halt;
 use wakeful_server::{Access, Ended, Facts, Limits, Options, Router, Stage};
 use wakeful_tools::quarantine;

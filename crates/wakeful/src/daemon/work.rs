@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use wakeful_ports::outside::Hearing;
-use wakeful_ports::store::StoreError;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_runtime::outside::Scout;
@@ -15,7 +14,7 @@ use wakeful_runtime::retention::{Cared, Keeper, Pulse, Pulsing};
 use wakeful_runtime::service::{Options as ServiceOptions, Service, Writers};
 use wakeful_runtime::{Halt, Observer};
 use wakeful_server::{Open, Stage};
-use wakeful_store::Store;
+use wakeful_store::StoreError;
 
 use super::house::Bench;
 use super::keeper;
@@ -143,7 +142,7 @@ fn bench(place: &Arc<Place>, start: &Start<'_>, observer: Arc<dyn Observer>, hal
 }
 
 /// Who takes away what is old.
-fn caretaker(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper<Store> {
+fn caretaker(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper {
     Keeper {
         store: place.store.clone(),
         retention: start.settings.config.retention.rule(),
@@ -154,7 +153,7 @@ fn caretaker(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper<Store> 
 }
 
 /// What a service is made of.
-fn options(place: &Place, bench: Bench, hub: &Arc<Hub>) -> ServiceOptions<Store, Bench> {
+fn options(place: &Place, bench: Bench, hub: &Arc<Hub>) -> ServiceOptions<Bench> {
     ServiceOptions {
         store: place.store.clone(),
         writers: writers(place),
@@ -180,7 +179,7 @@ fn scout(place: &Place) -> Scout {
 /// Whoever looks after the home while agents work: the journal is kept in step, old data goes, the log is signed.
 struct Caretakers<'a> {
     place: &'a Place,
-    keeper: &'a Keeper<Store>,
+    keeper: &'a Keeper,
     pulse: &'a Pulse,
 }
 
@@ -201,7 +200,7 @@ impl Caretakers<'_> {
 }
 
 /// Who signs what is committed here.
-fn notary(place: &Place, hub: Arc<Hub>) -> Result<Notary<Store>, Failure> {
+fn notary(place: &Place, hub: Arc<Hub>) -> Result<Notary, Failure> {
     Ok(Notary {
         store: place.store.clone(),
         key: device::read_or_make(&place.home.device_key())?,

@@ -1,7 +1,7 @@
 //! What retention keeps and removes, in words.
 
-use wakeful_ports::care::Held;
 use wakeful_runtime::retention::Cared;
+use wakeful_store::rows::Held;
 
 /// What a round of retention removed, in a few lines.
 pub(crate) fn removed_text(cared: &Cared) -> String {

@@ -8,8 +8,8 @@ use wakeful_api::{
 };
 use wakeful_core::failure::clip;
 use wakeful_core::report::Kind;
-use wakeful_ports::records::RUN_QUARANTINED;
 use wakeful_runtime::run::fault_in_words;
+use wakeful_store::rows::RUN_QUARANTINED;
 
 use super::view::{ResumedView, Waits, member};
 

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::DecisionFilter;
 use wakeful_ports::tool::{Act, Stop, ToolHost as _};
+use wakeful_store::rows::DecisionFilter;
 use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, Tools, ToolsOptions, Unsandboxed};
 
 use super::api::block_on;

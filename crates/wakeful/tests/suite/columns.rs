@@ -18,12 +18,11 @@ use wakeful_core::report::{Draft, Kind, Sealed};
 use wakeful_core::saga::{Phase, Saga, Status};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{Outcome, TriggerSource};
-use wakeful_ports::records::{
+use wakeful_runtime::proof::{Wanted, verify};
+use wakeful_store::rows::{
     AnnouncementRow, ExecutionRow, ReceiptRow, Reservation, TellingRow, TriggerRow, WakeRow,
 };
-use wakeful_ports::store::{StoreError, Tx};
-use wakeful_runtime::proof::{Wanted, verify};
-use wakeful_store::{SqliteOptions, Store};
+use wakeful_store::{SqliteOptions, Store, StoreError, Tx};
 
 use super::api::block_on;
 use super::decision::write;
@@ -146,7 +145,7 @@ pub(super) fn called(world: &World, args: &[&str]) {
 }
 
 /// Rows that only providers, daemons and systems outside bring.
-fn rest(tx: &mut dyn Tx, run: RunKey) -> Result<(), StoreError> {
+fn rest(tx: &mut Tx<'_>, run: RunKey) -> Result<(), StoreError> {
     let operation = OperationId(Digest::of(b"a request"));
     let day = Day(20_000);
     tx.lock_spending(day)?;
@@ -194,7 +193,7 @@ fn rest(tx: &mut dyn Tx, run: RunKey) -> Result<(), StoreError> {
 }
 
 /// A delivery, with the message that it became.
-fn deliver(tx: &mut dyn Tx) -> Result<(), StoreError> {
+fn deliver(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     let (trigger, delivery, at) = (rule("trigger-1"), "a delivery".to_owned(), Millis(7));
     let (kind, source) = (SourceKind::Trigger, delivery.as_str());
     let run = RunKey::of(agent().as_str(), &KeyCause::Source { kind, source });
@@ -231,7 +230,7 @@ fn compensating(operation_id: OperationId) -> Saga {
     }
 }
 
-fn outside(tx: &mut dyn Tx) -> Result<(), StoreError> {
+fn outside(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     tx.put_trigger_secret(&Digest::of(b"a secret"), Millis(6))?;
     tx.put_trigger(&TriggerRow {
         trigger_id: rule("trigger-1"),

@@ -8,9 +8,8 @@ use wakeful_core::key::{Digest, OperationId, RunKey};
 
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{RUN_QUARANTINED, StepRow};
-use wakeful_ports::store::{Store as _, StoreError, Tx};
-use wakeful_store::{SqliteOptions, Store};
+use wakeful_store::rows::{RUN_QUARANTINED, StepRow};
+use wakeful_store::{SqliteOptions, Store, StoreError, Tx};
 
 use super::api::block_on;
 use super::daemon::Daemon;
@@ -19,7 +18,7 @@ use super::world::{Said, World, commands};
 /// Writes into a home's database, as a run of it would.
 pub(super) fn write<T: Send + 'static>(
     world: &World,
-    change: impl Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+    change: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
 ) -> T {
     let home = world.home();
     block_on(async {
@@ -383,10 +382,10 @@ fn a_plain_action_of_a_run_that_is_given_up_ends_unknown() {
 /// The tools that a run asks about, as its state has them.
 fn asks(world: &World, agent: &str) -> Vec<String> {
     let agent = AgentId::parse(agent).expect("a name");
-    let filter = wakeful_ports::records::RunFilter {
+    let filter = wakeful_store::rows::RunFilter {
         agent_id: Some(agent),
         limit: 1,
-        ..wakeful_ports::records::RunFilter::default()
+        ..wakeful_store::rows::RunFilter::default()
     };
     let rows = write(world, move |tx| tx.runs(&filter));
     let state: Value = serde_json::from_str(&rows[0].state).expect("a state");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::RUN_QUARANTINED;
+use wakeful_store::rows::RUN_QUARANTINED;
 
 use super::crash::call;
 use super::daemon::Daemon;

@@ -9,8 +9,8 @@ use wakeful_core::message::Message;
 use wakeful_core::proof::record::{RECORD_HASH, without_record_hash};
 use wakeful_core::report::Kind;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{EventRow, RUN_ABANDONED};
-use wakeful_ports::store::{Store, StoreError, View};
+use wakeful_store::rows::{EventRow, RUN_ABANDONED};
+use wakeful_store::{Store, StoreError, View};
 
 use super::run::{RunEvents, check};
 use super::{Alteration, Audit};
@@ -65,7 +65,7 @@ struct LogComparison {
 
 impl LogComparison {
     /// Continues in one snapshot. Returns whether anything is left to compare.
-    fn advance(&mut self, view: &mut dyn View) -> Result<bool, EngineError> {
+    fn advance(&mut self, view: &mut View<'_>) -> Result<bool, EngineError> {
         loop {
             let events = view.events(&self.agent, self.after, EVENTS_PER_SNAPSHOT)?;
             self.after = events.last().map_or(self.after, |event| event.seq);
@@ -190,9 +190,9 @@ impl RunEvents {
 
 impl Audit {
     /// Compares what a log says after an event with the rows that are kept.
-    pub(in crate::proof) async fn log<S: Store>(
+    pub(in crate::proof) async fn log(
         &mut self,
-        store: &S,
+        store: &Store,
         agent: &AgentId,
         after: u64,
     ) -> Result<(), EngineError> {
@@ -221,7 +221,7 @@ impl Audit {
     }
 
     /// Compares what a log says with the rows that are kept.
-    fn perform(&mut self, view: &mut dyn View, agent: &AgentId, task: Task) -> Result<(), EngineError> {
+    fn perform(&mut self, view: &mut View<'_>, agent: &AgentId, task: Task) -> Result<(), EngineError> {
         match task {
             Task::Message(run, hash) => {
                 self.compared.messages += 1;
@@ -246,7 +246,7 @@ impl Audit {
 
 /// A message against the event that admitted it.
 fn message(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     agent: &AgentId,
     run: RunKey,
     hash: Option<Digest>,
@@ -274,7 +274,7 @@ fn message(
 }
 
 /// The column in which the record of a message that waits is not what it was made from. It has no event of its own.
-fn waiting_wake(view: &mut dyn View, message: &Message) -> Result<Option<&'static str>, StoreError> {
+fn waiting_wake(view: &mut View<'_>, message: &Message) -> Result<Option<&'static str>, StoreError> {
     let Some(row) = view.wake(&message.run_key)? else {
         return Ok(None);
     };
@@ -293,7 +293,7 @@ fn waiting_wake(view: &mut dyn View, message: &Message) -> Result<Option<&'stati
 }
 
 /// A wake record against the event that tells of it. A later verdict takes the place of an earlier refusal.
-fn wake(view: &mut dyn View, agent: &AgentId, woken: &WakeEvent) -> Result<Vec<Alteration>, StoreError> {
+fn wake(view: &mut View<'_>, agent: &AgentId, woken: &WakeEvent) -> Result<Vec<Alteration>, StoreError> {
     let altered = |column: &str, what: &str| Ok(vec![Alteration::new(column, &woken.run, what)]);
     let Some(row) = view.wake(&woken.run)? else {
         return altered("wake.run_key", "the log tells of a wake record that is not there");

@@ -3,8 +3,8 @@
 
 use wakeful_core::key::{Cause, RunKey, SourceKind};
 use wakeful_core::notice::Telling;
-use wakeful_ports::records::{DeliveryRow, NoticeRow};
-use wakeful_ports::store::{Store, StoreError, View};
+use wakeful_store::rows::{DeliveryRow, NoticeRow};
+use wakeful_store::{Store, StoreError, View};
 
 use super::Alteration;
 use crate::EngineError;
@@ -13,7 +13,7 @@ use crate::EngineError;
 const PAGE: u32 = 500;
 
 /// Notices against the events that tell of the same.
-pub(super) async fn notices<S: Store>(store: &S) -> Result<Vec<Alteration>, EngineError> {
+pub(super) async fn notices(store: &Store) -> Result<Vec<Alteration>, EngineError> {
     let (mut found, mut after) = (Vec::new(), None);
     loop {
         let page = store.read(move |view| {
@@ -36,7 +36,7 @@ pub(super) async fn notices<S: Store>(store: &S) -> Result<Vec<Alteration>, Engi
     }
 }
 
-fn notice(view: &mut dyn View, row: &NoticeRow) -> Result<Option<&'static str>, StoreError> {
+fn notice(view: &mut View<'_>, row: &NoticeRow) -> Result<Option<&'static str>, StoreError> {
     let events = view.events(&row.agent_id, row.seq.saturating_sub(1), 1)?;
     let Some(event) = events.first().filter(|event| event.seq == row.seq) else {
         return Ok(Some("telling.seq"));
@@ -58,7 +58,7 @@ fn notice(view: &mut dyn View, row: &NoticeRow) -> Result<Option<&'static str>, 
 }
 
 /// Deliveries against the messages that they became. One that is forgotten too early is known by the key of its message.
-pub(super) async fn deliveries<S: Store>(store: &S) -> Result<Vec<Alteration>, EngineError> {
+pub(super) async fn deliveries(store: &Store) -> Result<Vec<Alteration>, EngineError> {
     let (mut found, mut after) = (Vec::new(), None);
     loop {
         let page = store.read(move |view| {
@@ -81,7 +81,7 @@ pub(super) async fn deliveries<S: Store>(store: &S) -> Result<Vec<Alteration>, E
     }
 }
 
-fn delivery(view: &mut dyn View, row: &DeliveryRow) -> Result<Option<&'static str>, StoreError> {
+fn delivery(view: &mut View<'_>, row: &DeliveryRow) -> Result<Option<&'static str>, StoreError> {
     let Some(trigger) = view.trigger(&row.trigger_id)? else {
         return Ok(Some("outside_delivery.trigger_id"));
     };

@@ -6,8 +6,8 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::Digest;
 use wakeful_core::proof::record::bindings_in;
 use wakeful_core::report::Kind;
-use wakeful_ports::records::{BoundRow, EventRow, KeyPart};
-use wakeful_ports::store::{Store, StoreError, View};
+use wakeful_store::rows::{BoundRow, EventRow, KeyPart};
+use wakeful_store::{Store, StoreError, View};
 
 use super::{Alteration, Audit};
 use crate::EngineError;
@@ -50,7 +50,7 @@ struct Bindings {
 }
 
 /// Compares every row that is bound.
-pub(super) async fn compare<S: Store>(store: &S, audit: &mut Audit) -> Result<Vec<Alteration>, EngineError> {
+pub(super) async fn compare(store: &Store, audit: &mut Audit) -> Result<Vec<Alteration>, EngineError> {
     let found = store.read(|view| Ok((view.bound_row_count()?, view.log_end(&AgentId::home_log())?)));
     let (count, end) = found.await?;
     let end = end.map_or(0, |end| end.seq);
@@ -84,7 +84,7 @@ pub(super) async fn compare<S: Store>(store: &S, audit: &mut Audit) -> Result<Ve
 
 impl Bindings {
     /// Reads a page of the log. Whether it was the last of this snapshot.
-    fn read_page(&mut self, view: &mut dyn View) -> Result<bool, StoreError> {
+    fn read_page(&mut self, view: &mut View<'_>) -> Result<bool, StoreError> {
         let page = view.events(&AgentId::home_log(), self.after, PAGE)?;
         let bound = page
             .iter()
@@ -133,9 +133,9 @@ impl Scan {
     }
 
     /// Compares the whole table, and gives back what the log says of the others.
-    async fn all<S: Store>(
+    async fn all(
         mut self,
-        store: &S,
+        store: &Store,
         audit: &mut Audit,
         found: &mut Vec<Alteration>,
     ) -> Result<Bindings, EngineError> {
@@ -161,7 +161,7 @@ impl Scan {
     }
 
     /// Compares a page. Whether it was the last.
-    fn page(&mut self, view: &mut dyn View) -> Result<bool, StoreError> {
+    fn page(&mut self, view: &mut View<'_>) -> Result<bool, StoreError> {
         while !self.bindings.read_page(view)? {}
         self.began_at.get_or_insert(self.bindings.after);
         let page = view.bound_rows(self.table, self.after.as_deref(), PAGE)?;

@@ -13,8 +13,8 @@ use wakeful_core::proof::replay::{Difference, Told};
 use wakeful_core::run::{DecisionWrite, MACHINE, Moved, StepWrite};
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{DecisionRow, PlacedEntry, RUN_ABANDONED, RUN_OPEN, RunMarks, RunRow, StepRow};
-use wakeful_ports::store::{StoreError, View};
+use wakeful_store::rows::{DecisionRow, PlacedEntry, RUN_ABANDONED, RUN_OPEN, RunMarks, RunRow, StepRow};
+use wakeful_store::{StoreError, View};
 
 use super::Alteration;
 use crate::EngineError;
@@ -155,7 +155,7 @@ pub(in crate::proof) struct Checked {
 
 /// Compares a run with what the log says of it, and with what its journal leads to, as of one moment.
 pub(in crate::proof) fn check(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     agent: &AgentId,
     run: RunKey,
     events: &RunEvents,
@@ -166,7 +166,7 @@ pub(in crate::proof) fn check(
 }
 
 fn compare(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     (agent, run): (&AgentId, RunKey),
     events: &RunEvents,
     found: &mut Vec<Alteration>,
@@ -243,7 +243,7 @@ fn is_as_begun(row: &RunRow, events: &RunEvents) -> bool {
     json::digest(&run_record(row)).is_ok_and(|found| found == hash)
 }
 
-fn rows(view: &mut dyn View, run: &RunRow) -> Result<Rows, StoreError> {
+fn rows(view: &mut View<'_>, run: &RunRow) -> Result<Rows, StoreError> {
     let mut steps: Vec<StepRow> = Vec::new();
     loop {
         let after = steps.last().map_or(0, |step| step.ordinal);

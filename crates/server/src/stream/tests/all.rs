@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::json;
-use wakeful_ports::records::Visibility;
 use wakeful_runtime::hub::BEHIND_MAX;
+use wakeful_runtime::rows::Visibility;
 
 use super::super::all::{CURSOR_EACH_CHARS_MAX, open};
 use super::super::cursor::{CURSOR_AGENTS_MAX, Positions};

@@ -14,11 +14,6 @@ use wakeful_core::key::{DecisionId, Digest, RunKey};
 use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
-use wakeful_ports::records::{
-    Agent, AnnouncementRow, BrakeRow, EventRow, Overview, Owed, ReceiptRow, RunFilter, SpendDay, TriggerRow,
-    Visibility,
-};
-use wakeful_ports::store::StoreError;
 use wakeful_runtime::desk::{
     AgentChange, AgentView, Archive, Arguments, Asked, Budget, Capability, Conversation, Deciding, Delivery,
     Desk, Ledger, NewAgent, Post, Posted, Reasons, RunGlance, Tending, Triggers, Waiting, Why, WhyNot,
@@ -26,7 +21,11 @@ use wakeful_runtime::desk::{
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::proof::{Erase, Erased};
 use wakeful_runtime::report::RunReport;
-use wakeful_runtime::{EngineError, Observer as _, Spoken};
+use wakeful_runtime::rows::{
+    Agent, AnnouncementRow, BrakeRow, EventRow, Overview, Owed, ReceiptRow, RunFilter, SpendDay, TriggerRow,
+    Visibility,
+};
+use wakeful_runtime::{EngineError, Observer as _, Spoken, StoreError};
 
 /// The desk.
 #[derive(Default)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use wakeful_api::EventFeed;
-use wakeful_ports::records::Visibility;
+use wakeful_runtime::rows::Visibility;
 
 use super::super::cursor::Positions;
 use super::super::feed;

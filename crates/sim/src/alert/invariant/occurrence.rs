@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{MISSED, Outcome, Status, Timer, TriggerSource, When};
-use wakeful_ports::records::ExecutionRow;
+use wakeful_store::rows::ExecutionRow;
 
 use super::{Scene, Verdict, unless};
 

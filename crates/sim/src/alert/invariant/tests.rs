@@ -6,7 +6,7 @@ use wakeful_core::message::{Message, Parent};
 use wakeful_core::report::Kind;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{MISSED, Outcome, TriggerSource};
-use wakeful_ports::records::{ExecutionRow, RUN_OPEN};
+use wakeful_store::rows::{ExecutionRow, RUN_OPEN};
 
 use super::{ALL, Scene, Verdict, judge};
 use crate::alert::play;

@@ -5,7 +5,7 @@ use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::report::Kind;
 use wakeful_core::run::DENIED_BY_PERSON;
 use wakeful_core::step::{EffectClass, Status};
-use wakeful_ports::records::{NEVER, RUN_OPEN, RUN_QUARANTINED};
+use wakeful_store::rows::{NEVER, RUN_OPEN, RUN_QUARANTINED};
 
 use super::{ALL, Verdict, judge};
 use crate::evidence::{Evidence, Moment};

@@ -3,10 +3,10 @@
 use wakeful_core::journal::{Category, Note, RecordId, Task, TaskStatus};
 use wakeful_core::time::Millis;
 use wakeful_ports::journal::TaskFilter;
-use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use super::{ById, by_id, id, optional_id};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
+use crate::{ROWS_MAX, StoreError};
 
 const PUT_CATEGORY: &str = "
     INSERT INTO category (category_id, name, created_at_ms, version, removed_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)

@@ -1,9 +1,9 @@
 //! Plans of days, their blocks, ratings and links.
 
 use wakeful_core::journal::{Day, DayPlan, DayPlanBlock, Link, LinkKind, Rating, RecordId, Target};
-use wakeful_ports::store::StoreError;
 
 use super::{ById, by_id, id, life, optional_id};
+use crate::StoreError;
 use crate::sql::{Row, Sql, limit, records};
 
 const PUT_PLAN: &str = "

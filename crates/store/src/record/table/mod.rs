@@ -11,9 +11,9 @@ use wakeful_core::journal::told::{Around, OWNERS_HOPS_MAX};
 use wakeful_core::journal::{ITEMS_MAX, Kind, Life, MOVED_MAX, Members, Record, RecordId};
 use wakeful_core::time::Millis;
 use wakeful_ports::journal::Listing;
-use wakeful_ports::store::StoreError;
 
 pub(super) use self::base::{categories, notes, tasks};
+use crate::StoreError;
 use crate::sql::{Dialect, Row, Sql, limit, records};
 
 /// How many records are read by name at once.

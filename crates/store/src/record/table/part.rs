@@ -2,9 +2,9 @@
 
 use wakeful_core::journal::{Checklist, ChecklistItem, RecordId, TimeEntry};
 use wakeful_core::time::Millis;
-use wakeful_ports::store::StoreError;
 
 use super::{ById, by_id, id, life};
+use crate::StoreError;
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 
 const PUT_CHECKLIST: &str = "

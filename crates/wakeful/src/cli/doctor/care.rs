@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use wakeful_core::retention::DAY_MS;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::proof::{Wanted, verify};
 use wakeful_store::{BUSY_MS, Depth, Store, check_sqlite};
 use wakeful_tools::quarantine;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use wakeful_core::saga::Status;
-use wakeful_ports::records::{Agent, AnnouncementRow, DecisionFilter, RunFilter, RunRow, RunState, SagaRow};
-use wakeful_ports::store::{Store as _, StoreError, View};
+use wakeful_store::rows::{Agent, AnnouncementRow, DecisionFilter, RunFilter, RunRow, RunState, SagaRow};
+use wakeful_store::{StoreError, View};
 
 use super::Check;
 use super::files::Use;
@@ -56,7 +56,7 @@ pub(super) async fn look(shared: &GlobalArgs, home: &Path, use_of_home: Use) -> 
 }
 
 /// What is held, what waits for a person, and who could not be told of it.
-fn needs(view: &mut dyn View) -> Result<Vec<Check>, StoreError> {
+fn needs(view: &mut View<'_>) -> Result<Vec<Check>, StoreError> {
     let (brakes, owed) = (view.brakes()?, view.owed()?);
     let mut checks = Vec::new();
     match brakes.len() {
@@ -87,7 +87,7 @@ fn needs(view: &mut dyn View) -> Result<Vec<Check>, StoreError> {
 }
 
 /// Ways by which people could not be told of what waits for them.
-fn untold(view: &mut dyn View) -> Result<Option<Check>, StoreError> {
+fn untold(view: &mut View<'_>) -> Result<Option<Check>, StoreError> {
     let pending = view.decisions(&DecisionFilter {
         pending_only: true,
         limit: PENDING_MAX,

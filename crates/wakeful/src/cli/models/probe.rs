@@ -17,8 +17,7 @@ use wakeful_core::step::model_operation;
 use wakeful_models::{Candidate, Models, Told};
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::model::{Answer, Audience, Model as _};
-use wakeful_ports::records::Reservation;
-use wakeful_ports::store::Store as _;
+use wakeful_store::rows::Reservation;
 
 use super::ProbeArgs;
 use crate::failure::{FAILED, Failure, OUT_OF_MONEY};

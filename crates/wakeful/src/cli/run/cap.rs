@@ -8,7 +8,6 @@ use wakeful_core::id::AgentId;
 use wakeful_models::Models;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::model::Model as _;
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::Governance;
 
 use crate::backend::Backend;

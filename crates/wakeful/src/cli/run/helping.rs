@@ -6,10 +6,10 @@ use std::sync::Arc;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_ports::clock::Clock as _;
-use wakeful_ports::records::{NEVER, RUN_OPEN};
-use wakeful_ports::store::{Store as _, StoreError, View};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::service::{Did, turn_of};
+use wakeful_store::rows::{NEVER, RUN_OPEN};
+use wakeful_store::{StoreError, View};
 
 use super::journey::{Journey, Trouble};
 use crate::daemon::house::Bench;
@@ -92,7 +92,7 @@ impl<'a> Journey<'a> {
 }
 
 /// Whether a run can go on, or for whose runs it waits, through however many.
-fn look(view: &mut dyn View, run: RunKey) -> Result<Found, StoreError> {
+fn look(view: &mut View<'_>, run: RunKey) -> Result<Found, StoreError> {
     let row = view.run(&run)?;
     if row.is_none_or(|row| row.status != RUN_OPEN || row.due_at != Some(NEVER)) {
         return Ok(Found::Due);

@@ -8,10 +8,10 @@ use wakeful_core::key::RunKey;
 use wakeful_core::run::Outcome;
 use wakeful_models::Models;
 use wakeful_ports::fail;
-use wakeful_ports::store::StoreError;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::report;
 use wakeful_runtime::run::{Claimed, Driven, claim, give_back};
+use wakeful_store::StoreError;
 
 use crate::backend::Backend;
 use crate::cli::decision::undecided;

@@ -10,9 +10,9 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_core::wake::Mode;
-use wakeful_ports::records::{RUN_OPEN, Visibility};
 use wakeful_runtime::desk::NewAgent;
 use wakeful_runtime::report::RUN_QUEUED;
+use wakeful_store::rows::{RUN_OPEN, Visibility};
 
 use super::journey::exit_code;
 use super::{Call, RunArgs, cap};

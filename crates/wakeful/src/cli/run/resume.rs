@@ -8,12 +8,12 @@ use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock as _, Entropy as _};
-use wakeful_ports::records::{Agent, IN_TURN, RunFilter, RunRow, RunState};
-use wakeful_ports::store::{ROWS_MAX, Store as _, StoreError, View};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::run::{claim, move_aside};
 use wakeful_runtime::service::Workshop as _;
 use wakeful_runtime::wake::Admitted;
+use wakeful_store::rows::{Agent, IN_TURN, RunFilter, RunRow, RunState};
+use wakeful_store::{ROWS_MAX, StoreError, View};
 
 use super::RunArgs;
 use super::journey::{Journey, Trouble};
@@ -217,7 +217,7 @@ impl Tally {
 /// The messages that were to be answered in a process of their own when a brake was on, of agents that may work now, in
 /// their order.
 fn kept(
-    view: &mut dyn View,
+    view: &mut View<'_>,
     wanted: Option<&AgentId>,
     now: Millis,
 ) -> Result<Vec<(Agent, Message)>, StoreError> {

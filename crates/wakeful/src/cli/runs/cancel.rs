@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 use wakeful_api::{PendingCancel, Run};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::stop::StopTarget;
-use wakeful_ports::records::RUN_OPEN;
-use wakeful_ports::store::Store as _;
 use wakeful_runtime::run::{Claimed, claim, give_back};
 use wakeful_runtime::{EngineError, Halt};
+use wakeful_store::rows::RUN_OPEN;
 
 use wakeful_runtime::report::RUN_QUEUED;
 use wakeful_store::keep_in_slot;

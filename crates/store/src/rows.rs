@@ -1,9 +1,10 @@
 //! The rows that the store's verbs speak of. Plain data: whoever wrote them has already decided.
 
-mod alert;
 mod audit;
+mod external_trigger;
+mod retention;
 mod schedule;
-mod trigger;
+mod subscription;
 mod wake;
 
 use wakeful_core::attempt::AttemptRecord;
@@ -20,10 +21,11 @@ use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{AgentAvailability, Control, Lifecycle, MessageFacts, Mode};
 
-pub use self::alert::{AlertRow, Cursor, NoticeRow, Place, Subscribed, SubscriptionRow, TellingRow};
 pub use self::audit::{BoundRow, DecisionRow, Inconsistency, KeyPart, PlacedEntry, QueuePlace, RunMarks};
+pub use self::external_trigger::{DeliveryRow, TriggerRow};
+pub use self::retention::{Aged, CareRow, Held, Names, NamesFrom, Old, SweptFiles, Taken};
 pub use self::schedule::{Execution, ExecutionRow, ScheduleFilter, Schedules, Unreadable};
-pub use self::trigger::{DeliveryRow, TriggerRow};
+pub use self::subscription::{AlertRow, Cursor, NoticeRow, Place, Subscribed, SubscriptionRow, TellingRow};
 pub use self::wake::{RefusalRow, WakeFilter, WakeRow};
 
 /// Whether an agent is listed.

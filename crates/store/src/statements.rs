@@ -1,0 +1,69 @@
+//! The statements of one transaction, with what has to be known of them: whether one failed, and which rows are bound.
+
+use wakeful_core::time::Millis;
+
+use crate::StoreError;
+use crate::bound::{Bound, Touched};
+use crate::sql::{Dialect, Param, Row, Sql};
+
+/// The statements of one transaction.
+pub(crate) struct Statements<'a> {
+    sql: &'a mut dyn Sql,
+    failed: bool,
+    touched: Touched,
+}
+
+impl<'a> Statements<'a> {
+    /// Over an open transaction.
+    pub(crate) fn new(sql: &'a mut dyn Sql) -> Self {
+        Self {
+            sql,
+            failed: false,
+            touched: Touched::default(),
+        }
+    }
+
+    /// Whether a statement failed. Such a transaction must not commit even if its closure swallowed the error:
+    /// PostgreSQL has given it up already and would answer "done" to a commit that does nothing.
+    pub(crate) const fn failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Notes a time that the event with the bound rows must not precede.
+    pub(crate) fn note_time(&mut self, at: Millis) {
+        self.touched.note(Some(at));
+    }
+
+    /// The rows that were written and must be bound, once.
+    pub(crate) fn take_touched(&mut self) -> Touched {
+        std::mem::take(&mut self.touched)
+    }
+}
+
+impl Sql for Statements<'_> {
+    fn dialect(&self) -> Dialect {
+        self.sql.dialect()
+    }
+
+    fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+        self.sql.execute(sql, params).inspect_err(|_| self.failed = true)
+    }
+
+    fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
+        self.sql.query(sql, params).inspect_err(|_| self.failed = true)
+    }
+
+    fn touch(&mut self, bound: &'static Bound, key: &[Param<'_>], at: Option<Millis>) {
+        self.touched.note(at);
+        self.touched.keep(bound, key);
+    }
+
+    fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+        self.sql.run(sql, params).inspect_err(|_| self.failed = true)
+    }
+
+    fn run_once(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+        // PostgreSQL runs it later and cannot go on after a failure; the rule must not depend on the database.
+        self.sql.run_once(sql, params).inspect_err(|_| self.failed = true)
+    }
+}
