@@ -14,7 +14,7 @@ use wakeful_core::run::{Effect, Input, Start};
 use wakeful_core::step::{Child, EffectClass, Fault};
 use wakeful_core::subrun::{Order, START_RUN, Standing, hindrance};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, admit};
+use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, Suspension, Wait, admit};
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::{Done, ToolHost};
 use wakeful_store::rows::{Fence, PackedBlob, WakeRow};
@@ -24,7 +24,7 @@ use self::ending::ending;
 pub(crate) use self::ending::{all_under_way, concerned, end_children, ended, parent_of, take_back};
 use crate::cause::{AdmissionOutcome, QUEUED, QueueEntry, depth_of, wake_row};
 use crate::run::{Claimed, broken};
-use crate::step::{Next, Performed, Rest};
+use crate::step::{Next, Performed};
 use crate::wake::{admitted_event, opening};
 use crate::{Engine, EngineError};
 
@@ -228,7 +228,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             Ok(Before::Free(depth_below(view, &run)?, cause.correlation_of(&run)))
         });
         let (depth, correlation) = match before.await? {
-            Before::Braked => return Ok(Next::Rest(Rest::Braked)),
+            Before::Braked => return Ok(Next::Brake),
             Before::Free(depth, correlation) => (depth, correlation),
         };
         let starts = planned
@@ -347,7 +347,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         });
         let ended = looked.await?;
         if ended.is_empty() {
-            return Ok(Next::Rest(Rest::Waits));
+            let (wait, since) = (Wait::Children, self.clock.now());
+            return Ok(Next::Wait(Suspension { wait, since }));
         }
         let told = ended
             .into_iter()

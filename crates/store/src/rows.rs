@@ -19,7 +19,7 @@ use wakeful_core::report::{Event, Head};
 use wakeful_core::saga::Saga;
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{AgentAvailability, Control, Lifecycle, MessageFacts, Mode};
+use wakeful_core::wake::{AgentAvailability, Control, Lifecycle, MessageFacts, Mode, Suspension, Wait};
 
 pub use self::audit::{BoundRow, DecisionRow, Inconsistency, KeyPart, PlacedEntry, QueuePlace, RunMarks};
 pub use self::external_trigger::{DeliveryRow, TriggerRow};
@@ -264,10 +264,18 @@ pub struct RunRow {
     pub started_at: Millis,
     /// When it ended.
     pub ended_at: Option<Millis>,
-    /// When a run that waits is to be looked at again; none for at once.
-    pub due_at: Option<Millis>,
+    /// What it waits for; none where it can go on.
+    pub suspension: Option<Suspension>,
     /// Why it cannot go on; none for one that can.
     pub fault: Option<String>,
+}
+
+impl RunRow {
+    /// What it waits for.
+    #[must_use]
+    pub fn wait(&self) -> Option<Wait> {
+        self.suspension.map(|suspension| suspension.wait)
+    }
 }
 
 /// The status of a run that has not ended.
@@ -279,11 +287,6 @@ pub const RUN_QUARANTINED: &str = "quarantined";
 pub const RUN_CANCELLED: &str = "cancelled";
 /// The status of a run that a person gave up.
 pub const RUN_ABANDONED: &str = "abandoned";
-
-/// The time of what never comes by itself.
-pub const NEVER: Millis = Millis(i64::MAX);
-/// The time of a run that waits for its turn: it is due when no other run of its agent is open that does not.
-pub const IN_TURN: Millis = Millis(i64::MAX - 1);
 
 /// A brake that is on.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,20 +3,22 @@
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::time::Millis;
+use wakeful_core::wake::{Suspension, Wait};
 
 use crate::StoreError;
 use crate::bound;
-use crate::rows::{IN_TURN, RUN_OPEN, RunFilter, RunRow, RunState};
-use crate::sql::{Row, Sql, at_most_one, limit, records};
+use crate::rows::{RUN_OPEN, RunFilter, RunRow, RunState};
+use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
 
 const CREATE: &str = "
     INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status,
-        started_at_ms, ended_at_ms, due_at_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+        started_at_ms, ended_at_ms, wait_kind, wait_until_ms, suspended_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
     ON CONFLICT (run_key) DO NOTHING";
 
 /// Makes a run. One message makes one run; a second is a conflict.
 pub(crate) fn create(sql: &mut dyn Sql, run: &RunRow) -> Result<(), StoreError> {
+    let [kind, until, since] = wait_params(run.suspension);
     let params = [
         (&run.run_key).into(),
         (&run.agent_id).into(),
@@ -28,7 +30,9 @@ pub(crate) fn create(sql: &mut dyn Sql, run: &RunRow) -> Result<(), StoreError> 
         run.status.as_str().into(),
         run.started_at.into(),
         run.ended_at.into(),
-        run.due_at.into(),
+        kind,
+        until,
+        since,
     ];
     sql.run_once(CREATE, &params)?;
     sql.run(BEGAN, &[(&run.agent_id).into(), run.started_at.into()])
@@ -38,12 +42,13 @@ const BEGAN: &str = "UPDATE agent_head SET began_at_ms = ?2 WHERE agent_id = ?1"
 
 /// The machine's version may move on with the state; who the run is of does not.
 const PUT_STATE: &str = "
-    UPDATE run SET machine_version = ?3, version = ?4, state = ?5, status = ?6, ended_at_ms = ?7, due_at_ms = ?8,
-        claims = 0
+    UPDATE run SET machine_version = ?3, version = ?4, state = ?5, status = ?6, ended_at_ms = ?7, wait_kind = ?8,
+        wait_until_ms = ?9, suspended_at_ms = ?10, claims = 0
     WHERE run_key = ?1 AND version = ?2 AND status = 'open'";
 
 /// Stores a run's next state, if nobody else did since it was read.
 pub(crate) fn put_state(sql: &mut dyn Sql, run: &RunRow, expected: i64) -> Result<(), StoreError> {
+    let [kind, until, since] = wait_params(run.suspension);
     let params = [
         (&run.run_key).into(),
         expected.into(),
@@ -52,14 +57,16 @@ pub(crate) fn put_state(sql: &mut dyn Sql, run: &RunRow, expected: i64) -> Resul
         run.state.as_str().into(),
         run.status.as_str().into(),
         run.ended_at.into(),
-        run.due_at.into(),
+        kind,
+        until,
+        since,
     ];
     sql.run_once(PUT_STATE, &params)
 }
 
 const ONE: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        due_at_ms, fault
+        wait_kind, wait_until_ms, suspended_at_ms, fault
     FROM run WHERE run_key = ?1";
 
 /// One run.
@@ -70,33 +77,33 @@ pub(crate) fn one(sql: &mut dyn Sql, run: &RunKey) -> Result<Option<RunRow>, Sto
 
 const ALL: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        due_at_ms, fault
+        wait_kind, wait_until_ms, suspended_at_ms, fault
     FROM run WHERE started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
 /// The plus keeps SQLite from walking all runs in the order of their times: few are open, however many have ended.
 const OPEN: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        due_at_ms, fault
+        wait_kind, wait_until_ms, suspended_at_ms, fault
     FROM run WHERE status = 'open' AND +started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY +started_at_ms DESC, run_key LIMIT ?1";
 
 const OF_AGENT: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        due_at_ms, fault
+        wait_kind, wait_until_ms, suspended_at_ms, fault
     FROM run WHERE agent_id = ?4 AND started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
 const OPEN_OF_AGENT: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        due_at_ms, fault
+        wait_kind, wait_until_ms, suspended_at_ms, fault
     FROM run WHERE agent_id = ?4 AND status = 'open' AND +started_at_ms <= ?2
         AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY +started_at_ms DESC, run_key LIMIT ?1";
 
 const QUARANTINED: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        due_at_ms, fault
+        wait_kind, wait_until_ms, suspended_at_ms, fault
     FROM run WHERE status = 'quarantined' AND started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
         AND (?4 = '' OR agent_id = ?4)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
@@ -141,9 +148,32 @@ fn read(mut row: Row) -> Result<RunRow, StoreError> {
         status: row.text("run.status")?,
         started_at: row.millis("run.started_at_ms")?,
         ended_at: row.optional_int("run.ended_at_ms")?.map(Millis),
-        due_at: row.optional_int("run.due_at_ms")?.map(Millis),
+        suspension: suspension(&mut row)?,
         fault: row.optional_text("run.fault")?,
     })
+}
+
+/// Reads `wait_kind, wait_until_ms, suspended_at_ms`.
+pub(crate) fn suspension(row: &mut Row) -> Result<Option<Suspension>, StoreError> {
+    let (kind, until) = (
+        row.optional_text("run.wait_kind")?,
+        row.optional_millis("run.wait_until_ms")?,
+    );
+    let since = row.optional_millis("run.suspended_at_ms")?;
+    let Some((kind, since)) = kind.zip(since) else {
+        return Ok(None);
+    };
+    let wait = Wait::parse(&kind, until).ok_or(StoreError::Malformed("run.wait_kind"))?;
+    Ok(Some(Suspension { wait, since }))
+}
+
+fn wait_params(suspension: Option<Suspension>) -> [Param<'static>; 3] {
+    let wait = suspension.map(|suspension| suspension.wait);
+    [
+        wait.map(Wait::kind).into(),
+        wait.and_then(Wait::until).into(),
+        suspension.map(|suspension| suspension.since).into(),
+    ]
 }
 
 /// A range and not a pattern: keys are bytes, and both databases order bytes the same way. Every run has a message of
@@ -171,14 +201,15 @@ pub(crate) fn range(hex_prefix: &str) -> Option<(Digest, Digest)> {
     Some((padded("0")?, padded("f")?))
 }
 
-pub(crate) const NEXT_DUE: &str =
-    "SELECT MIN(due_at_ms) FROM run WHERE status = 'open' AND due_at_ms IS NOT NULL AND due_at_ms > ?1";
+pub(crate) const NEXT_DUE: &str = "SELECT MIN(wait_until_ms) FROM run WHERE status = 'open' AND wait_until_ms IS NOT NULL AND wait_until_ms > ?1";
 
 /// When the next run that waits for a moment to come is due.
 pub(crate) fn next_due(sql: &mut dyn Sql, now: Millis) -> Result<Option<Millis>, StoreError> {
     let row = at_most_one(sql.query(NEXT_DUE, &[now.into()])?);
-    let due = row.map(|mut row| row.optional_int("run.due_at_ms")).transpose()?;
-    Ok(due.flatten().map(Millis).filter(|due| *due < IN_TURN))
+    let due = row
+        .map(|mut row| row.optional_millis("run.wait_until_ms"))
+        .transpose()?;
+    Ok(due.flatten())
 }
 
 const LAST_BEGAN: &str = "SELECT began_at_ms FROM agent_head WHERE agent_id = ?1";
@@ -192,20 +223,22 @@ pub(crate) fn last_began(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<Mi
     Ok(began.flatten())
 }
 
-const ROUSE: &str = "
-    UPDATE run SET due_at_ms = NULL
-    WHERE run_key = ?1 AND status = 'open' AND due_at_ms IS NOT NULL AND due_at_ms <> 9223372036854775806";
+const MAKE_DUE: &str = "
+    UPDATE run SET wait_kind = NULL, wait_until_ms = NULL, suspended_at_ms = NULL
+    WHERE run_key = ?1 AND status = 'open' AND wait_kind <> 'turn'";
 
-/// Has a run that waits looked at again at once. One that waits for its turn finds what came when it has it.
-pub(crate) fn rouse(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
-    sql.run(ROUSE, &[run.into()])
+/// Ends what a run waits for. One that waits for its turn finds what came when it has it.
+pub(crate) fn make_due(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
+    sql.run(MAKE_DUE, &[run.into()])
 }
 
-const REST: &str = "UPDATE run SET due_at_ms = ?2, rested_at_ms = ?3 WHERE run_key = ?1 AND status = 'open'";
+const SUSPEND: &str = "
+    UPDATE run SET wait_kind = ?2, wait_until_ms = ?3, suspended_at_ms = ?4 WHERE run_key = ?1 AND status = 'open'";
 
-/// Lets a run that waits rest from now on until a moment.
-pub(crate) fn rest(sql: &mut dyn Sql, run: &RunKey, due: Millis, now: Millis) -> Result<(), StoreError> {
-    sql.run(REST, &[run.into(), due.into(), now.into()])
+/// Lets an open run wait.
+pub(crate) fn suspend(sql: &mut dyn Sql, run: &RunKey, suspension: Suspension) -> Result<(), StoreError> {
+    let [kind, until, since] = wait_params(Some(suspension));
+    sql.run(SUSPEND, &[run.into(), kind, until, since])
 }
 
 const COUNT_CLAIM: &str = "UPDATE run SET claims = claims + 1 WHERE run_key = ?1 RETURNING claims";
@@ -225,7 +258,8 @@ pub(crate) fn forget_claims(sql: &mut dyn Sql, run: &RunKey) -> Result<(), Store
 
 /// From the open aside, and from aside to anywhere. One that has ended stays as it is.
 const SET_ASIDE: &str = "
-    UPDATE run SET status = ?2, fault = COALESCE(?3, fault), ended_at_ms = ?4, due_at_ms = NULL, claims = 0
+    UPDATE run SET status = ?2, fault = COALESCE(?3, fault), ended_at_ms = ?4, wait_kind = NULL,
+        wait_until_ms = NULL, suspended_at_ms = NULL, claims = 0
     WHERE run_key = ?1 AND status IN ('open', 'quarantined') AND status <> ?2";
 
 /// Moves an open run aside, or one that stands aside to its end or back into the open.
@@ -250,7 +284,7 @@ pub(crate) fn request_cancel(sql: &mut dyn Sql, run: &RunKey, at: Millis) -> Res
         sql.touch(&bound::CANCEL, &[run.into()], Some(at));
     }
     // Whatever it waits for, it does not wait any longer.
-    rouse(sql, run)
+    make_due(sql, run)
 }
 
 const CANCEL_REQUESTED: &str = "SELECT at_ms FROM run_cancel WHERE run_key = ?1";
@@ -292,8 +326,12 @@ pub(crate) mod tests {
             (crate::decision::OWED, "run_quarantined"),
             (crate::queue::STANDING, "decision_pending_of_agent"),
             (crate::queue::STANDING, "run_quarantined_of_agent"),
-            (crate::queue::WITH_WORK, "COVERING INDEX run_open"),
-            (crate::queue::DUE_RUN, "run_open"),
+            (crate::dispatch::RUNS, "run_wait"),
+            (crate::dispatch::RUNS, "run_due"),
+            (crate::dispatch::RUNS, "run_suspended"),
+            (crate::dispatch::MESSAGES, "queue_not_before"),
+            (crate::dispatch::MESSAGES, "queue_admitted"),
+            (crate::dispatch::RUNS_OF_AGENT, "run_open"),
             (crate::message::CHILDREN, "message_of_parent"),
             (crate::message::AWAITED, "message_of_parent"),
             (crate::message::AWAITED, "run_open"),

@@ -35,8 +35,8 @@ use crate::sql::Sql;
 use crate::statements::Statements;
 use crate::stops::Stops;
 use crate::{
-    agent, blob, bound, care, entry, event, head, host, journal, message, naming, queue, run, runner, saga,
-    spend, step, wake,
+    agent, blob, bound, care, dispatch, entry, event, head, host, journal, message, naming, queue, run,
+    runner, saga, spend, step, wake,
 };
 
 /// Most rows that a listing verb returns, whatever it is asked for.
@@ -168,12 +168,13 @@ impl View<'_> {
     /// The run that an agent goes on with: one that is open and due. There is one exactly where an open run is what
     /// [`Self::agents_with_work`] lists the agent for.
     pub fn due_run(&mut self, agent: &AgentId, now: Millis) -> Result<Option<RunKey>, StoreError> {
-        queue::due_run(&mut self.sql, agent, now)
+        dispatch::due_run(&mut self.sql, agent, now)
     }
 
-    /// Agents that have something to do: an open run that is due, or a message that waits while they are not paused.
+    /// Agents that may begin something: go on with an open run, or start the run of a message. By name, at most
+    /// [`ROWS_MAX`].
     pub fn agents_with_work(&mut self, now: Millis) -> Result<Vec<AgentId>, StoreError> {
-        queue::agents_with_work(&mut self.sql, now)
+        dispatch::agents_with_work(&mut self.sql, now)
     }
 
     /// The messages of an agent that wait, the one whose turn it is first.

@@ -466,7 +466,7 @@ fn without_run(view: &mut View<'_>, run: &RunKey) -> Result<Option<RunRow>, Stor
         status: wake.map_or_else(|| report::RUN_QUEUED.to_owned(), |wake| wake.verdict),
         started_at: message.admitted_at,
         ended_at: None,
-        due_at: None,
+        suspension: None,
         fault: None,
     }))
 }

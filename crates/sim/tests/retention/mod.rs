@@ -202,7 +202,7 @@ fn commit(
         status: status.into(),
         started_at: now,
         ended_at: (!is_open).then_some(now),
-        due_at: None,
+        suspension: None,
         fault: None,
     })?;
     tx.append_input(&JournalRow {

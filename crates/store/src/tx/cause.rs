@@ -8,23 +8,23 @@ use wakeful_core::wake::{Lifecycle, Mode};
 
 use super::{Tx, View};
 use crate::StoreError;
-use crate::rows::{QueueRow, RefusalRow, WakeFilter, WakeRow};
-use crate::{agent, queue, run, wake};
+use crate::rows::{Overview, QueueRow, RefusalRow, WakeFilter, WakeRow};
+use crate::{agent, dispatch, queue, run, wake};
 
 impl View<'_> {
-    /// The message whose turn it is, if one may begin now.
-    pub fn next_message(&mut self, agent: &AgentId, now: Millis) -> Result<Option<QueueRow>, StoreError> {
-        Ok(queue::ready(&mut self.sql, agent, now, 1)?.pop())
+    /// The next message of an agent that may begin now.
+    pub fn next_message(&mut self, agent: &Overview, now: Millis) -> Result<Option<QueueRow>, StoreError> {
+        Ok(dispatch::messages(&mut self.sql, agent, now, 1)?.pop())
     }
 
     /// The messages that may begin now and that one run may take up together, in their order.
     pub fn absorbable(
         &mut self,
-        agent: &AgentId,
+        agent: &Overview,
         now: Millis,
         limit: u32,
     ) -> Result<Vec<QueueRow>, StoreError> {
-        let mut rows = queue::ready(&mut self.sql, agent, now, limit)?;
+        let mut rows = dispatch::messages(&mut self.sql, agent, now, limit)?;
         rows.retain(|row| row.message.cause.origin.is_absorbed());
         Ok(rows)
     }
@@ -88,7 +88,7 @@ impl Tx<'_> {
         before: Option<Millis>,
         until: Millis,
     ) -> Result<(), StoreError> {
-        queue::hold_again(&mut self.sql, agent, before, until)
+        queue::delay(&mut self.sql, agent, before, until)
     }
 
     /// Whatever waits for a moment may begin at once: the barrier that held it is gone.

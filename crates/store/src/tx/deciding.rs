@@ -8,6 +8,7 @@ use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::step::Child;
 use wakeful_core::stop::StopRequest;
 use wakeful_core::time::Millis;
+use wakeful_core::wake::Suspension;
 
 use super::{Tx, View};
 use crate::StoreError;
@@ -109,14 +110,14 @@ impl Tx<'_> {
         message::lock_starting(&mut self.sql)
     }
 
-    /// Has a run that waits looked at again at once.
-    pub fn rouse_run(&mut self, run: &RunKey) -> Result<(), StoreError> {
-        run::rouse(&mut self.sql, run)
+    /// Ends what a run waits for, unless that is its turn: it is looked at again at once.
+    pub fn make_run_due(&mut self, run: &RunKey) -> Result<(), StoreError> {
+        run::make_due(&mut self.sql, run)
     }
 
-    /// Lets a run that waits rest from now on until a moment. Where the clock is set back meanwhile, it is looked at at once.
-    pub fn rest_run(&mut self, run: &RunKey, due: Millis, now: Millis) -> Result<(), StoreError> {
-        run::rest(&mut self.sql, run, due, now)
+    /// Lets an open run wait.
+    pub fn suspend_run(&mut self, run: &RunKey, suspension: Suspension) -> Result<(), StoreError> {
+        run::suspend(&mut self.sql, run, suspension)
     }
 
     /// Counts that a run was taken up; how often it was since it last moved.

@@ -83,7 +83,7 @@ pub(crate) fn run(text: &str) -> RunRow {
         status: RUN_OPEN.into(),
         started_at: Millis(4_000),
         ended_at: None,
-        due_at: None,
+        suspension: None,
         fault: None,
     }
 }
