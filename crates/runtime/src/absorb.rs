@@ -136,7 +136,7 @@ fn beside(
     }
     // One more, because its own message may be among them.
     let most = u32::try_from(ABSORBED_MAX + 1).unwrap_or(u32::MAX);
-    let rows = view.absorbable(agent, now, most)?;
+    let rows = view.absorbable_messages(agent, now, most)?;
     let others = rows.into_iter().map(|row| row.message);
     let others = others.filter(|other| other.run_key != own.run_key);
     let others: Vec<Message> = others.take(ABSORBED_MAX).collect();

@@ -7,8 +7,7 @@ use wakeful_core::wake::{Control, Lifecycle, Mode};
 
 use crate::rows::{Agent, Visibility};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, StoreError};
-use crate::{bound, head};
+use crate::{ROWS_MAX, StoreError, Tx, View, bound, head};
 
 const CREATE: &str = "
     INSERT INTO agent (agent_id, visibility, lifecycle, control, workspace, created_at_ms,
@@ -16,28 +15,31 @@ const CREATE: &str = "
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
     ON CONFLICT (agent_id) DO NOTHING";
 
-/// Makes an agent with an empty log. False when the name is taken.
-pub(crate) fn create(sql: &mut dyn Sql, agent: &Agent) -> Result<bool, StoreError> {
-    let params = [
-        (&agent.agent_id).into(),
-        agent.visibility.as_str().into(),
-        agent.lifecycle.as_str().into(),
-        agent.control.as_str().into(),
-        agent.workspace.as_str().into(),
-        agent.created_at.into(),
-        agent.usage.input_tokens.into(),
-        agent.usage.output_tokens.into(),
-        agent.model_rounds.into(),
-        agent.model_ref.as_deref().into(),
-        agent.mode.as_str().into(),
-        agent.sleep_until.into(),
-    ];
-    let is_new = sql.execute(CREATE, &params)? == 1;
-    if is_new {
-        sql.touch(&bound::AGENT, &[(&agent.agent_id).into()], Some(agent.created_at));
-        head::create(sql, &agent.agent_id)?;
+impl Tx<'_> {
+    /// Makes an agent with an empty log. False when the name is taken.
+    pub fn create_agent(&mut self, agent: &Agent) -> Result<bool, StoreError> {
+        let params = [
+            (&agent.agent_id).into(),
+            agent.visibility.as_str().into(),
+            agent.lifecycle.as_str().into(),
+            agent.control.as_str().into(),
+            agent.workspace.as_str().into(),
+            agent.created_at.into(),
+            agent.usage.input_tokens.into(),
+            agent.usage.output_tokens.into(),
+            agent.model_rounds.into(),
+            agent.model_ref.as_deref().into(),
+            agent.mode.as_str().into(),
+            agent.sleep_until.into(),
+        ];
+        let is_new = self.sql.execute(CREATE, &params)? == 1;
+        if is_new {
+            self.sql
+                .touch(&bound::AGENT, &[(&agent.agent_id).into()], Some(agent.created_at));
+            head::create(&mut self.sql, &agent.agent_id)?;
+        }
+        Ok(is_new)
     }
-    Ok(is_new)
 }
 
 const ONE: &str = "
@@ -45,10 +47,12 @@ const ONE: &str = "
         model_rounds, model_ref, mode, sleep_until_ms
     FROM agent WHERE agent_id = ?1";
 
-/// One agent.
-pub(crate) fn one(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
-    let rows = sql.query(ONE, &[agent.into()])?;
-    at_most_one(rows).map(read).transpose()
+impl View<'_> {
+    /// One agent.
+    pub fn agent(&mut self, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
+        let rows = self.sql.query(ONE, &[agent.into()])?;
+        at_most_one(rows).map(read).transpose()
+    }
 }
 
 const ALL: &str = "
@@ -61,10 +65,12 @@ const PUBLIC: &str = "
         model_rounds, model_ref, mode, sleep_until_ms
     FROM agent WHERE visibility = 'public' ORDER BY agent_id LIMIT ?1";
 
-/// All agents by name; private ones only when asked for.
-pub(crate) fn list(sql: &mut dyn Sql, with_private: bool) -> Result<Vec<Agent>, StoreError> {
-    let query = if with_private { ALL } else { PUBLIC };
-    records(sql.query(query, &[limit(ROWS_MAX)])?, read)
+impl View<'_> {
+    /// All agents by name; private ones only when asked for. At most [`ROWS_MAX`].
+    pub fn agents(&mut self, with_private: bool) -> Result<Vec<Agent>, StoreError> {
+        let query = if with_private { ALL } else { PUBLIC };
+        records(self.sql.query(query, &[limit(ROWS_MAX)])?, read)
+    }
 }
 
 fn read(mut row: Row) -> Result<Agent, StoreError> {
@@ -108,42 +114,38 @@ pub(crate) fn set(
 
 const SET_MODEL: &str = "UPDATE agent SET model_ref = ?2 WHERE agent_id = ?1";
 
-/// Chooses an agent's model, or none for the default. False when there is no such agent.
-pub(crate) fn set_model(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    model_ref: Option<&str>,
-) -> Result<bool, StoreError> {
-    set(sql, SET_MODEL, agent, model_ref.into())
+impl Tx<'_> {
+    /// Chooses an agent's model, or none for the default. False when there is no such agent.
+    pub fn set_model(&mut self, agent: &AgentId, model_ref: Option<&str>) -> Result<bool, StoreError> {
+        set(&mut self.sql, SET_MODEL, agent, model_ref.into())
+    }
 }
 
 const SET_LIFECYCLE: &str = "UPDATE agent SET lifecycle = ?2 WHERE agent_id = ?1";
 
-/// Moves an agent on in its life. False when there is no such agent.
-pub(crate) fn set_lifecycle(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    lifecycle: Lifecycle,
-) -> Result<bool, StoreError> {
-    set(sql, SET_LIFECYCLE, agent, lifecycle.as_str().into())
+impl Tx<'_> {
+    /// Moves an agent on in its life. False when there is no such agent.
+    pub fn set_lifecycle(&mut self, agent: &AgentId, lifecycle: Lifecycle) -> Result<bool, StoreError> {
+        set(&mut self.sql, SET_LIFECYCLE, agent, lifecycle.as_str().into())
+    }
 }
 
 const SET_MODE: &str = "UPDATE agent SET mode = ?2 WHERE agent_id = ?1";
 
-/// Settles who may wake an agent. False when there is no such agent.
-pub(crate) fn set_mode(sql: &mut dyn Sql, agent: &AgentId, mode: Mode) -> Result<bool, StoreError> {
-    set(sql, SET_MODE, agent, mode.as_str().into())
+impl Tx<'_> {
+    /// Settles who may wake an agent. False when there is no such agent.
+    pub fn set_mode(&mut self, agent: &AgentId, mode: Mode) -> Result<bool, StoreError> {
+        set(&mut self.sql, SET_MODE, agent, mode.as_str().into())
+    }
 }
 
 const SET_SLEEP: &str = "UPDATE agent SET sleep_until_ms = ?2 WHERE agent_id = ?1";
 
-/// Lets an agent sleep until a moment, or takes the barrier away. False when there is no such agent.
-pub(crate) fn set_sleep(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    until: Option<Millis>,
-) -> Result<bool, StoreError> {
-    set(sql, SET_SLEEP, agent, until.into())
+impl Tx<'_> {
+    /// Lets an agent sleep until a moment, or takes the barrier away. False when there is no such agent.
+    pub fn set_sleep(&mut self, agent: &AgentId, until: Option<Millis>) -> Result<bool, StoreError> {
+        set(&mut self.sql, SET_SLEEP, agent, until.into())
+    }
 }
 
 /// The sums stop at the end of the range. Neither database wraps round: both would refuse the statement, and
@@ -158,22 +160,19 @@ const ADD_USAGE: &str = "
             THEN 9223372036854775807 ELSE model_rounds + ?4 END
     WHERE agent_id = ?1";
 
-/// Adds to an agent's counters.
-pub(crate) fn add_usage(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    usage: Usage,
-    model_rounds: u64,
-) -> Result<(), StoreError> {
-    let params = [
-        agent.into(),
-        usage.input_tokens.into(),
-        usage.output_tokens.into(),
-        model_rounds.into(),
-    ];
-    match sql.execute(ADD_USAGE, &params)? {
-        1 => Ok(()),
-        // No conflict: nobody who tries again finds it.
-        _ => Err(StoreError::Malformed("agent.agent_id")),
+impl Tx<'_> {
+    /// Adds to an agent's counters.
+    pub fn add_usage(&mut self, agent: &AgentId, usage: Usage, model_rounds: u64) -> Result<(), StoreError> {
+        let params = [
+            agent.into(),
+            usage.input_tokens.into(),
+            usage.output_tokens.into(),
+            model_rounds.into(),
+        ];
+        match self.sql.execute(ADD_USAGE, &params)? {
+            1 => Ok(()),
+            // No conflict: nobody who tries again finds it.
+            _ => Err(StoreError::Malformed("agent.agent_id")),
+        }
     }
 }

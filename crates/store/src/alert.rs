@@ -4,25 +4,26 @@ use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::time::Millis;
 
-use crate::StoreError;
-use crate::bound;
 use crate::rows::{AlertRow, Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
+use crate::{StoreError, Tx, View, bound};
 
 const ALERT: &str = "SELECT version, subscriptions, journal_seq, journal_done FROM alert";
 
-/// How far changes have become wakes.
-pub(crate) fn alert(sql: &mut dyn Sql) -> Result<AlertRow, StoreError> {
-    let row = at_most_one(sql.query(ALERT, &[])?);
-    let mut row = row.ok_or(StoreError::Malformed("alert"))?;
-    Ok(AlertRow {
-        version: row.count("alert.version")?,
-        subscriptions: row.count("alert.subscriptions")?,
-        cursor: Cursor {
-            seq: row.count("alert.journal_seq")?,
-            done: place(row.optional_text("alert.journal_done")?, "alert.journal_done")?,
-        },
-    })
+impl View<'_> {
+    /// How far changes have become wakes.
+    pub fn alert(&mut self) -> Result<AlertRow, StoreError> {
+        let row = at_most_one(self.sql.query(ALERT, &[])?);
+        let mut row = row.ok_or(StoreError::Malformed("alert"))?;
+        Ok(AlertRow {
+            version: row.count("alert.version")?,
+            subscriptions: row.count("alert.subscriptions")?,
+            cursor: Cursor {
+                seq: row.count("alert.journal_seq")?,
+                done: place(row.optional_text("alert.journal_done")?, "alert.journal_done")?,
+            },
+        })
+    }
 }
 
 fn place(text: Option<String>, column: &'static str) -> Result<Option<Place>, StoreError> {
@@ -34,9 +35,13 @@ const ONE: &str = "
     SELECT subscription_id, agent_id, terms, journal_seq, last_due_ms, created_at_ms, is_active, version FROM subscription
     WHERE subscription_id = ?1";
 
-/// One subscription.
-pub(crate) fn one(sql: &mut dyn Sql, id: &RuleId) -> Result<Option<SubscriptionRow>, StoreError> {
-    at_most_one(sql.query(ONE, &[id.into()])?).map(read).transpose()
+impl View<'_> {
+    /// One subscription.
+    pub fn subscription(&mut self, id: &RuleId) -> Result<Option<SubscriptionRow>, StoreError> {
+        at_most_one(self.sql.query(ONE, &[id.into()])?)
+            .map(read)
+            .transpose()
+    }
 }
 
 const ALL: &str = "
@@ -47,19 +52,23 @@ const OF_AGENT: &str = "
     SELECT subscription_id, agent_id, terms, journal_seq, last_due_ms, created_at_ms, is_active, version FROM subscription
     WHERE agent_id = ?3 AND subscription_id > ?1 ORDER BY subscription_id LIMIT ?2";
 
-/// Subscriptions by name.
-pub(crate) fn list(
-    sql: &mut dyn Sql,
-    agent: Option<&AgentId>,
-    after: Option<&RuleId>,
-    at_most: u32,
-) -> Result<Vec<SubscriptionRow>, StoreError> {
-    let after = after.map_or("", RuleId::as_str);
-    let rows = match agent {
-        Some(agent) => sql.query(OF_AGENT, &[after.into(), limit(at_most), agent.into()])?,
-        None => sql.query(ALL, &[after.into(), limit(at_most)])?,
-    };
-    records(rows, read)
+impl View<'_> {
+    /// Subscriptions of one agent or of all by name, after one.
+    pub fn subscriptions(
+        &mut self,
+        agent: Option<&AgentId>,
+        after: Option<&RuleId>,
+        at_most: u32,
+    ) -> Result<Vec<SubscriptionRow>, StoreError> {
+        let after = after.map_or("", RuleId::as_str);
+        let rows = match agent {
+            Some(agent) => self
+                .sql
+                .query(OF_AGENT, &[after.into(), limit(at_most), agent.into()])?,
+            None => self.sql.query(ALL, &[after.into(), limit(at_most)])?,
+        };
+        records(rows, read)
+    }
 }
 
 fn read(mut row: Row) -> Result<SubscriptionRow, StoreError> {
@@ -81,9 +90,12 @@ fn rule_id(row: &mut Row) -> Result<RuleId, StoreError> {
 
 const LOCK: &str = "UPDATE alert SET version = version";
 
-/// Lets nobody else change subscriptions.
-pub(crate) fn lock(sql: &mut dyn Sql) -> Result<(), StoreError> {
-    exactly_one(sql.execute(LOCK, &[])?)
+impl Tx<'_> {
+    /// Lets nobody else change subscriptions until this transaction ends. Whoever announces the change as well calls this
+    /// before it locks an agent's head: notices lock in this order, and who locks in another waits for ever.
+    pub fn lock_subscriptions(&mut self) -> Result<(), StoreError> {
+        exactly_one(self.sql.execute(LOCK, &[])?)
+    }
 }
 
 /// Locks the row for everybody who changes subscriptions, and so comes first.
@@ -100,55 +112,59 @@ const PUT: &str = "
 
 const TAKE_BACK: &str = "UPDATE alert SET version = version - 1, subscriptions = subscriptions - 1";
 
-/// Keeps a subscription, within the bounds.
-pub(crate) fn put(
-    sql: &mut dyn Sql,
-    new: &SubscriptionRow,
-    of_agent: u64,
-    in_all: u64,
-) -> Result<Subscribed, StoreError> {
-    let counted = at_most_one(sql.query(COUNT_IN, &[in_all.into()])?);
-    // Only now does nobody else change subscriptions.
-    let known = one(sql, &new.subscription_id)?;
-    let mut agents = at_most_one(sql.query(COUNT_OF_AGENT, &[(&new.agent_id).into()])?)
-        .ok_or(StoreError::Malformed("subscription"))?;
-    let is_full = agents.count("subscription")? >= of_agent;
-    let refused = match (known, &counted) {
-        (Some(known), _) if known.agent_id == new.agent_id && known.terms == new.terms => {
-            Some(Subscribed::Same)
+impl Tx<'_> {
+    /// Keeps a subscription, within the bounds. `of_agent` and `in_all` say how many there may be. Its version is the one
+    /// that the subscriptions have then, whatever the row says.
+    pub fn put_subscription(
+        &mut self,
+        new: &SubscriptionRow,
+        of_agent: u64,
+        in_all: u64,
+    ) -> Result<Subscribed, StoreError> {
+        let counted = at_most_one(self.sql.query(COUNT_IN, &[in_all.into()])?);
+        // Only now does nobody else change subscriptions.
+        let known = self.subscription(&new.subscription_id)?;
+        let mut agents = at_most_one(self.sql.query(COUNT_OF_AGENT, &[(&new.agent_id).into()])?)
+            .ok_or(StoreError::Malformed("subscription"))?;
+        let is_full = agents.count("subscription")? >= of_agent;
+        let refused = match (known, &counted) {
+            (Some(known), _) if known.agent_id == new.agent_id && known.terms == new.terms => {
+                Some(Subscribed::Same)
+            }
+            (Some(_), _) => Some(Subscribed::Differs),
+            (None, None) => Some(Subscribed::Full),
+            (None, Some(_)) => is_full.then_some(Subscribed::AgentFull),
+        };
+        let (mut row, refused) = match (counted, refused) {
+            (Some(row), refused) => (row, refused),
+            (None, refused) => return Ok(refused.unwrap_or(Subscribed::Full)),
+        };
+        if let Some(refused) = refused {
+            self.sql.execute(TAKE_BACK, &[])?;
+            return Ok(refused);
         }
-        (Some(_), _) => Some(Subscribed::Differs),
-        (None, None) => Some(Subscribed::Full),
-        (None, Some(_)) => is_full.then_some(Subscribed::AgentFull),
-    };
-    let (mut row, refused) = match (counted, refused) {
-        (Some(row), refused) => (row, refused),
-        (None, refused) => return Ok(refused.unwrap_or(Subscribed::Full)),
-    };
-    if let Some(refused) = refused {
-        sql.execute(TAKE_BACK, &[])?;
-        return Ok(refused);
+        let terms =
+            serde_json::to_string(&new.terms).map_err(|_| StoreError::Malformed("subscription.terms"))?;
+        let version = row.count("alert.version")?;
+        let params = [
+            (&new.subscription_id).into(),
+            (&new.agent_id).into(),
+            terms.as_str().into(),
+            u32::from(new.terms.concerns_agents()).into(),
+            new.journal_seq.into(),
+            new.last_due.into(),
+            new.created_at.into(),
+            new.is_active.into(),
+            version.into(),
+        ];
+        self.sql.touch(
+            &bound::SUBSCRIPTION,
+            &[(&new.subscription_id).into()],
+            Some(new.created_at),
+        );
+        exactly_one(self.sql.execute(PUT, &params)?)?;
+        Ok(Subscribed::New(version))
     }
-    let terms = serde_json::to_string(&new.terms).map_err(|_| StoreError::Malformed("subscription.terms"))?;
-    let version = row.count("alert.version")?;
-    let params = [
-        (&new.subscription_id).into(),
-        (&new.agent_id).into(),
-        terms.as_str().into(),
-        u32::from(new.terms.concerns_agents()).into(),
-        new.journal_seq.into(),
-        new.last_due.into(),
-        new.created_at.into(),
-        new.is_active.into(),
-        version.into(),
-    ];
-    sql.touch(
-        &bound::SUBSCRIPTION,
-        &[(&new.subscription_id).into()],
-        Some(new.created_at),
-    );
-    exactly_one(sql.execute(PUT, &params)?)?;
-    Ok(Subscribed::New(version))
 }
 
 const DROP: &str = "DELETE FROM subscription WHERE subscription_id = ?1";
@@ -158,14 +174,16 @@ const COUNT_OUT: &str = "
     UPDATE alert SET version = version + 1, subscriptions = subscriptions - 1
     WHERE EXISTS (SELECT 1 FROM subscription WHERE subscription_id = ?1) RETURNING version";
 
-/// Takes a subscription away; the version that the subscriptions have then.
-pub(crate) fn drop_one(sql: &mut dyn Sql, id: &RuleId) -> Result<Option<u64>, StoreError> {
-    let Some(mut row) = at_most_one(sql.query(COUNT_OUT, &[id.into()])?) else {
-        return Ok(None);
-    };
-    sql.touch(&bound::SUBSCRIPTION, &[id.into()], None);
-    exactly_one(sql.execute(DROP, &[id.into()])?)?;
-    row.count("alert.version").map(Some)
+impl Tx<'_> {
+    /// Takes a subscription away; the version that the subscriptions have then. None when there was none.
+    pub fn drop_subscription(&mut self, id: &RuleId) -> Result<Option<u64>, StoreError> {
+        let Some(mut row) = at_most_one(self.sql.query(COUNT_OUT, &[id.into()])?) else {
+            return Ok(None);
+        };
+        self.sql.touch(&bound::SUBSCRIPTION, &[id.into()], None);
+        exactly_one(self.sql.execute(DROP, &[id.into()])?)?;
+        row.count("alert.version").map(Some)
+    }
 }
 
 /// Before the subscription itself, as above.
@@ -176,57 +194,67 @@ const COUNT_CHANGE: &str = "
 const SET_ACTIVE: &str = "
     UPDATE subscription SET is_active = ?2, journal_seq = ?3, version = ?4 WHERE subscription_id = ?1";
 
-/// Puts a subscription aside or takes it up again; the version that the subscriptions have then.
-pub(crate) fn set_active(sql: &mut dyn Sql, row: &SubscriptionRow) -> Result<Option<u64>, StoreError> {
-    let id = &row.subscription_id;
-    let Some(mut counted) = at_most_one(sql.query(COUNT_CHANGE, &[id.into()])?) else {
-        return Ok(None);
-    };
-    let version = counted.count("alert.version")?;
-    let own = if row.is_active { version } else { row.version };
-    let params = [
-        id.into(),
-        row.is_active.into(),
-        row.journal_seq.into(),
-        own.into(),
-    ];
-    sql.touch(&bound::SUBSCRIPTION, &[id.into()], None);
-    exactly_one(sql.execute(SET_ACTIVE, &params)?)?;
-    Ok(Some(version))
+impl Tx<'_> {
+    /// Puts a subscription aside, or takes it up again from the newest change on that the row names; the version that the
+    /// subscriptions have then, which is also its own where it is taken up. None when there is none.
+    pub fn set_active(&mut self, row: &SubscriptionRow) -> Result<Option<u64>, StoreError> {
+        let id = &row.subscription_id;
+        let Some(mut counted) = at_most_one(self.sql.query(COUNT_CHANGE, &[id.into()])?) else {
+            return Ok(None);
+        };
+        let version = counted.count("alert.version")?;
+        let own = if row.is_active { version } else { row.version };
+        let params = [
+            id.into(),
+            row.is_active.into(),
+            row.journal_seq.into(),
+            own.into(),
+        ];
+        self.sql.touch(&bound::SUBSCRIPTION, &[id.into()], None);
+        exactly_one(self.sql.execute(SET_ACTIVE, &params)?)?;
+        Ok(Some(version))
+    }
 }
 
 const LAST_DUE: &str = "UPDATE subscription SET last_due_ms = ?2 WHERE subscription_id = ?1";
 
-/// Notes from when on the newest message of a subscription may begin.
-pub(crate) fn set_last_due(sql: &mut dyn Sql, id: &RuleId, due: Millis) -> Result<(), StoreError> {
-    sql.execute(LAST_DUE, &[id.into(), due.into()]).map(drop)
+impl Tx<'_> {
+    /// Notes from when on the newest message of a subscription may begin.
+    pub fn set_last_due(&mut self, id: &RuleId, due: Millis) -> Result<(), StoreError> {
+        self.sql.execute(LAST_DUE, &[id.into(), due.into()]).map(drop)
+    }
 }
 
 const MOVE: &str = "
     UPDATE alert SET journal_seq = ?4, journal_done = ?5
     WHERE version = ?1 AND journal_seq = ?2 AND COALESCE(journal_done, '') = ?3";
 
-/// Moves the cursor on the journal's outbox, if it and the subscriptions are as they were seen.
-pub(crate) fn move_cursor(sql: &mut dyn Sql, seen: &AlertRow, next: &Cursor) -> Result<(), StoreError> {
-    let done = |cursor: &Cursor| cursor.done.as_ref().map(Place::to_text);
-    let (seen_done, next_done) = (done(&seen.cursor).unwrap_or_default(), done(next));
-    let params = [
-        seen.version.into(),
-        seen.cursor.seq.into(),
-        seen_done.as_str().into(),
-        next.seq.into(),
-        next_done.as_deref().into(),
-    ];
-    exactly_one(sql.execute(MOVE, &params)?)
+impl Tx<'_> {
+    /// Moves the cursor on the journal's outbox; [`StoreError::Conflict`] when it or the subscriptions are not as they
+    /// were seen. Locks them until the transaction ends.
+    pub fn move_cursor(&mut self, seen: &AlertRow, next: &Cursor) -> Result<(), StoreError> {
+        let done = |cursor: &Cursor| cursor.done.as_ref().map(Place::to_text);
+        let (seen_done, next_done) = (done(&seen.cursor).unwrap_or_default(), done(next));
+        let params = [
+            seen.version.into(),
+            seen.cursor.seq.into(),
+            seen_done.as_str().into(),
+            next.seq.into(),
+            next_done.as_deref().into(),
+        ];
+        exactly_one(self.sql.execute(MOVE, &params)?)
+    }
 }
 
 const RUN_OF: &str = "SELECT run_key FROM step WHERE operation_id = ?1";
 
-/// The run that an operation is a step of.
-pub(crate) fn run_of(sql: &mut dyn Sql, operation: &OperationId) -> Result<Option<RunKey>, StoreError> {
-    let row = at_most_one(sql.query(RUN_OF, &[operation.into()])?);
-    row.map(|mut row| row.digest("step.run_key").map(RunKey))
-        .transpose()
+impl View<'_> {
+    /// The run that an operation is a step of.
+    pub fn run_of_operation(&mut self, operation: &OperationId) -> Result<Option<RunKey>, StoreError> {
+        let row = at_most_one(self.sql.query(RUN_OF, &[operation.into()])?);
+        row.map(|mut row| row.digest("step.run_key").map(RunKey))
+            .transpose()
+    }
 }
 
 const WANTED: &str = "SELECT subscription_id FROM subscription WHERE concerns_agents = 1 LIMIT 1";
@@ -235,36 +263,41 @@ const TELL: &str = "
     INSERT INTO telling (agent_id, seq, body, done, at_ms, version)
     VALUES (?1, ?2, ?3, NULL, ?4, (SELECT version FROM alert))";
 
-/// Puts what an agent's doing says into the outbox, where somebody subscribes to such.
-pub(crate) fn tell(sql: &mut dyn Sql, row: &TellingRow) -> Result<bool, StoreError> {
-    if sql.query(WANTED, &[])?.is_empty() {
-        return Ok(false);
+impl Tx<'_> {
+    /// Puts what an agent's doing says into the outbox, where somebody subscribes to such. Whether it did. It is told under
+    /// the version that the subscriptions have now, whatever the row says.
+    pub fn tell(&mut self, row: &TellingRow) -> Result<bool, StoreError> {
+        if self.sql.query(WANTED, &[])?.is_empty() {
+            return Ok(false);
+        }
+        let body = serde_json::to_string(&row.telling).map_err(|_| StoreError::Malformed("telling.body"))?;
+        let params = [
+            (&row.agent_id).into(),
+            row.seq.into(),
+            body.as_str().into(),
+            row.at.into(),
+        ];
+        Ok(self.sql.execute(TELL, &params)? == 1)
     }
-    let body = serde_json::to_string(&row.telling).map_err(|_| StoreError::Malformed("telling.body"))?;
-    let params = [
-        (&row.agent_id).into(),
-        row.seq.into(),
-        body.as_str().into(),
-        row.at.into(),
-    ];
-    Ok(sql.execute(TELL, &params)? == 1)
 }
 
 const TELLINGS: &str = "
     SELECT agent_id, seq, body, done, at_ms, version FROM telling ORDER BY version, at_ms, agent_id, seq LIMIT ?1";
 
-/// What agents' doings say and nobody has seen to yet.
-pub(crate) fn tellings(sql: &mut dyn Sql, at_most: u32) -> Result<Vec<TellingRow>, StoreError> {
-    records(sql.query(TELLINGS, &[limit(at_most)])?, |mut row| {
-        Ok(TellingRow {
-            agent_id: row.agent_id("telling.agent_id")?,
-            seq: row.count("telling.seq")?,
-            telling: row.word("telling.body", |json| serde_json::from_str(json).ok())?,
-            done: place(row.optional_text("telling.done")?, "telling.done")?,
-            at: row.millis("telling.at_ms")?,
-            version: row.count("telling.version")?,
+impl View<'_> {
+    /// What agents' doings say and nobody has seen to yet, oldest first.
+    pub fn tellings(&mut self, at_most: u32) -> Result<Vec<TellingRow>, StoreError> {
+        records(self.sql.query(TELLINGS, &[limit(at_most)])?, |mut row| {
+            Ok(TellingRow {
+                agent_id: row.agent_id("telling.agent_id")?,
+                seq: row.count("telling.seq")?,
+                telling: row.word("telling.body", |json| serde_json::from_str(json).ok())?,
+                done: place(row.optional_text("telling.done")?, "telling.done")?,
+                at: row.millis("telling.at_ms")?,
+                version: row.count("telling.version")?,
+            })
         })
-    })
+    }
 }
 
 const SEEN_TO: &str = "DELETE FROM telling WHERE agent_id = ?1 AND seq = ?2 AND COALESCE(done, '') = ?3";
@@ -272,26 +305,29 @@ const SEEN_TO: &str = "DELETE FROM telling WHERE agent_id = ?1 AND seq = ?2 AND 
 const SEE_ON: &str = "
     UPDATE telling SET done = ?4 WHERE agent_id = ?1 AND seq = ?2 AND COALESCE(done, '') = ?3";
 
-/// Notes that a telling was seen to up to a candidate, or takes it away where that was the last.
-pub(crate) fn see_to(sql: &mut dyn Sql, seen: &TellingRow, next: Option<&Place>) -> Result<(), StoreError> {
-    let done = seen.done.as_ref().map(Place::to_text).unwrap_or_default();
-    let next = next.map(Place::to_text);
-    let touched = match &next {
-        None => sql.execute(
-            SEEN_TO,
-            &[(&seen.agent_id).into(), seen.seq.into(), done.as_str().into()],
-        )?,
-        Some(next) => {
-            let params = [
-                (&seen.agent_id).into(),
-                seen.seq.into(),
-                done.as_str().into(),
-                next.as_str().into(),
-            ];
-            sql.execute(SEE_ON, &params)?
-        }
-    };
-    exactly_one(touched)
+impl Tx<'_> {
+    /// Notes that a telling was seen to up to a candidate, or takes it away where that was the last;
+    /// [`StoreError::Conflict`] when somebody else has.
+    pub fn see_to_telling(&mut self, seen: &TellingRow, next: Option<&Place>) -> Result<(), StoreError> {
+        let done = seen.done.as_ref().map(Place::to_text).unwrap_or_default();
+        let next = next.map(Place::to_text);
+        let touched = match &next {
+            None => self.sql.execute(
+                SEEN_TO,
+                &[(&seen.agent_id).into(), seen.seq.into(), done.as_str().into()],
+            )?,
+            Some(next) => {
+                let params = [
+                    (&seen.agent_id).into(),
+                    seen.seq.into(),
+                    done.as_str().into(),
+                    next.as_str().into(),
+                ];
+                self.sql.execute(SEE_ON, &params)?
+            }
+        };
+        exactly_one(touched)
+    }
 }
 
 #[cfg(test)]

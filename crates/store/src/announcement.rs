@@ -5,7 +5,7 @@ use wakeful_core::key::DecisionId;
 
 use crate::rows::AnnouncementRow;
 use crate::sql::{Sql, limit, records};
-use crate::{ROWS_MAX, StoreError};
+use crate::{ROWS_MAX, StoreError, Tx, View};
 
 /// What came through stays so, whoever tried once more.
 const PUT: &str = "
@@ -15,35 +15,42 @@ const PUT: &str = "
     SET tries = excluded.tries, is_done = excluded.is_done, error = excluded.error, at_ms = excluded.at_ms
     WHERE announcement.is_done = 0";
 
-/// Keeps the last try.
-pub(crate) fn put(sql: &mut dyn Sql, row: &AnnouncementRow) -> Result<(), StoreError> {
-    let params = [
-        (&row.decision_id).into(),
-        row.severity.as_str().into(),
-        row.way.as_str().into(),
-        row.tries.into(),
-        i64::from(row.is_done).into(),
-        row.error.as_deref().into(),
-        row.at.into(),
-    ];
-    sql.execute(PUT, &params).map(drop)
+impl Tx<'_> {
+    /// Keeps that somebody was told of a question, or could not be. The last try stands; what was done stays done.
+    pub fn put_announcement(&mut self, row: &AnnouncementRow) -> Result<(), StoreError> {
+        let params = [
+            (&row.decision_id).into(),
+            row.severity.as_str().into(),
+            row.way.as_str().into(),
+            row.tries.into(),
+            i64::from(row.is_done).into(),
+            row.error.as_deref().into(),
+            row.at.into(),
+        ];
+        self.sql.execute(PUT, &params).map(drop)
+    }
 }
 
 const OF: &str = "
     SELECT severity, way, tries, is_done, error, at_ms FROM announcement WHERE decision_id = ?1
     ORDER BY at_ms, severity, way LIMIT ?2";
 
-/// The tries of one question, oldest first.
-pub(crate) fn of(sql: &mut dyn Sql, decision: &DecisionId) -> Result<Vec<AnnouncementRow>, StoreError> {
-    records(sql.query(OF, &[decision.into(), limit(ROWS_MAX)])?, |mut row| {
-        Ok(AnnouncementRow {
-            decision_id: *decision,
-            severity: row.word("announcement.severity", Severity::parse)?,
-            way: row.text("announcement.way")?,
-            tries: row.small_count("announcement.tries")?,
-            is_done: row.int("announcement.is_done")? == 1,
-            error: row.optional_text("announcement.error")?,
-            at: row.millis("announcement.at_ms")?,
-        })
-    })
+impl View<'_> {
+    /// Who was told of a question, and who could not be.
+    pub fn announcements(&mut self, decision: &DecisionId) -> Result<Vec<AnnouncementRow>, StoreError> {
+        records(
+            self.sql.query(OF, &[decision.into(), limit(ROWS_MAX)])?,
+            |mut row| {
+                Ok(AnnouncementRow {
+                    decision_id: *decision,
+                    severity: row.word("announcement.severity", Severity::parse)?,
+                    way: row.text("announcement.way")?,
+                    tries: row.small_count("announcement.tries")?,
+                    is_done: row.int("announcement.is_done")? == 1,
+                    error: row.optional_text("announcement.error")?,
+                    at: row.millis("announcement.at_ms")?,
+                })
+            },
+        )
+    }
 }

@@ -10,7 +10,7 @@ use crate::rows::{
     DecisionRow, DeliveryRow, EntryRow, Inconsistency, NoticeRow, PlacedEntry, QueuePlace, RunMarks, RunRow,
 };
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, StoreError};
+use crate::{ROWS_MAX, StoreError, View};
 
 /// Rows told of one kind of inconsistency. More would say no more.
 const INCONSISTENCIES_MAX: u32 = 100;
@@ -81,55 +81,61 @@ const RULES: [(&str, &str); 18] = [
         SELECT '', a.subscriptions FROM alert a WHERE a.subscriptions <> (SELECT COUNT(*) FROM subscription) LIMIT ?1"),
 ];
 
-/// Rows that are not what other rows say by one of the rules.
-pub(crate) fn inconsistencies(
-    sql: &mut dyn Sql,
-    rule: usize,
-) -> Result<Option<Vec<Inconsistency>>, StoreError> {
-    let Some((place, query)) = RULES.get(rule) else {
-        return Ok(None);
-    };
-    let rows = sql.query(query, &[limit(INCONSISTENCIES_MAX)])?.into_iter();
-    let found = rows.map(|row| Inconsistency {
-        place,
-        row: crate::bound::key_text(row.into_values()),
-    });
-    Ok(Some(found.collect()))
+impl View<'_> {
+    /// Rows that follow from other rows and are not what those say by one of the rules, some of them. None after the last
+    /// rule.
+    pub fn inconsistencies(&mut self, rule: usize) -> Result<Option<Vec<Inconsistency>>, StoreError> {
+        let Some((place, query)) = RULES.get(rule) else {
+            return Ok(None);
+        };
+        let rows = self.sql.query(query, &[limit(INCONSISTENCIES_MAX)])?.into_iter();
+        let found = rows.map(|row| Inconsistency {
+            place,
+            row: crate::bound::key_text(row.into_values()),
+        });
+        Ok(Some(found.collect()))
+    }
 }
 
 const LINES: &str = "
     SELECT position, run_key, role, content, at_ms FROM entry
     WHERE thread_id = ?1 AND run_key = ?2 AND position > ?3 ORDER BY position LIMIT ?4";
 
-/// The entries of a run in its thread, after a place.
-pub(crate) fn placed_entries(
-    sql: &mut dyn Sql,
-    run: &RunRow,
-    after: i64,
-    at_most: u32,
-) -> Result<Vec<PlacedEntry>, StoreError> {
-    let (thread, key) = (&run.thread_id, &run.run_key);
-    let rows = sql.query(LINES, &[thread.into(), key.into(), after.into(), limit(at_most)])?;
-    records(rows, |mut row| {
-        Ok(PlacedEntry {
-            position: row.int("entry.position")?,
-            entry: EntryRow {
-                run_key: RunKey(row.digest("entry.run_key")?),
-                role: row.word("entry.role", Role::parse)?,
-                content: BlobHash(row.digest("entry.content")?),
-                at: row.millis("entry.at_ms")?,
-            },
+impl View<'_> {
+    /// The entries of a run in its thread, after a place.
+    pub fn placed_entries(
+        &mut self,
+        run: &RunRow,
+        after: i64,
+        at_most: u32,
+    ) -> Result<Vec<PlacedEntry>, StoreError> {
+        let (thread, key) = (&run.thread_id, &run.run_key);
+        let rows = self
+            .sql
+            .query(LINES, &[thread.into(), key.into(), after.into(), limit(at_most)])?;
+        records(rows, |mut row| {
+            Ok(PlacedEntry {
+                position: row.int("entry.position")?,
+                entry: EntryRow {
+                    run_key: RunKey(row.digest("entry.run_key")?),
+                    role: row.word("entry.role", Role::parse)?,
+                    content: BlobHash(row.digest("entry.content")?),
+                    at: row.millis("entry.at_ms")?,
+                },
+            })
         })
-    })
+    }
 }
 
 const ASKED: &str = "
     SELECT decision_id, agent_id, run_key, status, version, asked_at_ms, is_applied, body
     FROM decision WHERE run_key = ?1 ORDER BY asked_at_ms, decision_id LIMIT ?2";
 
-/// The decisions of a run, each with its columns compared with its body.
-pub(crate) fn decisions_of_run(sql: &mut dyn Sql, run: &RunKey) -> Result<Vec<DecisionRow>, StoreError> {
-    records(sql.query(ASKED, &[run.into(), limit(ROWS_MAX)])?, read_asked)
+impl View<'_> {
+    /// The decisions of a run, oldest first, each with its columns compared with its body.
+    pub fn decisions_of_run(&mut self, run: &RunKey) -> Result<Vec<DecisionRow>, StoreError> {
+        records(self.sql.query(ASKED, &[run.into(), limit(ROWS_MAX)])?, read_asked)
+    }
 }
 
 fn read_asked(mut row: Row) -> Result<DecisionRow, StoreError> {
@@ -161,89 +167,105 @@ const PLACES: &str = "
     SELECT agent_id, seq, run_key, rank, due_at_ms FROM queue
     WHERE (agent_id, seq) > (?1, ?2) ORDER BY agent_id, seq LIMIT ?3";
 
-/// The queue, by agent and place, after one.
-pub(crate) fn queue_places(
-    sql: &mut dyn Sql,
-    after: Option<(&AgentId, u64)>,
-    at_most: u32,
-) -> Result<Vec<QueuePlace>, StoreError> {
-    let (agent, seq) = after.map_or(("", 0), |(agent, seq)| (agent.as_str(), seq));
-    records(
-        sql.query(PLACES, &[agent.into(), seq.into(), limit(at_most)])?,
-        |mut row| {
-            Ok(QueuePlace {
-                agent_id: row.agent_id("queue.agent_id")?,
-                seq: row.count("queue.seq")?,
-                run_key: RunKey(row.digest("queue.run_key")?),
-                rank: row.int("queue.rank")?,
-                not_before: row.optional_millis("queue.due_at_ms")?,
-            })
-        },
-    )
+impl View<'_> {
+    /// The queue, by agent and place, after one.
+    pub fn queue_places(
+        &mut self,
+        after: Option<(&AgentId, u64)>,
+        at_most: u32,
+    ) -> Result<Vec<QueuePlace>, StoreError> {
+        let (agent, seq) = after.map_or(("", 0), |(agent, seq)| (agent.as_str(), seq));
+        records(
+            self.sql
+                .query(PLACES, &[agent.into(), seq.into(), limit(at_most)])?,
+            |mut row| {
+                Ok(QueuePlace {
+                    agent_id: row.agent_id("queue.agent_id")?,
+                    seq: row.count("queue.seq")?,
+                    run_key: RunKey(row.digest("queue.run_key")?),
+                    rank: row.int("queue.rank")?,
+                    not_before: row.optional_millis("queue.due_at_ms")?,
+                })
+            },
+        )
+    }
 }
 
 const WAKE_SOURCE: &str = "SELECT source FROM wake WHERE run_key = ?1";
 
-/// Where the cause of a wake record came from, as its own column says.
-pub(crate) fn wake_source(sql: &mut dyn Sql, run: &RunKey) -> Result<Option<SourceName>, StoreError> {
-    let row = at_most_one(sql.query(WAKE_SOURCE, &[run.into()])?);
-    row.map(|mut row| row.text("wake.source").map(SourceName::new))
-        .transpose()
+impl View<'_> {
+    /// Where the cause of a wake record came from, as its own column says.
+    pub fn wake_source(&mut self, run: &RunKey) -> Result<Option<SourceName>, StoreError> {
+        let row = at_most_one(self.sql.query(WAKE_SOURCE, &[run.into()])?);
+        row.map(|mut row| row.text("wake.source").map(SourceName::new))
+            .transpose()
+    }
 }
 
 const NOTICES: &str = "
     SELECT agent_id, seq, body, at_ms FROM telling WHERE (agent_id, seq) > (?1, ?2) ORDER BY agent_id, seq LIMIT ?3";
 
-/// Notices that wait to be dispatched, by agent and event, after one.
-pub(crate) fn notices(
-    sql: &mut dyn Sql,
-    after: Option<(&AgentId, u64)>,
-    at_most: u32,
-) -> Result<Vec<NoticeRow>, StoreError> {
-    let (agent, seq) = after.map_or(("", 0), |(agent, seq)| (agent.as_str(), seq));
-    let rows = sql.query(NOTICES, &[agent.into(), seq.into(), limit(at_most)])?;
-    records(rows, |mut row| {
-        Ok(NoticeRow {
-            agent_id: row.agent_id("telling.agent_id")?,
-            seq: row.count("telling.seq")?,
-            notice: row.word("telling.body", |json| serde_json::from_str(json).ok())?,
-            at: row.millis("telling.at_ms")?,
+impl View<'_> {
+    /// Notices that wait to be dispatched, by agent and event, after one.
+    pub fn notices(
+        &mut self,
+        after: Option<(&AgentId, u64)>,
+        at_most: u32,
+    ) -> Result<Vec<NoticeRow>, StoreError> {
+        let (agent, seq) = after.map_or(("", 0), |(agent, seq)| (agent.as_str(), seq));
+        let rows = self
+            .sql
+            .query(NOTICES, &[agent.into(), seq.into(), limit(at_most)])?;
+        records(rows, |mut row| {
+            Ok(NoticeRow {
+                agent_id: row.agent_id("telling.agent_id")?,
+                seq: row.count("telling.seq")?,
+                notice: row.word("telling.body", |json| serde_json::from_str(json).ok())?,
+                at: row.millis("telling.at_ms")?,
+            })
         })
-    })
+    }
 }
 
 const DELIVERIES: &str = "
     SELECT trigger_id, delivery, at_ms FROM outside_delivery
     WHERE (trigger_id, delivery) > (?1, ?2) ORDER BY trigger_id, delivery LIMIT ?3";
 
-/// Deliveries that are remembered, by trigger and name, after one.
-pub(crate) fn deliveries(
-    sql: &mut dyn Sql,
-    after: Option<&DeliveryRow>,
-    at_most: u32,
-) -> Result<Vec<DeliveryRow>, StoreError> {
-    let (trigger, delivery) = after.map_or(("", ""), |row| (row.trigger_id.as_str(), row.delivery.as_str()));
-    let rows = sql.query(DELIVERIES, &[trigger.into(), delivery.into(), limit(at_most)])?;
-    records(rows, |mut row| {
-        Ok(DeliveryRow {
-            trigger_id: row.rule_id("outside_delivery.trigger_id")?,
-            delivery: row.text("outside_delivery.delivery")?,
-            at: row.millis("outside_delivery.at_ms")?,
+impl View<'_> {
+    /// Deliveries that are remembered, by trigger and name, after one.
+    pub fn deliveries(
+        &mut self,
+        after: Option<&DeliveryRow>,
+        at_most: u32,
+    ) -> Result<Vec<DeliveryRow>, StoreError> {
+        let (trigger, delivery) =
+            after.map_or(("", ""), |row| (row.trigger_id.as_str(), row.delivery.as_str()));
+        let rows = self
+            .sql
+            .query(DELIVERIES, &[trigger.into(), delivery.into(), limit(at_most)])?;
+        records(rows, |mut row| {
+            Ok(DeliveryRow {
+                trigger_id: row.rule_id("outside_delivery.trigger_id")?,
+                delivery: row.text("outside_delivery.delivery")?,
+                at: row.millis("outside_delivery.at_ms")?,
+            })
         })
-    })
+    }
 }
 
 const MARKS: &str = "
     SELECT pruned, (SELECT COUNT(*) FROM journal j WHERE j.run_key = run.run_key) FROM run WHERE run_key = ?1";
 
-/// What retention took from a run.
-pub(crate) fn run_marks(sql: &mut dyn Sql, run: &RunKey) -> Result<Option<RunMarks>, StoreError> {
-    let row = at_most_one(sql.query(MARKS, &[run.into()])?);
-    row.map(|mut row| {
-        Ok(RunMarks {
-            pruned: row.int("run.pruned")?,
-            journal_rows: row.int("journal.ordinal")?,
+impl View<'_> {
+    /// What retention took from a run; none where there is no such run.
+    pub fn run_marks(&mut self, run: &RunKey) -> Result<Option<RunMarks>, StoreError> {
+        let row = at_most_one(self.sql.query(MARKS, &[run.into()])?);
+        row.map(|mut row| {
+            Ok(RunMarks {
+                pruned: row.int("run.pruned")?,
+                journal_rows: row.int("journal.ordinal")?,
+            })
         })
-    })
-    .transpose()
+        .transpose()
+    }
 }

@@ -9,10 +9,9 @@ use wakeful_core::proof::record::{Binding, RECORDS_PER_EVENT_MAX, bound, record_
 use wakeful_core::report::Sealed;
 use wakeful_core::time::Millis;
 
-use crate::StoreError;
 use crate::rows::{BoundRow, KeyPart};
 use crate::sql::{Param, Row, Sql, Value, at_most_one, limit};
-use crate::{event, head};
+use crate::{StoreError, View, event, head};
 
 /// A table whose rows are bound.
 #[derive(Debug)]
@@ -361,14 +360,17 @@ pub(crate) fn rows(
     rows.into_iter().map(|row| read(bound, row)).collect()
 }
 
-/// How many rows are bound.
-pub(crate) fn count(sql: &mut dyn Sql) -> Result<u64, StoreError> {
-    let mut all = 0_u64;
-    for bound in ALL {
-        let mut row = at_most_one(sql.query(bound.count, &[])?).ok_or(StoreError::Malformed(bound.table))?;
-        all = all.saturating_add(row.count(bound.table)?);
+impl View<'_> {
+    /// How many rows are bound to the home's log.
+    pub fn bound_row_count(&mut self) -> Result<u64, StoreError> {
+        let mut all = 0_u64;
+        for bound in ALL {
+            let mut row =
+                at_most_one(self.sql.query(bound.count, &[])?).ok_or(StoreError::Malformed(bound.table))?;
+            all = all.saturating_add(row.count(bound.table)?);
+        }
+        Ok(all)
     }
-    Ok(all)
 }
 
 fn param(part: &KeyPart) -> Param<'_> {
@@ -396,4 +398,22 @@ fn read(bound: &'static Bound, row: Row) -> Result<BoundRow, StoreError> {
 /// The table of this name, if its rows are bound.
 pub(crate) fn named(table: &str) -> Option<&'static Bound> {
     ALL.into_iter().find(|bound| bound.table == table)
+}
+
+impl View<'_> {
+    /// The tables whose rows are bound to the home's log.
+    pub fn bound_tables(&mut self) -> Vec<&'static str> {
+        ALL.iter().map(|bound| bound.table).collect()
+    }
+
+    /// Rows of such a table by key, after one.
+    pub fn bound_rows(
+        &mut self,
+        table: &str,
+        after: Option<&[KeyPart]>,
+        limit: u32,
+    ) -> Result<Vec<BoundRow>, StoreError> {
+        let bound = named(table).ok_or(StoreError::Malformed("record_bound.table"))?;
+        rows(&mut self.sql, bound, after, limit)
+    }
 }

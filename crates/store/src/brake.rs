@@ -1,13 +1,15 @@
 //! Brakes that are on.
 
+use std::collections::BTreeSet;
+
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
+use wakeful_core::stop::StopRequest;
 use wakeful_ports::planted;
 
-use crate::bound;
 use crate::rows::BrakeRow;
 use crate::sql::{Sql, limit, records};
-use crate::{ROWS_MAX, StoreError};
+use crate::{ROWS_MAX, StoreError, Tx, View, bound};
 
 /// Stands for all agents together.
 const ALL: &str = "";
@@ -16,63 +18,87 @@ const PUT: &str = "
     INSERT INTO brake (agent_id, reason, channel, at_ms) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (agent_id) DO NOTHING";
 
-/// Sets a brake. One that is on stays as it was set.
-pub(crate) fn put(sql: &mut dyn Sql, brake: &BrakeRow) -> Result<bool, StoreError> {
-    // Acknowledged and not set: there are several guards, and whoever forgets only one is stopped by the others.
-    if planted::bug("brake_ignored") {
-        return Ok(true);
+impl Tx<'_> {
+    /// Sets a brake. One that is on stays as it was set.
+    pub fn put_brake(&mut self, brake: &BrakeRow) -> Result<bool, StoreError> {
+        // Acknowledged and not set: there are several guards, and whoever forgets only one is stopped by the others.
+        if planted::bug("brake_ignored") {
+            return Ok(true);
+        }
+        let params = [
+            scope(brake.agent_id.as_ref()).into(),
+            brake.reason.as_str().into(),
+            brake.channel.as_str().into(),
+            brake.at.into(),
+        ];
+        let is_new = self.sql.execute(PUT, &params)? == 1;
+        if is_new {
+            let key = [scope(brake.agent_id.as_ref()).into()];
+            self.sql.touch(&bound::BRAKE, &key, Some(brake.at));
+        }
+        Ok(is_new)
     }
-    let params = [
-        scope(brake.agent_id.as_ref()).into(),
-        brake.reason.as_str().into(),
-        brake.channel.as_str().into(),
-        brake.at.into(),
-    ];
-    let is_new = sql.execute(PUT, &params)? == 1;
-    if is_new {
-        let key = [scope(brake.agent_id.as_ref()).into()];
-        sql.touch(&bound::BRAKE, &key, Some(brake.at));
-    }
-    Ok(is_new)
 }
 
 const LIFT: &str = "DELETE FROM brake WHERE agent_id = ?1";
 
-/// Releases a brake. False where there was none.
-pub(crate) fn lift(sql: &mut dyn Sql, agent: Option<&AgentId>) -> Result<bool, StoreError> {
-    let was_on = sql.execute(LIFT, &[scope(agent).into()])? == 1;
-    if was_on {
-        sql.touch(&bound::BRAKE, &[scope(agent).into()], None);
+impl Tx<'_> {
+    /// Releases a brake. False where there was none.
+    pub fn lift_brake(&mut self, agent: Option<&AgentId>) -> Result<bool, StoreError> {
+        let was_on = self.sql.execute(LIFT, &[scope(agent).into()])? == 1;
+        if was_on {
+            self.sql.touch(&bound::BRAKE, &[scope(agent).into()], None);
+        }
+        Ok(was_on)
     }
-    Ok(was_on)
 }
 
 const LIST: &str = "SELECT agent_id, reason, channel, at_ms FROM brake ORDER BY agent_id LIMIT ?1";
 
-/// Brakes that are on; that of all first.
-pub(crate) fn list(sql: &mut dyn Sql) -> Result<Vec<BrakeRow>, StoreError> {
-    records(sql.query(LIST, &[limit(ROWS_MAX)])?, |mut row| {
-        let name = row.text("brake.agent_id")?;
-        let agent_id = match name.as_str() {
-            ALL => None,
-            name => Some(AgentId::parse(name).map_err(|_| StoreError::Malformed("brake.agent_id"))?),
-        };
-        Ok(BrakeRow {
-            agent_id,
-            reason: row.text("brake.reason")?,
-            channel: row.word("brake.channel", Channel::parse)?,
-            at: row.millis("brake.at_ms")?,
-        })
-    })
+impl View<'_> {
+    /// Brakes that are on; that of all first.
+    pub fn brakes(&mut self) -> Result<Vec<BrakeRow>, StoreError> {
+        let mut rows = records(self.sql.query(LIST, &[limit(ROWS_MAX)])?, |mut row| {
+            let name = row.text("brake.agent_id")?;
+            let agent_id = match name.as_str() {
+                ALL => None,
+                name => Some(AgentId::parse(name).map_err(|_| StoreError::Malformed("brake.agent_id"))?),
+            };
+            Ok(BrakeRow {
+                agent_id,
+                reason: row.text("brake.reason")?,
+                channel: row.word("brake.channel", Channel::parse)?,
+                at: row.millis("brake.at_ms")?,
+            })
+        })?;
+        let stored: BTreeSet<Option<AgentId>> = rows.iter().map(|row| row.agent_id.clone()).collect();
+        let unstored = self.stops.as_ref().map(|stops| stops.unstored_brakes(&stored));
+        rows.extend(unstored.unwrap_or_default().into_iter().filter_map(brake_row));
+        rows.sort_by(|one, other| one.agent_id.cmp(&other.agent_id));
+        Ok(rows)
+    }
 }
 
 const HOLDS: &str = "SELECT agent_id FROM brake WHERE agent_id = '' OR agent_id = ?1 LIMIT 1";
 
-/// Whether a brake holds an agent.
-pub(crate) fn holds(sql: &mut dyn Sql, agent: &AgentId) -> Result<bool, StoreError> {
-    Ok(!sql.query(HOLDS, &[agent.into()])?.is_empty())
+impl View<'_> {
+    /// Whether a brake holds an agent.
+    pub fn is_braked(&mut self, agent: &AgentId) -> Result<bool, StoreError> {
+        Ok(self.is_brake_pending(agent) || !self.sql.query(HOLDS, &[agent.into()])?.is_empty())
+    }
 }
 
 fn scope(agent: Option<&AgentId>) -> &str {
     agent.map_or(ALL, AgentId::as_str)
+}
+
+/// A pending brake as a row; none where the request is no brake.
+fn brake_row(request: StopRequest) -> Option<BrakeRow> {
+    let agent_id = request.target.scope()?.cloned();
+    Some(BrakeRow {
+        agent_id,
+        reason: request.reason,
+        channel: request.channel,
+        at: request.at,
+    })
 }

@@ -6,9 +6,9 @@ use wakeful_core::key::RunKey;
 use wakeful_core::retention::{DataClass, EVENTS_KEPT_MIN, RUNS_KEPT_MIN};
 use wakeful_core::time::Millis;
 
-use crate::StoreError;
 use crate::rows::{Aged, CareRow, Held, Old, Taken};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
+use crate::{StoreError, Tx, View};
 
 const HELD_EVENTS: &str = "
     SELECT COUNT(*), CAST(COALESCE(SUM(length(payload)), 0) AS BIGINT) FROM event WHERE payload IS NOT NULL";
@@ -23,12 +23,16 @@ const HELD_ATTEMPTS: &str = "
 const HELD_BLOBS: &str = "
     SELECT COUNT(*), CAST(COALESCE(SUM(COALESCE(length(bytes), size)), 0) AS BIGINT) FROM blob";
 
-/// How much of a class of data there is.
-pub(crate) fn held(sql: &mut dyn Sql, class: DataClass) -> Result<Held, StoreError> {
-    match class {
-        DataClass::Events => count(sql, HELD_EVENTS),
-        DataClass::Traces => Ok(count(sql, HELD_JOURNALS)?.and(count(sql, HELD_ATTEMPTS)?)),
-        DataClass::Blobs => count(sql, HELD_BLOBS),
+impl View<'_> {
+    /// How much of a class of data there is. Looks at all of it.
+    pub fn held(&mut self, class: DataClass) -> Result<Held, StoreError> {
+        match class {
+            DataClass::Events => count(&mut self.sql, HELD_EVENTS),
+            DataClass::Traces => {
+                Ok(count(&mut self.sql, HELD_JOURNALS)?.and(count(&mut self.sql, HELD_ATTEMPTS)?))
+            }
+            DataClass::Blobs => count(&mut self.sql, HELD_BLOBS),
+        }
     }
 }
 
@@ -79,27 +83,30 @@ const OLD_LINES: &str = "
     GROUP BY run.ended_at_ms, run.agent_id, run.run_key, run.thread_id
     ORDER BY run.ended_at_ms, run.agent_id, run.run_key LIMIT ?3";
 
-/// What of a class may be taken away, oldest first.
-pub(crate) fn oldest(
-    sql: &mut dyn Sql,
-    class: DataClass,
-    before: Millis,
-    at_most: u32,
-) -> Result<Vec<Aged>, StoreError> {
-    let spared = |count: u32| -> Param<'static> { count.into() };
-    let (before, at_most) = (before.into(), limit(at_most));
-    match class {
-        DataClass::Events => {
-            let params = [before, spared(EVENTS_KEPT_MIN), at_most];
-            records(sql.query(OLD_EVENTS, &params)?, read_event)
-        }
-        DataClass::Traces => {
-            let params = [before, spared(RUNS_KEPT_MIN - 1), at_most];
-            records(sql.query(OLD_TRACES, &params)?, read_trace)
-        }
-        DataClass::Blobs => {
-            let params = [before, spared(RUNS_KEPT_MIN - 1), at_most];
-            records(sql.query(OLD_LINES, &params)?, read_lines)
+impl View<'_> {
+    /// What of a class may be taken away and is older than a moment, oldest first, by time, agent and place. Never what
+    /// belongs to an open run or a waiting message, nor what is among the newest of its agent. Looks at all of it.
+    pub fn oldest(
+        &mut self,
+        class: DataClass,
+        before: Millis,
+        at_most: u32,
+    ) -> Result<Vec<Aged>, StoreError> {
+        let spared = |count: u32| -> Param<'static> { count.into() };
+        let (before, at_most) = (before.into(), limit(at_most));
+        match class {
+            DataClass::Events => {
+                let params = [before, spared(EVENTS_KEPT_MIN), at_most];
+                records(self.sql.query(OLD_EVENTS, &params)?, read_event)
+            }
+            DataClass::Traces => {
+                let params = [before, spared(RUNS_KEPT_MIN - 1), at_most];
+                records(self.sql.query(OLD_TRACES, &params)?, read_trace)
+            }
+            DataClass::Blobs => {
+                let params = [before, spared(RUNS_KEPT_MIN - 1), at_most];
+                records(self.sql.query(OLD_LINES, &params)?, read_lines)
+            }
         }
     }
 }
@@ -143,44 +150,45 @@ fn read_lines(mut row: Row) -> Result<Aged, StoreError> {
     })
 }
 
-/// Takes away something old, at most so many rows of it.
-pub(crate) fn prune(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    old: &Old,
-    at_most: u32,
-) -> Result<Taken, StoreError> {
-    let nothing = Taken {
-        is_all: true,
-        ..Taken::default()
-    };
-    match old {
-        Old::Event { seq } => prune_event(sql, agent, *seq),
-        // It may have been opened again since somebody looked.
-        Old::Trace { run_key } | Old::Lines { run_key, .. } if !has_ended(sql, run_key)? => Ok(nothing),
-        Old::Trace { run_key } => prune_trace(sql, run_key, at_most),
-        Old::Lines {
-            run_key,
-            thread_id,
-            first,
-            last,
-        } => {
-            let held = prune_lines(sql, (run_key, thread_id), (*first, *last), at_most)?;
-            let few = u64::from(at_most);
-            let is_all = held.rows < few && prune_decisions(sql, run_key, at_most)? < few;
-            if is_all {
-                mark(sql, run_key, CONTENTS_GONE)?;
+impl Tx<'_> {
+    /// Takes away something old, at most so many rows of it. What is gone already counts as nothing.
+    pub fn prune(&mut self, agent: &AgentId, old: &Old, at_most: u32) -> Result<Taken, StoreError> {
+        let nothing = Taken {
+            is_all: true,
+            ..Taken::default()
+        };
+        match old {
+            Old::Event { seq } => prune_event(&mut self.sql, agent, *seq),
+            // It may have been opened again since somebody looked.
+            Old::Trace { run_key } | Old::Lines { run_key, .. } if !has_ended(&mut self.sql, run_key)? => {
+                Ok(nothing)
             }
-            Ok(Taken { held, is_all })
+            Old::Trace { run_key } => prune_trace(&mut self.sql, run_key, at_most),
+            Old::Lines {
+                run_key,
+                thread_id,
+                first,
+                last,
+            } => {
+                let held = prune_lines(&mut self.sql, (run_key, thread_id), (*first, *last), at_most)?;
+                let few = u64::from(at_most);
+                let is_all = held.rows < few && prune_decisions(&mut self.sql, run_key, at_most)? < few;
+                if is_all {
+                    mark(&mut self.sql, run_key, CONTENTS_GONE)?;
+                }
+                Ok(Taken { held, is_all })
+            }
         }
     }
 }
 
 const PRUNED: &str = "SELECT run_key FROM run WHERE run_key = ?1 AND pruned > 0";
 
-/// Whether what a run was told was taken away because it was old.
-pub(crate) fn is_pruned(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
-    Ok(!sql.query(PRUNED, &[run.into()])?.is_empty())
+impl View<'_> {
+    /// Whether what a run was told was taken away because it was old.
+    pub fn is_pruned(&mut self, run: &RunKey) -> Result<bool, StoreError> {
+        Ok(!self.sql.query(PRUNED, &[run.into()])?.is_empty())
+    }
 }
 
 const ENDED: &str = "SELECT run_key FROM run WHERE run_key = ?1 AND status NOT IN ('open', 'quarantined')";
@@ -291,31 +299,35 @@ fn mark(sql: &mut dyn Sql, run: &RunKey, gone: i64) -> Result<(), StoreError> {
 const CARE: &str =
     "SELECT generation, generation_at_ms, clock_ms, pruned_at_ms, unswept FROM care WHERE row_id = 1";
 
-/// How far the care of data has come.
-pub(crate) fn care(sql: &mut dyn Sql) -> Result<CareRow, StoreError> {
-    let mut row = at_most_one(sql.query(CARE, &[])?).ok_or(StoreError::Malformed("care"))?;
-    Ok(CareRow {
-        generation: row.int("care.generation")?,
-        generation_at: row.millis("care.generation_at_ms")?,
-        clock: row.millis("care.clock_ms")?,
-        pruned_at: row.millis("care.pruned_at_ms")?,
-        unswept: row.int("care.unswept")?,
-    })
+impl View<'_> {
+    /// How far the care of data has come.
+    pub fn care(&mut self) -> Result<CareRow, StoreError> {
+        let mut row = at_most_one(self.sql.query(CARE, &[])?).ok_or(StoreError::Malformed("care"))?;
+        Ok(CareRow {
+            generation: row.int("care.generation")?,
+            generation_at: row.millis("care.generation_at_ms")?,
+            clock: row.millis("care.clock_ms")?,
+            pruned_at: row.millis("care.pruned_at_ms")?,
+            unswept: row.int("care.unswept")?,
+        })
+    }
 }
 
 const PUT_CARE: &str = "
     UPDATE care SET generation = ?2, generation_at_ms = ?3, clock_ms = ?4, pruned_at_ms = ?5, unswept = ?6
     WHERE row_id = 1 AND generation = ?1";
 
-/// Notes how far the care of data has come. False when somebody else has begun another generation.
-pub(crate) fn put_care(sql: &mut dyn Sql, care: &CareRow, expected: i64) -> Result<bool, StoreError> {
-    let params = [
-        expected.into(),
-        care.generation.into(),
-        care.generation_at.into(),
-        care.clock.into(),
-        care.pruned_at.into(),
-        care.unswept.into(),
-    ];
-    Ok(sql.execute(PUT_CARE, &params)? == 1)
+impl Tx<'_> {
+    /// Notes how far the care of data has come, if its generation is still the expected one. False when it is not.
+    pub fn put_care(&mut self, care: &CareRow, expected: i64) -> Result<bool, StoreError> {
+        let params = [
+            expected.into(),
+            care.generation.into(),
+            care.generation_at.into(),
+            care.clock.into(),
+            care.pruned_at.into(),
+            care.unswept.into(),
+        ];
+        Ok(self.sql.execute(PUT_CARE, &params)? == 1)
+    }
 }

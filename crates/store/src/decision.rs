@@ -6,7 +6,7 @@ use wakeful_core::key::{DecisionId, RunKey};
 use crate::rows::{DecisionFilter, Owed};
 use crate::run::range;
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
-use crate::{ROWS_MAX, StoreError};
+use crate::{ROWS_MAX, StoreError, Tx, View};
 
 const ASK: &str = "
     INSERT INTO decision (decision_id, agent_id, run_key, status, version, asked_at_ms, is_applied, body)
@@ -17,50 +17,56 @@ const CHANGE: &str = "
     UPDATE decision SET status = ?3, version = ?4, body = ?5
     WHERE decision_id = ?1 AND version = ?2 AND status = 'pending'";
 
-/// Keeps a question, or its next version. Whoever read another version is in conflict.
-pub(crate) fn put(sql: &mut dyn Sql, decision: &Decision, expected: u32) -> Result<(), StoreError> {
-    let body = serde_json::to_string(decision).map_err(|_| StoreError::Malformed("decision.body"))?;
-    let (id, status) = (&decision.inquiry.decision_id, decision.status.as_str());
-    let changed = if expected == 0 {
-        let params = [
-            id.into(),
-            (&decision.agent_id).into(),
-            (&decision.run_key).into(),
-            status.into(),
-            decision.version.into(),
-            decision.asked_at.into(),
-            body.as_str().into(),
-        ];
-        sql.execute(ASK, &params)?
-    } else {
-        let version = decision.version.into();
-        sql.execute(
-            CHANGE,
-            &[
+impl Tx<'_> {
+    /// Keeps a question: a new one where `expected` is 0, else the next version of the one with that version.
+    pub fn put_decision(&mut self, decision: &Decision, expected: u32) -> Result<(), StoreError> {
+        let body = serde_json::to_string(decision).map_err(|_| StoreError::Malformed("decision.body"))?;
+        let (id, status) = (&decision.inquiry.decision_id, decision.status.as_str());
+        let changed = if expected == 0 {
+            let params = [
                 id.into(),
-                expected.into(),
+                (&decision.agent_id).into(),
+                (&decision.run_key).into(),
                 status.into(),
-                version,
+                decision.version.into(),
+                decision.asked_at.into(),
                 body.as_str().into(),
-            ],
-        )?
-    };
-    exactly_one(changed)
+            ];
+            self.sql.execute(ASK, &params)?
+        } else {
+            let version = decision.version.into();
+            self.sql.execute(
+                CHANGE,
+                &[
+                    id.into(),
+                    expected.into(),
+                    status.into(),
+                    version,
+                    body.as_str().into(),
+                ],
+            )?
+        };
+        exactly_one(changed)
+    }
 }
 
 const APPLY: &str = "UPDATE decision SET is_applied = 1 WHERE decision_id = ?1 AND is_applied = 0";
 
-/// Notes that the run has been told how a question ended. It is told once.
-pub(crate) fn apply(sql: &mut dyn Sql, decision: &DecisionId) -> Result<(), StoreError> {
-    exactly_one(sql.execute(APPLY, &[decision.into()])?)
+impl Tx<'_> {
+    /// Notes that the run has been told how a question ended.
+    pub fn apply_decision(&mut self, decision: &DecisionId) -> Result<(), StoreError> {
+        exactly_one(self.sql.execute(APPLY, &[decision.into()])?)
+    }
 }
 
 const ONE: &str = "SELECT body FROM decision WHERE decision_id = ?1";
 
-/// One question.
-pub(crate) fn one(sql: &mut dyn Sql, decision: &DecisionId) -> Result<Option<Decision>, StoreError> {
-    let rows = sql.query(ONE, &[decision.into()])?;
-    at_most_one(rows).map(read).transpose()
+impl View<'_> {
+    /// One question.
+    pub fn decision(&mut self, decision: &DecisionId) -> Result<Option<Decision>, StoreError> {
+        let rows = self.sql.query(ONE, &[decision.into()])?;
+        at_most_one(rows).map(read).transpose()
+    }
 }
 
 pub(crate) const PENDING: &str =
@@ -74,70 +80,78 @@ pub(crate) const OF_RUN: &str = "
 const PENDING_OF_RUN: &str = "
     SELECT body FROM decision WHERE run_key = ?2 AND status = 'pending' ORDER BY asked_at_ms, decision_id LIMIT ?1";
 
-/// Questions: those that wait and those of a run from the oldest on, all of them from the newest.
-pub(crate) fn list(sql: &mut dyn Sql, filter: &DecisionFilter) -> Result<Vec<Decision>, StoreError> {
-    let at_most = limit(filter.limit);
-    let rows = match (&filter.run_key, filter.pending_only) {
-        (Some(run), true) => sql.query(PENDING_OF_RUN, &[at_most, run.into()])?,
-        (Some(run), false) => sql.query(OF_RUN, &[at_most, run.into()])?,
-        (None, true) => sql.query(PENDING, &[at_most])?,
-        (None, false) => sql.query(ALL, &[at_most])?,
-    };
-    records(rows, read)
+impl View<'_> {
+    /// Questions, oldest first.
+    pub fn decisions(&mut self, filter: &DecisionFilter) -> Result<Vec<Decision>, StoreError> {
+        let at_most = limit(filter.limit);
+        let rows = match (&filter.run_key, filter.pending_only) {
+            (Some(run), true) => self.sql.query(PENDING_OF_RUN, &[at_most, run.into()])?,
+            (Some(run), false) => self.sql.query(OF_RUN, &[at_most, run.into()])?,
+            (None, true) => self.sql.query(PENDING, &[at_most])?,
+            (None, false) => self.sql.query(ALL, &[at_most])?,
+        };
+        records(rows, read)
+    }
 }
 
 const BETWEEN: &str = "
     SELECT decision_id FROM decision WHERE decision_id >= ?1 AND decision_id <= ?2 ORDER BY decision_id LIMIT 2";
 
-/// Names that begin with these hex digits: at most two, which is enough to know it is ambiguous.
-pub(crate) fn with_prefix(sql: &mut dyn Sql, hex_prefix: &str) -> Result<Vec<DecisionId>, StoreError> {
-    let Some((first, last)) = range(hex_prefix) else {
-        return Ok(Vec::new());
-    };
-    let rows = sql.query(BETWEEN, &[(&first).into(), (&last).into()])?;
-    records(rows, |mut row| row.digest("decision.decision_id").map(DecisionId))
+impl View<'_> {
+    /// Names of questions that begin with these hex digits: at most two.
+    pub fn decisions_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<DecisionId>, StoreError> {
+        let Some((first, last)) = range(hex_prefix) else {
+            return Ok(Vec::new());
+        };
+        let rows = self.sql.query(BETWEEN, &[(&first).into(), (&last).into()])?;
+        records(rows, |mut row| row.digest("decision.decision_id").map(DecisionId))
+    }
 }
 
 pub(crate) const RULINGS: &str = "
     SELECT body FROM decision WHERE run_key = ?1 AND status <> 'pending' AND is_applied = 0
     ORDER BY asked_at_ms, decision_id LIMIT ?2";
 
-/// Questions of a run that are closed and that it has not been told of.
-pub(crate) fn rulings(sql: &mut dyn Sql, run: &RunKey) -> Result<Vec<Decision>, StoreError> {
-    records(sql.query(RULINGS, &[run.into(), limit(ROWS_MAX)])?, read)
+impl View<'_> {
+    /// Questions of a run that are closed and that it has not been told of, oldest first.
+    pub fn rulings(&mut self, run: &RunKey) -> Result<Vec<Decision>, StoreError> {
+        records(self.sql.query(RULINGS, &[run.into(), limit(ROWS_MAX)])?, read)
+    }
 }
 
 pub(crate) const OWED: &str = "
     SELECT (SELECT COUNT(*) FROM decision WHERE status = 'pending'),
         (SELECT COUNT(*) FROM run WHERE status = 'quarantined')";
 
-/// What waits for a person, over all agents.
-pub(crate) fn owed(sql: &mut dyn Sql) -> Result<Owed, StoreError> {
-    let row = at_most_one(sql.query(OWED, &[])?);
-    let mut row = row.ok_or(StoreError::Malformed("decision"))?;
-    Ok(Owed {
-        pending_decisions: row.count("decision.pending")?,
-        quarantined_runs: row.count("run.quarantined")?,
-    })
+impl View<'_> {
+    /// What waits for a person, over all agents.
+    pub fn owed(&mut self) -> Result<Owed, StoreError> {
+        let row = at_most_one(self.sql.query(OWED, &[])?);
+        let mut row = row.ok_or(StoreError::Malformed("decision"))?;
+        Ok(Owed {
+            pending_decisions: row.count("decision.pending")?,
+            quarantined_runs: row.count("run.quarantined")?,
+        })
+    }
 }
 
 const ERASE: &str = "UPDATE decision SET body = ?2 WHERE decision_id = ?1";
 
 /// Takes the words out of the questions of a run: what would have been done, and what people said to it.
-pub(crate) fn erase(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
+pub(crate) fn erase(tx: &mut Tx<'_>, run: &RunKey) -> Result<(), StoreError> {
     let of_run = DecisionFilter {
         run_key: Some(*run),
         limit: ROWS_MAX,
         ..DecisionFilter::default()
     };
-    for mut decision in list(sql, &of_run)? {
+    for mut decision in tx.decisions(&of_run)? {
         decision.inquiry.input.clear();
         if let Some(answer) = &mut decision.answer {
             answer.note = None;
         }
         let body = serde_json::to_string(&decision).map_err(|_| StoreError::Malformed("decision.body"))?;
         let id = &decision.inquiry.decision_id;
-        sql.execute(ERASE, &[id.into(), body.as_str().into()])?;
+        tx.sql.execute(ERASE, &[id.into(), body.as_str().into()])?;
     }
     Ok(())
 }

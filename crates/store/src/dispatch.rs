@@ -11,12 +11,11 @@ use wakeful_core::wake::{
     may_begin,
 };
 
-use crate::StoreError;
-use crate::queue::{self, QueuedAt};
+use crate::queue::QueuedAt;
 use crate::rows::{Overview, QueueRow};
 use crate::run::suspension;
-use crate::sql::{Param, Row, Sql, limit, records};
-use crate::tx::ROWS_MAX;
+use crate::sql::{Param, Row, Sql as _, limit, records};
+use crate::{ROWS_MAX, StoreError, View};
 
 /// Candidates that are read at once. Few are ineligible, so one page is mostly enough for a home of usual size.
 const PAGE: u32 = 1_000;
@@ -72,42 +71,45 @@ pub(crate) const MESSAGES: &str = "
     JOIN agent ON agent.agent_id = page.agent_id
     ORDER BY queue.agent_id, queue.seq";
 
-/// Agents that may begin something, by name.
-pub(crate) fn agents_with_work(sql: &mut dyn Sql, now: Millis) -> Result<Vec<AgentId>, StoreError> {
-    let wanted = usize::try_from(ROWS_MAX).unwrap_or(usize::MAX);
-    let (page, back) = (limit(PAGE), set_back(now));
-    let mut found = BTreeSet::new();
-    let (mut agent, mut run) = (String::new(), Vec::new());
-    loop {
-        let after = [
-            page,
-            agent.as_str().into(),
-            run.as_slice().into(),
-            now.into(),
-            back,
-        ];
-        let rows = records(sql.query(RUNS, &after)?, read_run)?;
-        let eligible = rows.iter().filter(|row| row.may_begin(now));
-        found.extend(eligible.map(|row| row.agent_id.clone()));
-        match rows.last() {
-            Some(last) if is_full(rows.len()) && found.len() < wanted => {
-                (agent, run) = (last.agent_id.to_string(), last.run_key.0.as_bytes().to_vec());
+impl View<'_> {
+    /// Agents that may begin something: go on with an open run, or start the run of a message. By name, at most
+    /// [`ROWS_MAX`].
+    pub fn agents_with_work(&mut self, now: Millis) -> Result<Vec<AgentId>, StoreError> {
+        let wanted = usize::try_from(ROWS_MAX).unwrap_or(usize::MAX);
+        let (page, back) = (limit(PAGE), set_back(now));
+        let mut found = BTreeSet::new();
+        let (mut agent, mut run) = (String::new(), Vec::new());
+        loop {
+            let after = [
+                page,
+                agent.as_str().into(),
+                run.as_slice().into(),
+                now.into(),
+                back,
+            ];
+            let rows = records(self.sql.query(RUNS, &after)?, read_run)?;
+            let eligible = rows.iter().filter(|row| row.may_begin(now));
+            found.extend(eligible.map(|row| row.agent_id.clone()));
+            match rows.last() {
+                Some(last) if is_full(rows.len()) && found.len() < wanted => {
+                    (agent, run) = (last.agent_id.to_string(), last.run_key.0.as_bytes().to_vec());
+                }
+                Some(_) | None => break,
             }
-            Some(_) | None => break,
         }
-    }
-    let (mut agent, mut seq) = (String::new(), 0);
-    while found.len() < wanted {
-        let after = [page, agent.as_str().into(), seq.into(), now.into(), back];
-        let rows = records(sql.query(MESSAGES, &after)?, read_message)?;
-        let eligible = rows.iter().filter(|row| row.may_begin(now));
-        found.extend(eligible.map(|row| row.agent_id.clone()));
-        match rows.last() {
-            Some(last) if is_full(rows.len()) => (agent, seq) = (last.agent_id.to_string(), last.seq),
-            Some(_) | None => break,
+        let (mut agent, mut seq) = (String::new(), 0);
+        while found.len() < wanted {
+            let after = [page, agent.as_str().into(), seq.into(), now.into(), back];
+            let rows = records(self.sql.query(MESSAGES, &after)?, read_message)?;
+            let eligible = rows.iter().filter(|row| row.may_begin(now));
+            found.extend(eligible.map(|row| row.agent_id.clone()));
+            match rows.last() {
+                Some(last) if is_full(rows.len()) => (agent, seq) = (last.agent_id.to_string(), last.seq),
+                Some(_) | None => break,
+            }
         }
+        Ok(found.into_iter().take(wanted).collect())
     }
-    Ok(found.into_iter().take(wanted).collect())
 }
 
 /// What was taken by the clock after this was taken before the clock was set back.
@@ -190,14 +192,16 @@ pub(crate) const RUNS_OF_AGENT: &str = "
             AND other.run_key <> run.run_key AND (other.wait_kind IS NULL OR other.wait_kind <> 'turn'))
     FROM run WHERE run.agent_id = ?1 AND run.status = 'open' ORDER BY +run.started_at_ms, run.run_key LIMIT ?2";
 
-/// The run that an agent goes on with: the oldest that may, and before it one whose end was requested, because that waits
-/// for nothing.
-pub(crate) fn due_run(sql: &mut dyn Sql, agent: &AgentId, now: Millis) -> Result<Option<RunKey>, StoreError> {
-    let rows = sql.query(RUNS_OF_AGENT, &[agent.into(), limit(ROWS_MAX)])?;
-    let runs = records(rows, read_run)?.into_iter();
-    let due = runs.filter(|run| run.may_begin(now));
-    let first = due.min_by_key(|run| !run.facts.is_cancel_requested);
-    Ok(first.map(|run| run.run_key))
+impl View<'_> {
+    /// The run that an agent goes on with: the oldest that may, and before it one whose end was requested, because that waits
+    /// for nothing.
+    pub fn due_run(&mut self, agent: &AgentId, now: Millis) -> Result<Option<RunKey>, StoreError> {
+        let rows = self.sql.query(RUNS_OF_AGENT, &[agent.into(), limit(ROWS_MAX)])?;
+        let runs = records(rows, read_run)?.into_iter();
+        let due = runs.filter(|run| run.may_begin(now));
+        let first = due.min_by_key(|run| !run.facts.is_cancel_requested);
+        Ok(first.map(|run| run.run_key))
+    }
 }
 
 const QUEUED: &str = "
@@ -205,50 +209,64 @@ const QUEUED: &str = "
     WHERE agent_id = ?1 AND (due_at_ms IS NULL OR due_at_ms <= ?2 OR admitted_at_ms > ?3) AND (rank, seq) > (?4, ?5)
     ORDER BY rank, seq LIMIT ?6";
 
-/// The messages of an agent that may begin now, in their order.
-pub(crate) fn messages(
-    sql: &mut dyn Sql,
-    agent: &Overview,
-    now: Millis,
-    at_most: u32,
-) -> Result<Vec<QueueRow>, StoreError> {
-    let (agent_id, availability, facts) = (
-        &agent.agent.agent_id,
-        agent.agent.availability(),
-        agent.message_facts(),
-    );
-    let begins = |delay: Option<Delay>| {
-        let facts = MessageFacts { delay, ..facts };
-        may_begin(&Candidate::Message(&availability, &facts), now)
-    };
-    let wanted = usize::try_from(at_most).unwrap_or(usize::MAX);
-    let (mut found, mut rank, mut seq) = (Vec::new(), i64::MIN, 0);
-    // What the agent itself does not let begin need not be read.
-    while begins(None) && found.len() < wanted {
-        let after = [
-            agent_id.into(),
-            now.into(),
-            set_back(now),
-            rank.into(),
-            seq.into(),
-            limit(at_most),
-        ];
-        let rows = records(sql.query(QUEUED, &after)?, |mut row| {
-            let place = QueuedAt::read(&mut row)?;
-            Ok((place, row.int("queue.rank")?, row.millis("queue.admitted_at_ms")?))
-        })?;
-        let Some((last, last_rank, _)) = rows.last() else {
-            break;
+impl View<'_> {
+    /// The messages of an agent that may begin now, in their order.
+    fn messages(&mut self, agent: &Overview, now: Millis, at_most: u32) -> Result<Vec<QueueRow>, StoreError> {
+        let (agent_id, availability, facts) = (
+            &agent.agent.agent_id,
+            agent.agent.availability(),
+            agent.message_facts(),
+        );
+        let begins = |delay: Option<Delay>| {
+            let facts = MessageFacts { delay, ..facts };
+            may_begin(&Candidate::Message(&availability, &facts), now)
         };
-        (rank, seq) = (*last_rank, last.seq);
-        let eligible = rows.into_iter().filter(|(place, _, admitted_at)| {
-            begins(place.not_before.map(|until| Delay {
-                until,
-                admitted_at: *admitted_at,
-            }))
-        });
-        found.extend(eligible.map(|(place, _, _)| place));
+        let wanted = usize::try_from(at_most).unwrap_or(usize::MAX);
+        let (mut found, mut rank, mut seq) = (Vec::new(), i64::MIN, 0);
+        // What the agent itself does not let begin need not be read.
+        while begins(None) && found.len() < wanted {
+            let after = [
+                agent_id.into(),
+                now.into(),
+                set_back(now),
+                rank.into(),
+                seq.into(),
+                limit(at_most),
+            ];
+            let rows = records(self.sql.query(QUEUED, &after)?, |mut row| {
+                let place = QueuedAt::read(&mut row)?;
+                Ok((place, row.int("queue.rank")?, row.millis("queue.admitted_at_ms")?))
+            })?;
+            let Some((last, last_rank, _)) = rows.last() else {
+                break;
+            };
+            (rank, seq) = (*last_rank, last.seq);
+            let eligible = rows.into_iter().filter(|(place, _, admitted_at)| {
+                begins(place.not_before.map(|until| Delay {
+                    until,
+                    admitted_at: *admitted_at,
+                }))
+            });
+            found.extend(eligible.map(|(place, _, _)| place));
+        }
+        found.truncate(wanted);
+        self.with_messages(found)
     }
-    found.truncate(wanted);
-    queue::with_messages(sql, found)
+
+    /// The next message of an agent that may begin now.
+    pub fn next_message(&mut self, agent: &Overview, now: Millis) -> Result<Option<QueueRow>, StoreError> {
+        Ok(self.messages(agent, now, 1)?.pop())
+    }
+
+    /// The messages that may begin now and that one run may absorb together, in their order.
+    pub fn absorbable_messages(
+        &mut self,
+        agent: &Overview,
+        now: Millis,
+        at_most: u32,
+    ) -> Result<Vec<QueueRow>, StoreError> {
+        let mut rows = self.messages(agent, now, at_most)?;
+        rows.retain(|row| row.message.cause.origin.is_absorbed());
+        Ok(rows)
+    }
 }

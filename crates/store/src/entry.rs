@@ -5,61 +5,63 @@ use wakeful_core::conversation::Role;
 use wakeful_core::id::ThreadId;
 use wakeful_core::key::RunKey;
 
-use crate::StoreError;
 use crate::rows::{EntryRow, RunRow};
 use crate::sql::{Row, Sql, limit, records};
+use crate::{StoreError, Tx, View};
 
 const APPEND: &str = "
     INSERT INTO entry (thread_id, position, run_key, role, content, at_ms)
     VALUES (?1, (SELECT COALESCE(MAX(position), 0) + 1 FROM entry WHERE thread_id = ?1), ?2, ?3, ?4, ?5)
     ON CONFLICT (thread_id, position) DO NOTHING";
 
-/// Appends to a thread. Two writers at once, which the lock on the head prevents, would be a conflict.
-pub(crate) fn append(sql: &mut dyn Sql, thread: &ThreadId, entry: &EntryRow) -> Result<(), StoreError> {
-    let params = [
-        thread.into(),
-        (&entry.run_key).into(),
-        entry.role.as_str().into(),
-        (&entry.content).into(),
-        entry.at.into(),
-    ];
-    sql.run_once(APPEND, &params)
+impl Tx<'_> {
+    /// Appends to a thread.
+    pub fn append_entry(&mut self, thread: &ThreadId, entry: &EntryRow) -> Result<(), StoreError> {
+        let params = [
+            thread.into(),
+            (&entry.run_key).into(),
+            entry.role.as_str().into(),
+            (&entry.content).into(),
+            entry.at.into(),
+        ];
+        self.sql.run_once(APPEND, &params)
+    }
 }
 
 const NEWEST: &str = "
     SELECT run_key, role, content, at_ms FROM entry WHERE thread_id = ?1 ORDER BY position DESC LIMIT ?2";
 
-/// The newest entries of a thread, oldest first.
-pub(crate) fn newest(
-    sql: &mut dyn Sql,
-    thread: &ThreadId,
-    at_most: u32,
-) -> Result<Vec<EntryRow>, StoreError> {
-    let mut entries = records(sql.query(NEWEST, &[thread.into(), limit(at_most)])?, read)?;
-    entries.reverse();
-    Ok(entries)
+impl View<'_> {
+    /// The newest entries of a thread, oldest first.
+    pub fn entries(&mut self, thread: &ThreadId, at_most: u32) -> Result<Vec<EntryRow>, StoreError> {
+        let mut entries = records(self.sql.query(NEWEST, &[thread.into(), limit(at_most)])?, read)?;
+        entries.reverse();
+        Ok(entries)
+    }
 }
 
 const OF_RUN: &str = "
     SELECT position, content FROM entry
     WHERE thread_id = ?1 AND run_key = ?2 AND position > ?3 ORDER BY position LIMIT ?4";
 
-/// What was said in a run: the places in its thread after one, each with its content.
-pub(crate) fn of_run(
-    sql: &mut dyn Sql,
-    run: &RunRow,
-    after: i64,
-    at_most: u32,
-) -> Result<Vec<(i64, BlobHash)>, StoreError> {
-    let params = [
-        (&run.thread_id).into(),
-        (&run.run_key).into(),
-        after.into(),
-        limit(at_most),
-    ];
-    records(sql.query(OF_RUN, &params)?, |mut row| {
-        Ok((row.int("entry.position")?, BlobHash(row.digest("entry.content")?)))
-    })
+impl View<'_> {
+    /// What was said in a run: the places in its thread after one, each with its content.
+    pub fn contents(
+        &mut self,
+        run: &RunRow,
+        after: i64,
+        at_most: u32,
+    ) -> Result<Vec<(i64, BlobHash)>, StoreError> {
+        let params = [
+            (&run.thread_id).into(),
+            (&run.run_key).into(),
+            after.into(),
+            limit(at_most),
+        ];
+        records(self.sql.query(OF_RUN, &params)?, |mut row| {
+            Ok((row.int("entry.position")?, BlobHash(row.digest("entry.content")?)))
+        })
+    }
 }
 
 fn read(mut row: Row) -> Result<EntryRow, StoreError> {

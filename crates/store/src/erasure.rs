@@ -8,9 +8,9 @@ use wakeful_core::cause::Cause;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 
-use crate::StoreError;
 use crate::rows::RunRow;
 use crate::sql::{Dialect, Sql, at_most_one};
+use crate::{StoreError, Tx, View, decision};
 
 /// Contents that are looked for at once. Each look walks all transcripts, and most runs name fewer.
 const LOOKED_FOR_MAX: usize = 1_000;
@@ -23,16 +23,20 @@ const UNENDED: &str = "
         AND (r.status IN ('open', 'quarantined') OR q.run_key IS NOT NULL)
     LIMIT 1";
 
-/// A run that has not ended, or not begun, among those that events belong to.
-pub(crate) fn unended_among(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    first: u64,
-    last: u64,
-) -> Result<Option<RunKey>, StoreError> {
-    let rows = sql.query(UNENDED, &[agent.into(), first.into(), last.into()])?;
-    let run = at_most_one(rows).map(|mut row| row.digest("event.run_key").map(RunKey));
-    run.transpose()
+impl View<'_> {
+    /// A run that has not ended, or not begun, among those that events of an agent belong to, first and last included.
+    pub fn unended_among(
+        &mut self,
+        agent: &AgentId,
+        first: u64,
+        last: u64,
+    ) -> Result<Option<RunKey>, StoreError> {
+        let rows = self
+            .sql
+            .query(UNENDED, &[agent.into(), first.into(), last.into()])?;
+        let run = at_most_one(rows).map(|mut row| row.digest("event.run_key").map(RunKey));
+        run.transpose()
+    }
 }
 
 const THOROUGH_SQLITE: &str = "PRAGMA secure_delete = ON";
@@ -42,15 +46,15 @@ const ORDINARY_SQLITE: &str = "PRAGMA secure_delete = OFF";
 /// SQLite leaves what was deleted on its pages unless it is told otherwise. Told only here: every other transaction
 /// would pay for it. Older copies, on pages that were divided since, go when the database is written anew after the commit.
 fn thoroughly<T>(
-    sql: &mut dyn Sql,
-    erase: impl FnOnce(&mut dyn Sql) -> Result<T, StoreError>,
+    tx: &mut Tx<'_>,
+    erase: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    match sql.dialect() {
-        Dialect::Postgres => erase(sql),
+    match tx.sql.dialect() {
+        Dialect::Postgres => erase(tx),
         Dialect::Sqlite => {
-            sql.query(THOROUGH_SQLITE, &[])?;
-            let erased = erase(sql);
-            sql.query(ORDINARY_SQLITE, &[])?;
+            tx.sql.query(THOROUGH_SQLITE, &[])?;
+            let erased = erase(tx);
+            tx.sql.query(ORDINARY_SQLITE, &[])?;
             erased
         }
     }
@@ -66,20 +70,23 @@ const EVENTS_OF_RUN: &str = "
     WHERE agent_id = ?1 AND seq >= ?2 AND seq <= ?3 AND run_key = ?4 AND payload IS NOT NULL
         AND kind NOT IN ('content_erased', 'data_pruned', 'record_bound')";
 
-/// Takes payload and salt from events.
-pub(crate) fn events(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    (first, last): (u64, u64),
-    run: Option<&RunKey>,
-) -> Result<u64, StoreError> {
-    thoroughly(sql, |sql| match run {
-        None => sql.execute(EVENTS, &[agent.into(), first.into(), last.into()]),
-        Some(run) => sql.execute(
-            EVENTS_OF_RUN,
-            &[agent.into(), first.into(), last.into(), run.into()],
-        ),
-    })
+impl Tx<'_> {
+    /// Takes payload and salt from events of an agent, first and last included; only from those of one run where one is
+    /// given. Says how many had any. What tells of payloads that were taken away stays.
+    pub fn erase_events(
+        &mut self,
+        agent: &AgentId,
+        (first, last): (u64, u64),
+        run: Option<&RunKey>,
+    ) -> Result<u64, StoreError> {
+        thoroughly(self, |tx| match run {
+            None => tx.sql.execute(EVENTS, &[agent.into(), first.into(), last.into()]),
+            Some(run) => tx.sql.execute(
+                EVENTS_OF_RUN,
+                &[agent.into(), first.into(), last.into(), run.into()],
+            ),
+        })
+    }
 }
 
 const JOURNAL: &str = "UPDATE journal SET body = ?2 WHERE run_key = ?1 AND length(body) > 0";
@@ -96,9 +103,11 @@ const ENTRIES: &str = "DELETE FROM entry WHERE thread_id = ?1 AND run_key = ?2";
 
 const STATE: &str = "UPDATE run SET state = ?2 WHERE run_key = ?1";
 
-/// Takes from a message the name of what it says, and what its sender called it.
-pub(crate) fn message(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
-    thoroughly(sql, |sql| words(sql, run))
+impl Tx<'_> {
+    /// Takes from a message the name of what it says, and the words by which its sender called it.
+    pub fn erase_message(&mut self, run: &RunKey) -> Result<(), StoreError> {
+        thoroughly(self, |tx| words(&mut tx.sql, run))
+    }
 }
 
 fn words(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
@@ -115,17 +124,20 @@ fn words(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
     sql.execute(WAKE, &[run.into(), cause.as_str().into()]).map(drop)
 }
 
-/// Takes from a run what it was told and the names of what was said in it.
-pub(crate) fn run(sql: &mut dyn Sql, run: &RunRow) -> Result<u64, StoreError> {
-    thoroughly(sql, |sql| {
-        let key = &run.run_key;
-        let rows = sql.execute(JOURNAL, &[key.into(), [].as_slice().into()])?;
-        words(sql, key)?;
-        sql.execute(ENTRIES, &[(&run.thread_id).into(), key.into()])?;
-        sql.execute(STATE, &[key.into(), run.state.as_str().into()])?;
-        crate::decision::erase(sql, key)?;
-        Ok(rows)
-    })
+impl Tx<'_> {
+    /// Takes from a run what it was told and the lines of what was said in it, and puts another last state in the place
+    /// of the one it has. Says how many rows of its journal had anything.
+    pub fn erase_run(&mut self, run: &RunRow) -> Result<u64, StoreError> {
+        thoroughly(self, |tx| {
+            let key = &run.run_key;
+            let rows = tx.sql.execute(JOURNAL, &[key.into(), [].as_slice().into()])?;
+            words(&mut tx.sql, key)?;
+            tx.sql.execute(ENTRIES, &[(&run.thread_id).into(), key.into()])?;
+            tx.sql.execute(STATE, &[key.into(), run.state.as_str().into()])?;
+            decision::erase(tx, key)?;
+            Ok(rows)
+        })
+    }
 }
 
 /// Whoever keeps a content that is there already writes nothing, and would not notice that it goes. So nobody keeps any
@@ -151,25 +163,27 @@ const NAMED_POSTGRES: &str = "
 
 const DELETE: &str = "DELETE FROM blob WHERE hash = ?1 AND generation < ?2";
 
-/// Removes those of these contents that nobody names: no transcript, no message, and no run that has not ended. What was
-/// put in a generation or later stays.
-pub(crate) fn blobs(sql: &mut dyn Sql, hashes: &[BlobHash], below: i64) -> Result<Vec<BlobHash>, StoreError> {
-    if sql.dialect() == Dialect::Postgres {
-        sql.execute(ALONE_POSTGRES, &[])?;
-    }
-    let named = sql.dialect().pick(NAMED_SQLITE, NAMED_POSTGRES);
-    let mut gone = Vec::new();
-    for some in hashes.chunks(LOOKED_FOR_MAX) {
-        let list = serde_json::to_string(some).map_err(|error| StoreError::Backend(error.into()))?;
-        let rows = sql.query(named, &[list.as_str().into()])?;
-        let kept = rows
-            .into_iter()
-            .map(|mut row| row.digest("blob.hash").map(BlobHash));
-        let kept: BTreeSet<BlobHash> = kept.collect::<Result<_, StoreError>>()?;
-        for hash in some.iter().filter(|hash| !kept.contains(hash)) {
-            let deleted = thoroughly(sql, |sql| sql.execute(DELETE, &[hash.into(), below.into()]))?;
-            gone.extend((deleted == 1).then_some(*hash));
+impl Tx<'_> {
+    /// Removes those of these contents that no row names and that were last put before a generation, and says which they
+    /// were. Nobody puts a content until the transaction ends.
+    pub fn erase_blobs(&mut self, hashes: &[BlobHash], below: i64) -> Result<Vec<BlobHash>, StoreError> {
+        if self.sql.dialect() == Dialect::Postgres {
+            self.sql.execute(ALONE_POSTGRES, &[])?;
         }
+        let named = self.sql.dialect().pick(NAMED_SQLITE, NAMED_POSTGRES);
+        let mut gone = Vec::new();
+        for some in hashes.chunks(LOOKED_FOR_MAX) {
+            let list = serde_json::to_string(some).map_err(|error| StoreError::Backend(error.into()))?;
+            let rows = self.sql.query(named, &[list.as_str().into()])?;
+            let kept = rows
+                .into_iter()
+                .map(|mut row| row.digest("blob.hash").map(BlobHash));
+            let kept: BTreeSet<BlobHash> = kept.collect::<Result<_, StoreError>>()?;
+            for hash in some.iter().filter(|hash| !kept.contains(hash)) {
+                let deleted = thoroughly(self, |tx| tx.sql.execute(DELETE, &[hash.into(), below.into()]))?;
+                gone.extend((deleted == 1).then_some(*hash));
+            }
+        }
+        Ok(gone)
     }
-    Ok(gone)
 }

@@ -4,9 +4,9 @@ use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::key::RunKey;
 use wakeful_core::report::Event;
 
-use crate::StoreError;
 use crate::rows::EventRow;
 use crate::sql::{Row, Sql, limit, records};
+use crate::{StoreError, Tx, View};
 
 const APPEND: &str = "
     INSERT INTO event (agent_id, seq, run_key, kind, at_ms, hash, payload_hash, policy_version, payload, salt)
@@ -35,38 +35,48 @@ pub(crate) fn append(sql: &mut dyn Sql, agent: &AgentId, event: &Event) -> Resul
     sql.run_once(APPEND, &params)
 }
 
+impl Tx<'_> {
+    /// Appends an event that has its place.
+    pub fn append_event(&mut self, agent: &AgentId, event: &Event) -> Result<(), StoreError> {
+        self.sql.note_time(event.sealed.at);
+        append(&mut self.sql, agent, event)
+    }
+}
+
 const AFTER: &str = "
     SELECT seq, run_key, kind, at_ms, hash, payload_hash, policy_version, payload, salt
     FROM event WHERE agent_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
 
-/// Events of an agent, oldest first, after a number.
-pub(crate) fn after(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    seq: u64,
-    at_most: u32,
-) -> Result<Vec<EventRow>, StoreError> {
-    records(
-        sql.query(AFTER, &[agent.into(), seq.into(), limit(at_most)])?,
-        read,
-    )
+impl View<'_> {
+    /// Events of an agent, oldest first, after a number.
+    pub fn events(&mut self, agent: &AgentId, seq: u64, at_most: u32) -> Result<Vec<EventRow>, StoreError> {
+        records(
+            self.sql
+                .query(AFTER, &[agent.into(), seq.into(), limit(at_most)])?,
+            read,
+        )
+    }
 }
 
 const BEFORE: &str = "
     SELECT seq, run_key, kind, at_ms, hash, payload_hash, policy_version, payload, salt
     FROM event WHERE agent_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3";
 
-/// The newest events of an agent before a number, oldest first.
-pub(crate) fn before(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    seq: u64,
-    at_most: u32,
-) -> Result<Vec<EventRow>, StoreError> {
-    let rows = sql.query(BEFORE, &[agent.into(), seq.into(), limit(at_most)])?;
-    let mut events = records(rows, read)?;
-    events.reverse();
-    Ok(events)
+impl View<'_> {
+    /// The newest events of an agent before a number, oldest first.
+    pub fn events_before(
+        &mut self,
+        agent: &AgentId,
+        seq: u64,
+        at_most: u32,
+    ) -> Result<Vec<EventRow>, StoreError> {
+        let rows = self
+            .sql
+            .query(BEFORE, &[agent.into(), seq.into(), limit(at_most)])?;
+        let mut events = records(rows, read)?;
+        events.reverse();
+        Ok(events)
+    }
 }
 
 fn read(mut row: Row) -> Result<EventRow, StoreError> {

@@ -8,9 +8,8 @@ use wakeful_core::id::{AgentId, Incarnation, RunnerId};
 use wakeful_core::key::Digest;
 
 use crate::rows::{Claim, Fence, LockedHead};
-use crate::runner;
 use crate::sql::{Dialect, Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, StoreError};
+use crate::{ROWS_MAX, StoreError, Tx, View, runner};
 
 const CREATE: &str = "
     INSERT INTO agent_head (agent_id, incarnation, runner_id, fence, next_seq, chain_hash)
@@ -48,24 +47,26 @@ const HOLDER_POSTGRES: &str = "
     SELECT runner_id, incarnation, (SELECT host_id || '.' || CAST(incarnation AS TEXT) FROM host)
     FROM agent_head WHERE agent_id = ?1 FOR UPDATE";
 
-/// Takes the right to write for an agent; a new fence makes every older one worthless.
-pub(crate) fn claim(sql: &mut dyn Sql, agent: &AgentId, runner: &RunnerId) -> Result<Claim, StoreError> {
-    let rows = sql.query(
-        sql.dialect().pick(HOLDER_SQLITE, HOLDER_POSTGRES),
-        &[agent.into()],
-    )?;
-    let mut row = at_most_one(rows).ok_or(StoreError::Malformed("agent_head.agent_id"))?;
-    let holder = row.optional_text("agent_head.runner_id")?.map(RunnerId::new);
-    let is_present = row.text("agent_head.incarnation")? == row.text("host.incarnation")?;
-    let other = holder.filter(|holder| holder != runner);
-    match (sql.dialect(), other) {
-        (Dialect::Postgres, Some(by)) if runner::confirm_alive(sql, &by)? => Ok(Claim::Held { by }),
-        (Dialect::Postgres | Dialect::Sqlite, _) => {
-            let claim = take(sql, agent, runner)?;
-            if !is_present {
-                begin_life(sql, agent)?;
+impl Tx<'_> {
+    /// Takes the right to write for an agent; a new fence makes every older one worthless.
+    pub fn claim_head(&mut self, agent: &AgentId, runner: &RunnerId) -> Result<Claim, StoreError> {
+        let query = self.sql.dialect().pick(HOLDER_SQLITE, HOLDER_POSTGRES);
+        let rows = self.sql.query(query, &[agent.into()])?;
+        let mut row = at_most_one(rows).ok_or(StoreError::Malformed("agent_head.agent_id"))?;
+        let holder = row.optional_text("agent_head.runner_id")?.map(RunnerId::new);
+        let is_present = row.text("agent_head.incarnation")? == row.text("host.incarnation")?;
+        let other = holder.filter(|holder| holder != runner);
+        match (self.sql.dialect(), other) {
+            (Dialect::Postgres, Some(by)) if runner::confirm_alive(&mut self.sql, &by)? => {
+                Ok(Claim::Held { by })
             }
-            Ok(claim)
+            (Dialect::Postgres | Dialect::Sqlite, _) => {
+                let claim = take(&mut self.sql, agent, runner)?;
+                if !is_present {
+                    begin_life(&mut self.sql, agent)?;
+                }
+                Ok(claim)
+            }
         }
     }
 }
@@ -96,9 +97,11 @@ fn take(sql: &mut dyn Sql, agent: &AgentId, runner: &RunnerId) -> Result<Claim, 
 
 const RELEASE: &str = "UPDATE agent_head SET runner_id = NULL WHERE agent_id = ?1 AND fence = ?2";
 
-/// Gives the right back, if this fence still holds it.
-pub(crate) fn release(sql: &mut dyn Sql, agent: &AgentId, fence: Fence) -> Result<(), StoreError> {
-    sql.run(RELEASE, &[agent.into(), fence.0.into()])
+impl Tx<'_> {
+    /// Gives the right back, if this fence still holds it.
+    pub fn release_head(&mut self, agent: &AgentId, fence: Fence) -> Result<(), StoreError> {
+        self.sql.run(RELEASE, &[agent.into(), fence.0.into()])
+    }
 }
 
 /// A new fence at once and not only with the next claim: what was taken to be dead may only have slept.
@@ -115,11 +118,13 @@ const LOCK_SQLITE: &str = "
 const LOCK_POSTGRES: &str = "
     SELECT next_seq, chain_hash, incarnation FROM agent_head WHERE agent_id = ?1 AND fence = ?2 FOR UPDATE";
 
-/// Locks an agent's head for this transaction.
-pub(crate) fn lock(sql: &mut dyn Sql, agent: &AgentId, fence: Fence) -> Result<LockedHead, StoreError> {
-    let query = sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
-    let rows = sql.query(query, &[agent.into(), fence.0.into()])?;
-    at_most_one(rows).map_or_else(|| Err(StoreError::FenceLost(agent.clone())), read)
+impl Tx<'_> {
+    /// Locks an agent's head for this transaction. First of all writes; fails with [`StoreError::FenceLost`].
+    pub fn lock_head(&mut self, agent: &AgentId, fence: Fence) -> Result<LockedHead, StoreError> {
+        let query = self.sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
+        let rows = self.sql.query(query, &[agent.into(), fence.0.into()])?;
+        at_most_one(rows).map_or_else(|| Err(StoreError::FenceLost(agent.clone())), read)
+    }
 }
 
 const ANNOUNCE_SQLITE: &str = "
@@ -149,6 +154,14 @@ pub(crate) fn lock_to_announce(sql: &mut dyn Sql, agent: &AgentId) -> Result<Opt
     Ok(Some(head))
 }
 
+impl Tx<'_> {
+    /// Locks an agent's head for announcing something, whoever drives the agent: what enters a queue changes no
+    /// run, so it needs no fence, only the chain's next place. None when there is no such agent.
+    pub fn lock_head_to_announce(&mut self, agent: &AgentId) -> Result<Option<LockedHead>, StoreError> {
+        lock_to_announce(&mut self.sql, agent)
+    }
+}
+
 fn read(mut row: Row) -> Result<LockedHead, StoreError> {
     read_from(&mut row)
 }
@@ -164,14 +177,16 @@ fn read_from(row: &mut Row) -> Result<LockedHead, StoreError> {
 const ALL: &str =
     "SELECT agent_id, next_seq - 1 FROM agent_head WHERE agent_id <> '~home' ORDER BY agent_id LIMIT ?1";
 
-/// Every agent with the number of its newest event.
-pub(crate) fn all(sql: &mut dyn Sql) -> Result<Vec<(AgentId, u64)>, StoreError> {
-    records(sql.query(ALL, &[limit(ROWS_MAX)])?, |mut row| {
-        Ok((
-            row.agent_id("agent_head.agent_id")?,
-            row.count("agent_head.next_seq")?,
-        ))
-    })
+impl View<'_> {
+    /// Every agent, listed or not, with the number of its newest event. At most [`ROWS_MAX`].
+    pub fn heads(&mut self) -> Result<Vec<(AgentId, u64)>, StoreError> {
+        records(self.sql.query(ALL, &[limit(ROWS_MAX)])?, |mut row| {
+            Ok((
+                row.agent_id("agent_head.agent_id")?,
+                row.count("agent_head.next_seq")?,
+            ))
+        })
+    }
 }
 
 /// A sequence never goes back, whoever asks for it.
@@ -188,4 +203,11 @@ pub(crate) fn put(sql: &mut dyn Sql, agent: &AgentId, head: &LockedHead) -> Resu
         (&head.incarnation).into(),
     ];
     sql.run_once(PUT, &params)
+}
+
+impl Tx<'_> {
+    /// Stores a head that was moved on.
+    pub fn put_head(&mut self, agent: &AgentId, head: &LockedHead) -> Result<(), StoreError> {
+        put(&mut self.sql, agent, head)
+    }
 }

@@ -3,9 +3,8 @@
 use wakeful_core::id::Incarnation;
 use wakeful_core::time::Millis;
 
-use crate::StoreError;
-use crate::bound;
 use crate::sql::{Sql, at_most_one};
+use crate::{StoreError, Tx, View, bound};
 
 /// The first life of a host that has no other yet.
 const FOUND: &str = "
@@ -19,13 +18,15 @@ pub(crate) fn found(sql: &mut dyn Sql, host_id: &str) -> Result<(), StoreError> 
 
 const INCARNATION: &str = "SELECT host_id, incarnation FROM host";
 
-/// The host and its life, as it enters event hashes.
-pub(crate) fn incarnation(sql: &mut dyn Sql) -> Result<Incarnation, StoreError> {
-    let rows = sql.query(INCARNATION, &[])?;
-    let mut row = at_most_one(rows).ok_or(StoreError::Malformed("host"))?;
-    let host_id = row.text("host.host_id")?;
-    let number = row.int("host.incarnation")?;
-    Ok(Incarnation::new(format!("{host_id}.{number}")))
+impl View<'_> {
+    /// The host and its life, as it enters event hashes.
+    pub fn incarnation(&mut self) -> Result<Incarnation, StoreError> {
+        let rows = self.sql.query(INCARNATION, &[])?;
+        let mut row = at_most_one(rows).ok_or(StoreError::Malformed("host"))?;
+        let host_id = row.text("host.host_id")?;
+        let number = row.int("host.incarnation")?;
+        Ok(Incarnation::new(format!("{host_id}.{number}")))
+    }
 }
 
 const REBORN: &str = "UPDATE host SET incarnation = ?1 WHERE row_id = 1 AND incarnation < ?1";
@@ -44,13 +45,16 @@ pub(crate) fn reborn(sql: &mut dyn Sql, number: i64) -> Result<(), StoreError> {
     }
 }
 
-/// Begins a new life of the database of agents.
-pub(crate) fn begin_life(sql: &mut dyn Sql, number: i64, at: Millis) -> Result<Incarnation, StoreError> {
-    sql.touch(&bound::HOST, &[1_i64.into()], Some(at));
-    reborn(sql, number)?;
-    sql.execute(FREE_ALL, &[])?;
-    sql.execute(FORGET_RUNNERS, &[])?;
-    incarnation(sql)
+impl Tx<'_> {
+    /// Begins a new life of this database, after a restore: no agent is held by anybody, and every later event is
+    /// chained under a name that was never used before. The number must be higher than that of every life before it.
+    pub fn begin_life(&mut self, number: i64, at: Millis) -> Result<Incarnation, StoreError> {
+        self.sql.touch(&bound::HOST, &[1_i64.into()], Some(at));
+        reborn(&mut self.sql, number)?;
+        self.sql.execute(FREE_ALL, &[])?;
+        self.sql.execute(FORGET_RUNNERS, &[])?;
+        self.incarnation()
+    }
 }
 
 const HOST_ID: &str = "SELECT host_id FROM host";

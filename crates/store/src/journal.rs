@@ -2,44 +2,49 @@
 
 use wakeful_core::key::RunKey;
 
-use crate::StoreError;
 use crate::rows::JournalRow;
 use crate::sql::{Row, Sql, limit, records};
+use crate::{StoreError, Tx, View};
 
 const APPEND: &str = "
     INSERT INTO journal (run_key, ordinal, body, reads_hash, state_hash, effects_hash, at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     ON CONFLICT (run_key, ordinal) DO NOTHING";
 
-/// Appends to a run's journal. A place that is taken is a conflict.
-pub(crate) fn append(sql: &mut dyn Sql, row: &JournalRow) -> Result<(), StoreError> {
-    let params = [
-        (&row.run_key).into(),
-        row.ordinal.into(),
-        row.body.as_slice().into(),
-        (&row.reads_hash).into(),
-        (&row.state_hash).into(),
-        (&row.effects_hash).into(),
-        row.at.into(),
-    ];
-    sql.run_once(APPEND, &params)
+impl Tx<'_> {
+    /// Appends to a run's journal.
+    pub fn append_input(&mut self, row: &JournalRow) -> Result<(), StoreError> {
+        let params = [
+            (&row.run_key).into(),
+            row.ordinal.into(),
+            row.body.as_slice().into(),
+            (&row.reads_hash).into(),
+            (&row.state_hash).into(),
+            (&row.effects_hash).into(),
+            row.at.into(),
+        ];
+        self.sql.run_once(APPEND, &params)
+    }
 }
 
 const AFTER: &str = "
     SELECT run_key, ordinal, body, reads_hash, state_hash, effects_hash, at_ms
     FROM journal WHERE run_key = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
 
-/// The journal of a run, oldest first, after an ordinal.
-pub(crate) fn after(
-    sql: &mut dyn Sql,
-    run: &RunKey,
-    ordinal: i64,
-    at_most: u32,
-) -> Result<Vec<JournalRow>, StoreError> {
-    records(
-        sql.query(AFTER, &[run.into(), ordinal.into(), limit(at_most)])?,
-        read,
-    )
+impl View<'_> {
+    /// The journal of a run, oldest first, after an ordinal.
+    pub fn journal(
+        &mut self,
+        run: &RunKey,
+        ordinal: i64,
+        at_most: u32,
+    ) -> Result<Vec<JournalRow>, StoreError> {
+        records(
+            self.sql
+                .query(AFTER, &[run.into(), ordinal.into(), limit(at_most)])?,
+            read,
+        )
+    }
 }
 
 fn read(mut row: Row) -> Result<JournalRow, StoreError> {

@@ -11,7 +11,7 @@ use wakeful_core::step::Child;
 
 use crate::rows::Admission;
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, StoreError};
+use crate::{ROWS_MAX, StoreError, Tx, View};
 
 const ADMIT: &str = "
     INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, wishes, admitted_at_ms,
@@ -19,45 +19,48 @@ const ADMIT: &str = "
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
     ON CONFLICT (run_key) DO NOTHING";
 
-/// Keeps a message, unless its key is there already.
-pub(crate) fn admit(sql: &mut dyn Sql, message: &Message) -> Result<Admission, StoreError> {
-    let words = [
-        spell(&message.kind)?,
-        spell(&message.authority)?,
-        spell(&message.surface)?,
-        spell(&message.context)?,
-    ];
-    let wishes =
-        serde_json::to_string(&message.wishes).map_err(|_| StoreError::Malformed("message.wishes"))?;
-    let cause = serde_json::to_string(&message.cause).map_err(|_| StoreError::Malformed("message.cause"))?;
-    let [kind, authority, surface, context] = words.each_ref().map(|word| word.as_str().into());
-    let parent = message.parent.as_ref();
-    let params = [
-        (&message.run_key).into(),
-        (&message.agent_id).into(),
-        (&message.thread_id).into(),
-        kind,
-        authority,
-        surface,
-        context,
-        (&message.body).into(),
-        wishes.as_str().into(),
-        message.admitted_at.into(),
-        parent.map(|parent| &parent.run_key).into(),
-        parent.map(|parent| &parent.agent_id).into(),
-        parent.map(|parent| &parent.operation_id).into(),
-        parent.map_or(0, |parent| parent.depth).into(),
-        cause.as_str().into(),
-    ];
-    if sql.execute(ADMIT, &params)? == 1 {
-        return Ok(Admission::New);
+impl Tx<'_> {
+    /// Keeps a message, unless its key is there already.
+    pub fn admit_message(&mut self, message: &Message) -> Result<Admission, StoreError> {
+        let words = [
+            spell(&message.kind)?,
+            spell(&message.authority)?,
+            spell(&message.surface)?,
+            spell(&message.context)?,
+        ];
+        let wishes =
+            serde_json::to_string(&message.wishes).map_err(|_| StoreError::Malformed("message.wishes"))?;
+        let cause =
+            serde_json::to_string(&message.cause).map_err(|_| StoreError::Malformed("message.cause"))?;
+        let [kind, authority, surface, context] = words.each_ref().map(|word| word.as_str().into());
+        let parent = message.parent.as_ref();
+        let params = [
+            (&message.run_key).into(),
+            (&message.agent_id).into(),
+            (&message.thread_id).into(),
+            kind,
+            authority,
+            surface,
+            context,
+            (&message.body).into(),
+            wishes.as_str().into(),
+            message.admitted_at.into(),
+            parent.map(|parent| &parent.run_key).into(),
+            parent.map(|parent| &parent.agent_id).into(),
+            parent.map(|parent| &parent.operation_id).into(),
+            parent.map_or(0, |parent| parent.depth).into(),
+            cause.as_str().into(),
+        ];
+        if self.sql.execute(ADMIT, &params)? == 1 {
+            return Ok(Admission::New);
+        }
+        let kept = self.message(&message.run_key)?;
+        Ok(if kept.is_some_and(|kept| kept.is_same_as(message)) {
+            Admission::Same
+        } else {
+            Admission::Differs
+        })
     }
-    let kept = one(sql, &message.run_key)?;
-    Ok(if kept.is_some_and(|kept| kept.is_same_as(message)) {
-        Admission::Same
-    } else {
-        Admission::Differs
-    })
 }
 
 const ONE: &str = "
@@ -65,10 +68,12 @@ const ONE: &str = "
         parent_run, parent_agent, parent_operation, depth, cause
     FROM message WHERE run_key = ?1";
 
-/// The message of a run.
-pub(crate) fn one(sql: &mut dyn Sql, run: &RunKey) -> Result<Option<Message>, StoreError> {
-    let rows = sql.query(ONE, &[run.into()])?;
-    at_most_one(rows).map(read).transpose()
+impl View<'_> {
+    /// The message of a run.
+    pub fn message(&mut self, run: &RunKey) -> Result<Option<Message>, StoreError> {
+        let rows = self.sql.query(ONE, &[run.into()])?;
+        at_most_one(rows).map(read).transpose()
+    }
 }
 
 fn read(mut row: Row) -> Result<Message, StoreError> {
@@ -110,14 +115,19 @@ fn parent(row: &mut Row) -> Result<Option<Parent>, StoreError> {
 pub(crate) const CHILDREN: &str = "
     SELECT agent_id, run_key FROM message WHERE parent_run = ?1 ORDER BY run_key LIMIT ?2";
 
-/// The runs that one started.
-pub(crate) fn children(sql: &mut dyn Sql, run: &RunKey) -> Result<Vec<Child>, StoreError> {
-    records(sql.query(CHILDREN, &[run.into(), limit(ROWS_MAX)])?, |mut row| {
-        Ok(Child {
-            agent_id: row.agent_id("message.agent_id")?,
-            run_key: RunKey(row.digest("message.run_key")?),
-        })
-    })
+impl View<'_> {
+    /// The runs that one started, ended ones as well.
+    pub fn children(&mut self, run: &RunKey) -> Result<Vec<Child>, StoreError> {
+        records(
+            self.sql.query(CHILDREN, &[run.into(), limit(ROWS_MAX)])?,
+            |mut row| {
+                Ok(Child {
+                    agent_id: row.agent_id("message.agent_id")?,
+                    run_key: RunKey(row.digest("message.run_key")?),
+                })
+            },
+        )
+    }
 }
 
 /// By both kinds of runs that may still be told of an end, each with its own index.
@@ -135,21 +145,26 @@ pub(crate) const AWAITED: &str = "
             OR EXISTS (SELECT 1 FROM queue WHERE queue.run_key = message.run_key))
     ORDER BY 1 LIMIT ?2";
 
-/// The agents whose runs an agent's own runs wait for.
-pub(crate) fn awaited(sql: &mut dyn Sql, agent: &AgentId) -> Result<Vec<AgentId>, StoreError> {
-    records(
-        sql.query(AWAITED, &[agent.into(), limit(ROWS_MAX)])?,
-        |mut row| row.agent_id("message.agent_id"),
-    )
+impl View<'_> {
+    /// The agents for whose runs an agent's own runs wait.
+    pub fn awaited(&mut self, agent: &AgentId) -> Result<Vec<AgentId>, StoreError> {
+        records(
+            self.sql.query(AWAITED, &[agent.into(), limit(ROWS_MAX)])?,
+            |mut row| row.agent_id("message.agent_id"),
+        )
+    }
 }
 
 const LOCK_SQLITE: &str = "SELECT host_id FROM host";
 const LOCK_POSTGRES: &str = "SELECT host_id FROM host FOR UPDATE";
 
-/// Keeps everybody else from starting runs until this transaction ends.
-pub(crate) fn lock_starting(sql: &mut dyn Sql) -> Result<(), StoreError> {
-    let lock = sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
-    sql.query(lock, &[]).map(drop)
+impl Tx<'_> {
+    /// Keeps everybody else from starting runs of others until this transaction ends: two that look at once would both
+    /// find nobody waiting. Taken after the heads.
+    pub fn lock_starting(&mut self) -> Result<(), StoreError> {
+        let lock = self.sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
+        self.sql.query(lock, &[]).map(drop)
+    }
 }
 
 /// The word that a plain enum is written as on the wire, which is also how it is stored.

@@ -7,9 +7,9 @@ use wakeful_core::blob::{BlobHash, names_in};
 use wakeful_core::id::ThreadId;
 use wakeful_core::key::RunKey;
 
-use crate::StoreError;
 use crate::rows::{Names, NamesFrom, Old};
 use crate::sql::{Row, Sql, limit};
+use crate::{StoreError, View};
 
 /// Of runs whose contents were taken away nothing is named any more, nor by the messages that they took up.
 const RUNS: &str = "
@@ -33,40 +33,50 @@ const ENTRIES: &str = "
     SELECT thread_id, position, content FROM entry
     WHERE (thread_id, position) > (?1, ?2) ORDER BY thread_id, position LIMIT ?3";
 
-/// Names of blobs that rows hold, from a place on.
-pub(crate) fn names(sql: &mut dyn Sql, from: &NamesFrom, at_most: u32) -> Result<Names, StoreError> {
-    match from {
-        NamesFrom::Runs(after) => {
-            let rows = sql.query(RUNS, &[after_key(after.as_ref()).into(), limit(at_most)])?;
-            let page = page(rows, |row, found| {
-                let key = RunKey(row.digest("run.run_key")?);
-                found.extend(names_in(row.text("run.state")?.as_bytes()));
-                Ok(key)
-            })?;
-            Ok(page.or_next(NamesFrom::Messages(None), |key| NamesFrom::Runs(Some(key))))
+impl View<'_> {
+    /// Names of blobs that rows hold, from a place on.
+    pub fn names(&mut self, from: &NamesFrom, at_most: u32) -> Result<Names, StoreError> {
+        match from {
+            NamesFrom::Runs(after) => {
+                let rows = self
+                    .sql
+                    .query(RUNS, &[after_key(after.as_ref()).into(), limit(at_most)])?;
+                let page = page(rows, |row, found| {
+                    let key = RunKey(row.digest("run.run_key")?);
+                    found.extend(names_in(row.text("run.state")?.as_bytes()));
+                    Ok(key)
+                })?;
+                Ok(page.or_next(NamesFrom::Messages(None), |key| NamesFrom::Runs(Some(key))))
+            }
+            NamesFrom::Messages(after) => {
+                let rows = self
+                    .sql
+                    .query(MESSAGES, &[after_key(after.as_ref()).into(), limit(at_most)])?;
+                let page = page(rows, |row, found| {
+                    let key = RunKey(row.digest("message.run_key")?);
+                    found.push(BlobHash(row.digest("message.body")?));
+                    Ok(key)
+                })?;
+                Ok(page.or_next(NamesFrom::Steps(None), |key| NamesFrom::Messages(Some(key))))
+            }
+            NamesFrom::Steps(after) => {
+                let (key, ordinal) = after_place(after.as_ref());
+                let rows = self
+                    .sql
+                    .query(STEPS, &[key.into(), ordinal.into(), limit(at_most)])?;
+                let page = page(rows, read_step)?;
+                Ok(page.or_next(NamesFrom::Journals(None), |place| NamesFrom::Steps(Some(place))))
+            }
+            NamesFrom::Journals(after) => {
+                let (key, ordinal) = after_place(after.as_ref());
+                let rows = self
+                    .sql
+                    .query(JOURNALS, &[key.into(), ordinal.into(), limit(at_most)])?;
+                let page = page(rows, read_input)?;
+                Ok(page.or_next(NamesFrom::Entries(None), |place| NamesFrom::Journals(Some(place))))
+            }
+            NamesFrom::Entries(after) => entries(&mut self.sql, after.as_ref(), at_most),
         }
-        NamesFrom::Messages(after) => {
-            let rows = sql.query(MESSAGES, &[after_key(after.as_ref()).into(), limit(at_most)])?;
-            let page = page(rows, |row, found| {
-                let key = RunKey(row.digest("message.run_key")?);
-                found.push(BlobHash(row.digest("message.body")?));
-                Ok(key)
-            })?;
-            Ok(page.or_next(NamesFrom::Steps(None), |key| NamesFrom::Messages(Some(key))))
-        }
-        NamesFrom::Steps(after) => {
-            let (key, ordinal) = after_place(after.as_ref());
-            let rows = sql.query(STEPS, &[key.into(), ordinal.into(), limit(at_most)])?;
-            let page = page(rows, read_step)?;
-            Ok(page.or_next(NamesFrom::Journals(None), |place| NamesFrom::Steps(Some(place))))
-        }
-        NamesFrom::Journals(after) => {
-            let (key, ordinal) = after_place(after.as_ref());
-            let rows = sql.query(JOURNALS, &[key.into(), ordinal.into(), limit(at_most)])?;
-            let page = page(rows, read_input)?;
-            Ok(page.or_next(NamesFrom::Entries(None), |place| NamesFrom::Journals(Some(place))))
-        }
-        NamesFrom::Entries(after) => entries(sql, after.as_ref(), at_most),
     }
 }
 
@@ -126,42 +136,44 @@ const LINES_OF: &str = "
 /// Rows of one run that are read at once.
 const ROWS_OF_RUN: u32 = 500;
 
-/// Names of blobs that go with something old, and that nothing else need name.
-pub(crate) fn names_of(sql: &mut dyn Sql, old: &Old) -> Result<BTreeSet<BlobHash>, StoreError> {
-    let Old::Lines {
-        run_key,
-        thread_id,
-        first,
-        last,
-    } = old
-    else {
-        // Events name nothing, and what a trace names its lines name as well.
-        return Ok(BTreeSet::new());
-    };
-    let run = run_key.into();
-    let mut found = Vec::new();
-    for mut row in sql.query(STATE_OF, &[run])? {
-        found.extend(names_in(row.text("run.state")?.as_bytes()));
-    }
-    for mut row in sql.query(MESSAGES_OF, &[run])? {
-        found.push(BlobHash(row.digest("message.body")?));
-    }
-    let lines = [thread_id.into(), run, (*first).into(), (*last).into()];
-    for mut row in sql.query(LINES_OF, &lines)? {
-        found.push(BlobHash(row.digest("entry.content")?));
-    }
-    let mut names: BTreeSet<BlobHash> = found.into_iter().collect();
-    for (query, read) in [(STEPS_OF, read_step as ReadPlace), (JOURNAL_OF, read_input)] {
-        let mut after = i64::MIN;
-        loop {
-            let rows = sql.query(query, &[run, after.into(), limit(ROWS_OF_RUN)])?;
-            let page = page(rows, read)?;
-            names.extend(page.found);
-            let Some((_, last)) = page.last else { break };
-            after = last;
+impl View<'_> {
+    /// Names of blobs that the rows of something old hold; of a run whose lines may go, all of its rows.
+    pub fn names_of(&mut self, old: &Old) -> Result<BTreeSet<BlobHash>, StoreError> {
+        let Old::Lines {
+            run_key,
+            thread_id,
+            first,
+            last,
+        } = old
+        else {
+            // Events name nothing, and what a trace names its lines name as well.
+            return Ok(BTreeSet::new());
+        };
+        let run = run_key.into();
+        let mut found = Vec::new();
+        for mut row in self.sql.query(STATE_OF, &[run])? {
+            found.extend(names_in(row.text("run.state")?.as_bytes()));
         }
+        for mut row in self.sql.query(MESSAGES_OF, &[run])? {
+            found.push(BlobHash(row.digest("message.body")?));
+        }
+        let lines = [thread_id.into(), run, (*first).into(), (*last).into()];
+        for mut row in self.sql.query(LINES_OF, &lines)? {
+            found.push(BlobHash(row.digest("entry.content")?));
+        }
+        let mut names: BTreeSet<BlobHash> = found.into_iter().collect();
+        for (query, read) in [(STEPS_OF, read_step as ReadPlace), (JOURNAL_OF, read_input)] {
+            let mut after = i64::MIN;
+            loop {
+                let rows = self.sql.query(query, &[run, after.into(), limit(ROWS_OF_RUN)])?;
+                let page = page(rows, read)?;
+                names.extend(page.found);
+                let Some((_, last)) = page.last else { break };
+                after = last;
+            }
+        }
+        Ok(names)
     }
-    Ok(names)
 }
 
 type ReadPlace = fn(&mut Row, &mut Vec<BlobHash>) -> Result<(RunKey, i64), StoreError>;

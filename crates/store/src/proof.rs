@@ -8,19 +8,24 @@ use wakeful_core::proof::signing::{PublicKey, Signature};
 use wakeful_core::time::Millis;
 
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, StoreError};
+use crate::{ROWS_MAX, StoreError, Tx, View};
 
 const LOGS: &str = "
     SELECT agent_id, next_seq - 1, chain_hash FROM agent_head WHERE agent_id > ?1 ORDER BY agent_id LIMIT ?2";
 
-/// Every agent by name, after one, with where its log ends.
-pub(crate) fn logs(
-    sql: &mut dyn Sql,
-    after: Option<&AgentId>,
-    at_most: u32,
-) -> Result<Vec<(AgentId, Place)>, StoreError> {
-    let after = after.map_or("", AgentId::as_str);
-    records(sql.query(LOGS, &[after.into(), limit(at_most)])?, named_place)
+impl View<'_> {
+    /// Every agent by name, after one, listed or not, with where its log ends.
+    pub fn logs(
+        &mut self,
+        after: Option<&AgentId>,
+        at_most: u32,
+    ) -> Result<Vec<(AgentId, Place)>, StoreError> {
+        let after = after.map_or("", AgentId::as_str);
+        records(
+            self.sql.query(LOGS, &[after.into(), limit(at_most)])?,
+            named_place,
+        )
+    }
 }
 
 fn named_place(mut row: Row) -> Result<(AgentId, Place), StoreError> {
@@ -29,10 +34,12 @@ fn named_place(mut row: Row) -> Result<(AgentId, Place), StoreError> {
 
 const LOG_END: &str = "SELECT next_seq - 1, chain_hash FROM agent_head WHERE agent_id = ?1";
 
-/// Where an agent's log ends.
-pub(crate) fn log_end(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<Place>, StoreError> {
-    let rows = sql.query(LOG_END, &[agent.into()])?;
-    at_most_one(rows).map(|mut row| place(&mut row)).transpose()
+impl View<'_> {
+    /// Where an agent's log ends; none when there is no such agent.
+    pub fn log_end(&mut self, agent: &AgentId) -> Result<Option<Place>, StoreError> {
+        let rows = self.sql.query(LOG_END, &[agent.into()])?;
+        at_most_one(rows).map(|mut row| place(&mut row)).transpose()
+    }
 }
 
 fn place(row: &mut Row) -> Result<Place, StoreError> {
@@ -45,47 +52,45 @@ fn place(row: &mut Row) -> Result<Place, StoreError> {
 const LIVES: &str = "
     SELECT first_seq, incarnation FROM event_life WHERE agent_id = ?1 ORDER BY first_seq LIMIT ?2";
 
-/// Which lives of the host wrote an agent's log, oldest first.
-pub(crate) fn lives(sql: &mut dyn Sql, agent: &AgentId) -> Result<Vec<Life>, StoreError> {
-    let rows = sql.query(LIVES, &[agent.into(), limit(ROWS_MAX)])?;
-    records(rows, |mut row| {
-        Ok(Life {
-            first_seq: row.count("event_life.first_seq")?,
-            incarnation: Incarnation::new(row.text("event_life.incarnation")?),
+impl View<'_> {
+    /// Which lives of the host wrote an agent's log, oldest first.
+    pub fn lives(&mut self, agent: &AgentId) -> Result<Vec<Life>, StoreError> {
+        let rows = self.sql.query(LIVES, &[agent.into(), limit(ROWS_MAX)])?;
+        records(rows, |mut row| {
+            Ok(Life {
+                first_seq: row.count("event_life.first_seq")?,
+                incarnation: Incarnation::new(row.text("event_life.incarnation")?),
+            })
         })
-    })
+    }
 }
 
 const SINCE: &str = "SELECT MIN(seq) FROM event WHERE agent_id = ?1 AND at_ms >= ?2";
 
-/// The first event of an agent at or after a time. Clocks are set back, so it is looked for among all.
-pub(crate) fn first_event_since(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    at: Millis,
-) -> Result<Option<u64>, StoreError> {
-    let rows = sql.query(SINCE, &[agent.into(), at.into()])?;
-    let seq = at_most_one(rows).map(|mut row| row.optional_int("event.seq"));
-    Ok(seq.transpose()?.flatten().and_then(|seq| u64::try_from(seq).ok()))
+impl View<'_> {
+    /// The first event of an agent at or after a time.
+    pub fn first_event_since(&mut self, agent: &AgentId, at: Millis) -> Result<Option<u64>, StoreError> {
+        let rows = self.sql.query(SINCE, &[agent.into(), at.into()])?;
+        let seq = at_most_one(rows).map(|mut row| row.optional_int("event.seq"));
+        Ok(seq.transpose()?.flatten().and_then(|seq| u64::try_from(seq).ok()))
+    }
 }
 
 const SPAN: &str = "SELECT MIN(seq), MAX(seq) FROM event WHERE agent_id = ?1 AND run_key = ?2";
 
-/// The first and the last event of a run.
-pub(crate) fn run_span(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    run: &RunKey,
-) -> Result<Option<(u64, u64)>, StoreError> {
-    let rows = sql.query(SPAN, &[agent.into(), run.into()])?;
-    let Some(mut row) = at_most_one(rows) else {
-        return Ok(None);
-    };
-    let (first, last) = (row.optional_int("event.seq")?, row.optional_int("event.seq")?);
-    let count = |seq: i64| u64::try_from(seq).map_err(|_| StoreError::Malformed("event.seq"));
-    match (first, last) {
-        (Some(first), Some(last)) => Ok(Some((count(first)?, count(last)?))),
-        (Some(_), None) | (None, Some(_)) | (None, None) => Ok(None),
+impl View<'_> {
+    /// The first and the last event of a run.
+    pub fn run_span(&mut self, agent: &AgentId, run: &RunKey) -> Result<Option<(u64, u64)>, StoreError> {
+        let rows = self.sql.query(SPAN, &[agent.into(), run.into()])?;
+        let Some(mut row) = at_most_one(rows) else {
+            return Ok(None);
+        };
+        let (first, last) = (row.optional_int("event.seq")?, row.optional_int("event.seq")?);
+        let count = |seq: i64| u64::try_from(seq).map_err(|_| StoreError::Malformed("event.seq"));
+        match (first, last) {
+            (Some(first), Some(last)) => Ok(Some((count(first)?, count(last)?))),
+            (Some(_), None) | (None, Some(_)) | (None, None) => Ok(None),
+        }
     }
 }
 
@@ -94,32 +99,38 @@ const PUT: &str = "
     VALUES (?1, ?2, ?3, ?4, ?5, ?6)
     ON CONFLICT (agent_id, seq, public_key) DO NOTHING";
 
-/// Keeps a signed head; nothing happens when it is there already.
-pub(crate) fn put_signed_head(sql: &mut dyn Sql, head: &SignedHead) -> Result<(), StoreError> {
-    let params = [
-        (&head.agent_id).into(),
-        head.seq.into(),
-        head.public_key.as_bytes().as_slice().into(),
-        (&head.chain_hash).into(),
-        head.signed_at.into(),
-        head.signature.as_bytes().as_slice().into(),
-    ];
-    sql.execute(PUT, &params).map(drop)
+impl Tx<'_> {
+    /// Keeps a signed head; nothing happens when it is there already.
+    pub fn put_signed_head(&mut self, head: &SignedHead) -> Result<(), StoreError> {
+        let params = [
+            (&head.agent_id).into(),
+            head.seq.into(),
+            head.public_key.as_bytes().as_slice().into(),
+            (&head.chain_hash).into(),
+            head.signed_at.into(),
+            head.signature.as_bytes().as_slice().into(),
+        ];
+        self.sql.execute(PUT, &params).map(drop)
+    }
 }
 
 const AFTER: &str = "
     SELECT agent_id, seq, public_key, chain_hash, signed_at_ms, signature
     FROM signed_head WHERE agent_id = ?1 AND seq > ?2 ORDER BY seq, public_key LIMIT ?3";
 
-/// Signed heads of an agent, after an event, oldest first.
-pub(crate) fn signed_heads(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    after_seq: u64,
-    at_most: u32,
-) -> Result<Vec<SignedHead>, StoreError> {
-    let rows = sql.query(AFTER, &[agent.into(), after_seq.into(), limit(at_most)])?;
-    records(rows, read)
+impl View<'_> {
+    /// Signed heads of an agent, after an event, oldest first.
+    pub fn signed_heads(
+        &mut self,
+        agent: &AgentId,
+        after_seq: u64,
+        at_most: u32,
+    ) -> Result<Vec<SignedHead>, StoreError> {
+        let rows = self
+            .sql
+            .query(AFTER, &[agent.into(), after_seq.into(), limit(at_most)])?;
+        records(rows, read)
+    }
 }
 
 /// From the agents and not from the heads: of these there are as many as anybody has ever signed.
@@ -129,9 +140,11 @@ const NEWEST: &str = "
         ON s.agent_id = h.agent_id AND s.seq = (SELECT MAX(n.seq) FROM signed_head n WHERE n.agent_id = h.agent_id)
     ORDER BY s.agent_id, s.public_key LIMIT ?1";
 
-/// The newest signed head of every agent.
-pub(crate) fn newest_heads(sql: &mut dyn Sql) -> Result<Vec<SignedHead>, StoreError> {
-    records(sql.query(NEWEST, &[limit(ROWS_MAX)])?, read)
+impl View<'_> {
+    /// The newest signed head of every agent, by name. At most [`ROWS_MAX`](super::ROWS_MAX).
+    pub fn newest_heads(&mut self) -> Result<Vec<SignedHead>, StoreError> {
+        records(self.sql.query(NEWEST, &[limit(ROWS_MAX)])?, read)
+    }
 }
 
 const UNSIGNED: &str = "
@@ -141,16 +154,18 @@ const UNSIGNED: &str = "
         WHERE s.agent_id = h.agent_id AND s.seq = h.next_seq - 1 AND s.public_key = ?1)
     ORDER BY h.agent_id LIMIT ?3";
 
-/// Agents by name, after one, whose newest event this key has not signed.
-pub(crate) fn unsigned(
-    sql: &mut dyn Sql,
-    key: &PublicKey,
-    after: Option<&AgentId>,
-    at_most: u32,
-) -> Result<Vec<(AgentId, Place)>, StoreError> {
-    let after = after.map_or("", AgentId::as_str);
-    let params = [key.as_bytes().as_slice().into(), after.into(), limit(at_most)];
-    records(sql.query(UNSIGNED, &params)?, named_place)
+impl View<'_> {
+    /// Agents by name, after one, whose newest event this key has not signed, with where their logs end.
+    pub fn unsigned(
+        &mut self,
+        key: &PublicKey,
+        after: Option<&AgentId>,
+        at_most: u32,
+    ) -> Result<Vec<(AgentId, Place)>, StoreError> {
+        let after = after.map_or("", AgentId::as_str);
+        let params = [key.as_bytes().as_slice().into(), after.into(), limit(at_most)];
+        records(self.sql.query(UNSIGNED, &params)?, named_place)
+    }
 }
 
 fn read(mut row: Row) -> Result<SignedHead, StoreError> {

@@ -1,4 +1,4 @@
-//! What waits for its turn, and who has something to do.
+//! The queued messages of an agent.
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
@@ -6,56 +6,75 @@ use wakeful_core::message::{Message, QUEUE_MAX};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
 
-use crate::StoreError;
 use crate::rows::{Overview, QueueRow};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{agent, message};
+use crate::{StoreError, Tx, View, agent};
 
 const COUNT_IN: &str = "UPDATE agent_head SET queued = queued + 1 WHERE agent_id = ?1 AND queued < ?2";
 
 const APPEND: &str = "
     INSERT INTO queue (agent_id, seq, run_key, rank, due_at_ms, admitted_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
-/// Lets a message wait behind those before it.
-pub(crate) fn append(
-    sql: &mut dyn Sql,
-    message: &Message,
-    seq: u64,
-    not_before: Option<Millis>,
-) -> Result<(), StoreError> {
-    let agent = &message.agent_id;
-    if sql.execute(COUNT_IN, &[agent.into(), QUEUE_MAX.into()])? == 0 {
-        return Err(StoreError::QueueFull(agent.clone()));
+impl Tx<'_> {
+    /// Lets an admitted message wait for its turn at the place of the event that announced it, as urgent as it is and not
+    /// before a moment. Fails with [`StoreError::QueueFull`].
+    pub fn enqueue(
+        &mut self,
+        message: &Message,
+        seq: u64,
+        not_before: Option<Millis>,
+    ) -> Result<(), StoreError> {
+        let agent = &message.agent_id;
+        if self.sql.execute(COUNT_IN, &[agent.into(), QUEUE_MAX.into()])? == 0 {
+            return Err(StoreError::QueueFull(agent.clone()));
+        }
+        let params = [
+            agent.into(),
+            seq.into(),
+            (&message.run_key).into(),
+            message.cause.priority.rank(seq).into(),
+            not_before.into(),
+            message.admitted_at.into(),
+        ];
+        self.sql.run_once(APPEND, &params)
     }
-    let params = [
-        agent.into(),
-        seq.into(),
-        (&message.run_key).into(),
-        message.cause.priority.rank(seq).into(),
-        not_before.into(),
-        message.admitted_at.into(),
-    ];
-    sql.run_once(APPEND, &params)
 }
 
 const TAKE: &str = "DELETE FROM queue WHERE run_key = ?1";
 
 const COUNT_OUT: &str = "UPDATE agent_head SET queued = queued - 1 WHERE agent_id = ?1";
 
-/// Takes a message out of the queue. Whoever comes second finds it gone.
-pub(crate) fn take(sql: &mut dyn Sql, agent: &AgentId, run: &RunKey) -> Result<(), StoreError> {
-    sql.run_once(TAKE, &[run.into()])?;
-    sql.run_once(COUNT_OUT, &[agent.into()])
+impl Tx<'_> {
+    /// Takes a message out of the queue; [`StoreError::Conflict`] when somebody else has.
+    pub fn dequeue(&mut self, agent: &AgentId, run: &RunKey) -> Result<(), StoreError> {
+        self.sql.run_once(TAKE, &[run.into()])?;
+        self.sql.run_once(COUNT_OUT, &[agent.into()])
+    }
 }
 
 const IN_ORDER: &str = "
     SELECT seq, run_key, due_at_ms FROM queue WHERE agent_id = ?1 ORDER BY rank, seq LIMIT ?2";
 
-/// The messages that wait, in their order.
-pub(crate) fn list(sql: &mut dyn Sql, agent: &AgentId, at_most: u32) -> Result<Vec<QueueRow>, StoreError> {
-    let rows = sql.query(IN_ORDER, &[agent.into(), limit(at_most)])?;
-    let places = records(rows, |mut row| QueuedAt::read(&mut row))?;
-    with_messages(sql, places)
+impl View<'_> {
+    /// The messages of an agent that wait, the one whose turn it is first.
+    pub fn queue(&mut self, agent: &AgentId, at_most: u32) -> Result<Vec<QueueRow>, StoreError> {
+        let rows = self.sql.query(IN_ORDER, &[agent.into(), limit(at_most)])?;
+        let places = records(rows, |mut row| QueuedAt::read(&mut row))?;
+        self.with_messages(places)
+    }
+
+    /// Reads the messages at these places.
+    pub(crate) fn with_messages(&mut self, places: Vec<QueuedAt>) -> Result<Vec<QueueRow>, StoreError> {
+        let rows = places.into_iter().map(|place| {
+            let message = self.message(&place.run_key)?;
+            Ok(QueueRow {
+                seq: place.seq,
+                not_before: place.not_before,
+                message: message.ok_or(StoreError::Malformed("queue.run_key"))?,
+            })
+        });
+        rows.collect()
+    }
 }
 
 /// The place of a message in the queue.
@@ -76,71 +95,71 @@ impl QueuedAt {
     }
 }
 
-/// Reads the messages at these places.
-pub(crate) fn with_messages(sql: &mut dyn Sql, places: Vec<QueuedAt>) -> Result<Vec<QueueRow>, StoreError> {
-    let rows = places.into_iter().map(|place| {
-        let message = message::one(sql, &place.run_key)?.ok_or(StoreError::Malformed("queue.run_key"))?;
-        Ok(QueueRow {
-            seq: place.seq,
-            not_before: place.not_before,
-            message,
-        })
-    });
-    rows.collect()
-}
-
 const COUNT: &str = "SELECT queued FROM agent_head WHERE agent_id = ?1";
 
-/// How many messages of an agent wait.
-pub(crate) fn count(sql: &mut dyn Sql, agent: &AgentId) -> Result<u64, StoreError> {
-    let row = at_most_one(sql.query(COUNT, &[agent.into()])?);
-    row.map_or(Ok(0), |mut row| row.count("agent_head.queued"))
+impl View<'_> {
+    /// How many messages of an agent wait.
+    pub fn queued(&mut self, agent: &AgentId) -> Result<u64, StoreError> {
+        let row = at_most_one(self.sql.query(COUNT, &[agent.into()])?);
+        row.map_or(Ok(0), |mut row| row.count("agent_head.queued"))
+    }
 }
 
 const NEXT_DUE: &str = "SELECT MIN(due_at_ms) FROM queue WHERE due_at_ms IS NOT NULL AND due_at_ms > ?1";
 
-/// When the next message that waits for a moment to come may begin.
-pub(crate) fn next_due(sql: &mut dyn Sql, now: Millis) -> Result<Option<Millis>, StoreError> {
-    let row = at_most_one(sql.query(NEXT_DUE, &[now.into()])?);
-    let due = row
-        .map(|mut row| row.optional_millis("queue.due_at_ms"))
-        .transpose()?;
-    Ok(due.flatten())
+impl View<'_> {
+    /// When the next message that waits for a moment to come may begin; none where none does.
+    pub fn next_message_due(&mut self, now: Millis) -> Result<Option<Millis>, StoreError> {
+        let row = at_most_one(self.sql.query(NEXT_DUE, &[now.into()])?);
+        let due = row
+            .map(|mut row| row.optional_millis("queue.due_at_ms"))
+            .transpose()?;
+        Ok(due.flatten())
+    }
 }
 
 const DELAY: &str = "UPDATE queue SET due_at_ms = ?3 WHERE agent_id = ?1 AND due_at_ms = ?2";
 
-/// What waits for the end of a barrier waits for the end of another.
-pub(crate) fn delay(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    before: Option<Millis>,
-    until: Millis,
-) -> Result<(), StoreError> {
-    let Some(before) = before else { return Ok(()) };
-    sql.execute(DELAY, &[agent.into(), before.into(), until.into()])
-        .map(drop)
+impl Tx<'_> {
+    /// What waits for the end of a barrier, if there was one, waits for the end of another.
+    pub fn delay_queued(
+        &mut self,
+        agent: &AgentId,
+        before: Option<Millis>,
+        until: Millis,
+    ) -> Result<(), StoreError> {
+        let Some(before) = before else { return Ok(()) };
+        self.sql
+            .execute(DELAY, &[agent.into(), before.into(), until.into()])
+            .map(drop)
+    }
 }
 
 const RELEASE: &str = "UPDATE queue SET due_at_ms = NULL WHERE agent_id = ?1 AND due_at_ms IS NOT NULL";
 
-/// Whatever waits for a moment may begin at once.
-pub(crate) fn release(sql: &mut dyn Sql, agent: &AgentId) -> Result<(), StoreError> {
-    sql.run(RELEASE, &[agent.into()])
+impl Tx<'_> {
+    /// Whatever waits for a moment may begin at once: the barrier that held it is gone.
+    pub fn release_delayed(&mut self, agent: &AgentId) -> Result<(), StoreError> {
+        self.sql.run(RELEASE, &[agent.into()])
+    }
 }
 
 const ONE: &str = "SELECT seq FROM queue WHERE run_key = ?1";
 
-/// Whether the message of a run waits for its turn.
-pub(crate) fn holds(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
-    Ok(!sql.query(ONE, &[run.into()])?.is_empty())
+impl View<'_> {
+    /// Whether the message of a run waits for its turn.
+    pub fn is_queued(&mut self, run: &RunKey) -> Result<bool, StoreError> {
+        Ok(!self.sql.query(ONE, &[run.into()])?.is_empty())
+    }
 }
 
 const SET_CONTROL: &str = "UPDATE agent SET control = ?2 WHERE agent_id = ?1";
 
-/// Pauses an agent or lets it go on. False when there is no such agent.
-pub(crate) fn set_control(sql: &mut dyn Sql, agent: &AgentId, control: Control) -> Result<bool, StoreError> {
-    agent::set(sql, SET_CONTROL, agent, control.as_str().into())
+impl Tx<'_> {
+    /// Pauses an agent or lets it go on. False when there is no such agent.
+    pub fn set_control(&mut self, agent: &AgentId, control: Control) -> Result<bool, StoreError> {
+        agent::set(&mut self.sql, SET_CONTROL, agent, control.as_str().into())
+    }
 }
 
 pub(crate) const STANDING: &str = "
@@ -153,30 +172,33 @@ pub(crate) const STANDING: &str = "
         (SELECT COUNT(*) FROM run WHERE run.agent_id = ?1 AND status = 'quarantined')
     FROM agent_head WHERE agent_head.agent_id = ?1";
 
-/// An agent with what waits for it and what it does.
-pub(crate) fn overview(sql: &mut dyn Sql, agent_id: &AgentId) -> Result<Option<Overview>, StoreError> {
-    let Some(agent) = agent::one(sql, agent_id)? else {
-        return Ok(None);
-    };
-    let row = at_most_one(sql.query(STANDING, &[agent_id.into()])?);
-    let mut row: Row = row.ok_or(StoreError::Malformed("agent_head.agent_id"))?;
-    Ok(Some(Overview {
-        agent,
-        queued: row.count("agent_head.queued")?,
-        last_seq: row.count("agent_head.next_seq")?,
-        open_run: row.optional_digest("run.run_key")?.map(RunKey),
-        last_run: row.optional_digest("run.run_key")?.map(RunKey),
-        is_braked: row.count("brake.agent_id")? > 0,
-        pending_decisions: row.count("decision.decision_id")?,
-        quarantined_runs: row.count("run.status")?,
-    }))
-}
+impl View<'_> {
+    /// One agent with what waits for it and what it does.
+    pub fn overview(&mut self, agent_id: &AgentId) -> Result<Option<Overview>, StoreError> {
+        let Some(agent) = self.agent(agent_id)? else {
+            return Ok(None);
+        };
+        let row = at_most_one(self.sql.query(STANDING, &[agent_id.into()])?);
+        let mut row: Row = row.ok_or(StoreError::Malformed("agent_head.agent_id"))?;
+        Ok(Some(Overview {
+            agent,
+            queued: row.count("agent_head.queued")?,
+            last_seq: row.count("agent_head.next_seq")?,
+            open_run: row.optional_digest("run.run_key")?.map(RunKey),
+            last_run: row.optional_digest("run.run_key")?.map(RunKey),
+            is_braked: row.count("brake.agent_id")? > 0 || self.is_brake_pending(agent_id),
+            pending_decisions: row.count("decision.decision_id")?,
+            quarantined_runs: row.count("run.status")?,
+        }))
+    }
 
-/// The same of all agents by name.
-pub(crate) fn overviews(sql: &mut dyn Sql, with_private: bool) -> Result<Vec<Overview>, StoreError> {
-    let agents = agent::list(sql, with_private)?;
-    let overviews = agents
-        .iter()
-        .filter_map(|agent| overview(sql, &agent.agent_id).transpose());
-    overviews.collect()
+    /// All agents by name, with what waits for them and what they do; private ones only when asked for. At most
+    /// [`ROWS_MAX`](crate::ROWS_MAX).
+    pub fn overviews(&mut self, with_private: bool) -> Result<Vec<Overview>, StoreError> {
+        let agents = self.agents(with_private)?;
+        let overviews = agents
+            .iter()
+            .filter_map(|agent| self.overview(&agent.agent_id).transpose());
+        overviews.collect()
+    }
 }

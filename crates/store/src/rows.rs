@@ -1,18 +1,20 @@
-//! The rows that the store's verbs speak of. Plain data: whoever wrote them has already decided.
+//! The rows that the store's verbs read and write. Plain data: the rules that decide about them are in `core`.
 
 mod audit;
 mod external_trigger;
+mod outbox;
 mod retention;
 mod schedule;
+mod spend;
 mod subscription;
 mod wake;
 
 use wakeful_core::attempt::AttemptRecord;
 use wakeful_core::blob::BlobHash;
-use wakeful_core::budget::{Day, MicroUsd};
+use wakeful_core::budget::MicroUsd;
 use wakeful_core::conversation::{Role, Usage};
 use wakeful_core::decision::{Channel, Severity};
-use wakeful_core::id::{AgentId, PolicyVersion, RunnerId, ThreadId};
+use wakeful_core::id::{AgentId, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::report::{Event, Head};
@@ -23,9 +25,11 @@ use wakeful_core::wake::{AgentAvailability, Control, Lifecycle, MessageFacts, Mo
 
 pub use self::audit::{BoundRow, DecisionRow, Inconsistency, KeyPart, PlacedEntry, QueuePlace, RunMarks};
 pub use self::external_trigger::{DeliveryRow, TriggerRow};
+pub use self::outbox::{AlertRow, Cursor, NoticeRow, TellingRow};
 pub use self::retention::{Aged, CareRow, Held, Names, NamesFrom, Old, SweptFiles, Taken};
 pub use self::schedule::{Execution, ExecutionRow, ScheduleFilter, Schedules, Unreadable};
-pub use self::subscription::{AlertRow, Cursor, NoticeRow, Place, Subscribed, SubscriptionRow, TellingRow};
+pub use self::spend::{CapRow, ReceiptRow, Reservation, SpendDay};
+pub use self::subscription::{Place, Subscribed, SubscriptionRow};
 pub use self::wake::{RefusalRow, WakeFilter, WakeRow};
 
 /// Whether an agent is listed.
@@ -179,66 +183,6 @@ pub enum Admission {
     Same,
     /// Another message has its key.
     Differs,
-}
-
-/// A cap that a person set.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CapRow {
-    /// Whose spending it limits; none for all agents together.
-    pub agent_id: Option<AgentId>,
-    /// The most of a day.
-    pub daily: MicroUsd,
-    /// When it was set.
-    pub set_at: Millis,
-}
-
-/// The largest cost of a model request, put aside before it leaves, with the decision that let it through.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reservation {
-    /// The step it is for.
-    pub operation_id: OperationId,
-    /// Which run.
-    pub run_key: RunKey,
-    /// Whose run it is.
-    pub agent_id: AgentId,
-    /// The day it counts for.
-    pub day: Day,
-    /// The model that is asked.
-    pub model_ref: String,
-    /// The rule that let it through.
-    pub rule: String,
-    /// Under which set of rules.
-    pub policy_version: PolicyVersion,
-    /// How much.
-    pub amount: MicroUsd,
-}
-
-/// What a day cost.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SpendDay {
-    /// Who spent it; none for all agents together.
-    pub agent_id: Option<AgentId>,
-    /// The day.
-    pub day: Day,
-    /// What is put aside for requests that have not ended.
-    pub reserved: MicroUsd,
-    /// What was spent.
-    pub settled: MicroUsd,
-    /// How many requests.
-    pub requests: u64,
-}
-
-/// That a person confirmed that a provider may be shown an agent's work.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReceiptRow {
-    /// Who may be shown it.
-    pub provider: String,
-    /// Under which rules.
-    pub policy_version: PolicyVersion,
-    /// How they said so.
-    pub channel: String,
-    /// When.
-    pub at: Millis,
 }
 
 /// A run with its state.

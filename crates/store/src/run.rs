@@ -5,10 +5,9 @@ use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Suspension, Wait};
 
-use crate::StoreError;
-use crate::bound;
 use crate::rows::{RUN_OPEN, RunFilter, RunRow, RunState};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
+use crate::{StoreError, Tx, View, bound};
 
 const CREATE: &str = "
     INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status,
@@ -16,26 +15,29 @@ const CREATE: &str = "
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
     ON CONFLICT (run_key) DO NOTHING";
 
-/// Makes a run. One message makes one run; a second is a conflict.
-pub(crate) fn create(sql: &mut dyn Sql, run: &RunRow) -> Result<(), StoreError> {
-    let [kind, until, since] = wait_params(run.suspension);
-    let params = [
-        (&run.run_key).into(),
-        (&run.agent_id).into(),
-        (&run.thread_id).into(),
-        run.machine.as_str().into(),
-        run.machine_version.into(),
-        run.version.into(),
-        run.state.as_str().into(),
-        run.status.as_str().into(),
-        run.started_at.into(),
-        run.ended_at.into(),
-        kind,
-        until,
-        since,
-    ];
-    sql.run_once(CREATE, &params)?;
-    sql.run(BEGAN, &[(&run.agent_id).into(), run.started_at.into()])
+impl Tx<'_> {
+    /// Makes a run.
+    pub fn create_run(&mut self, run: &RunRow) -> Result<(), StoreError> {
+        let [kind, until, since] = wait_params(run.suspension);
+        let params = [
+            (&run.run_key).into(),
+            (&run.agent_id).into(),
+            (&run.thread_id).into(),
+            run.machine.as_str().into(),
+            run.machine_version.into(),
+            run.version.into(),
+            run.state.as_str().into(),
+            run.status.as_str().into(),
+            run.started_at.into(),
+            run.ended_at.into(),
+            kind,
+            until,
+            since,
+        ];
+        self.sql.run_once(CREATE, &params)?;
+        self.sql
+            .run(BEGAN, &[(&run.agent_id).into(), run.started_at.into()])
+    }
 }
 
 const BEGAN: &str = "UPDATE agent_head SET began_at_ms = ?2 WHERE agent_id = ?1";
@@ -46,22 +48,24 @@ const PUT_STATE: &str = "
         wait_until_ms = ?9, suspended_at_ms = ?10, claims = 0
     WHERE run_key = ?1 AND version = ?2 AND status = 'open'";
 
-/// Stores a run's next state, if nobody else did since it was read.
-pub(crate) fn put_state(sql: &mut dyn Sql, run: &RunRow, expected: i64) -> Result<(), StoreError> {
-    let [kind, until, since] = wait_params(run.suspension);
-    let params = [
-        (&run.run_key).into(),
-        expected.into(),
-        run.machine_version.into(),
-        run.version.into(),
-        run.state.as_str().into(),
-        run.status.as_str().into(),
-        run.ended_at.into(),
-        kind,
-        until,
-        since,
-    ];
-    sql.run_once(PUT_STATE, &params)
+impl Tx<'_> {
+    /// Stores a run's next state. `expected` is the version it was read at; another one is [`StoreError::Conflict`].
+    pub fn put_state(&mut self, run: &RunRow, expected: i64) -> Result<(), StoreError> {
+        let [kind, until, since] = wait_params(run.suspension);
+        let params = [
+            (&run.run_key).into(),
+            expected.into(),
+            run.machine_version.into(),
+            run.version.into(),
+            run.state.as_str().into(),
+            run.status.as_str().into(),
+            run.ended_at.into(),
+            kind,
+            until,
+            since,
+        ];
+        self.sql.run_once(PUT_STATE, &params)
+    }
 }
 
 const ONE: &str = "
@@ -69,10 +73,12 @@ const ONE: &str = "
         wait_kind, wait_until_ms, suspended_at_ms, fault
     FROM run WHERE run_key = ?1";
 
-/// One run.
-pub(crate) fn one(sql: &mut dyn Sql, run: &RunKey) -> Result<Option<RunRow>, StoreError> {
-    let rows = sql.query(ONE, &[run.into()])?;
-    at_most_one(rows).map(read).transpose()
+impl View<'_> {
+    /// One run.
+    pub fn run(&mut self, run: &RunKey) -> Result<Option<RunRow>, StoreError> {
+        let rows = self.sql.query(ONE, &[run.into()])?;
+        at_most_one(rows).map(read).transpose()
+    }
 }
 
 const ALL: &str = "
@@ -111,29 +117,36 @@ const QUARANTINED: &str = "
 /// Where the list begins when it begins at its beginning: after every run there can be.
 const NEWEST: (Millis, RunKey) = (Millis(i64::MAX), RunKey(Digest::ZERO));
 
-/// Runs, newest first.
-pub(crate) fn list(sql: &mut dyn Sql, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
-    let (started, key) = match &filter.before {
-        None => NEWEST,
-        // A run that is gone has no place in the list, and nothing comes after it.
-        Some(before) => match one(sql, before)? {
-            Some(run) => (run.started_at, run.run_key),
-            None => return Ok(Vec::new()),
-        },
-    };
-    let page = [limit(filter.limit), started.into(), (&key).into()];
-    let [at_most, started, key] = page;
-    let rows = match (&filter.agent_id, filter.state) {
-        (None, RunState::Any) => sql.query(ALL, &page)?,
-        (None, RunState::Open) => sql.query(OPEN, &page)?,
-        (Some(agent), RunState::Any) => sql.query(OF_AGENT, &[at_most, started, key, agent.into()])?,
-        (Some(agent), RunState::Open) => sql.query(OPEN_OF_AGENT, &[at_most, started, key, agent.into()])?,
-        (agent, RunState::Quarantined) => {
-            let agent = agent.as_ref().map_or("", AgentId::as_str);
-            sql.query(QUARANTINED, &[at_most, started, key, agent.into()])?
-        }
-    };
-    records(rows, read)
+impl View<'_> {
+    /// Runs, newest first.
+    pub fn runs(&mut self, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
+        let (started, key) = match &filter.before {
+            None => NEWEST,
+            // A run that is gone has no place in the list, and nothing comes after it.
+            Some(before) => match self.run(before)? {
+                Some(run) => (run.started_at, run.run_key),
+                None => return Ok(Vec::new()),
+            },
+        };
+        let page = [limit(filter.limit), started.into(), (&key).into()];
+        let [at_most, started, key] = page;
+        let rows = match (&filter.agent_id, filter.state) {
+            (None, RunState::Any) => self.sql.query(ALL, &page)?,
+            (None, RunState::Open) => self.sql.query(OPEN, &page)?,
+            (Some(agent), RunState::Any) => {
+                self.sql.query(OF_AGENT, &[at_most, started, key, agent.into()])?
+            }
+            (Some(agent), RunState::Open) => self
+                .sql
+                .query(OPEN_OF_AGENT, &[at_most, started, key, agent.into()])?,
+            (agent, RunState::Quarantined) => {
+                let agent = agent.as_ref().map_or("", AgentId::as_str);
+                self.sql
+                    .query(QUARANTINED, &[at_most, started, key, agent.into()])?
+            }
+        };
+        records(rows, read)
+    }
 }
 
 fn read(mut row: Row) -> Result<RunRow, StoreError> {
@@ -181,13 +194,15 @@ fn wait_params(suspension: Option<Suspension>) -> [Param<'static>; 3] {
 const BETWEEN: &str = "
     SELECT run_key FROM message WHERE run_key >= ?1 AND run_key <= ?2 ORDER BY run_key LIMIT 2";
 
-/// Keys that begin with these hex digits: at most two, which is enough to know it is ambiguous.
-pub(crate) fn with_prefix(sql: &mut dyn Sql, hex_prefix: &str) -> Result<Vec<RunKey>, StoreError> {
-    let Some((first, last)) = range(hex_prefix) else {
-        return Ok(Vec::new());
-    };
-    let rows = sql.query(BETWEEN, &[(&first).into(), (&last).into()])?;
-    records(rows, |mut row| row.digest("message.run_key").map(RunKey))
+impl View<'_> {
+    /// Keys of runs that begin with these hex digits: at most two, which is enough to know it is ambiguous.
+    pub fn runs_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<RunKey>, StoreError> {
+        let Some((first, last)) = range(hex_prefix) else {
+            return Ok(Vec::new());
+        };
+        let rows = self.sql.query(BETWEEN, &[(&first).into(), (&last).into()])?;
+        records(rows, |mut row| row.digest("message.run_key").map(RunKey))
+    }
 }
 
 /// The smallest and the largest key with this prefix; none when it is no prefix of a key. People copy keys
@@ -203,57 +218,70 @@ pub(crate) fn range(hex_prefix: &str) -> Option<(Digest, Digest)> {
 
 pub(crate) const NEXT_DUE: &str = "SELECT MIN(wait_until_ms) FROM run WHERE status = 'open' AND wait_until_ms IS NOT NULL AND wait_until_ms > ?1";
 
-/// When the next run that waits for a moment to come is due.
-pub(crate) fn next_due(sql: &mut dyn Sql, now: Millis) -> Result<Option<Millis>, StoreError> {
-    let row = at_most_one(sql.query(NEXT_DUE, &[now.into()])?);
-    let due = row
-        .map(|mut row| row.optional_millis("run.wait_until_ms"))
-        .transpose()?;
-    Ok(due.flatten())
+impl View<'_> {
+    /// When the next run that waits for a moment to come is due; none where nobody waits for one.
+    pub fn next_due(&mut self, now: Millis) -> Result<Option<Millis>, StoreError> {
+        let row = at_most_one(self.sql.query(NEXT_DUE, &[now.into()])?);
+        let due = row
+            .map(|mut row| row.optional_millis("run.wait_until_ms"))
+            .transpose()?;
+        Ok(due.flatten())
+    }
 }
 
 const LAST_BEGAN: &str = "SELECT began_at_ms FROM agent_head WHERE agent_id = ?1";
 
-/// When the agent's newest run began: the one that began last, whatever the clock has shown since or before.
-pub(crate) fn last_began(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<Millis>, StoreError> {
-    let row = at_most_one(sql.query(LAST_BEGAN, &[agent.into()])?);
-    let began = row
-        .map(|mut row| row.optional_millis("agent_head.began_at_ms"))
-        .transpose()?;
-    Ok(began.flatten())
+impl View<'_> {
+    /// When the agent's newest run began: a time to come where the clock was set back since.
+    pub fn last_run_at(&mut self, agent: &AgentId) -> Result<Option<Millis>, StoreError> {
+        let row = at_most_one(self.sql.query(LAST_BEGAN, &[agent.into()])?);
+        let began = row
+            .map(|mut row| row.optional_millis("agent_head.began_at_ms"))
+            .transpose()?;
+        Ok(began.flatten())
+    }
 }
 
 const MAKE_DUE: &str = "
     UPDATE run SET wait_kind = NULL, wait_until_ms = NULL, suspended_at_ms = NULL
     WHERE run_key = ?1 AND status = 'open' AND wait_kind <> 'turn'";
 
-/// Ends what a run waits for. One that waits for its turn finds what came when it has it.
-pub(crate) fn make_due(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
-    sql.run(MAKE_DUE, &[run.into()])
+impl Tx<'_> {
+    /// Ends what a run waits for, so that it is looked at again at once. One that waits for its turn finds what came when
+    /// it has it.
+    pub fn make_run_due(&mut self, run: &RunKey) -> Result<(), StoreError> {
+        self.sql.run(MAKE_DUE, &[run.into()])
+    }
 }
 
 const SUSPEND: &str = "
     UPDATE run SET wait_kind = ?2, wait_until_ms = ?3, suspended_at_ms = ?4 WHERE run_key = ?1 AND status = 'open'";
 
-/// Lets an open run wait.
-pub(crate) fn suspend(sql: &mut dyn Sql, run: &RunKey, suspension: Suspension) -> Result<(), StoreError> {
-    let [kind, until, since] = wait_params(Some(suspension));
-    sql.run(SUSPEND, &[run.into(), kind, until, since])
+impl Tx<'_> {
+    /// Lets an open run wait.
+    pub fn suspend_run(&mut self, run: &RunKey, suspension: Suspension) -> Result<(), StoreError> {
+        let [kind, until, since] = wait_params(Some(suspension));
+        self.sql.run(SUSPEND, &[run.into(), kind, until, since])
+    }
 }
 
 const COUNT_CLAIM: &str = "UPDATE run SET claims = claims + 1 WHERE run_key = ?1 RETURNING claims";
 
-/// Counts that a run was taken up; how often it was since it last moved.
-pub(crate) fn count_claim(sql: &mut dyn Sql, run: &RunKey) -> Result<u32, StoreError> {
-    let row = at_most_one(sql.query(COUNT_CLAIM, &[run.into()])?);
-    row.map_or(Ok(0), |mut row| row.small_count("run.claims"))
+impl Tx<'_> {
+    /// Counts that a run was taken up; how often it was since it last moved.
+    pub fn count_claim(&mut self, run: &RunKey) -> Result<u32, StoreError> {
+        let row = at_most_one(self.sql.query(COUNT_CLAIM, &[run.into()])?);
+        row.map_or(Ok(0), |mut row| row.small_count("run.claims"))
+    }
 }
 
 const FORGET_CLAIMS: &str = "UPDATE run SET claims = 0 WHERE run_key = ?1 AND claims > 0";
 
-/// Forgets how often a run was taken up.
-pub(crate) fn forget_claims(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
-    sql.run(FORGET_CLAIMS, &[run.into()])
+impl Tx<'_> {
+    /// Forgets how often a run was taken up: whoever had it gave it back in order.
+    pub fn forget_claims(&mut self, run: &RunKey) -> Result<(), StoreError> {
+        self.sql.run(FORGET_CLAIMS, &[run.into()])
+    }
 }
 
 /// From the open aside, and from aside to anywhere. One that has ended stays as it is.
@@ -262,36 +290,44 @@ const SET_ASIDE: &str = "
         wait_until_ms = NULL, suspended_at_ms = NULL, claims = 0
     WHERE run_key = ?1 AND status IN ('open', 'quarantined') AND status <> ?2";
 
-/// Moves an open run aside, or one that stands aside to its end or back into the open.
-pub(crate) fn set_aside(
-    sql: &mut dyn Sql,
-    run: &RunKey,
-    (status, fault): (&str, Option<&str>),
-    at: Millis,
-) -> Result<bool, StoreError> {
-    let ended = (status != RUN_OPEN).then_some(at);
-    let params = [run.into(), status.into(), fault.into(), ended.into()];
-    Ok(sql.execute(SET_ASIDE, &params)? == 1)
+impl Tx<'_> {
+    /// Moves an open run aside, or one that stands aside to its end or back into the open. The status says which.
+    pub fn set_aside(
+        &mut self,
+        run: &RunKey,
+        status: &str,
+        fault: Option<&str>,
+        at: Millis,
+    ) -> Result<bool, StoreError> {
+        let ended = (status != RUN_OPEN).then_some(at);
+        let params = [run.into(), status.into(), fault.into(), ended.into()];
+        Ok(self.sql.execute(SET_ASIDE, &params)? == 1)
+    }
 }
 
 const REQUEST_CANCEL: &str = "
     INSERT INTO run_cancel (run_key, at_ms) VALUES (?1, ?2)
     ON CONFLICT (run_key) DO NOTHING";
 
-/// Asks for the end of a run. Asking again changes nothing.
-pub(crate) fn request_cancel(sql: &mut dyn Sql, run: &RunKey, at: Millis) -> Result<(), StoreError> {
-    if sql.execute(REQUEST_CANCEL, &[run.into(), at.into()])? > 0 {
-        sql.touch(&bound::CANCEL, &[run.into()], Some(at));
+impl Tx<'_> {
+    /// Asks for the end of a run.
+    pub fn request_cancel(&mut self, run: &RunKey, at: Millis) -> Result<(), StoreError> {
+        if self.sql.execute(REQUEST_CANCEL, &[run.into(), at.into()])? > 0 {
+            self.sql.touch(&bound::CANCEL, &[run.into()], Some(at));
+        }
+        // Whatever it waits for, it does not wait any longer.
+        self.make_run_due(run)
     }
-    // Whatever it waits for, it does not wait any longer.
-    make_due(sql, run)
 }
 
 const CANCEL_REQUESTED: &str = "SELECT at_ms FROM run_cancel WHERE run_key = ?1";
 
-/// Whether somebody asked for the end of a run.
-pub(crate) fn cancel_requested(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
-    Ok(!sql.query(CANCEL_REQUESTED, &[run.into()])?.is_empty())
+impl View<'_> {
+    /// Whether somebody asked for the end of a run.
+    pub fn cancel_requested(&mut self, run: &RunKey) -> Result<bool, StoreError> {
+        let is_pending = self.stops.as_ref().is_some_and(|stops| stops.is_cancelled(run));
+        Ok(is_pending || !self.sql.query(CANCEL_REQUESTED, &[run.into()])?.is_empty())
+    }
 }
 
 #[cfg(test)]

@@ -7,11 +7,10 @@ use std::sync::Mutex;
 
 use wakeful_core::id::RunnerId;
 
-use crate::head;
 use crate::lock::locked;
 use crate::rows::Runner;
 use crate::sql::{Dialect, Row, Sql, limit, records};
-use crate::{ROWS_MAX, StoreError};
+use crate::{ROWS_MAX, StoreError, Tx, View, head};
 
 /// Between two beats.
 pub const BEAT_MS: u64 = 5_000;
@@ -40,17 +39,21 @@ const REGISTER_POSTGRES: &str = "
     ON CONFLICT (runner_id) DO UPDATE SET place = excluded.place, pid = excluded.pid,
         pid_started = excluded.pid_started, beat_at_ms = excluded.beat_at_ms";
 
-/// Registers this process, and forgets those that have long been silent. On PostgreSQL that is also its first beat.
-pub(crate) fn register(sql: &mut dyn Sql, runner: &Runner) -> Result<(), StoreError> {
-    let query = sql.dialect().pick(REGISTER_SQLITE, REGISTER_POSTGRES);
-    let params = [
-        (&runner.runner_id).into(),
-        runner.place.as_str().into(),
-        runner.pid.into(),
-        runner.pid_started.into(),
-    ];
-    sql.execute(query, &params)?;
-    forget_silent(sql)
+impl Tx<'_> {
+    /// Registers this process, and forgets those that have long been silent. On PostgreSQL that is also its first beat.
+    pub fn register_runner(&mut self, runner: &Runner) -> Result<(), StoreError> {
+        let query = self.sql.dialect().pick(REGISTER_SQLITE, REGISTER_POSTGRES);
+        let params = [
+            (&runner.runner_id).into(),
+            runner.place.as_str().into(),
+            runner.pid.into(),
+            runner.pid_started.into(),
+        ];
+        self.sql.execute(query, &params)?;
+        self.forget_silent()?;
+        self.registered = Some(runner.runner_id.clone());
+        Ok(())
+    }
 }
 
 /// Rows that are locked are left to whoever is at them: another registration, or a beat that has come after all.
@@ -59,16 +62,21 @@ const SILENT: &str = "
     WHERE beat_at_ms < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - ?1
     ORDER BY beat_at_ms LIMIT ?2 FOR UPDATE SKIP LOCKED";
 
-/// Buries runners that were silent for so long that nobody waits for them, so that the table stays small. With
-/// SQLite nobody beats, and the home's lock says who lives.
-fn forget_silent(sql: &mut dyn Sql) -> Result<(), StoreError> {
-    if sql.dialect() == Dialect::Sqlite {
-        return Ok(());
+impl Tx<'_> {
+    /// Removes runners that have been silent for so long that their leases no longer matter, so that the table stays small.
+    /// SQLite has no heartbeats: there the home's lock says which process lives.
+    fn forget_silent(&mut self) -> Result<(), StoreError> {
+        if self.sql.dialect() == Dialect::Sqlite {
+            return Ok(());
+        }
+        let silent = self
+            .sql
+            .query(SILENT, &[SILENCE_MS_MAX.into(), FORGOTTEN_MAX.into()])?;
+        for mut row in silent {
+            self.bury_runner(&RunnerId::new(row.text("runner.runner_id")?))?;
+        }
+        Ok(())
     }
-    for mut row in sql.query(SILENT, &[SILENCE_MS_MAX.into(), FORGOTTEN_MAX.into()])? {
-        bury(sql, &RunnerId::new(row.text("runner.runner_id")?))?;
-    }
-    Ok(())
 }
 
 const BEAT: &str = "
@@ -95,17 +103,21 @@ pub(crate) fn confirm_alive(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool
 
 const BURY: &str = "DELETE FROM runner WHERE runner_id = ?1";
 
-/// Removes a runner that is known to be dead, and frees what it held.
-pub(crate) fn bury(sql: &mut dyn Sql, runner: &RunnerId) -> Result<(), StoreError> {
-    sql.execute(BURY, &[runner.into()])?;
-    head::free(sql, runner)
+impl Tx<'_> {
+    /// Removes a runner that is known to be dead, and frees what it held.
+    pub fn bury_runner(&mut self, runner: &RunnerId) -> Result<(), StoreError> {
+        self.sql.execute(BURY, &[runner.into()])?;
+        head::free(&mut self.sql, runner)
+    }
 }
 
 const ALL: &str = "SELECT runner_id, place, pid, pid_started FROM runner ORDER BY runner_id LIMIT ?1";
 
-/// The runners that are registered.
-pub(crate) fn list(sql: &mut dyn Sql) -> Result<Vec<Runner>, StoreError> {
-    records(sql.query(ALL, &[limit(ROWS_MAX)])?, read)
+impl View<'_> {
+    /// The runners that are registered.
+    pub fn runners(&mut self) -> Result<Vec<Runner>, StoreError> {
+        records(self.sql.query(ALL, &[limit(ROWS_MAX)])?, read)
+    }
 }
 
 fn read(mut row: Row) -> Result<Runner, StoreError> {

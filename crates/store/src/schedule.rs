@@ -7,10 +7,9 @@ use wakeful_core::timer::{
     Concurrency, EXECUTIONS_KEPT_MAX, Guard, Outcome, SET_BACK_MS, Status, Timer, TriggerSource, UNREADABLE,
 };
 
-use crate::StoreError;
-use crate::bound;
 use crate::rows::{Execution, ExecutionRow, ScheduleFilter, Schedules, Unreadable};
 use crate::sql::{Param, Row, Sql, at_most_one, exactly_one, limit, records};
+use crate::{StoreError, Tx, View, bound};
 
 const CREATE: &str = "
     INSERT INTO schedule (schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
@@ -19,17 +18,19 @@ const CREATE: &str = "
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
     ON CONFLICT (schedule_id) DO NOTHING";
 
-/// Keeps a new schedule. False when the name is taken.
-pub(crate) fn create(sql: &mut dyn Sql, timer: &Timer) -> Result<bool, StoreError> {
-    let (intent, guard) = (intent(timer)?, guard(timer));
-    let mut params = fields(timer, &intent, guard.as_deref()).to_vec();
-    params.push(timer.created_at.into());
-    let is_new = sql.execute(CREATE, &params)? == 1;
-    if is_new {
-        let key = [(&timer.schedule_id).into()];
-        sql.touch(&bound::SCHEDULE, &key, Some(timer.created_at));
+impl Tx<'_> {
+    /// Keeps a new schedule. False when the name is taken.
+    pub fn create_schedule(&mut self, timer: &Timer) -> Result<bool, StoreError> {
+        let (intent, guard) = (intent(timer)?, guard(timer));
+        let mut params = fields(timer, &intent, guard.as_deref()).to_vec();
+        params.push(timer.created_at.into());
+        let is_new = self.sql.execute(CREATE, &params)? == 1;
+        if is_new {
+            let key = [(&timer.schedule_id).into()];
+            self.sql.touch(&bound::SCHEDULE, &key, Some(timer.created_at));
+        }
+        Ok(is_new)
     }
-    Ok(is_new)
 }
 
 const PUT: &str = "
@@ -39,11 +40,15 @@ const PUT: &str = "
         seen_until_ms = ?16, last_run = ?17, executions = ?18, guard = ?20, event = ?21, version = version + 1
     WHERE schedule_id = ?1 AND version = ?19";
 
-/// Stores a schedule that was changed, unless somebody else changed it since it was read.
-pub(crate) fn put(sql: &mut dyn Sql, timer: &Timer) -> Result<(), StoreError> {
-    let (intent, guard) = (intent(timer)?, guard(timer));
-    sql.touch(&bound::SCHEDULE, &[(&timer.schedule_id).into()], None);
-    exactly_one(sql.execute(PUT, &fields(timer, &intent, guard.as_deref()))?)
+impl Tx<'_> {
+    /// Stores a schedule that was changed; its version is the one that was read, and is counted on here.
+    /// [`StoreError::Conflict`] when somebody else changed it since.
+    pub fn put_schedule(&mut self, timer: &Timer) -> Result<(), StoreError> {
+        let (intent, guard) = (intent(timer)?, guard(timer));
+        self.sql
+            .touch(&bound::SCHEDULE, &[(&timer.schedule_id).into()], None);
+        exactly_one(self.sql.execute(PUT, &fields(timer, &intent, guard.as_deref()))?)
+    }
 }
 
 fn intent(timer: &Timer) -> Result<String, StoreError> {
@@ -133,11 +138,13 @@ const ONE: &str = "
         next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
     FROM schedule WHERE schedule_id = ?1";
 
-/// One schedule.
-pub(crate) fn one(sql: &mut dyn Sql, schedule: &RuleId) -> Result<Option<Timer>, StoreError> {
-    at_most_one(sql.query(ONE, &[schedule.into()])?)
-        .map(read)
-        .transpose()
+impl View<'_> {
+    /// One schedule.
+    pub fn schedule(&mut self, schedule: &RuleId) -> Result<Option<Timer>, StoreError> {
+        at_most_one(self.sql.query(ONE, &[schedule.into()])?)
+            .map(read)
+            .transpose()
+    }
 }
 
 const LIST: &str = "
@@ -152,14 +159,18 @@ const LIST_OF_AGENT: &str = "
         next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
     FROM schedule WHERE schedule_id > ?1 AND agent_id = ?3 ORDER BY schedule_id LIMIT ?2";
 
-/// Schedules by name.
-pub(crate) fn list(sql: &mut dyn Sql, filter: &ScheduleFilter) -> Result<Schedules, StoreError> {
-    let after = filter.after.as_ref().map_or("", RuleId::as_str);
-    let rows = match &filter.agent_id {
-        None => sql.query(LIST, &[after.into(), limit(filter.limit)])?,
-        Some(agent) => sql.query(LIST_OF_AGENT, &[after.into(), limit(filter.limit), agent.into()])?,
-    };
-    read_each(rows)
+impl View<'_> {
+    /// Schedules by name.
+    pub fn schedules(&mut self, filter: &ScheduleFilter) -> Result<Schedules, StoreError> {
+        let after = filter.after.as_ref().map_or("", RuleId::as_str);
+        let rows = match &filter.agent_id {
+            None => self.sql.query(LIST, &[after.into(), limit(filter.limit)])?,
+            Some(agent) => self
+                .sql
+                .query(LIST_OF_AGENT, &[after.into(), limit(filter.limit), agent.into()])?,
+        };
+        read_each(rows)
+    }
 }
 
 const OF_EVENT: &str = "
@@ -168,31 +179,40 @@ const OF_EVENT: &str = "
         next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
     FROM schedule WHERE event = ?1 AND status = 'active' AND schedule_id > ?2 ORDER BY schedule_id LIMIT ?3";
 
-/// Active schedules that wait for an event, by name, after one.
-pub(crate) fn of_event(
-    sql: &mut dyn Sql,
-    event: &EventName,
-    after: Option<&RuleId>,
-    at_most: u32,
-) -> Result<Schedules, StoreError> {
-    let after = after.map_or("", RuleId::as_str);
-    read_each(sql.query(OF_EVENT, &[event.into(), after.into(), limit(at_most)])?)
+impl View<'_> {
+    /// Active schedules that wait for an event, by name, after one.
+    pub fn schedules_for(
+        &mut self,
+        event: &EventName,
+        after: Option<&RuleId>,
+        at_most: u32,
+    ) -> Result<Schedules, StoreError> {
+        let after = after.map_or("", RuleId::as_str);
+        read_each(
+            self.sql
+                .query(OF_EVENT, &[event.into(), after.into(), limit(at_most)])?,
+        )
+    }
 }
 
 const COUNT_OF_EVENT: &str = "SELECT COUNT(*) FROM schedule WHERE event = ?1 AND status <> 'disabled'";
 
-/// How many schedules that are not disabled wait for an event.
-pub(crate) fn count_of_event(sql: &mut dyn Sql, event: &EventName) -> Result<u64, StoreError> {
-    let row = at_most_one(sql.query(COUNT_OF_EVENT, &[event.into()])?);
-    row.map_or(Ok(0), |mut row| row.count("schedule.schedule_id"))
+impl View<'_> {
+    /// How many schedules that are not disabled wait for an event.
+    pub fn waiting_for(&mut self, event: &EventName) -> Result<u64, StoreError> {
+        let row = at_most_one(self.sql.query(COUNT_OF_EVENT, &[event.into()])?);
+        row.map_or(Ok(0), |mut row| row.count("schedule.schedule_id"))
+    }
 }
 
 const COUNT: &str = "SELECT COUNT(*) FROM schedule WHERE agent_id = ?1 AND status <> 'disabled'";
 
-/// How many schedules of an agent are not disabled.
-pub(crate) fn count(sql: &mut dyn Sql, agent: &AgentId) -> Result<u64, StoreError> {
-    let row = at_most_one(sql.query(COUNT, &[agent.into()])?);
-    row.map_or(Ok(0), |mut row| row.count("schedule.schedule_id"))
+impl View<'_> {
+    /// How many schedules of an agent are not disabled.
+    pub fn schedules_of(&mut self, agent: &AgentId) -> Result<u64, StoreError> {
+        let row = at_most_one(self.sql.query(COUNT, &[agent.into()])?);
+        row.map_or(Ok(0), |mut row| row.count("schedule.schedule_id"))
+    }
 }
 
 const DUE: &str = "
@@ -209,22 +229,27 @@ const AHEAD: &str = "
         next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
     FROM schedule WHERE status = 'active' AND seen_until_ms > ?1 ORDER BY seen_until_ms DESC LIMIT ?2";
 
-/// Active schedules that want to be looked at.
-pub(crate) fn due(sql: &mut dyn Sql, now: Millis, at_most: u32) -> Result<Schedules, StoreError> {
-    let mut rows = sql.query(DUE, &[now.into(), limit(at_most)])?;
-    let ahead = Millis(now.0.saturating_add(SET_BACK_MS));
-    let left = at_most.saturating_sub(u32::try_from(rows.len()).unwrap_or(u32::MAX));
-    rows.extend(sql.query(AHEAD, &[ahead.into(), limit(left)])?);
-    read_each(rows)
+impl View<'_> {
+    /// Active schedules that want to be looked at: those that are due, the longest due first, and those that were last
+    /// looked at in a future that a clock which was set back has not reached again.
+    pub fn due_schedules(&mut self, now: Millis, at_most: u32) -> Result<Schedules, StoreError> {
+        let mut rows = self.sql.query(DUE, &[now.into(), limit(at_most)])?;
+        let ahead = Millis(now.0.saturating_add(SET_BACK_MS));
+        let left = at_most.saturating_sub(u32::try_from(rows.len()).unwrap_or(u32::MAX));
+        rows.extend(self.sql.query(AHEAD, &[ahead.into(), limit(left)])?);
+        read_each(rows)
+    }
 }
 
 const NEXT: &str = "SELECT MIN(next_execution_at_ms) FROM schedule WHERE status = 'active'";
 
-/// When the next active schedule is due.
-pub(crate) fn next_due(sql: &mut dyn Sql) -> Result<Option<Millis>, StoreError> {
-    let row = at_most_one(sql.query(NEXT, &[])?);
-    let next = row.map(|mut row| row.optional_millis("schedule.next_execution_at_ms"));
-    Ok(next.transpose()?.flatten())
+impl View<'_> {
+    /// When the next active schedule is due; none where none is.
+    pub fn next_schedule_due(&mut self) -> Result<Option<Millis>, StoreError> {
+        let row = at_most_one(self.sql.query(NEXT, &[])?);
+        let next = row.map(|mut row| row.optional_millis("schedule.next_execution_at_ms"));
+        Ok(next.transpose()?.flatten())
+    }
 }
 
 const APPEND: &str = "
@@ -236,26 +261,28 @@ const FORGOTTEN: &str = "SELECT seq FROM scheduled_execution WHERE schedule_id =
 
 const FORGET: &str = "DELETE FROM scheduled_execution WHERE schedule_id = ?1 AND seq <= ?2";
 
-/// Keeps a record; the oldest beyond the bound goes.
-pub(crate) fn append(sql: &mut dyn Sql, row: &ExecutionRow) -> Result<(), StoreError> {
-    let params = [
-        (&row.schedule_id).into(),
-        row.seq.into(),
-        row.revision.into(),
-        row.due_at.into(),
-        row.count.into(),
-        row.is_capped.into(),
-        row.source.as_str().into(),
-        row.outcome.as_str().into(),
-        row.reason.as_deref().into(),
-        row.run_key.as_ref().into(),
-        row.is_catch_up.into(),
-        row.at.into(),
-    ];
-    let key = [(&row.schedule_id).into(), row.seq.into()];
-    sql.touch(&bound::EXECUTION, &key, Some(row.at));
-    exactly_one(sql.execute(APPEND, &params)?)?;
-    forget(sql, row.schedule_id.as_str(), row.seq)
+impl Tx<'_> {
+    /// Keeps a record. The oldest beyond a bound goes.
+    pub fn append_execution(&mut self, row: &ExecutionRow) -> Result<(), StoreError> {
+        let params = [
+            (&row.schedule_id).into(),
+            row.seq.into(),
+            row.revision.into(),
+            row.due_at.into(),
+            row.count.into(),
+            row.is_capped.into(),
+            row.source.as_str().into(),
+            row.outcome.as_str().into(),
+            row.reason.as_deref().into(),
+            row.run_key.as_ref().into(),
+            row.is_catch_up.into(),
+            row.at.into(),
+        ];
+        let key = [(&row.schedule_id).into(), row.seq.into()];
+        self.sql.touch(&bound::EXECUTION, &key, Some(row.at));
+        exactly_one(self.sql.execute(APPEND, &params)?)?;
+        forget(&mut self.sql, row.schedule_id.as_str(), row.seq)
+    }
 }
 
 fn forget(sql: &mut dyn Sql, name: &str, newest: u64) -> Result<(), StoreError> {
@@ -280,23 +307,21 @@ const END_OF_AGENT: &str = "
     UPDATE schedule SET status = 'disabled', next_execution_at_ms = NULL, executions = executions + 1, version = version + 1
     WHERE agent_id = ?1 AND status <> 'disabled' RETURNING schedule_id, revision, executions";
 
-/// Lets an active schedule rest of which something cannot be read, with a record. False where it is not active any more.
-pub(crate) fn set_aside(sql: &mut dyn Sql, name: &str, at: Millis) -> Result<bool, StoreError> {
-    let ended = sql.query(SET_ASIDE, &[name.into()])?;
-    let because = (TriggerSource::Tick, Outcome::SetAside, UNREADABLE);
-    Ok(note_each(sql, ended, because, at)? > 0)
-}
+impl Tx<'_> {
+    /// Lets an active schedule rest of which something cannot be read, with a record. False where it is not active any
+    /// more. Its name is taken as it stands there: that may be what cannot be read.
+    pub fn set_schedule_aside(&mut self, name: &str, at: Millis) -> Result<bool, StoreError> {
+        let ended = self.sql.query(SET_ASIDE, &[name.into()])?;
+        let because = (TriggerSource::Tick, Outcome::SetAside, UNREADABLE);
+        Ok(note_each(&mut self.sql, ended, because, at)? > 0)
+    }
 
-/// Ends all schedules of an agent for good, also those that cannot be read, each with a record; and says how many.
-pub(crate) fn end_of_agent(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    reason: &str,
-    at: Millis,
-) -> Result<u64, StoreError> {
-    let ended = sql.query(END_OF_AGENT, &[agent.into()])?;
-    let because = (TriggerSource::TriggerNow, Outcome::Disabled, reason);
-    note_each(sql, ended, because, at)
+    /// Ends all schedules of an agent for good, also those that cannot be read, each with a record; and says how many.
+    pub fn end_schedules(&mut self, agent: &AgentId, reason: &str, at: Millis) -> Result<u64, StoreError> {
+        let ended = self.sql.query(END_OF_AGENT, &[agent.into()])?;
+        let because = (TriggerSource::TriggerNow, Outcome::Disabled, reason);
+        note_each(&mut self.sql, ended, because, at)
+    }
 }
 
 /// Makes a record of what became of schedules whose rows nobody looked into; their names may be none.
@@ -342,36 +367,34 @@ const EXECUTIONS: &str = "
         LEFT JOIN run ON run.run_key = COALESCE(wake.absorbed_by, one.run_key)
     WHERE one.schedule_id = ?1 ORDER BY one.seq DESC LIMIT ?2";
 
-/// What became of a schedule's firings, newest first.
-pub(crate) fn executions(
-    sql: &mut dyn Sql,
-    schedule: &RuleId,
-    at_most: u32,
-) -> Result<Vec<Execution>, StoreError> {
-    records(
-        sql.query(EXECUTIONS, &[schedule.into(), limit(at_most)])?,
-        |mut row| {
-            Ok(Execution {
-                row: ExecutionRow {
-                    schedule_id: row.rule_id("scheduled_execution.schedule_id")?,
-                    seq: row.count("scheduled_execution.seq")?,
-                    revision: row.small_count("scheduled_execution.revision")?,
-                    due_at: row.millis("scheduled_execution.due_at_ms")?,
-                    count: row.count("scheduled_execution.count")?,
-                    is_capped: row.flag("scheduled_execution.is_capped")?,
-                    source: row.word("scheduled_execution.source", TriggerSource::parse)?,
-                    outcome: row.word("scheduled_execution.outcome", Outcome::parse)?,
-                    reason: row.optional_text("scheduled_execution.reason")?,
-                    run_key: row.optional_digest("scheduled_execution.run_key")?.map(RunKey),
-                    is_catch_up: row.flag("scheduled_execution.is_catch_up")?,
-                    at: row.millis("scheduled_execution.at_ms")?,
-                },
-                run_status: row.optional_text("run.status")?,
-                run_started_at: row.optional_millis("run.started_at_ms")?,
-                run_ended_at: row.optional_millis("run.ended_at_ms")?,
-            })
-        },
-    )
+impl View<'_> {
+    /// What became of a schedule's firings, newest first.
+    pub fn executions(&mut self, schedule: &RuleId, at_most: u32) -> Result<Vec<Execution>, StoreError> {
+        records(
+            self.sql.query(EXECUTIONS, &[schedule.into(), limit(at_most)])?,
+            |mut row| {
+                Ok(Execution {
+                    row: ExecutionRow {
+                        schedule_id: row.rule_id("scheduled_execution.schedule_id")?,
+                        seq: row.count("scheduled_execution.seq")?,
+                        revision: row.small_count("scheduled_execution.revision")?,
+                        due_at: row.millis("scheduled_execution.due_at_ms")?,
+                        count: row.count("scheduled_execution.count")?,
+                        is_capped: row.flag("scheduled_execution.is_capped")?,
+                        source: row.word("scheduled_execution.source", TriggerSource::parse)?,
+                        outcome: row.word("scheduled_execution.outcome", Outcome::parse)?,
+                        reason: row.optional_text("scheduled_execution.reason")?,
+                        run_key: row.optional_digest("scheduled_execution.run_key")?.map(RunKey),
+                        is_catch_up: row.flag("scheduled_execution.is_catch_up")?,
+                        at: row.millis("scheduled_execution.at_ms")?,
+                    },
+                    run_status: row.optional_text("run.status")?,
+                    run_started_at: row.optional_millis("run.started_at_ms")?,
+                    run_ended_at: row.optional_millis("run.ended_at_ms")?,
+                })
+            },
+        )
+    }
 }
 
 const UNDER_WAY: &str = "
@@ -380,10 +403,12 @@ const UNDER_WAY: &str = "
     UNION ALL SELECT wake.run_key FROM wake JOIN run ON run.run_key = wake.absorbed_by
         WHERE wake.run_key = ?1 AND run.status = 'open'";
 
-/// Whether what a schedule asked for waits or runs. Looked up each time: a flag that somebody forgot to take down would
-/// swallow every later firing.
-pub(crate) fn is_under_way(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
-    Ok(!sql.query(UNDER_WAY, &[run.into()])?.is_empty())
+impl View<'_> {
+    /// Whether a run that a schedule asked for is under way: its message waits, its run is open, or an open run has taken
+    /// it up.
+    pub fn is_under_way(&mut self, run: &RunKey) -> Result<bool, StoreError> {
+        Ok(!self.sql.query(UNDER_WAY, &[run.into()])?.is_empty())
+    }
 }
 
 #[cfg(test)]

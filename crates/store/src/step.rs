@@ -7,10 +7,9 @@ use wakeful_core::conversation::Usage;
 use wakeful_core::key::{ActionBase, OperationId, RunKey};
 use wakeful_core::step::{EffectClass, Seen, Status};
 
-use crate::StoreError;
 use crate::rows::{Settlement, StepEnd, StepRow};
-use crate::spend;
 use crate::sql::{Row, Sql, at_most_one, limit, records};
+use crate::{StoreError, Tx, View};
 
 /// The ordinal comes from the rows that are there. Two writers of one run would meet in the unique index, and
 /// the second would see a conflict; the lock on the head keeps them from it.
@@ -21,24 +20,26 @@ const PUT: &str = "
         ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
     ON CONFLICT DO NOTHING";
 
-/// Puts a step down. Its ordinal is given here.
-pub(crate) fn put(sql: &mut dyn Sql, step: &StepRow) -> Result<(), StoreError> {
-    let (name, reason) = (storable(&step.name), storable(&step.reason));
-    let params = [
-        (&step.operation_id).into(),
-        (&step.run_key).into(),
-        name.as_ref().into(),
-        step.class.map(EffectClass::as_str).into(),
-        step.base.as_ref().into(),
-        step.status.as_str().into(),
-        reason.as_ref().into(),
-        step.put_at.into(),
-        step.duration_ms.into(),
-        step.sandbox.as_deref().into(),
-        step.usage.input_tokens.into(),
-        step.usage.output_tokens.into(),
-    ];
-    sql.run_once(PUT, &params)
+impl Tx<'_> {
+    /// Puts a step down. Its ordinal is given here.
+    pub fn put_step(&mut self, step: &StepRow) -> Result<(), StoreError> {
+        let (name, reason) = (storable(&step.name), storable(&step.reason));
+        let params = [
+            (&step.operation_id).into(),
+            (&step.run_key).into(),
+            name.as_ref().into(),
+            step.class.map(EffectClass::as_str).into(),
+            step.base.as_ref().into(),
+            step.status.as_str().into(),
+            reason.as_ref().into(),
+            step.put_at.into(),
+            step.duration_ms.into(),
+            step.sandbox.as_deref().into(),
+            step.usage.input_tokens.into(),
+            step.usage.output_tokens.into(),
+        ];
+        self.sql.run_once(PUT, &params)
+    }
 }
 
 /// Models invent names and quote anything; PostgreSQL refuses text with a zero character. It is replaced for
@@ -53,16 +54,20 @@ fn storable(text: &str) -> Cow<'_, str> {
 
 const INTEND: &str = "UPDATE step SET status = 'intended' WHERE operation_id = ?1 AND status = 'planned'";
 
-/// Marks a planned step as intended. One that is not planned any more is a conflict.
-pub(crate) fn intend(sql: &mut dyn Sql, operation: &OperationId) -> Result<(), StoreError> {
-    sql.run_once(INTEND, &[operation.into()])
+impl Tx<'_> {
+    /// Marks a planned step as intended.
+    pub fn intend_step(&mut self, operation: &OperationId) -> Result<(), StoreError> {
+        self.sql.run_once(INTEND, &[operation.into()])
+    }
 }
 
 const POSTPONE: &str = "UPDATE step SET status = 'planned' WHERE operation_id = ?1 AND status = 'intended'";
 
-/// Marks an intended step as planned again. One that has ended is a conflict.
-pub(crate) fn postpone(sql: &mut dyn Sql, operation: &OperationId) -> Result<(), StoreError> {
-    sql.run_once(POSTPONE, &[operation.into()])
+impl Tx<'_> {
+    /// Marks an intended step as planned again: nobody has begun it.
+    pub fn postpone_step(&mut self, operation: &OperationId) -> Result<(), StoreError> {
+        self.sql.run_once(POSTPONE, &[operation.into()])
+    }
 }
 
 const SETTLE: &str = "
@@ -70,36 +75,40 @@ const SETTLE: &str = "
         reason = COALESCE(?7, reason), attempt = ?8
     WHERE operation_id = ?1 AND status IN ('planned', 'intended')";
 
-/// Writes down how a step ended. A step ends once; a second end is a conflict.
-pub(crate) fn settle(sql: &mut dyn Sql, end: &StepEnd) -> Result<(), StoreError> {
-    let (reason, attempt) = (
-        end.reason.as_deref().map(storable),
-        end.attempt.as_deref().map(storable),
-    );
-    let params = [
-        (&end.operation_id).into(),
-        end.status.as_str().into(),
-        end.duration_ms.into(),
-        end.sandbox.as_deref().into(),
-        end.usage.input_tokens.into(),
-        end.usage.output_tokens.into(),
-        reason.as_deref().into(),
-        attempt.as_deref().into(),
-    ];
-    sql.run_once(SETTLE, &params)?;
-    match end.settlement {
-        Settlement::Nothing => Ok(()),
-        Settlement::Cost(cost) => spend::settle(sql, &end.operation_id, Some(cost)),
-        Settlement::InFull => spend::settle(sql, &end.operation_id, None),
+impl Tx<'_> {
+    /// Writes down how a step ended. A step ends once; a second end is a [`StoreError::Conflict`].
+    pub fn settle_step(&mut self, end: &StepEnd) -> Result<(), StoreError> {
+        let (reason, attempt) = (
+            end.reason.as_deref().map(storable),
+            end.attempt.as_deref().map(storable),
+        );
+        let params = [
+            (&end.operation_id).into(),
+            end.status.as_str().into(),
+            end.duration_ms.into(),
+            end.sandbox.as_deref().into(),
+            end.usage.input_tokens.into(),
+            end.usage.output_tokens.into(),
+            reason.as_deref().into(),
+            attempt.as_deref().into(),
+        ];
+        self.sql.run_once(SETTLE, &params)?;
+        match end.settlement {
+            Settlement::Nothing => Ok(()),
+            Settlement::Cost(cost) => self.settle_spend(&end.operation_id, Some(cost)),
+            Settlement::InFull => self.settle_spend(&end.operation_id, None),
+        }
     }
 }
 
 const LEAVE: &str = "
     UPDATE step SET status = 'outcome_unknown' WHERE run_key = ?1 AND status = 'intended' AND class = 'plain'";
 
-/// Leaves the plain actions of a run that were under way without an end that anybody knows.
-pub(crate) fn leave(sql: &mut dyn Sql, run: &RunKey) -> Result<u64, StoreError> {
-    sql.execute(LEAVE, &[run.into()])
+impl Tx<'_> {
+    /// Writes down of the plain actions of a run that were under way that nobody knows how they ended. How many there were.
+    pub fn leave_steps(&mut self, run: &RunKey) -> Result<u64, StoreError> {
+        self.sql.execute(LEAVE, &[run.into()])
+    }
 }
 
 const AFTER: &str = "
@@ -107,17 +116,15 @@ const AFTER: &str = "
         duration_ms, sandbox, input_tokens, output_tokens, attempt
     FROM step WHERE run_key = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
 
-/// The steps of a run, oldest first, after an ordinal.
-pub(crate) fn after(
-    sql: &mut dyn Sql,
-    run: &RunKey,
-    ordinal: i64,
-    at_most: u32,
-) -> Result<Vec<StepRow>, StoreError> {
-    records(
-        sql.query(AFTER, &[run.into(), ordinal.into(), limit(at_most)])?,
-        read,
-    )
+impl View<'_> {
+    /// The steps of a run, oldest first, after an ordinal.
+    pub fn steps(&mut self, run: &RunKey, ordinal: i64, at_most: u32) -> Result<Vec<StepRow>, StoreError> {
+        records(
+            self.sql
+                .query(AFTER, &[run.into(), ordinal.into(), limit(at_most)])?,
+            read,
+        )
+    }
 }
 
 fn read(mut row: Row) -> Result<StepRow, StoreError> {
@@ -165,21 +172,23 @@ const NEWEST_UNKNOWN: &str = "
     SELECT operation_id FROM step WHERE run_key = ?1 AND base = ?2 AND status = 'outcome_unknown'
     ORDER BY ordinal DESC LIMIT 1";
 
-/// Equal actions of a run.
-pub(crate) fn seen(sql: &mut dyn Sql, run: &RunKey, base: &ActionBase) -> Result<Seen, StoreError> {
-    let rows = sql.query(SEEN, &[run.into(), base.into()])?;
-    let mut row = at_most_one(rows).ok_or(StoreError::Malformed("step"))?;
-    let (count, unknown) = (row.count("step")?, row.count("step")? > 0);
-    let newest_unknown = if unknown {
-        let row = at_most_one(sql.query(NEWEST_UNKNOWN, &[run.into(), base.into()])?);
-        row.map(|mut row| row.digest("step.operation_id").map(OperationId))
-            .transpose()?
-    } else {
-        None
-    };
-    Ok(Seen {
-        count,
-        unknown,
-        newest_unknown,
-    })
+impl View<'_> {
+    /// Equal actions of a run.
+    pub fn seen(&mut self, run: &RunKey, base: &ActionBase) -> Result<Seen, StoreError> {
+        let rows = self.sql.query(SEEN, &[run.into(), base.into()])?;
+        let mut row = at_most_one(rows).ok_or(StoreError::Malformed("step"))?;
+        let (count, unknown) = (row.count("step")?, row.count("step")? > 0);
+        let newest_unknown = if unknown {
+            let row = at_most_one(self.sql.query(NEWEST_UNKNOWN, &[run.into(), base.into()])?);
+            row.map(|mut row| row.digest("step.operation_id").map(OperationId))
+                .transpose()?
+        } else {
+            None
+        };
+        Ok(Seen {
+            count,
+            unknown,
+            newest_unknown,
+        })
+    }
 }

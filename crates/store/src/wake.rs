@@ -8,7 +8,7 @@ use wakeful_core::wake::REFUSALS_KEPT_MAX;
 
 use crate::rows::{RefusalRow, WakeFilter, WakeRow};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, StoreError};
+use crate::{ROWS_MAX, StoreError, Tx, View};
 
 /// A refusal may be reconsidered. A yes stays, because a run stands on it.
 const PUT: &str = "
@@ -18,20 +18,22 @@ const PUT: &str = "
         verdict = excluded.verdict, gates = excluded.gates, at_ms = excluded.at_ms, absorbed_by = excluded.absorbed_by
     WHERE wake.verdict NOT IN ('run', 'absorbed')";
 
-/// Keeps a wake record; a later verdict for the same key replaces an earlier refusal.
-pub(crate) fn put(sql: &mut dyn Sql, wake: &WakeRow) -> Result<(), StoreError> {
-    let (source, cause) = (wake.cause.origin.source(), cause(&wake.cause)?);
-    let params = [
-        (&wake.run_key).into(),
-        (&wake.agent_id).into(),
-        wake.verdict.as_str().into(),
-        wake.gates.as_str().into(),
-        wake.at.into(),
-        source.as_str().into(),
-        cause.as_str().into(),
-        wake.absorbed_by.as_ref().into(),
-    ];
-    sql.run(PUT, &params)
+impl Tx<'_> {
+    /// Keeps a wake record; a later verdict for the same key replaces an earlier refusal.
+    pub fn put_wake(&mut self, wake: &WakeRow) -> Result<(), StoreError> {
+        let (source, cause) = (wake.cause.origin.source(), cause(&wake.cause)?);
+        let params = [
+            (&wake.run_key).into(),
+            (&wake.agent_id).into(),
+            wake.verdict.as_str().into(),
+            wake.gates.as_str().into(),
+            wake.at.into(),
+            source.as_str().into(),
+            cause.as_str().into(),
+            wake.absorbed_by.as_ref().into(),
+        ];
+        self.sql.run(PUT, &params)
+    }
 }
 
 fn cause(cause: &Cause) -> Result<String, StoreError> {
@@ -41,10 +43,12 @@ fn cause(cause: &Cause) -> Result<String, StoreError> {
 const ONE: &str = "
     SELECT run_key, agent_id, verdict, gates, at_ms, cause, absorbed_by FROM wake WHERE run_key = ?1";
 
-/// The wake record of a run.
-pub(crate) fn one(sql: &mut dyn Sql, run: &RunKey) -> Result<Option<WakeRow>, StoreError> {
-    let rows = sql.query(ONE, &[run.into()])?;
-    at_most_one(rows).map(read).transpose()
+impl View<'_> {
+    /// The wake record of a run.
+    pub fn wake(&mut self, run: &RunKey) -> Result<Option<WakeRow>, StoreError> {
+        let rows = self.sql.query(ONE, &[run.into()])?;
+        at_most_one(rows).map(read).transpose()
+    }
 }
 
 fn read(mut row: Row) -> Result<WakeRow, StoreError> {
@@ -63,23 +67,27 @@ const OF_AGENT: &str = "
     SELECT run_key, agent_id, verdict, gates, at_ms, cause, absorbed_by FROM wake
     WHERE agent_id = ?1 AND at_ms >= ?2 ORDER BY at_ms DESC, run_key LIMIT ?3";
 
-/// Wake records of an agent, newest first.
-pub(crate) fn list(sql: &mut dyn Sql, filter: &WakeFilter) -> Result<Vec<WakeRow>, StoreError> {
-    let params = [
-        (&filter.agent_id).into(),
-        filter.since.into(),
-        limit(filter.limit),
-    ];
-    records(sql.query(OF_AGENT, &params)?, read)
+impl View<'_> {
+    /// Wake records of an agent, newest first.
+    pub fn wakes(&mut self, filter: &WakeFilter) -> Result<Vec<WakeRow>, StoreError> {
+        let params = [
+            (&filter.agent_id).into(),
+            filter.since.into(),
+            limit(filter.limit),
+        ];
+        records(self.sql.query(OF_AGENT, &params)?, read)
+    }
 }
 
 const ABSORBED: &str = "
     SELECT run_key, agent_id, verdict, gates, at_ms, cause, absorbed_by FROM wake
     WHERE absorbed_by = ?1 ORDER BY at_ms, run_key LIMIT ?2";
 
-/// What a run took up beside its own message.
-pub(crate) fn absorbed_by(sql: &mut dyn Sql, run: &RunKey) -> Result<Vec<WakeRow>, StoreError> {
-    records(sql.query(ABSORBED, &[run.into(), limit(ROWS_MAX)])?, read)
+impl View<'_> {
+    /// What a run took up beside its own message, oldest first. At most [`ROWS_MAX`](super::ROWS_MAX).
+    pub fn absorbed_by(&mut self, run: &RunKey) -> Result<Vec<WakeRow>, StoreError> {
+        records(self.sql.query(ABSORBED, &[run.into(), limit(ROWS_MAX)])?, read)
+    }
 }
 
 const COUNT: &str = "
@@ -87,40 +95,46 @@ const COUNT: &str = "
     ON CONFLICT (agent_id, source, code, day) DO UPDATE SET count = refusal.count + 1, last_at_ms = excluded.last_at_ms
     RETURNING count";
 
-/// Counts a refusal, and keeps its record while there are few of its kind that day.
-pub(crate) fn refuse(sql: &mut dyn Sql, wake: &WakeRow) -> Result<(), StoreError> {
-    let source = wake.cause.origin.source();
-    let params = [
-        (&wake.agent_id).into(),
-        source.as_str().into(),
-        wake.verdict.as_str().into(),
-        Day::of(wake.at).0.into(),
-        wake.at.into(),
-    ];
-    let row = at_most_one(sql.query(COUNT, &params)?);
-    let mut row = row.ok_or(StoreError::Malformed("refusal"))?;
-    if row.count("refusal.count")? <= REFUSALS_KEPT_MAX {
-        put(sql, wake)?;
+impl Tx<'_> {
+    /// Counts a refusal, and keeps its wake record while there are few of its kind that day.
+    pub fn refuse(&mut self, wake: &WakeRow) -> Result<(), StoreError> {
+        let source = wake.cause.origin.source();
+        let params = [
+            (&wake.agent_id).into(),
+            source.as_str().into(),
+            wake.verdict.as_str().into(),
+            Day::of(wake.at).0.into(),
+            wake.at.into(),
+        ];
+        let row = at_most_one(self.sql.query(COUNT, &params)?);
+        let mut row = row.ok_or(StoreError::Malformed("refusal"))?;
+        if row.count("refusal.count")? <= REFUSALS_KEPT_MAX {
+            self.put_wake(wake)?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 const REFUSALS: &str = "
     SELECT agent_id, source, code, day, count, first_at_ms, last_at_ms FROM refusal
     WHERE agent_id = ?1 AND day >= ?2 ORDER BY day DESC, source, code LIMIT ?3";
 
-/// Refusals of an agent by day.
-pub(crate) fn refusals(sql: &mut dyn Sql, agent: &AgentId, from: Day) -> Result<Vec<RefusalRow>, StoreError> {
-    let rows = sql.query(REFUSALS, &[agent.into(), from.0.into(), limit(ROWS_MAX)])?;
-    records(rows, |mut row| {
-        Ok(RefusalRow {
-            agent_id: row.agent_id("refusal.agent_id")?,
-            source: SourceName::new(row.text("refusal.source")?),
-            code: row.text("refusal.code")?,
-            day: Day(row.int("refusal.day")?),
-            count: row.count("refusal.count")?,
-            first_at: row.millis("refusal.first_at_ms")?,
-            last_at: row.millis("refusal.last_at_ms")?,
+impl View<'_> {
+    /// Refusals of an agent by day, from one day on, newest day first. At most [`ROWS_MAX`](super::ROWS_MAX).
+    pub fn refusals(&mut self, agent: &AgentId, from: Day) -> Result<Vec<RefusalRow>, StoreError> {
+        let rows = self
+            .sql
+            .query(REFUSALS, &[agent.into(), from.0.into(), limit(ROWS_MAX)])?;
+        records(rows, |mut row| {
+            Ok(RefusalRow {
+                agent_id: row.agent_id("refusal.agent_id")?,
+                source: SourceName::new(row.text("refusal.source")?),
+                code: row.text("refusal.code")?,
+                day: Day(row.int("refusal.day")?),
+                count: row.count("refusal.count")?,
+                first_at: row.millis("refusal.first_at_ms")?,
+                last_at: row.millis("refusal.last_at_ms")?,
+            })
         })
-    })
+    }
 }

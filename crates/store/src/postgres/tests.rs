@@ -8,11 +8,10 @@ use wakeful_core::id::RunnerId;
 use super::boot_time::BootTime;
 use super::lease::{Lease, Pulse};
 use super::{Connection, config, migrate};
-use crate::StoreError;
 use crate::rows::Runner;
-use crate::runner;
 use crate::schema::AGENT;
 use crate::sql::Access;
+use crate::{StoreError, Tx, runner};
 
 /// A database of its own, dropped when the test ends.
 struct Fresh {
@@ -66,7 +65,7 @@ fn registered(connection: &mut Connection) -> RunnerId {
         pid: 1,
         pid_started: 1,
     };
-    runner::register(connection, &runner).unwrap();
+    Tx::new(connection, None).register_runner(&runner).unwrap();
     runner_id
 }
 
@@ -101,7 +100,7 @@ fn a_runner_that_was_buried_loses_its_lease_with_the_next_beat() {
     let lease = Arc::new(Lease::default());
     let mut pulse = Pulse::new(fresh.config.clone(), one.clone(), Arc::clone(&lease));
     pulse.beat().unwrap();
-    runner::bury(&mut connection, &one).unwrap();
+    Tx::new(&mut connection, None).bury_runner(&one).unwrap();
     pulse.beat().unwrap();
     assert!(!lease.holds_at(BootTime::now()));
 }

@@ -125,7 +125,7 @@ impl Worker {
 fn transact(connection: &mut Connection, job: &mut dyn Job) -> Result<Option<RunnerId>, StoreError> {
     let mut tx = Tx::new(connection, None);
     job.run(&mut tx)?;
-    let registered = tx.into_registered();
+    let registered = tx.registered;
     commit(connection)?;
     Ok(registered)
 }

@@ -1,7 +1,6 @@
-//! Subscriptions, how far changes have become wakes, and what agents tell one another.
+//! Subscriptions.
 
 use wakeful_core::id::{AgentId, RuleId};
-use wakeful_core::notice::Telling;
 use wakeful_core::subscription::Terms;
 use wakeful_core::time::Millis;
 
@@ -67,69 +66,4 @@ impl Place {
             subscription_id: RuleId::parse(rule).ok()?,
         })
     }
-}
-
-/// How far the journal's outbox was seen to.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cursor {
-    /// The newest change that was seen to.
-    pub seq: u64,
-    /// The candidate up to which it was; none where all of it was.
-    pub done: Option<Place>,
-}
-
-/// How far changes have become wakes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AlertRow {
-    /// Counts changes of the subscriptions.
-    pub version: u64,
-    /// How many subscriptions there are.
-    pub subscriptions: u64,
-    /// How far the journal's outbox was seen to.
-    pub cursor: Cursor,
-}
-
-/// What an agent's own doing says to others, in the outbox, named by the event that tells of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TellingRow {
-    /// To whom it happened.
-    pub agent_id: AgentId,
-    /// The event's place in that agent's log.
-    pub seq: u64,
-    /// What it says.
-    pub telling: Telling,
-    /// The candidate up to which it was seen to; none where nobody was yet.
-    pub done: Option<Place>,
-    /// When.
-    pub at: Millis,
-    /// The version of the subscriptions under which it was told.
-    pub version: u64,
-}
-
-impl TellingRow {
-    /// One that is to be told now. Whoever keeps it gives it its version.
-    #[must_use]
-    pub const fn new(agent_id: AgentId, seq: u64, telling: Telling, at: Millis) -> Self {
-        Self {
-            agent_id,
-            seq,
-            telling,
-            done: None,
-            at,
-            version: 0,
-        }
-    }
-}
-
-/// A notice of an agent's doing that waits to be dispatched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NoticeRow {
-    /// To whom it happened.
-    pub agent_id: AgentId,
-    /// The event that tells of it.
-    pub seq: u64,
-    /// What it says.
-    pub notice: Telling,
-    /// When.
-    pub at: Millis,
 }

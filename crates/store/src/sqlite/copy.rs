@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use wakeful_core::blob::BlobHash;
 
-use crate::StoreError;
 use crate::pack::{damaged, refused, sync_folder};
 use crate::schema::{AGENT, JOURNAL, Schema};
 use crate::sql::{Access, Sql, at_most_one};
@@ -16,6 +15,7 @@ use crate::sqlite::connection::Connection;
 use crate::sqlite::log;
 use crate::sqlite::open::{identify, identify_any, may_be_ours};
 use crate::sqlite::still::Still;
+use crate::{StoreError, View};
 
 /// Copies of earlier schemas that are kept beside a database.
 pub const COPIES_MAX: usize = 2;
@@ -185,7 +185,7 @@ pub fn identify_sqlite(path: &Path, kind: DatabaseKind, busy_ms: u64) -> Result<
     if schema == 0 {
         return Err(StoreError::Absent);
     }
-    let incarnation = crate::host::incarnation(&mut reader)?.to_string();
+    let incarnation = View::new(&mut reader, None).incarnation()?.to_string();
     Ok(Identity { schema, incarnation })
 }
 
@@ -195,7 +195,7 @@ pub fn sqlite_blob_files(
     after: Option<BlobHash>,
     at_most: u32,
 ) -> Result<Vec<BlobHash>, StoreError> {
-    crate::blob::files(&mut reach(path, Duration::ZERO)?.0, after, at_most)
+    View::new(&mut reach(path, Duration::ZERO)?.0, None).blob_files(after, at_most)
 }
 
 /// Where the file of a blob is, below the folder of blobs.

@@ -114,7 +114,7 @@ impl Group {
     fn run(&mut self, job: &mut dyn Job) -> Result<Option<RunnerId>, StoreError> {
         let mut tx = Tx::new(&mut self.connection, self.blobs.as_deref());
         job.run(&mut tx)?;
-        Ok(tx.into_registered())
+        Ok(tx.registered)
     }
 
     /// Rolls back after a closure failed, and says whether only that one has to be told.

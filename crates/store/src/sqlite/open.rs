@@ -254,7 +254,10 @@ mod tests {
         let path = home.path().join("agent.sqlite");
         let host_of = |path: &Path| {
             let mut opened = open_to_write(path, &AGENT, BUSY, "third").unwrap().connection;
-            crate::host::incarnation(&mut opened).unwrap().to_string()
+            crate::View::new(&mut opened, None)
+                .incarnation()
+                .unwrap()
+                .to_string()
         };
         for host in ["first", "second"] {
             copy::put_in_place(&make_in_memory(&AGENT, host).unwrap(), &path).unwrap();
@@ -297,7 +300,7 @@ mod tests {
         ));
         let mut new = open_to_write(&path, &AGENT, BUSY, "other").unwrap().connection;
         let main = wakeful_core::id::AgentId::parse("main").unwrap();
-        let overview = crate::queue::overview(&mut new, &main).unwrap().unwrap();
+        let overview = crate::View::new(&mut new, None).overview(&main).unwrap().unwrap();
         assert_eq!(
             (overview.agent.control.as_str(), overview.agent.model_rounds),
             ("running", 4)

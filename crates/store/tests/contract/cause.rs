@@ -74,7 +74,7 @@ fn the_most_urgent_is_next_and_what_waits_for_a_moment_is_not_in_the_way() {
         let key = |turn: &str| Some(sample::message(turn, "hello").run_key);
         assert_eq!(next(499).await, (key("urgent"), Some(Millis(500))));
         assert_eq!(next(500).await, (key("held"), None));
-        let released = store.write(|tx| tx.release_held(&sample::agent_id("main")));
+        let released = store.write(|tx| tx.release_delayed(&sample::agent_id("main")));
         released.await.expect("written");
         assert_eq!(next(0).await, (key("held"), None));
     });
