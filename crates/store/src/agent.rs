@@ -7,7 +7,7 @@ use wakeful_core::wake::{Control, Lifecycle, Mode};
 
 use crate::rows::{Agent, Visibility};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, StoreError, Tx, View, bound, head};
+use crate::{ROWS_MAX, Result, StoreError, Tx, View, bound, head};
 
 const CREATE: &str = "
     INSERT INTO agent (agent_id, visibility, lifecycle, control, workspace, created_at_ms,
@@ -17,7 +17,7 @@ const CREATE: &str = "
 
 impl Tx<'_> {
     /// Makes an agent with an empty log. False when the name is taken.
-    pub fn create_agent(&mut self, agent: &Agent) -> Result<bool, StoreError> {
+    pub fn create_agent(&mut self, agent: &Agent) -> Result<bool> {
         let params = [
             (&agent.agent_id).into(),
             agent.visibility.as_str().into(),
@@ -49,7 +49,7 @@ const ONE: &str = "
 
 impl View<'_> {
     /// One agent.
-    pub fn agent(&mut self, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
+    pub fn agent(&mut self, agent: &AgentId) -> Result<Option<Agent>> {
         let rows = self.sql.query(ONE, &[agent.into()])?;
         at_most_one(rows).map(read).transpose()
     }
@@ -67,13 +67,13 @@ const PUBLIC: &str = "
 
 impl View<'_> {
     /// All agents by name; private ones only when asked for. At most [`ROWS_MAX`].
-    pub fn agents(&mut self, with_private: bool) -> Result<Vec<Agent>, StoreError> {
+    pub fn agents(&mut self, with_private: bool) -> Result<Vec<Agent>> {
         let query = if with_private { ALL } else { PUBLIC };
         records(self.sql.query(query, &[limit(ROWS_MAX)])?, read)
     }
 }
 
-fn read(mut row: Row) -> Result<Agent, StoreError> {
+fn read(mut row: Row) -> Result<Agent> {
     Ok(Agent {
         agent_id: row.agent_id("agent.agent_id")?,
         visibility: row.word("agent.visibility", visibility)?,
@@ -104,7 +104,7 @@ pub(crate) fn set(
     update: &'static str,
     agent: &AgentId,
     value: Param<'_>,
-) -> Result<bool, StoreError> {
+) -> Result<bool> {
     let is_there = sql.execute(update, &[agent.into(), value])? == 1;
     if is_there {
         sql.touch(&bound::AGENT, &[agent.into()], None);
@@ -116,7 +116,7 @@ const SET_MODEL: &str = "UPDATE agent SET model_ref = ?2 WHERE agent_id = ?1";
 
 impl Tx<'_> {
     /// Chooses an agent's model, or none for the default. False when there is no such agent.
-    pub fn set_model(&mut self, agent: &AgentId, model_ref: Option<&str>) -> Result<bool, StoreError> {
+    pub fn set_model(&mut self, agent: &AgentId, model_ref: Option<&str>) -> Result<bool> {
         set(&mut self.sql, SET_MODEL, agent, model_ref.into())
     }
 }
@@ -125,7 +125,7 @@ const SET_LIFECYCLE: &str = "UPDATE agent SET lifecycle = ?2 WHERE agent_id = ?1
 
 impl Tx<'_> {
     /// Moves an agent on in its life. False when there is no such agent.
-    pub fn set_lifecycle(&mut self, agent: &AgentId, lifecycle: Lifecycle) -> Result<bool, StoreError> {
+    pub fn set_lifecycle(&mut self, agent: &AgentId, lifecycle: Lifecycle) -> Result<bool> {
         set(&mut self.sql, SET_LIFECYCLE, agent, lifecycle.as_str().into())
     }
 }
@@ -134,7 +134,7 @@ const SET_MODE: &str = "UPDATE agent SET mode = ?2 WHERE agent_id = ?1";
 
 impl Tx<'_> {
     /// Settles who may wake an agent. False when there is no such agent.
-    pub fn set_mode(&mut self, agent: &AgentId, mode: Mode) -> Result<bool, StoreError> {
+    pub fn set_mode(&mut self, agent: &AgentId, mode: Mode) -> Result<bool> {
         set(&mut self.sql, SET_MODE, agent, mode.as_str().into())
     }
 }
@@ -143,7 +143,7 @@ const SET_SLEEP: &str = "UPDATE agent SET sleep_until_ms = ?2 WHERE agent_id = ?
 
 impl Tx<'_> {
     /// Lets an agent sleep until a moment, or takes the barrier away. False when there is no such agent.
-    pub fn set_sleep(&mut self, agent: &AgentId, until: Option<Millis>) -> Result<bool, StoreError> {
+    pub fn set_sleep(&mut self, agent: &AgentId, until: Option<Millis>) -> Result<bool> {
         set(&mut self.sql, SET_SLEEP, agent, until.into())
     }
 }
@@ -162,7 +162,7 @@ const ADD_USAGE: &str = "
 
 impl Tx<'_> {
     /// Adds to an agent's counters.
-    pub fn add_usage(&mut self, agent: &AgentId, usage: Usage, model_rounds: u64) -> Result<(), StoreError> {
+    pub fn add_usage(&mut self, agent: &AgentId, usage: Usage, model_rounds: u64) -> Result<()> {
         let params = [
             agent.into(),
             usage.input_tokens.into(),

@@ -6,13 +6,13 @@ use wakeful_core::time::Millis;
 
 use crate::rows::{AlertRow, Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
-use crate::{StoreError, Tx, View, bound};
+use crate::{Result, StoreError, Tx, View, bound};
 
 const ALERT: &str = "SELECT version, subscriptions, journal_seq, journal_done FROM alert";
 
 impl View<'_> {
     /// How far changes have become wakes.
-    pub fn alert(&mut self) -> Result<AlertRow, StoreError> {
+    pub fn alert(&mut self) -> Result<AlertRow> {
         let row = at_most_one(self.sql.query(ALERT, &[])?);
         let mut row = row.ok_or(StoreError::Malformed("alert"))?;
         Ok(AlertRow {
@@ -26,7 +26,7 @@ impl View<'_> {
     }
 }
 
-fn place(text: Option<String>, column: &'static str) -> Result<Option<Place>, StoreError> {
+fn place(text: Option<String>, column: &'static str) -> Result<Option<Place>> {
     let parse = |text: String| Place::parse(&text).ok_or(StoreError::Malformed(column));
     text.map(parse).transpose()
 }
@@ -37,7 +37,7 @@ const ONE: &str = "
 
 impl View<'_> {
     /// One subscription.
-    pub fn subscription(&mut self, id: &RuleId) -> Result<Option<SubscriptionRow>, StoreError> {
+    pub fn subscription(&mut self, id: &RuleId) -> Result<Option<SubscriptionRow>> {
         at_most_one(self.sql.query(ONE, &[id.into()])?)
             .map(read)
             .transpose()
@@ -59,7 +59,7 @@ impl View<'_> {
         agent: Option<&AgentId>,
         after: Option<&RuleId>,
         at_most: u32,
-    ) -> Result<Vec<SubscriptionRow>, StoreError> {
+    ) -> Result<Vec<SubscriptionRow>> {
         let after = after.map_or("", RuleId::as_str);
         let rows = match agent {
             Some(agent) => self
@@ -71,7 +71,7 @@ impl View<'_> {
     }
 }
 
-fn read(mut row: Row) -> Result<SubscriptionRow, StoreError> {
+fn read(mut row: Row) -> Result<SubscriptionRow> {
     Ok(SubscriptionRow {
         subscription_id: rule_id(&mut row)?,
         agent_id: row.agent_id("subscription.agent_id")?,
@@ -84,7 +84,7 @@ fn read(mut row: Row) -> Result<SubscriptionRow, StoreError> {
     })
 }
 
-fn rule_id(row: &mut Row) -> Result<RuleId, StoreError> {
+fn rule_id(row: &mut Row) -> Result<RuleId> {
     row.word("subscription.subscription_id", |text| RuleId::parse(text).ok())
 }
 
@@ -93,7 +93,7 @@ const LOCK: &str = "UPDATE alert SET version = version";
 impl Tx<'_> {
     /// Lets nobody else change subscriptions until this transaction ends. Whoever announces the change as well calls this
     /// before it locks an agent's head: notices lock in this order, and who locks in another waits for ever.
-    pub fn lock_subscriptions(&mut self) -> Result<(), StoreError> {
+    pub fn lock_subscriptions(&mut self) -> Result<()> {
         exactly_one(self.sql.execute(LOCK, &[])?)
     }
 }
@@ -120,7 +120,7 @@ impl Tx<'_> {
         new: &SubscriptionRow,
         of_agent: u64,
         in_all: u64,
-    ) -> Result<Subscribed, StoreError> {
+    ) -> Result<Subscribed> {
         let counted = at_most_one(self.sql.query(COUNT_IN, &[in_all.into()])?);
         // Only now does nobody else change subscriptions.
         let known = self.subscription(&new.subscription_id)?;
@@ -176,7 +176,7 @@ const COUNT_OUT: &str = "
 
 impl Tx<'_> {
     /// Takes a subscription away; the version that the subscriptions have then. None when there was none.
-    pub fn drop_subscription(&mut self, id: &RuleId) -> Result<Option<u64>, StoreError> {
+    pub fn drop_subscription(&mut self, id: &RuleId) -> Result<Option<u64>> {
         let Some(mut row) = at_most_one(self.sql.query(COUNT_OUT, &[id.into()])?) else {
             return Ok(None);
         };
@@ -197,7 +197,7 @@ const SET_ACTIVE: &str = "
 impl Tx<'_> {
     /// Puts a subscription aside, or takes it up again from the newest change on that the row names; the version that the
     /// subscriptions have then, which is also its own where it is taken up. None when there is none.
-    pub fn set_active(&mut self, row: &SubscriptionRow) -> Result<Option<u64>, StoreError> {
+    pub fn set_active(&mut self, row: &SubscriptionRow) -> Result<Option<u64>> {
         let id = &row.subscription_id;
         let Some(mut counted) = at_most_one(self.sql.query(COUNT_CHANGE, &[id.into()])?) else {
             return Ok(None);
@@ -220,7 +220,7 @@ const LAST_DUE: &str = "UPDATE subscription SET last_due_ms = ?2 WHERE subscript
 
 impl Tx<'_> {
     /// Notes from when on the newest message of a subscription may begin.
-    pub fn set_last_due(&mut self, id: &RuleId, due: Millis) -> Result<(), StoreError> {
+    pub fn set_last_due(&mut self, id: &RuleId, due: Millis) -> Result<()> {
         self.sql.execute(LAST_DUE, &[id.into(), due.into()]).map(drop)
     }
 }
@@ -232,7 +232,7 @@ const MOVE: &str = "
 impl Tx<'_> {
     /// Moves the cursor on the journal's outbox; [`StoreError::Conflict`] when it or the subscriptions are not as they
     /// were seen. Locks them until the transaction ends.
-    pub fn move_cursor(&mut self, seen: &AlertRow, next: &Cursor) -> Result<(), StoreError> {
+    pub fn move_cursor(&mut self, seen: &AlertRow, next: &Cursor) -> Result<()> {
         let done = |cursor: &Cursor| cursor.done.as_ref().map(Place::to_text);
         let (seen_done, next_done) = (done(&seen.cursor).unwrap_or_default(), done(next));
         let params = [
@@ -250,7 +250,7 @@ const RUN_OF: &str = "SELECT run_key FROM step WHERE operation_id = ?1";
 
 impl View<'_> {
     /// The run that an operation is a step of.
-    pub fn run_of_operation(&mut self, operation: &OperationId) -> Result<Option<RunKey>, StoreError> {
+    pub fn run_of_operation(&mut self, operation: &OperationId) -> Result<Option<RunKey>> {
         let row = at_most_one(self.sql.query(RUN_OF, &[operation.into()])?);
         row.map(|mut row| row.digest("step.run_key").map(RunKey))
             .transpose()
@@ -266,7 +266,7 @@ const TELL: &str = "
 impl Tx<'_> {
     /// Puts what an agent's doing says into the outbox, where somebody subscribes to such. Whether it did. It is told under
     /// the version that the subscriptions have now, whatever the row says.
-    pub fn tell(&mut self, row: &TellingRow) -> Result<bool, StoreError> {
+    pub fn tell(&mut self, row: &TellingRow) -> Result<bool> {
         if self.sql.query(WANTED, &[])?.is_empty() {
             return Ok(false);
         }
@@ -286,7 +286,7 @@ const TELLINGS: &str = "
 
 impl View<'_> {
     /// What agents' doings say and nobody has seen to yet, oldest first.
-    pub fn tellings(&mut self, at_most: u32) -> Result<Vec<TellingRow>, StoreError> {
+    pub fn tellings(&mut self, at_most: u32) -> Result<Vec<TellingRow>> {
         records(self.sql.query(TELLINGS, &[limit(at_most)])?, |mut row| {
             Ok(TellingRow {
                 agent_id: row.agent_id("telling.agent_id")?,
@@ -308,7 +308,7 @@ const SEE_ON: &str = "
 impl Tx<'_> {
     /// Notes that a telling was seen to up to a candidate, or takes it away where that was the last;
     /// [`StoreError::Conflict`] when somebody else has.
-    pub fn see_to_telling(&mut self, seen: &TellingRow, next: Option<&Place>) -> Result<(), StoreError> {
+    pub fn see_to_telling(&mut self, seen: &TellingRow, next: Option<&Place>) -> Result<()> {
         let done = seen.done.as_ref().map(Place::to_text).unwrap_or_default();
         let next = next.map(Place::to_text);
         let touched = match &next {

@@ -5,7 +5,7 @@ use wakeful_core::key::DecisionId;
 
 use crate::rows::AnnouncementRow;
 use crate::sql::{Sql, limit, records};
-use crate::{ROWS_MAX, StoreError, Tx, View};
+use crate::{ROWS_MAX, Result, Tx, View};
 
 /// What came through stays so, whoever tried once more.
 const PUT: &str = "
@@ -17,7 +17,7 @@ const PUT: &str = "
 
 impl Tx<'_> {
     /// Keeps that somebody was told of a question, or could not be. The last try stands; what was done stays done.
-    pub fn put_announcement(&mut self, row: &AnnouncementRow) -> Result<(), StoreError> {
+    pub fn put_announcement(&mut self, row: &AnnouncementRow) -> Result<()> {
         let params = [
             (&row.decision_id).into(),
             row.severity.as_str().into(),
@@ -37,7 +37,7 @@ const OF: &str = "
 
 impl View<'_> {
     /// Who was told of a question, and who could not be.
-    pub fn announcements(&mut self, decision: &DecisionId) -> Result<Vec<AnnouncementRow>, StoreError> {
+    pub fn announcements(&mut self, decision: &DecisionId) -> Result<Vec<AnnouncementRow>> {
         records(
             self.sql.query(OF, &[decision.into(), limit(ROWS_MAX)])?,
             |mut row| {

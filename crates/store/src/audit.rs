@@ -10,7 +10,7 @@ use crate::rows::{
     DecisionRow, DeliveryRow, EntryRow, Inconsistency, NoticeRow, PlacedEntry, QueuePlace, RunMarks, RunRow,
 };
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, StoreError, View};
+use crate::{ROWS_MAX, Result, StoreError, View};
 
 /// Rows told of one kind of inconsistency. More would say no more.
 const INCONSISTENCIES_MAX: u32 = 100;
@@ -84,7 +84,7 @@ const RULES: [(&str, &str); 18] = [
 impl View<'_> {
     /// Rows that follow from other rows and are not what those say by one of the rules, some of them. None after the last
     /// rule.
-    pub fn inconsistencies(&mut self, rule: usize) -> Result<Option<Vec<Inconsistency>>, StoreError> {
+    pub fn inconsistencies(&mut self, rule: usize) -> Result<Option<Vec<Inconsistency>>> {
         let Some((place, query)) = RULES.get(rule) else {
             return Ok(None);
         };
@@ -103,12 +103,7 @@ const LINES: &str = "
 
 impl View<'_> {
     /// The entries of a run in its thread, after a place.
-    pub fn placed_entries(
-        &mut self,
-        run: &RunRow,
-        after: i64,
-        at_most: u32,
-    ) -> Result<Vec<PlacedEntry>, StoreError> {
+    pub fn placed_entries(&mut self, run: &RunRow, after: i64, at_most: u32) -> Result<Vec<PlacedEntry>> {
         let (thread, key) = (&run.thread_id, &run.run_key);
         let rows = self
             .sql
@@ -133,12 +128,12 @@ const ASKED: &str = "
 
 impl View<'_> {
     /// The decisions of a run, oldest first, each with its columns compared with its body.
-    pub fn decisions_of_run(&mut self, run: &RunKey) -> Result<Vec<DecisionRow>, StoreError> {
+    pub fn decisions_of_run(&mut self, run: &RunKey) -> Result<Vec<DecisionRow>> {
         records(self.sql.query(ASKED, &[run.into(), limit(ROWS_MAX)])?, read_asked)
     }
 }
 
-fn read_asked(mut row: Row) -> Result<DecisionRow, StoreError> {
+fn read_asked(mut row: Row) -> Result<DecisionRow> {
     let id = row.digest("decision.decision_id")?;
     let agent = row.text("decision.agent_id")?;
     let run = row.digest("decision.run_key")?;
@@ -169,11 +164,7 @@ const PLACES: &str = "
 
 impl View<'_> {
     /// The queue, by agent and place, after one.
-    pub fn queue_places(
-        &mut self,
-        after: Option<(&AgentId, u64)>,
-        at_most: u32,
-    ) -> Result<Vec<QueuePlace>, StoreError> {
+    pub fn queue_places(&mut self, after: Option<(&AgentId, u64)>, at_most: u32) -> Result<Vec<QueuePlace>> {
         let (agent, seq) = after.map_or(("", 0), |(agent, seq)| (agent.as_str(), seq));
         records(
             self.sql
@@ -195,7 +186,7 @@ const WAKE_SOURCE: &str = "SELECT source FROM wake WHERE run_key = ?1";
 
 impl View<'_> {
     /// Where the cause of a wake record came from, as its own column says.
-    pub fn wake_source(&mut self, run: &RunKey) -> Result<Option<SourceName>, StoreError> {
+    pub fn wake_source(&mut self, run: &RunKey) -> Result<Option<SourceName>> {
         let row = at_most_one(self.sql.query(WAKE_SOURCE, &[run.into()])?);
         row.map(|mut row| row.text("wake.source").map(SourceName::new))
             .transpose()
@@ -207,11 +198,7 @@ const NOTICES: &str = "
 
 impl View<'_> {
     /// Notices that wait to be dispatched, by agent and event, after one.
-    pub fn notices(
-        &mut self,
-        after: Option<(&AgentId, u64)>,
-        at_most: u32,
-    ) -> Result<Vec<NoticeRow>, StoreError> {
+    pub fn notices(&mut self, after: Option<(&AgentId, u64)>, at_most: u32) -> Result<Vec<NoticeRow>> {
         let (agent, seq) = after.map_or(("", 0), |(agent, seq)| (agent.as_str(), seq));
         let rows = self
             .sql
@@ -233,11 +220,7 @@ const DELIVERIES: &str = "
 
 impl View<'_> {
     /// Deliveries that are remembered, by trigger and name, after one.
-    pub fn deliveries(
-        &mut self,
-        after: Option<&DeliveryRow>,
-        at_most: u32,
-    ) -> Result<Vec<DeliveryRow>, StoreError> {
+    pub fn deliveries(&mut self, after: Option<&DeliveryRow>, at_most: u32) -> Result<Vec<DeliveryRow>> {
         let (trigger, delivery) =
             after.map_or(("", ""), |row| (row.trigger_id.as_str(), row.delivery.as_str()));
         let rows = self
@@ -258,7 +241,7 @@ const MARKS: &str = "
 
 impl View<'_> {
     /// What retention took from a run; none where there is no such run.
-    pub fn run_marks(&mut self, run: &RunKey) -> Result<Option<RunMarks>, StoreError> {
+    pub fn run_marks(&mut self, run: &RunKey) -> Result<Option<RunMarks>> {
         let row = at_most_one(self.sql.query(MARKS, &[run.into()])?);
         row.map(|mut row| {
             Ok(RunMarks {

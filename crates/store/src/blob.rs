@@ -5,7 +5,7 @@ use wakeful_core::key::Digest;
 
 use crate::rows::{Held, PackedBlob, PackedBody};
 use crate::sql::{Sql, at_most_one, limit, records};
-use crate::{StoreError, Tx, View, pack};
+use crate::{Result, StoreError, Tx, View, pack};
 
 /// One that is there already only moves into the present generation, so that nobody sweeps it from under this
 /// transaction.
@@ -17,7 +17,7 @@ const PUT: &str = "
 
 impl Tx<'_> {
     /// Keeps a blob; nothing happens when it is there already.
-    pub fn put_blob(&mut self, blob: &PackedBlob) -> Result<(), StoreError> {
+    pub fn put_blob(&mut self, blob: &PackedBlob) -> Result<()> {
         let folder = self.blobs;
         let (encoding, bytes) = match (&blob.body, folder) {
             (PackedBody::Raw(bytes), _) => ("raw", Some(bytes.as_slice())),
@@ -45,7 +45,7 @@ const ONE: &str = "SELECT size, encoding, bytes FROM blob WHERE hash = ?1";
 
 impl View<'_> {
     /// A blob's bytes, uncompressed and checked against its name.
-    pub fn blob(&mut self, hash: &BlobHash) -> Result<Option<Vec<u8>>, StoreError> {
+    pub fn blob(&mut self, hash: &BlobHash) -> Result<Option<Vec<u8>>> {
         let folder = self.blobs;
         let rows = self.sql.query(ONE, &[hash.into()])?;
         let Some(mut row) = at_most_one(rows) else {
@@ -79,7 +79,7 @@ impl View<'_> {
         generation: i64,
         after: Option<BlobHash>,
         at_most: u32,
-    ) -> Result<Vec<BlobHash>, StoreError> {
+    ) -> Result<Vec<BlobHash>> {
         // No bytes sort before all names there are.
         let after = after.as_ref().map_or([].as_slice(), |hash| hash.0.as_bytes());
         let rows = self
@@ -93,14 +93,14 @@ const IS_THERE: &str = "SELECT hash FROM blob WHERE hash = ?1";
 
 impl View<'_> {
     /// Whether there is a blob of this name. Its bytes are not looked at.
-    pub fn has_blob(&mut self, hash: &BlobHash) -> Result<bool, StoreError> {
+    pub fn has_blob(&mut self, hash: &BlobHash) -> Result<bool> {
         Ok(!self.sql.query(IS_THERE, &[hash.into()])?.is_empty())
     }
 }
 
 impl Tx<'_> {
     /// Removes the files of blobs that are no longer there. Those that were put again meanwhile stay.
-    pub(crate) fn discard(&mut self, gone: &[BlobHash]) -> Result<(), StoreError> {
+    pub(crate) fn discard(&mut self, gone: &[BlobHash]) -> Result<()> {
         let Some(folder) = self.blobs else { return Ok(()) };
         for hash in gone {
             if !self.has_blob(hash)? {
@@ -115,7 +115,7 @@ const SIZE: &str = "SELECT CAST(COALESCE(length(bytes), size) AS BIGINT) FROM bl
 
 impl View<'_> {
     /// How many of these blobs there are, and how much room they take.
-    pub fn held_by(&mut self, blobs: &[BlobHash]) -> Result<Held, StoreError> {
+    pub fn held_by(&mut self, blobs: &[BlobHash]) -> Result<Held> {
         let mut held = Held::default();
         for hash in blobs {
             if let Some(mut row) = at_most_one(self.sql.query(SIZE, &[hash.into()])?) {
@@ -131,7 +131,7 @@ const FILES: &str = "SELECT hash FROM blob WHERE hash > ?1 AND encoding = 'file'
 
 impl View<'_> {
     /// Blobs whose bytes are files of their own, by name, after one.
-    pub fn blob_files(&mut self, after: Option<BlobHash>, at_most: u32) -> Result<Vec<BlobHash>, StoreError> {
+    pub(crate) fn blob_files(&mut self, after: Option<BlobHash>, at_most: u32) -> Result<Vec<BlobHash>> {
         let after = after.as_ref().map_or([].as_slice(), |hash| hash.0.as_bytes());
         let rows = self.sql.query(FILES, &[after.into(), limit(at_most)])?;
         records(rows, |mut row| row.digest("blob.hash").map(BlobHash))
@@ -144,7 +144,7 @@ const SWEEP: &str = "
 
 impl Tx<'_> {
     /// Removes those of these blobs that were not put again since a generation. Their files stay for now.
-    pub fn sweep_blobs(&mut self, blobs: &[BlobHash], below: i64) -> Result<Held, StoreError> {
+    pub fn sweep_blobs(&mut self, blobs: &[BlobHash], below: i64) -> Result<Held> {
         let mut swept = Held::default();
         for hash in blobs {
             if let Some(mut row) = at_most_one(self.sql.query(SWEEP, &[hash.into(), below.into()])?) {

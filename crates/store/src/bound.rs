@@ -11,7 +11,7 @@ use wakeful_core::time::Millis;
 
 use crate::rows::{BoundRow, KeyPart};
 use crate::sql::{Param, Row, Sql, Value, at_most_one, limit};
-use crate::{StoreError, View, event, head};
+use crate::{Result, StoreError, View, event, head};
 
 /// A table whose rows are bound.
 #[derive(Debug)]
@@ -221,16 +221,12 @@ impl Touched {
 }
 
 /// The hash of one row; none where there is none.
-pub(crate) fn hash_of(
-    sql: &mut dyn Sql,
-    bound: &'static Bound,
-    key: &[Param<'_>],
-) -> Result<Option<Digest>, StoreError> {
+pub(crate) fn hash_of(sql: &mut dyn Sql, bound: &'static Bound, key: &[Param<'_>]) -> Result<Option<Digest>> {
     let row = at_most_one(sql.query(bound.one, key)?);
     row.map(|row| hash(bound, row.into_values())).transpose()
 }
 
-fn hash(bound: &'static Bound, values: Vec<Value>) -> Result<Digest, StoreError> {
+fn hash(bound: &'static Bound, values: Vec<Value>) -> Result<Digest> {
     let columns = bound.columns.iter().copied().zip(values.into_iter().map(text));
     record_hash(bound.table, columns.collect()).map_err(|_| StoreError::Malformed(bound.table))
 }
@@ -259,7 +255,7 @@ pub(crate) fn key_text(key: Vec<Value>) -> String {
 ///
 /// Lock order: heads of agents by name, then the lock of spending, then rows, then the home's log. A transaction that holds
 /// the home's log takes no further lock, so no cycle of waiting transactions contains it.
-pub(crate) fn bind(sql: &mut dyn Sql, touched: Touched) -> Result<(), StoreError> {
+pub(crate) fn bind(sql: &mut dyn Sql, touched: Touched) -> Result<()> {
     if touched.rows.is_empty() {
         return Ok(());
     }
@@ -286,7 +282,7 @@ enum HomeLog {
 }
 
 /// Locks the home's log until the end of the transaction, and makes it where there is none.
-fn lock_home(sql: &mut dyn Sql) -> Result<HomeLog, StoreError> {
+fn lock_home(sql: &mut dyn Sql) -> Result<HomeLog> {
     let home = AgentId::home_log();
     if head::lock_to_announce(sql, &home)?.is_some() {
         return Ok(HomeLog::Old);
@@ -303,7 +299,7 @@ const NEWEST_EVENT_AT: &str = "SELECT COALESCE(MAX(at_ms), 0) FROM event";
 
 /// Binds every row there is, when a home of an earlier program is brought up to date. A migration has no clock, so the
 /// time is that of the newest event.
-pub(crate) fn adopt(sql: &mut dyn Sql) -> Result<(), StoreError> {
+pub(crate) fn adopt(sql: &mut dyn Sql) -> Result<()> {
     let newest = at_most_one(sql.query(NEWEST_EVENT_AT, &[])?);
     let at = newest.map(|mut row| row.millis("event.at_ms")).transpose()?;
     head::create_home(sql)?;
@@ -314,7 +310,7 @@ pub(crate) fn adopt(sql: &mut dyn Sql) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn all_of(sql: &mut dyn Sql, bound: &'static Bound) -> Result<Vec<Binding>, StoreError> {
+fn all_of(sql: &mut dyn Sql, bound: &'static Bound) -> Result<Vec<Binding>> {
     let (mut all, mut after) = (Vec::new(), None);
     loop {
         let page = rows(sql, bound, after.as_deref(), u32::MAX)?;
@@ -328,7 +324,7 @@ fn all_of(sql: &mut dyn Sql, bound: &'static Bound) -> Result<Vec<Binding>, Stor
     }
 }
 
-fn append(sql: &mut dyn Sql, bindings: &[Binding], at: Millis) -> Result<(), StoreError> {
+fn append(sql: &mut dyn Sql, bindings: &[Binding], at: Millis) -> Result<()> {
     let home = AgentId::home_log();
     for some in bindings.chunks(RECORDS_PER_EVENT_MAX) {
         let head = head::lock_to_announce(sql, &home)?;
@@ -348,7 +344,7 @@ pub(crate) fn rows(
     bound: &'static Bound,
     after: Option<&[KeyPart]>,
     at_most: u32,
-) -> Result<Vec<BoundRow>, StoreError> {
+) -> Result<Vec<BoundRow>> {
     let rows = match after {
         None => sql.query(bound.first, &[limit(at_most)])?,
         Some(after) => {
@@ -362,7 +358,7 @@ pub(crate) fn rows(
 
 impl View<'_> {
     /// How many rows are bound to the home's log.
-    pub fn bound_row_count(&mut self) -> Result<u64, StoreError> {
+    pub fn bound_row_count(&mut self) -> Result<u64> {
         let mut all = 0_u64;
         for bound in ALL {
             let mut row =
@@ -381,7 +377,7 @@ fn param(part: &KeyPart) -> Param<'_> {
     }
 }
 
-fn read(bound: &'static Bound, row: Row) -> Result<BoundRow, StoreError> {
+fn read(bound: &'static Bound, row: Row) -> Result<BoundRow> {
     let values = row.into_values();
     let key = values.iter().take(bound.keys).map(|value| match value {
         Value::Int(value) => Ok(KeyPart::Int(*value)),
@@ -390,7 +386,7 @@ fn read(bound: &'static Bound, row: Row) -> Result<BoundRow, StoreError> {
         Value::Null => Err(StoreError::Malformed(bound.table)),
     });
     Ok(BoundRow {
-        key: key.collect::<Result<_, StoreError>>()?,
+        key: key.collect::<Result<_>>()?,
         hash: hash(bound, values)?,
     })
 }
@@ -412,7 +408,7 @@ impl View<'_> {
         table: &str,
         after: Option<&[KeyPart]>,
         limit: u32,
-    ) -> Result<Vec<BoundRow>, StoreError> {
+    ) -> Result<Vec<BoundRow>> {
         let bound = named(table).ok_or(StoreError::Malformed("record_bound.table"))?;
         rows(&mut self.sql, bound, after, limit)
     }

@@ -9,7 +9,7 @@ use wakeful_ports::planted;
 
 use crate::rows::BrakeRow;
 use crate::sql::{Sql, limit, records};
-use crate::{ROWS_MAX, StoreError, Tx, View, bound};
+use crate::{ROWS_MAX, Result, StoreError, Tx, View, bound};
 
 /// Stands for all agents together.
 const ALL: &str = "";
@@ -20,7 +20,7 @@ const PUT: &str = "
 
 impl Tx<'_> {
     /// Sets a brake. One that is on stays as it was set.
-    pub fn put_brake(&mut self, brake: &BrakeRow) -> Result<bool, StoreError> {
+    pub fn put_brake(&mut self, brake: &BrakeRow) -> Result<bool> {
         // Acknowledged and not set: there are several guards, and whoever forgets only one is stopped by the others.
         if planted::bug("brake_ignored") {
             return Ok(true);
@@ -44,7 +44,7 @@ const LIFT: &str = "DELETE FROM brake WHERE agent_id = ?1";
 
 impl Tx<'_> {
     /// Releases a brake. False where there was none.
-    pub fn lift_brake(&mut self, agent: Option<&AgentId>) -> Result<bool, StoreError> {
+    pub fn lift_brake(&mut self, agent: Option<&AgentId>) -> Result<bool> {
         let was_on = self.sql.execute(LIFT, &[scope(agent).into()])? == 1;
         if was_on {
             self.sql.touch(&bound::BRAKE, &[scope(agent).into()], None);
@@ -57,7 +57,7 @@ const LIST: &str = "SELECT agent_id, reason, channel, at_ms FROM brake ORDER BY 
 
 impl View<'_> {
     /// Brakes that are on; that of all first.
-    pub fn brakes(&mut self) -> Result<Vec<BrakeRow>, StoreError> {
+    pub fn brakes(&mut self) -> Result<Vec<BrakeRow>> {
         let mut rows = records(self.sql.query(LIST, &[limit(ROWS_MAX)])?, |mut row| {
             let name = row.text("brake.agent_id")?;
             let agent_id = match name.as_str() {
@@ -83,7 +83,7 @@ const HOLDS: &str = "SELECT agent_id FROM brake WHERE agent_id = '' OR agent_id 
 
 impl View<'_> {
     /// Whether a brake holds an agent.
-    pub fn is_braked(&mut self, agent: &AgentId) -> Result<bool, StoreError> {
+    pub fn is_braked(&mut self, agent: &AgentId) -> Result<bool> {
         Ok(self.is_brake_pending(agent) || !self.sql.query(HOLDS, &[agent.into()])?.is_empty())
     }
 }

@@ -8,7 +8,7 @@ use wakeful_core::time::Millis;
 
 use crate::rows::{Aged, CareRow, Held, Old, Taken};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
-use crate::{StoreError, Tx, View};
+use crate::{Result, StoreError, Tx, View};
 
 const HELD_EVENTS: &str = "
     SELECT COUNT(*), CAST(COALESCE(SUM(length(payload)), 0) AS BIGINT) FROM event WHERE payload IS NOT NULL";
@@ -25,7 +25,7 @@ const HELD_BLOBS: &str = "
 
 impl View<'_> {
     /// How much of a class of data there is. Looks at all of it.
-    pub fn held(&mut self, class: DataClass) -> Result<Held, StoreError> {
+    pub fn held(&mut self, class: DataClass) -> Result<Held> {
         match class {
             DataClass::Events => count(&mut self.sql, HELD_EVENTS),
             DataClass::Traces => {
@@ -36,12 +36,12 @@ impl View<'_> {
     }
 }
 
-fn count(sql: &mut dyn Sql, query: &'static str) -> Result<Held, StoreError> {
+fn count(sql: &mut dyn Sql, query: &'static str) -> Result<Held> {
     let mut row = at_most_one(sql.query(query, &[])?).ok_or(StoreError::Malformed("count"))?;
     read_held(&mut row)
 }
 
-fn read_held(row: &mut Row) -> Result<Held, StoreError> {
+fn read_held(row: &mut Row) -> Result<Held> {
     Ok(Held {
         rows: row.count("rows")?,
         bytes: row.count("bytes")?,
@@ -86,12 +86,7 @@ const OLD_LINES: &str = "
 impl View<'_> {
     /// What of a class may be taken away and is older than a moment, oldest first, by time, agent and place. Never what
     /// belongs to an open run or a waiting message, nor what is among the newest of its agent. Looks at all of it.
-    pub fn oldest(
-        &mut self,
-        class: DataClass,
-        before: Millis,
-        at_most: u32,
-    ) -> Result<Vec<Aged>, StoreError> {
+    pub fn oldest(&mut self, class: DataClass, before: Millis, at_most: u32) -> Result<Vec<Aged>> {
         let spared = |count: u32| -> Param<'static> { count.into() };
         let (before, at_most) = (before.into(), limit(at_most));
         match class {
@@ -111,7 +106,7 @@ impl View<'_> {
     }
 }
 
-fn read_event(mut row: Row) -> Result<Aged, StoreError> {
+fn read_event(mut row: Row) -> Result<Aged> {
     Ok(Aged {
         at: row.millis("event.at_ms")?,
         agent_id: row.agent_id("event.agent_id")?,
@@ -125,7 +120,7 @@ fn read_event(mut row: Row) -> Result<Aged, StoreError> {
     })
 }
 
-fn read_trace(mut row: Row) -> Result<Aged, StoreError> {
+fn read_trace(mut row: Row) -> Result<Aged> {
     Ok(Aged {
         at: row.millis("run.ended_at_ms")?,
         agent_id: row.agent_id("run.agent_id")?,
@@ -136,7 +131,7 @@ fn read_trace(mut row: Row) -> Result<Aged, StoreError> {
     })
 }
 
-fn read_lines(mut row: Row) -> Result<Aged, StoreError> {
+fn read_lines(mut row: Row) -> Result<Aged> {
     Ok(Aged {
         at: row.millis("run.ended_at_ms")?,
         agent_id: row.agent_id("run.agent_id")?,
@@ -152,7 +147,7 @@ fn read_lines(mut row: Row) -> Result<Aged, StoreError> {
 
 impl Tx<'_> {
     /// Takes away something old, at most so many rows of it. What is gone already counts as nothing.
-    pub fn prune(&mut self, agent: &AgentId, old: &Old, at_most: u32) -> Result<Taken, StoreError> {
+    pub fn prune(&mut self, agent: &AgentId, old: &Old, at_most: u32) -> Result<Taken> {
         let nothing = Taken {
             is_all: true,
             ..Taken::default()
@@ -186,14 +181,14 @@ const PRUNED: &str = "SELECT run_key FROM run WHERE run_key = ?1 AND pruned > 0"
 
 impl View<'_> {
     /// Whether what a run was told was taken away because it was old.
-    pub fn is_pruned(&mut self, run: &RunKey) -> Result<bool, StoreError> {
+    pub fn is_pruned(&mut self, run: &RunKey) -> Result<bool> {
         Ok(!self.sql.query(PRUNED, &[run.into()])?.is_empty())
     }
 }
 
 const ENDED: &str = "SELECT run_key FROM run WHERE run_key = ?1 AND status NOT IN ('open', 'quarantined')";
 
-fn has_ended(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
+fn has_ended(sql: &mut dyn Sql, run: &RunKey) -> Result<bool> {
     Ok(!sql.query(ENDED, &[run.into()])?.is_empty())
 }
 
@@ -204,7 +199,7 @@ const PAYLOAD: &str = "
 const ERASE: &str = "
     UPDATE event SET payload = NULL, salt = NULL WHERE agent_id = ?1 AND seq = ?2 AND payload IS NOT NULL";
 
-fn prune_event(sql: &mut dyn Sql, agent: &AgentId, seq: u64) -> Result<Taken, StoreError> {
+fn prune_event(sql: &mut dyn Sql, agent: &AgentId, seq: u64) -> Result<Taken> {
     let found = at_most_one(sql.query(PAYLOAD, &[agent.into(), seq.into()])?);
     let bytes = found.map_or(Ok(0), |mut row| row.count("event.payload"))?;
     let rows = sql.execute(ERASE, &[agent.into(), seq.into()])?;
@@ -226,7 +221,7 @@ const FORGET_ATTEMPTS: &str = "
     UPDATE step SET attempt = NULL WHERE operation_id IN (
         SELECT operation_id FROM step WHERE run_key = ?1 AND attempt IS NOT NULL ORDER BY ordinal LIMIT ?2)";
 
-fn prune_trace(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<Taken, StoreError> {
+fn prune_trace(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<Taken> {
     // Marked with the first piece: half a journal can be replayed as little as none.
     mark(sql, run, TRACE_GONE)?;
     let piece = at_most_one(sql.query(PIECE, &[run.into(), limit(at_most)])?);
@@ -257,7 +252,7 @@ fn prune_lines(
     (run, thread): (&RunKey, &ThreadId),
     (first, last): (i64, i64),
     at_most: u32,
-) -> Result<Held, StoreError> {
+) -> Result<Held> {
     let [thread, run, first] = [thread.into(), run.into(), first.into()];
     let found = sql.query(LINES, &[thread, run, first, last.into(), limit(at_most)])?;
     let mut found = at_most_one(found).ok_or(StoreError::Malformed("entry.position"))?;
@@ -279,7 +274,7 @@ const FORGET_DECISIONS: &str = "
         SELECT decision_id FROM decision WHERE run_key = ?1 AND status <> 'pending'
         ORDER BY asked_at_ms, decision_id LIMIT ?2)";
 
-fn prune_decisions(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<u64, StoreError> {
+fn prune_decisions(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<u64> {
     let params = [run.into(), limit(at_most)];
     sql.execute(FORGET_ANNOUNCEMENTS, &params)?;
     sql.execute(FORGET_DECISIONS, &params)
@@ -292,7 +287,7 @@ const CONTENTS_GONE: i64 = 2;
 const MARK: &str =
     "UPDATE run SET pruned = ?2 WHERE run_key = ?1 AND pruned < ?2 AND status NOT IN ('open', 'quarantined')";
 
-fn mark(sql: &mut dyn Sql, run: &RunKey, gone: i64) -> Result<(), StoreError> {
+fn mark(sql: &mut dyn Sql, run: &RunKey, gone: i64) -> Result<()> {
     sql.execute(MARK, &[run.into(), gone.into()]).map(drop)
 }
 
@@ -301,7 +296,7 @@ const CARE: &str =
 
 impl View<'_> {
     /// How far the care of data has come.
-    pub fn care(&mut self) -> Result<CareRow, StoreError> {
+    pub fn care(&mut self) -> Result<CareRow> {
         let mut row = at_most_one(self.sql.query(CARE, &[])?).ok_or(StoreError::Malformed("care"))?;
         Ok(CareRow {
             generation: row.int("care.generation")?,
@@ -319,7 +314,7 @@ const PUT_CARE: &str = "
 
 impl Tx<'_> {
     /// Notes how far the care of data has come, if its generation is still the expected one. False when it is not.
-    pub fn put_care(&mut self, care: &CareRow, expected: i64) -> Result<bool, StoreError> {
+    pub fn put_care(&mut self, care: &CareRow, expected: i64) -> Result<bool> {
         let params = [
             expected.into(),
             care.generation.into(),

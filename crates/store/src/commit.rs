@@ -2,16 +2,16 @@
 
 use wakeful_ports::fail;
 
-use crate::StoreError;
+use crate::Result;
 
 /// A transaction that is open and complete.
 pub(crate) trait Commit {
     /// Makes it durable, or fails without a trace; only a lost connection leaves it open which.
-    fn commit(&mut self) -> Result<(), StoreError>;
+    fn commit(&mut self) -> Result<()>;
 }
 
 /// Commits. The process may end on either side of it, and the tests make it do so.
-pub(crate) fn commit(transaction: &mut dyn Commit) -> Result<(), StoreError> {
+pub(crate) fn commit(transaction: &mut dyn Commit) -> Result<()> {
     fail::point("store.before_commit");
     transaction.commit()?;
     fail::point("store.after_commit");

@@ -6,7 +6,7 @@ use wakeful_core::key::{DecisionId, RunKey};
 use crate::rows::{DecisionFilter, Owed};
 use crate::run::range;
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
-use crate::{ROWS_MAX, StoreError, Tx, View};
+use crate::{ROWS_MAX, Result, StoreError, Tx, View};
 
 const ASK: &str = "
     INSERT INTO decision (decision_id, agent_id, run_key, status, version, asked_at_ms, is_applied, body)
@@ -19,7 +19,7 @@ const CHANGE: &str = "
 
 impl Tx<'_> {
     /// Keeps a question: a new one where `expected` is 0, else the next version of the one with that version.
-    pub fn put_decision(&mut self, decision: &Decision, expected: u32) -> Result<(), StoreError> {
+    pub fn put_decision(&mut self, decision: &Decision, expected: u32) -> Result<()> {
         let body = serde_json::to_string(decision).map_err(|_| StoreError::Malformed("decision.body"))?;
         let (id, status) = (&decision.inquiry.decision_id, decision.status.as_str());
         let changed = if expected == 0 {
@@ -54,7 +54,7 @@ const APPLY: &str = "UPDATE decision SET is_applied = 1 WHERE decision_id = ?1 A
 
 impl Tx<'_> {
     /// Notes that the run has been told how a question ended.
-    pub fn apply_decision(&mut self, decision: &DecisionId) -> Result<(), StoreError> {
+    pub fn apply_decision(&mut self, decision: &DecisionId) -> Result<()> {
         exactly_one(self.sql.execute(APPLY, &[decision.into()])?)
     }
 }
@@ -63,7 +63,7 @@ const ONE: &str = "SELECT body FROM decision WHERE decision_id = ?1";
 
 impl View<'_> {
     /// One question.
-    pub fn decision(&mut self, decision: &DecisionId) -> Result<Option<Decision>, StoreError> {
+    pub fn decision(&mut self, decision: &DecisionId) -> Result<Option<Decision>> {
         let rows = self.sql.query(ONE, &[decision.into()])?;
         at_most_one(rows).map(read).transpose()
     }
@@ -82,7 +82,7 @@ const PENDING_OF_RUN: &str = "
 
 impl View<'_> {
     /// Questions, oldest first.
-    pub fn decisions(&mut self, filter: &DecisionFilter) -> Result<Vec<Decision>, StoreError> {
+    pub fn decisions(&mut self, filter: &DecisionFilter) -> Result<Vec<Decision>> {
         let at_most = limit(filter.limit);
         let rows = match (&filter.run_key, filter.pending_only) {
             (Some(run), true) => self.sql.query(PENDING_OF_RUN, &[at_most, run.into()])?,
@@ -99,7 +99,7 @@ const BETWEEN: &str = "
 
 impl View<'_> {
     /// Names of questions that begin with these hex digits: at most two.
-    pub fn decisions_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<DecisionId>, StoreError> {
+    pub fn decisions_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<DecisionId>> {
         let Some((first, last)) = range(hex_prefix) else {
             return Ok(Vec::new());
         };
@@ -114,7 +114,7 @@ pub(crate) const RULINGS: &str = "
 
 impl View<'_> {
     /// Questions of a run that are closed and that it has not been told of, oldest first.
-    pub fn rulings(&mut self, run: &RunKey) -> Result<Vec<Decision>, StoreError> {
+    pub fn rulings(&mut self, run: &RunKey) -> Result<Vec<Decision>> {
         records(self.sql.query(RULINGS, &[run.into(), limit(ROWS_MAX)])?, read)
     }
 }
@@ -125,7 +125,7 @@ pub(crate) const OWED: &str = "
 
 impl View<'_> {
     /// What waits for a person, over all agents.
-    pub fn owed(&mut self) -> Result<Owed, StoreError> {
+    pub fn owed(&mut self) -> Result<Owed> {
         let row = at_most_one(self.sql.query(OWED, &[])?);
         let mut row = row.ok_or(StoreError::Malformed("decision"))?;
         Ok(Owed {
@@ -138,7 +138,7 @@ impl View<'_> {
 const ERASE: &str = "UPDATE decision SET body = ?2 WHERE decision_id = ?1";
 
 /// Takes the words out of the questions of a run: what would have been done, and what people said to it.
-pub(crate) fn erase(tx: &mut Tx<'_>, run: &RunKey) -> Result<(), StoreError> {
+pub(crate) fn erase(tx: &mut Tx<'_>, run: &RunKey) -> Result<()> {
     let of_run = DecisionFilter {
         run_key: Some(*run),
         limit: ROWS_MAX,
@@ -156,7 +156,7 @@ pub(crate) fn erase(tx: &mut Tx<'_>, run: &RunKey) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn read(mut row: Row) -> Result<Decision, StoreError> {
+fn read(mut row: Row) -> Result<Decision> {
     let body = row.text("decision.body")?;
     serde_json::from_str(&body).map_err(|_| StoreError::Malformed("decision.body"))
 }

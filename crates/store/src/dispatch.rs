@@ -15,7 +15,7 @@ use crate::queue::QueuedAt;
 use crate::rows::{Overview, QueueRow};
 use crate::run::suspension;
 use crate::sql::{Param, Row, Sql as _, limit, records};
-use crate::{ROWS_MAX, StoreError, View};
+use crate::{ROWS_MAX, Result, StoreError, View};
 
 /// Candidates that are read at once. Few are ineligible, so one page is mostly enough for a home of usual size.
 const PAGE: u32 = 1_000;
@@ -74,7 +74,7 @@ pub(crate) const MESSAGES: &str = "
 impl View<'_> {
     /// Agents that may begin something: go on with an open run, or start the run of a message. By name, at most
     /// [`ROWS_MAX`].
-    pub fn agents_with_work(&mut self, now: Millis) -> Result<Vec<AgentId>, StoreError> {
+    pub fn agents_with_work(&mut self, now: Millis) -> Result<Vec<AgentId>> {
         let wanted = usize::try_from(ROWS_MAX).unwrap_or(usize::MAX);
         let (page, back) = (limit(PAGE), set_back(now));
         let mut found = BTreeSet::new();
@@ -133,7 +133,7 @@ impl RunCandidate {
     }
 }
 
-fn read_run(mut row: Row) -> Result<RunCandidate, StoreError> {
+fn read_run(mut row: Row) -> Result<RunCandidate> {
     Ok(RunCandidate {
         agent_id: row.agent_id("run.agent_id")?,
         run_key: RunKey(row.digest("run.run_key")?),
@@ -159,7 +159,7 @@ impl MessageCandidate {
     }
 }
 
-fn read_message(mut row: Row) -> Result<MessageCandidate, StoreError> {
+fn read_message(mut row: Row) -> Result<MessageCandidate> {
     let (agent_id, seq) = (row.agent_id("queue.agent_id")?, row.count("queue.seq")?);
     let (until, admitted_at) = (
         row.optional_millis("queue.due_at_ms")?,
@@ -195,7 +195,7 @@ pub(crate) const RUNS_OF_AGENT: &str = "
 impl View<'_> {
     /// The run that an agent goes on with: the oldest that may, and before it one whose end was requested, because that waits
     /// for nothing.
-    pub fn due_run(&mut self, agent: &AgentId, now: Millis) -> Result<Option<RunKey>, StoreError> {
+    pub fn due_run(&mut self, agent: &AgentId, now: Millis) -> Result<Option<RunKey>> {
         let rows = self.sql.query(RUNS_OF_AGENT, &[agent.into(), limit(ROWS_MAX)])?;
         let runs = records(rows, read_run)?.into_iter();
         let due = runs.filter(|run| run.may_begin(now));
@@ -211,7 +211,7 @@ const QUEUED: &str = "
 
 impl View<'_> {
     /// The messages of an agent that may begin now, in their order.
-    fn messages(&mut self, agent: &Overview, now: Millis, at_most: u32) -> Result<Vec<QueueRow>, StoreError> {
+    fn messages(&mut self, agent: &Overview, now: Millis, at_most: u32) -> Result<Vec<QueueRow>> {
         let (agent_id, availability, facts) = (
             &agent.agent.agent_id,
             agent.agent.availability(),
@@ -254,7 +254,7 @@ impl View<'_> {
     }
 
     /// The next message of an agent that may begin now.
-    pub fn next_message(&mut self, agent: &Overview, now: Millis) -> Result<Option<QueueRow>, StoreError> {
+    pub fn next_message(&mut self, agent: &Overview, now: Millis) -> Result<Option<QueueRow>> {
         Ok(self.messages(agent, now, 1)?.pop())
     }
 
@@ -264,7 +264,7 @@ impl View<'_> {
         agent: &Overview,
         now: Millis,
         at_most: u32,
-    ) -> Result<Vec<QueueRow>, StoreError> {
+    ) -> Result<Vec<QueueRow>> {
         let mut rows = self.messages(agent, now, at_most)?;
         rows.retain(|row| row.message.cause.origin.is_absorbed());
         Ok(rows)

@@ -7,7 +7,7 @@ use wakeful_core::key::RunKey;
 
 use crate::rows::{EntryRow, RunRow};
 use crate::sql::{Row, Sql, limit, records};
-use crate::{StoreError, Tx, View};
+use crate::{Result, Tx, View};
 
 const APPEND: &str = "
     INSERT INTO entry (thread_id, position, run_key, role, content, at_ms)
@@ -16,7 +16,7 @@ const APPEND: &str = "
 
 impl Tx<'_> {
     /// Appends to a thread.
-    pub fn append_entry(&mut self, thread: &ThreadId, entry: &EntryRow) -> Result<(), StoreError> {
+    pub fn append_entry(&mut self, thread: &ThreadId, entry: &EntryRow) -> Result<()> {
         let params = [
             thread.into(),
             (&entry.run_key).into(),
@@ -33,7 +33,7 @@ const NEWEST: &str = "
 
 impl View<'_> {
     /// The newest entries of a thread, oldest first.
-    pub fn entries(&mut self, thread: &ThreadId, at_most: u32) -> Result<Vec<EntryRow>, StoreError> {
+    pub fn entries(&mut self, thread: &ThreadId, at_most: u32) -> Result<Vec<EntryRow>> {
         let mut entries = records(self.sql.query(NEWEST, &[thread.into(), limit(at_most)])?, read)?;
         entries.reverse();
         Ok(entries)
@@ -46,12 +46,7 @@ const OF_RUN: &str = "
 
 impl View<'_> {
     /// What was said in a run: the places in its thread after one, each with its content.
-    pub fn contents(
-        &mut self,
-        run: &RunRow,
-        after: i64,
-        at_most: u32,
-    ) -> Result<Vec<(i64, BlobHash)>, StoreError> {
+    pub fn contents(&mut self, run: &RunRow, after: i64, at_most: u32) -> Result<Vec<(i64, BlobHash)>> {
         let params = [
             (&run.thread_id).into(),
             (&run.run_key).into(),
@@ -64,7 +59,7 @@ impl View<'_> {
     }
 }
 
-fn read(mut row: Row) -> Result<EntryRow, StoreError> {
+fn read(mut row: Row) -> Result<EntryRow> {
     Ok(EntryRow {
         run_key: RunKey(row.digest("entry.run_key")?),
         role: row.word("entry.role", Role::parse)?,

@@ -10,7 +10,7 @@ use wakeful_core::key::{Digest, RunKey};
 
 use crate::rows::RunRow;
 use crate::sql::{Dialect, Sql, at_most_one};
-use crate::{StoreError, Tx, View, decision};
+use crate::{Result, StoreError, Tx, View, decision};
 
 /// Contents that are looked for at once. Each look walks all transcripts, and most runs name fewer.
 const LOOKED_FOR_MAX: usize = 1_000;
@@ -25,12 +25,7 @@ const UNENDED: &str = "
 
 impl View<'_> {
     /// A run that has not ended, or not begun, among those that events of an agent belong to, first and last included.
-    pub fn unended_among(
-        &mut self,
-        agent: &AgentId,
-        first: u64,
-        last: u64,
-    ) -> Result<Option<RunKey>, StoreError> {
+    pub fn unended_among(&mut self, agent: &AgentId, first: u64, last: u64) -> Result<Option<RunKey>> {
         let rows = self
             .sql
             .query(UNENDED, &[agent.into(), first.into(), last.into()])?;
@@ -45,10 +40,7 @@ const ORDINARY_SQLITE: &str = "PRAGMA secure_delete = OFF";
 
 /// SQLite leaves what was deleted on its pages unless it is told otherwise. Told only here: every other transaction
 /// would pay for it. Older copies, on pages that were divided since, go when the database is written anew after the commit.
-fn thoroughly<T>(
-    tx: &mut Tx<'_>,
-    erase: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
+fn thoroughly<T>(tx: &mut Tx<'_>, erase: impl FnOnce(&mut Tx<'_>) -> Result<T>) -> Result<T> {
     match tx.sql.dialect() {
         Dialect::Postgres => erase(tx),
         Dialect::Sqlite => {
@@ -78,7 +70,7 @@ impl Tx<'_> {
         agent: &AgentId,
         (first, last): (u64, u64),
         run: Option<&RunKey>,
-    ) -> Result<u64, StoreError> {
+    ) -> Result<u64> {
         thoroughly(self, |tx| match run {
             None => tx.sql.execute(EVENTS, &[agent.into(), first.into(), last.into()]),
             Some(run) => tx.sql.execute(
@@ -105,12 +97,12 @@ const STATE: &str = "UPDATE run SET state = ?2 WHERE run_key = ?1";
 
 impl Tx<'_> {
     /// Takes from a message the name of what it says, and the words by which its sender called it.
-    pub fn erase_message(&mut self, run: &RunKey) -> Result<(), StoreError> {
+    pub fn erase_message(&mut self, run: &RunKey) -> Result<()> {
         thoroughly(self, |tx| words(&mut tx.sql, run))
     }
 }
 
-fn words(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
+fn words(sql: &mut dyn Sql, run: &RunKey) -> Result<()> {
     let Some(mut row) = at_most_one(sql.query(CAUSE, &[run.into()])?) else {
         return Ok(());
     };
@@ -127,7 +119,7 @@ fn words(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
 impl Tx<'_> {
     /// Takes from a run what it was told and the lines of what was said in it, and puts another last state in the place
     /// of the one it has. Says how many rows of its journal had anything.
-    pub fn erase_run(&mut self, run: &RunRow) -> Result<u64, StoreError> {
+    pub fn erase_run(&mut self, run: &RunRow) -> Result<u64> {
         thoroughly(self, |tx| {
             let key = &run.run_key;
             let rows = tx.sql.execute(JOURNAL, &[key.into(), [].as_slice().into()])?;
@@ -166,7 +158,7 @@ const DELETE: &str = "DELETE FROM blob WHERE hash = ?1 AND generation < ?2";
 impl Tx<'_> {
     /// Removes those of these contents that no row names and that were last put before a generation, and says which they
     /// were. Nobody puts a content until the transaction ends.
-    pub fn erase_blobs(&mut self, hashes: &[BlobHash], below: i64) -> Result<Vec<BlobHash>, StoreError> {
+    pub fn erase_blobs(&mut self, hashes: &[BlobHash], below: i64) -> Result<Vec<BlobHash>> {
         if self.sql.dialect() == Dialect::Postgres {
             self.sql.execute(ALONE_POSTGRES, &[])?;
         }
@@ -178,7 +170,7 @@ impl Tx<'_> {
             let kept = rows
                 .into_iter()
                 .map(|mut row| row.digest("blob.hash").map(BlobHash));
-            let kept: BTreeSet<BlobHash> = kept.collect::<Result<_, StoreError>>()?;
+            let kept: BTreeSet<BlobHash> = kept.collect::<Result<_>>()?;
             for hash in some.iter().filter(|hash| !kept.contains(hash)) {
                 let deleted = thoroughly(self, |tx| tx.sql.execute(DELETE, &[hash.into(), below.into()]))?;
                 gone.extend((deleted == 1).then_some(*hash));

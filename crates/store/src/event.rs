@@ -6,7 +6,7 @@ use wakeful_core::report::Event;
 
 use crate::rows::EventRow;
 use crate::sql::{Row, Sql, limit, records};
-use crate::{StoreError, Tx, View};
+use crate::{Result, StoreError, Tx, View};
 
 const APPEND: &str = "
     INSERT INTO event (agent_id, seq, run_key, kind, at_ms, hash, payload_hash, policy_version, payload, salt)
@@ -14,7 +14,7 @@ const APPEND: &str = "
     ON CONFLICT (agent_id, seq) DO NOTHING";
 
 /// Appends an event that has its place. A place that is taken is a conflict.
-pub(crate) fn append(sql: &mut dyn Sql, agent: &AgentId, event: &Event) -> Result<(), StoreError> {
+pub(crate) fn append(sql: &mut dyn Sql, agent: &AgentId, event: &Event) -> Result<()> {
     let sealed = &event.sealed;
     let params = [
         agent.into(),
@@ -37,7 +37,7 @@ pub(crate) fn append(sql: &mut dyn Sql, agent: &AgentId, event: &Event) -> Resul
 
 impl Tx<'_> {
     /// Appends an event that has its place.
-    pub fn append_event(&mut self, agent: &AgentId, event: &Event) -> Result<(), StoreError> {
+    pub fn append_event(&mut self, agent: &AgentId, event: &Event) -> Result<()> {
         self.sql.note_time(event.sealed.at);
         append(&mut self.sql, agent, event)
     }
@@ -49,7 +49,7 @@ const AFTER: &str = "
 
 impl View<'_> {
     /// Events of an agent, oldest first, after a number.
-    pub fn events(&mut self, agent: &AgentId, seq: u64, at_most: u32) -> Result<Vec<EventRow>, StoreError> {
+    pub fn events(&mut self, agent: &AgentId, seq: u64, at_most: u32) -> Result<Vec<EventRow>> {
         records(
             self.sql
                 .query(AFTER, &[agent.into(), seq.into(), limit(at_most)])?,
@@ -64,12 +64,7 @@ const BEFORE: &str = "
 
 impl View<'_> {
     /// The newest events of an agent before a number, oldest first.
-    pub fn events_before(
-        &mut self,
-        agent: &AgentId,
-        seq: u64,
-        at_most: u32,
-    ) -> Result<Vec<EventRow>, StoreError> {
+    pub fn events_before(&mut self, agent: &AgentId, seq: u64, at_most: u32) -> Result<Vec<EventRow>> {
         let rows = self
             .sql
             .query(BEFORE, &[agent.into(), seq.into(), limit(at_most)])?;
@@ -79,7 +74,7 @@ impl View<'_> {
     }
 }
 
-fn read(mut row: Row) -> Result<EventRow, StoreError> {
+fn read(mut row: Row) -> Result<EventRow> {
     Ok(EventRow {
         seq: row.count("event.seq")?,
         run_key: row.optional_digest("event.run_key")?.map(RunKey),
@@ -98,7 +93,7 @@ fn read(mut row: Row) -> Result<EventRow, StoreError> {
 type Payload = (Vec<u8>, [u8; 32]);
 
 /// Payload and salt are there together or erased together.
-fn payload(payload: Option<Vec<u8>>, salt: Option<Vec<u8>>) -> Result<Option<Payload>, StoreError> {
+fn payload(payload: Option<Vec<u8>>, salt: Option<Vec<u8>>) -> Result<Option<Payload>> {
     match (payload, salt) {
         (None, None) => Ok(None),
         (Some(payload), Some(salt)) => {

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use crate::StoreError;
+use crate::Result;
 
 /// Where a call on a store may fail, or where its process may die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum FaultPoint {
 }
 
 /// A call that passes a [`FaultPoint`]. It never resolves where the process died there.
-pub type Passing<'a> = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + 'a>>;
+pub type Passing<'a> = Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
 
 /// The faults of a simulated process, see [`Store::with_faults`](crate::Store::with_faults).
 pub trait Faults: Send + Sync + 'static {

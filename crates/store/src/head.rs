@@ -9,14 +9,14 @@ use wakeful_core::key::Digest;
 
 use crate::rows::{Claim, Fence, LockedHead};
 use crate::sql::{Dialect, Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, StoreError, Tx, View, runner};
+use crate::{ROWS_MAX, Result, StoreError, Tx, View, runner};
 
 const CREATE: &str = "
     INSERT INTO agent_head (agent_id, incarnation, runner_id, fence, next_seq, chain_hash)
     SELECT ?1, host_id || '.' || CAST(incarnation AS TEXT), NULL, 0, 1, ?2 FROM host";
 
 /// The head of an agent that has done nothing yet.
-pub(crate) fn create(sql: &mut dyn Sql, agent: &AgentId) -> Result<(), StoreError> {
+pub(crate) fn create(sql: &mut dyn Sql, agent: &AgentId) -> Result<()> {
     match sql.execute(CREATE, &[agent.into(), (&Digest::ZERO).into()])? {
         1 => begin_life(sql, agent),
         _ => Err(StoreError::Malformed("host")),
@@ -29,7 +29,7 @@ const CREATE_HOME: &str = "
     ON CONFLICT (agent_id) DO NOTHING";
 
 /// The head of the home's own log. Another process may make it at the same moment. Whether it is new.
-pub(crate) fn create_home(sql: &mut dyn Sql) -> Result<bool, StoreError> {
+pub(crate) fn create_home(sql: &mut dyn Sql) -> Result<bool> {
     let home = AgentId::home_log();
     let is_new = sql.execute(CREATE_HOME, &[(&home).into(), (&Digest::ZERO).into()])? == 1;
     if is_new {
@@ -49,7 +49,7 @@ const HOLDER_POSTGRES: &str = "
 
 impl Tx<'_> {
     /// Takes the right to write for an agent; a new fence makes every older one worthless.
-    pub fn claim_head(&mut self, agent: &AgentId, runner: &RunnerId) -> Result<Claim, StoreError> {
+    pub fn claim_head(&mut self, agent: &AgentId, runner: &RunnerId) -> Result<Claim> {
         let query = self.sql.dialect().pick(HOLDER_SQLITE, HOLDER_POSTGRES);
         let rows = self.sql.query(query, &[agent.into()])?;
         let mut row = at_most_one(rows).ok_or(StoreError::Malformed("agent_head.agent_id"))?;
@@ -78,7 +78,7 @@ const BEGIN_LIFE: &str = "
     ON CONFLICT (agent_id, first_seq) DO UPDATE SET incarnation = excluded.incarnation";
 
 /// Keeps from which event on the present life of the host writes a log.
-fn begin_life(sql: &mut dyn Sql, agent: &AgentId) -> Result<(), StoreError> {
+fn begin_life(sql: &mut dyn Sql, agent: &AgentId) -> Result<()> {
     sql.run(BEGIN_LIFE, &[agent.into()])
 }
 
@@ -89,7 +89,7 @@ const TAKE: &str = "
     WHERE agent_id = ?1
     RETURNING fence";
 
-fn take(sql: &mut dyn Sql, agent: &AgentId, runner: &RunnerId) -> Result<Claim, StoreError> {
+fn take(sql: &mut dyn Sql, agent: &AgentId, runner: &RunnerId) -> Result<Claim> {
     let rows = sql.query(TAKE, &[agent.into(), runner.into()])?;
     let mut row = at_most_one(rows).ok_or(StoreError::Malformed("agent_head.agent_id"))?;
     row.int("agent_head.fence").map(|fence| Claim::Won(Fence(fence)))
@@ -99,7 +99,7 @@ const RELEASE: &str = "UPDATE agent_head SET runner_id = NULL WHERE agent_id = ?
 
 impl Tx<'_> {
     /// Gives the right back, if this fence still holds it.
-    pub fn release_head(&mut self, agent: &AgentId, fence: Fence) -> Result<(), StoreError> {
+    pub fn release_head(&mut self, agent: &AgentId, fence: Fence) -> Result<()> {
         self.sql.run(RELEASE, &[agent.into(), fence.0.into()])
     }
 }
@@ -108,7 +108,7 @@ impl Tx<'_> {
 const FREE: &str = "UPDATE agent_head SET runner_id = NULL, fence = fence + 1 WHERE runner_id = ?1";
 
 /// Frees all that a dead runner held.
-pub(crate) fn free(sql: &mut dyn Sql, runner: &RunnerId) -> Result<(), StoreError> {
+pub(crate) fn free(sql: &mut dyn Sql, runner: &RunnerId) -> Result<()> {
     sql.run(FREE, &[runner.into()])
 }
 
@@ -120,7 +120,7 @@ const LOCK_POSTGRES: &str = "
 
 impl Tx<'_> {
     /// Locks an agent's head for this transaction. First of all writes; fails with [`StoreError::FenceLost`].
-    pub fn lock_head(&mut self, agent: &AgentId, fence: Fence) -> Result<LockedHead, StoreError> {
+    pub fn lock_head(&mut self, agent: &AgentId, fence: Fence) -> Result<LockedHead> {
         let query = self.sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
         let rows = self.sql.query(query, &[agent.into(), fence.0.into()])?;
         at_most_one(rows).map_or_else(|| Err(StoreError::FenceLost(agent.clone())), read)
@@ -138,7 +138,7 @@ const ANNOUNCE_POSTGRES: &str = "
 const REVIVE: &str = "UPDATE agent_head SET incarnation = ?2 WHERE agent_id = ?1";
 
 /// Locks an agent's head without a fence, for what changes no run.
-pub(crate) fn lock_to_announce(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<LockedHead>, StoreError> {
+pub(crate) fn lock_to_announce(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<LockedHead>> {
     let query = sql.dialect().pick(ANNOUNCE_SQLITE, ANNOUNCE_POSTGRES);
     let Some(mut row) = at_most_one(sql.query(query, &[agent.into()])?) else {
         return Ok(None);
@@ -157,16 +157,16 @@ pub(crate) fn lock_to_announce(sql: &mut dyn Sql, agent: &AgentId) -> Result<Opt
 impl Tx<'_> {
     /// Locks an agent's head for announcing something, whoever drives the agent: what enters a queue changes no
     /// run, so it needs no fence, only the chain's next place. None when there is no such agent.
-    pub fn lock_head_to_announce(&mut self, agent: &AgentId) -> Result<Option<LockedHead>, StoreError> {
+    pub fn lock_head_to_announce(&mut self, agent: &AgentId) -> Result<Option<LockedHead>> {
         lock_to_announce(&mut self.sql, agent)
     }
 }
 
-fn read(mut row: Row) -> Result<LockedHead, StoreError> {
+fn read(mut row: Row) -> Result<LockedHead> {
     read_from(&mut row)
 }
 
-fn read_from(row: &mut Row) -> Result<LockedHead, StoreError> {
+fn read_from(row: &mut Row) -> Result<LockedHead> {
     Ok(LockedHead {
         next_seq: row.count("agent_head.next_seq")?,
         chain_hash: row.digest("agent_head.chain_hash")?,
@@ -179,7 +179,7 @@ const ALL: &str =
 
 impl View<'_> {
     /// Every agent, listed or not, with the number of its newest event. At most [`ROWS_MAX`].
-    pub fn heads(&mut self) -> Result<Vec<(AgentId, u64)>, StoreError> {
+    pub fn heads(&mut self) -> Result<Vec<(AgentId, u64)>> {
         records(self.sql.query(ALL, &[limit(ROWS_MAX)])?, |mut row| {
             Ok((
                 row.agent_id("agent_head.agent_id")?,
@@ -195,7 +195,7 @@ const PUT: &str = "
     WHERE agent_id = ?1 AND next_seq <= ?2";
 
 /// Stores a head that was moved on.
-pub(crate) fn put(sql: &mut dyn Sql, agent: &AgentId, head: &LockedHead) -> Result<(), StoreError> {
+pub(crate) fn put(sql: &mut dyn Sql, agent: &AgentId, head: &LockedHead) -> Result<()> {
     let params = [
         agent.into(),
         head.next_seq.into(),
@@ -207,7 +207,7 @@ pub(crate) fn put(sql: &mut dyn Sql, agent: &AgentId, head: &LockedHead) -> Resu
 
 impl Tx<'_> {
     /// Stores a head that was moved on.
-    pub fn put_head(&mut self, agent: &AgentId, head: &LockedHead) -> Result<(), StoreError> {
+    pub fn put_head(&mut self, agent: &AgentId, head: &LockedHead) -> Result<()> {
         put(&mut self.sql, agent, head)
     }
 }

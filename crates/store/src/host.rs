@@ -4,7 +4,7 @@ use wakeful_core::id::Incarnation;
 use wakeful_core::time::Millis;
 
 use crate::sql::{Sql, at_most_one};
-use crate::{StoreError, Tx, View, bound};
+use crate::{Result, StoreError, Tx, View, bound};
 
 /// The first life of a host that has no other yet.
 const FOUND: &str = "
@@ -12,7 +12,7 @@ const FOUND: &str = "
     ON CONFLICT (row_id) DO NOTHING";
 
 /// Gives a fresh database its host. One that has a host keeps it.
-pub(crate) fn found(sql: &mut dyn Sql, host_id: &str) -> Result<(), StoreError> {
+pub(crate) fn found(sql: &mut dyn Sql, host_id: &str) -> Result<()> {
     sql.execute(FOUND, &[host_id.into()]).map(drop)
 }
 
@@ -20,7 +20,7 @@ const INCARNATION: &str = "SELECT host_id, incarnation FROM host";
 
 impl View<'_> {
     /// The host and its life, as it enters event hashes.
-    pub fn incarnation(&mut self) -> Result<Incarnation, StoreError> {
+    pub fn incarnation(&mut self) -> Result<Incarnation> {
         let rows = self.sql.query(INCARNATION, &[])?;
         let mut row = at_most_one(rows).ok_or(StoreError::Malformed("host"))?;
         let host_id = row.text("host.host_id")?;
@@ -38,7 +38,7 @@ const FREE_ALL: &str = "UPDATE agent_head SET runner_id = NULL, fence = fence + 
 const FORGET_RUNNERS: &str = "DELETE FROM runner";
 
 /// Gives a database that has a host another life of it. Its number must be higher than all before it.
-pub(crate) fn reborn(sql: &mut dyn Sql, number: i64) -> Result<(), StoreError> {
+pub(crate) fn reborn(sql: &mut dyn Sql, number: i64) -> Result<()> {
     match sql.execute(REBORN, &[number.into()])? {
         1 => Ok(()),
         _ => Err(StoreError::Malformed("host.incarnation")),
@@ -48,7 +48,7 @@ pub(crate) fn reborn(sql: &mut dyn Sql, number: i64) -> Result<(), StoreError> {
 impl Tx<'_> {
     /// Begins a new life of this database, after a restore: no agent is held by anybody, and every later event is
     /// chained under a name that was never used before. The number must be higher than that of every life before it.
-    pub fn begin_life(&mut self, number: i64, at: Millis) -> Result<Incarnation, StoreError> {
+    pub fn begin_life(&mut self, number: i64, at: Millis) -> Result<Incarnation> {
         self.sql.touch(&bound::HOST, &[1_i64.into()], Some(at));
         reborn(&mut self.sql, number)?;
         self.sql.execute(FREE_ALL, &[])?;
@@ -60,7 +60,7 @@ impl Tx<'_> {
 const HOST_ID: &str = "SELECT host_id FROM host";
 
 /// The host without its life.
-pub(crate) fn host_id(sql: &mut dyn Sql) -> Result<String, StoreError> {
+pub(crate) fn host_id(sql: &mut dyn Sql) -> Result<String> {
     let rows = sql.query(HOST_ID, &[])?;
     let mut row = at_most_one(rows).ok_or(StoreError::Malformed("host"))?;
     row.text("host.host_id")

@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tokio::sync::oneshot;
 
-use crate::StoreError;
 use crate::tx::{Tx, View};
+use crate::{Result, StoreError};
 
 /// Closures that may wait for a database thread. Beyond it callers wait, asynchronously, before they are queued.
 pub const QUEUE_MAX: usize = 1024;
@@ -14,23 +14,23 @@ pub const QUEUE_MAX: usize = 1024;
 /// Work for a database thread.
 pub(crate) trait Job: Send {
     /// Runs the closure in an open transaction and keeps its value. May be called again after a rollback.
-    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError>;
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<()>;
     /// Whether the caller has gone.
     fn is_abandoned(&self) -> bool {
         false
     }
     /// Tells the caller how it went. A caller who has gone is not missed.
-    fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
+    fn answer(self: Box<Self>, outcome: Result<()>);
 }
 
 /// A job and the place where its answer will be.
-pub(crate) type Pair<T> = (Box<dyn Job>, oneshot::Receiver<Result<T, StoreError>>);
+pub(crate) type Pair<T> = (Box<dyn Job>, oneshot::Receiver<Result<T>>);
 
 /// Makes a job of a closure that writes.
 pub(crate) fn writing<T, F>(f: F) -> Pair<T>
 where
     T: Send + 'static,
-    F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    F: Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
 {
     let (reply, answer) = oneshot::channel();
     (
@@ -47,7 +47,7 @@ where
 pub(crate) fn reading<T, F>(f: F) -> Pair<T>
 where
     T: Send + 'static,
-    F: FnOnce(&mut View<'_>) -> Result<T, StoreError> + Send + 'static,
+    F: FnOnce(&mut View<'_>) -> Result<T> + Send + 'static,
 {
     let (reply, answer) = oneshot::channel();
     (
@@ -63,15 +63,15 @@ where
 struct Writing<T, F> {
     f: F,
     value: Option<T>,
-    reply: oneshot::Sender<Result<T, StoreError>>,
+    reply: oneshot::Sender<Result<T>>,
 }
 
 impl<T, F> Job for Writing<T, F>
 where
     T: Send,
-    F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send,
+    F: Fn(&mut Tx<'_>) -> Result<T> + Send,
 {
-    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<()> {
         self.value = Some(guarded(|| (self.f)(tx))?);
         refuse_swallowed(tx)?;
         tx.bind_records()
@@ -81,7 +81,7 @@ where
         self.reply.is_closed()
     }
 
-    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+    fn answer(self: Box<Self>, outcome: Result<()>) {
         let Self { f, value, reply } = *self;
         // What the closure holds learns that it is over before the caller does.
         drop(f);
@@ -92,15 +92,15 @@ where
 struct Reading<T, F> {
     f: Option<F>,
     value: Option<T>,
-    reply: oneshot::Sender<Result<T, StoreError>>,
+    reply: oneshot::Sender<Result<T>>,
 }
 
 impl<T, F> Job for Reading<T, F>
 where
     T: Send,
-    F: FnOnce(&mut View<'_>) -> Result<T, StoreError> + Send,
+    F: FnOnce(&mut View<'_>) -> Result<T> + Send,
 {
-    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<()> {
         let f = self.f.take().ok_or(StoreError::Closed)?;
         self.value = Some(guarded(|| f(tx))?);
         Ok(())
@@ -110,7 +110,7 @@ where
         self.reply.is_closed()
     }
 
-    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+    fn answer(self: Box<Self>, outcome: Result<()>) {
         let Self { value, reply, .. } = *self;
         let _ = reply.send(outcome.and_then(|()| value.ok_or(StoreError::Closed)));
     }
@@ -120,7 +120,7 @@ where
 ///
 /// The assertion holds because nothing the closure could have left half done is used again: its transaction is
 /// rolled back, and its own captures are only ever seen by itself.
-pub(crate) fn guarded<T>(f: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+pub(crate) fn guarded<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| Err(panicked(panic.as_ref())))
 }
 
@@ -132,7 +132,7 @@ fn panicked(panic: &(dyn Any + Send)) -> StoreError {
     StoreError::Backend(format!("a transaction panicked: {text}").into())
 }
 
-fn refuse_swallowed(tx: &Tx<'_>) -> Result<(), StoreError> {
+fn refuse_swallowed(tx: &Tx<'_>) -> Result<()> {
     if tx.sql.failed() {
         return Err(StoreError::Backend(
             "a transaction went on after a failed statement".into(),

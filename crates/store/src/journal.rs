@@ -4,7 +4,7 @@ use wakeful_core::key::RunKey;
 
 use crate::rows::JournalRow;
 use crate::sql::{Row, Sql, limit, records};
-use crate::{StoreError, Tx, View};
+use crate::{Result, Tx, View};
 
 const APPEND: &str = "
     INSERT INTO journal (run_key, ordinal, body, reads_hash, state_hash, effects_hash, at_ms)
@@ -13,7 +13,7 @@ const APPEND: &str = "
 
 impl Tx<'_> {
     /// Appends to a run's journal.
-    pub fn append_input(&mut self, row: &JournalRow) -> Result<(), StoreError> {
+    pub fn append_input(&mut self, row: &JournalRow) -> Result<()> {
         let params = [
             (&row.run_key).into(),
             row.ordinal.into(),
@@ -33,12 +33,7 @@ const AFTER: &str = "
 
 impl View<'_> {
     /// The journal of a run, oldest first, after an ordinal.
-    pub fn journal(
-        &mut self,
-        run: &RunKey,
-        ordinal: i64,
-        at_most: u32,
-    ) -> Result<Vec<JournalRow>, StoreError> {
+    pub fn journal(&mut self, run: &RunKey, ordinal: i64, at_most: u32) -> Result<Vec<JournalRow>> {
         records(
             self.sql
                 .query(AFTER, &[run.into(), ordinal.into(), limit(at_most)])?,
@@ -47,7 +42,7 @@ impl View<'_> {
     }
 }
 
-fn read(mut row: Row) -> Result<JournalRow, StoreError> {
+fn read(mut row: Row) -> Result<JournalRow> {
     Ok(JournalRow {
         run_key: RunKey(row.digest("journal.run_key")?),
         ordinal: row.int("journal.ordinal")?,

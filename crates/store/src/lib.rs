@@ -91,3 +91,6 @@ pub use crate::store::Store;
 pub use crate::sweep::{FILE_AGE, FilesFound, keep_files};
 pub use crate::tx::{ROWS_MAX, Tx, View};
 pub use wakeful_ports::store_error::{Source, StoreError};
+
+/// What a call on a store gives.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;

@@ -11,7 +11,7 @@ use wakeful_core::step::Child;
 
 use crate::rows::Admission;
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, StoreError, Tx, View};
+use crate::{ROWS_MAX, Result, StoreError, Tx, View};
 
 const ADMIT: &str = "
     INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, wishes, admitted_at_ms,
@@ -21,7 +21,7 @@ const ADMIT: &str = "
 
 impl Tx<'_> {
     /// Keeps a message, unless its key is there already.
-    pub fn admit_message(&mut self, message: &Message) -> Result<Admission, StoreError> {
+    pub fn admit_message(&mut self, message: &Message) -> Result<Admission> {
         let words = [
             spell(&message.kind)?,
             spell(&message.authority)?,
@@ -70,13 +70,13 @@ const ONE: &str = "
 
 impl View<'_> {
     /// The message of a run.
-    pub fn message(&mut self, run: &RunKey) -> Result<Option<Message>, StoreError> {
+    pub fn message(&mut self, run: &RunKey) -> Result<Option<Message>> {
         let rows = self.sql.query(ONE, &[run.into()])?;
         at_most_one(rows).map(read).transpose()
     }
 }
 
-fn read(mut row: Row) -> Result<Message, StoreError> {
+fn read(mut row: Row) -> Result<Message> {
     Ok(Message {
         run_key: RunKey(row.digest("message.run_key")?),
         agent_id: row.agent_id("message.agent_id")?,
@@ -94,7 +94,7 @@ fn read(mut row: Row) -> Result<Message, StoreError> {
 }
 
 /// The run that sent it: all of it or nothing.
-fn parent(row: &mut Row) -> Result<Option<Parent>, StoreError> {
+fn parent(row: &mut Row) -> Result<Option<Parent>> {
     let run_key = row.optional_digest("message.parent_run")?.map(RunKey);
     let agent_id = row.optional_text("message.parent_agent")?;
     let operation_id = row.optional_digest("message.parent_operation")?.map(OperationId);
@@ -117,7 +117,7 @@ pub(crate) const CHILDREN: &str = "
 
 impl View<'_> {
     /// The runs that one started, ended ones as well.
-    pub fn children(&mut self, run: &RunKey) -> Result<Vec<Child>, StoreError> {
+    pub fn children(&mut self, run: &RunKey) -> Result<Vec<Child>> {
         records(
             self.sql.query(CHILDREN, &[run.into(), limit(ROWS_MAX)])?,
             |mut row| {
@@ -147,7 +147,7 @@ pub(crate) const AWAITED: &str = "
 
 impl View<'_> {
     /// The agents for whose runs an agent's own runs wait.
-    pub fn awaited(&mut self, agent: &AgentId) -> Result<Vec<AgentId>, StoreError> {
+    pub fn awaited(&mut self, agent: &AgentId) -> Result<Vec<AgentId>> {
         records(
             self.sql.query(AWAITED, &[agent.into(), limit(ROWS_MAX)])?,
             |mut row| row.agent_id("message.agent_id"),
@@ -161,14 +161,14 @@ const LOCK_POSTGRES: &str = "SELECT host_id FROM host FOR UPDATE";
 impl Tx<'_> {
     /// Keeps everybody else from starting runs of others until this transaction ends: two that look at once would both
     /// find nobody waiting. Taken after the heads.
-    pub fn lock_starting(&mut self) -> Result<(), StoreError> {
+    pub fn lock_starting(&mut self) -> Result<()> {
         let lock = self.sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
         self.sql.query(lock, &[]).map(drop)
     }
 }
 
 /// The word that a plain enum is written as on the wire, which is also how it is stored.
-fn spell<T: Serialize>(value: &T) -> Result<String, StoreError> {
+fn spell<T: Serialize>(value: &T) -> Result<String> {
     match serde_json::to_value(value) {
         Ok(Value::String(word)) => Ok(word),
         Ok(_) | Err(_) => Err(StoreError::Malformed("message")),

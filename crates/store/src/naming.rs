@@ -9,7 +9,7 @@ use wakeful_core::key::RunKey;
 
 use crate::rows::{Names, NamesFrom, Old};
 use crate::sql::{Row, Sql, limit};
-use crate::{StoreError, View};
+use crate::{Result, StoreError, View};
 
 /// Of runs whose contents were taken away nothing is named any more, nor by the messages that they took up.
 const RUNS: &str = "
@@ -35,7 +35,7 @@ const ENTRIES: &str = "
 
 impl View<'_> {
     /// Names of blobs that rows hold, from a place on.
-    pub fn names(&mut self, from: &NamesFrom, at_most: u32) -> Result<Names, StoreError> {
+    pub fn names(&mut self, from: &NamesFrom, at_most: u32) -> Result<Names> {
         match from {
             NamesFrom::Runs(after) => {
                 let rows = self
@@ -80,13 +80,13 @@ impl View<'_> {
     }
 }
 
-fn read_step(row: &mut Row, found: &mut Vec<BlobHash>) -> Result<(RunKey, i64), StoreError> {
+fn read_step(row: &mut Row, found: &mut Vec<BlobHash>) -> Result<(RunKey, i64)> {
     let place = (RunKey(row.digest("step.run_key")?), row.int("step.ordinal")?);
     found.extend(names_in(row.text("step.attempt")?.as_bytes()));
     Ok(place)
 }
 
-fn read_input(row: &mut Row, found: &mut Vec<BlobHash>) -> Result<(RunKey, i64), StoreError> {
+fn read_input(row: &mut Row, found: &mut Vec<BlobHash>) -> Result<(RunKey, i64)> {
     let place = (
         RunKey(row.digest("journal.run_key")?),
         row.int("journal.ordinal")?,
@@ -98,7 +98,7 @@ fn read_input(row: &mut Row, found: &mut Vec<BlobHash>) -> Result<(RunKey, i64),
     Ok(place)
 }
 
-fn entries(sql: &mut dyn Sql, after: Option<&(ThreadId, i64)>, at_most: u32) -> Result<Names, StoreError> {
+fn entries(sql: &mut dyn Sql, after: Option<&(ThreadId, i64)>, at_most: u32) -> Result<Names> {
     let (thread, position) = after.map_or(("", i64::MIN), |(thread, position)| (thread.as_str(), *position));
     let rows = sql.query(ENTRIES, &[thread.into(), position.into(), limit(at_most)])?;
     let page = page(rows, |row, found| {
@@ -138,7 +138,7 @@ const ROWS_OF_RUN: u32 = 500;
 
 impl View<'_> {
     /// Names of blobs that the rows of something old hold; of a run whose lines may go, all of its rows.
-    pub fn names_of(&mut self, old: &Old) -> Result<BTreeSet<BlobHash>, StoreError> {
+    pub fn names_of(&mut self, old: &Old) -> Result<BTreeSet<BlobHash>> {
         let Old::Lines {
             run_key,
             thread_id,
@@ -176,7 +176,7 @@ impl View<'_> {
     }
 }
 
-type ReadPlace = fn(&mut Row, &mut Vec<BlobHash>) -> Result<(RunKey, i64), StoreError>;
+type ReadPlace = fn(&mut Row, &mut Vec<BlobHash>) -> Result<(RunKey, i64)>;
 
 /// What one query found, and where it came to.
 struct Page<T> {
@@ -196,8 +196,8 @@ impl<T> Page<T> {
 
 fn page<T>(
     rows: Vec<Row>,
-    mut read: impl FnMut(&mut Row, &mut Vec<BlobHash>) -> Result<T, StoreError>,
-) -> Result<Page<T>, StoreError> {
+    mut read: impl FnMut(&mut Row, &mut Vec<BlobHash>) -> Result<T>,
+) -> Result<Page<T>> {
     let (mut found, mut last) = (Vec::new(), None);
     for mut row in rows {
         last = Some(read(&mut row, &mut found)?);

@@ -15,9 +15,9 @@ use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_ports::fail;
 use wakeful_ports::planted;
 
-use crate::StoreError;
 use crate::rows::{PackedBlob, PackedBody};
 use crate::sweep;
+use crate::{Result, StoreError};
 
 /// Packed blobs up to this size are kept in their row. Above it a file is cheaper than pages of the database,
 /// which the write-ahead log would carry as well.
@@ -44,7 +44,7 @@ pub(crate) enum Large<'a> {
 }
 
 /// Compresses a blob where that pays, and writes the file of a large one.
-pub(crate) fn pack(blob: &Blob, large: Large<'_>) -> Result<PackedBlob, StoreError> {
+pub(crate) fn pack(blob: &Blob, large: Large<'_>) -> Result<PackedBlob> {
     let bytes = blob.bytes();
     if bytes.len() > BLOB_BYTES_MAX {
         let text = format!("a blob of {} bytes is larger than {BLOB_BYTES_MAX}", bytes.len());
@@ -70,7 +70,7 @@ pub(crate) fn pack(blob: &Blob, large: Large<'_>) -> Result<PackedBlob, StoreErr
 }
 
 /// The bytes of a compressed blob, which must have the size its row says.
-pub(crate) fn unpack(packed: &[u8], size: u64) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn unpack(packed: &[u8], size: u64) -> Result<Vec<u8>> {
     // The size stands before the compressed bytes and decides how much memory is taken, so it is not believed.
     let (declared, rest) = packed
         .split_first_chunk::<4>()
@@ -88,7 +88,7 @@ pub(crate) fn unpack(packed: &[u8], size: u64) -> Result<Vec<u8>, StoreError> {
 }
 
 /// The compressed bytes of a large blob. A missing file is damage, since a row names it.
-pub(crate) fn read_file(folder: &Path, hash: &BlobHash) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn read_file(folder: &Path, hash: &BlobHash) -> Result<Vec<u8>> {
     fs::read(place(folder, hash).1).map_err(|error| StoreError::Corrupt(error.into()))
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn place(folder: &Path, hash: &BlobHash) -> (PathBuf, PathBuf) {
 }
 
 /// Removes the file of a content that no row names. One without a file was kept in its row.
-pub(crate) fn remove_file(folder: &Path, hash: &BlobHash) -> Result<(), StoreError> {
+pub(crate) fn remove_file(folder: &Path, hash: &BlobHash) -> Result<()> {
     match fs::remove_file(place(folder, hash).1) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -129,7 +129,7 @@ pub(crate) fn remove_file(folder: &Path, hash: &BlobHash) -> Result<(), StoreErr
 }
 
 /// Writes the file of a content anew that an erasure has taken away since it was packed.
-pub(crate) fn restore_file(folder: &Path, hash: &BlobHash, compressed: &[u8]) -> Result<(), StoreError> {
+pub(crate) fn restore_file(folder: &Path, hash: &BlobHash, compressed: &[u8]) -> Result<()> {
     match place(folder, hash).1.try_exists() {
         Ok(true) => Ok(()),
         Ok(false) => write_file(folder, hash, compressed).map_err(refused),

@@ -8,18 +8,14 @@ use wakeful_core::proof::signing::{PublicKey, Signature};
 use wakeful_core::time::Millis;
 
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, StoreError, Tx, View};
+use crate::{ROWS_MAX, Result, StoreError, Tx, View};
 
 const LOGS: &str = "
     SELECT agent_id, next_seq - 1, chain_hash FROM agent_head WHERE agent_id > ?1 ORDER BY agent_id LIMIT ?2";
 
 impl View<'_> {
     /// Every agent by name, after one, listed or not, with where its log ends.
-    pub fn logs(
-        &mut self,
-        after: Option<&AgentId>,
-        at_most: u32,
-    ) -> Result<Vec<(AgentId, Place)>, StoreError> {
+    pub fn logs(&mut self, after: Option<&AgentId>, at_most: u32) -> Result<Vec<(AgentId, Place)>> {
         let after = after.map_or("", AgentId::as_str);
         records(
             self.sql.query(LOGS, &[after.into(), limit(at_most)])?,
@@ -28,7 +24,7 @@ impl View<'_> {
     }
 }
 
-fn named_place(mut row: Row) -> Result<(AgentId, Place), StoreError> {
+fn named_place(mut row: Row) -> Result<(AgentId, Place)> {
     Ok((row.log_id("agent_head.agent_id")?, place(&mut row)?))
 }
 
@@ -36,13 +32,13 @@ const LOG_END: &str = "SELECT next_seq - 1, chain_hash FROM agent_head WHERE age
 
 impl View<'_> {
     /// Where an agent's log ends; none when there is no such agent.
-    pub fn log_end(&mut self, agent: &AgentId) -> Result<Option<Place>, StoreError> {
+    pub fn log_end(&mut self, agent: &AgentId) -> Result<Option<Place>> {
         let rows = self.sql.query(LOG_END, &[agent.into()])?;
         at_most_one(rows).map(|mut row| place(&mut row)).transpose()
     }
 }
 
-fn place(row: &mut Row) -> Result<Place, StoreError> {
+fn place(row: &mut Row) -> Result<Place> {
     Ok(Place {
         seq: row.count("agent_head.next_seq")?,
         hash: row.digest("agent_head.chain_hash")?,
@@ -54,7 +50,7 @@ const LIVES: &str = "
 
 impl View<'_> {
     /// Which lives of the host wrote an agent's log, oldest first.
-    pub fn lives(&mut self, agent: &AgentId) -> Result<Vec<Life>, StoreError> {
+    pub fn lives(&mut self, agent: &AgentId) -> Result<Vec<Life>> {
         let rows = self.sql.query(LIVES, &[agent.into(), limit(ROWS_MAX)])?;
         records(rows, |mut row| {
             Ok(Life {
@@ -69,7 +65,7 @@ const SINCE: &str = "SELECT MIN(seq) FROM event WHERE agent_id = ?1 AND at_ms >=
 
 impl View<'_> {
     /// The first event of an agent at or after a time.
-    pub fn first_event_since(&mut self, agent: &AgentId, at: Millis) -> Result<Option<u64>, StoreError> {
+    pub fn first_event_since(&mut self, agent: &AgentId, at: Millis) -> Result<Option<u64>> {
         let rows = self.sql.query(SINCE, &[agent.into(), at.into()])?;
         let seq = at_most_one(rows).map(|mut row| row.optional_int("event.seq"));
         Ok(seq.transpose()?.flatten().and_then(|seq| u64::try_from(seq).ok()))
@@ -80,7 +76,7 @@ const SPAN: &str = "SELECT MIN(seq), MAX(seq) FROM event WHERE agent_id = ?1 AND
 
 impl View<'_> {
     /// The first and the last event of a run.
-    pub fn run_span(&mut self, agent: &AgentId, run: &RunKey) -> Result<Option<(u64, u64)>, StoreError> {
+    pub fn run_span(&mut self, agent: &AgentId, run: &RunKey) -> Result<Option<(u64, u64)>> {
         let rows = self.sql.query(SPAN, &[agent.into(), run.into()])?;
         let Some(mut row) = at_most_one(rows) else {
             return Ok(None);
@@ -101,7 +97,7 @@ const PUT: &str = "
 
 impl Tx<'_> {
     /// Keeps a signed head; nothing happens when it is there already.
-    pub fn put_signed_head(&mut self, head: &SignedHead) -> Result<(), StoreError> {
+    pub fn put_signed_head(&mut self, head: &SignedHead) -> Result<()> {
         let params = [
             (&head.agent_id).into(),
             head.seq.into(),
@@ -120,12 +116,7 @@ const AFTER: &str = "
 
 impl View<'_> {
     /// Signed heads of an agent, after an event, oldest first.
-    pub fn signed_heads(
-        &mut self,
-        agent: &AgentId,
-        after_seq: u64,
-        at_most: u32,
-    ) -> Result<Vec<SignedHead>, StoreError> {
+    pub fn signed_heads(&mut self, agent: &AgentId, after_seq: u64, at_most: u32) -> Result<Vec<SignedHead>> {
         let rows = self
             .sql
             .query(AFTER, &[agent.into(), after_seq.into(), limit(at_most)])?;
@@ -142,7 +133,7 @@ const NEWEST: &str = "
 
 impl View<'_> {
     /// The newest signed head of every agent, by name. At most [`ROWS_MAX`](super::ROWS_MAX).
-    pub fn newest_heads(&mut self) -> Result<Vec<SignedHead>, StoreError> {
+    pub fn newest_heads(&mut self) -> Result<Vec<SignedHead>> {
         records(self.sql.query(NEWEST, &[limit(ROWS_MAX)])?, read)
     }
 }
@@ -161,14 +152,14 @@ impl View<'_> {
         key: &PublicKey,
         after: Option<&AgentId>,
         at_most: u32,
-    ) -> Result<Vec<(AgentId, Place)>, StoreError> {
+    ) -> Result<Vec<(AgentId, Place)>> {
         let after = after.map_or("", AgentId::as_str);
         let params = [key.as_bytes().as_slice().into(), after.into(), limit(at_most)];
         records(self.sql.query(UNSIGNED, &params)?, named_place)
     }
 }
 
-fn read(mut row: Row) -> Result<SignedHead, StoreError> {
+fn read(mut row: Row) -> Result<SignedHead> {
     Ok(SignedHead {
         agent_id: row.log_id("signed_head.agent_id")?,
         seq: row.count("signed_head.seq")?,
@@ -179,7 +170,7 @@ fn read(mut row: Row) -> Result<SignedHead, StoreError> {
     })
 }
 
-fn signature(bytes: Vec<u8>) -> Result<Signature, StoreError> {
+fn signature(bytes: Vec<u8>) -> Result<Signature> {
     let bytes = bytes.try_into();
     bytes
         .map(Signature::from_bytes)

@@ -8,7 +8,7 @@ use wakeful_core::wake::Control;
 
 use crate::rows::{Overview, QueueRow};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{StoreError, Tx, View, agent};
+use crate::{Result, StoreError, Tx, View, agent};
 
 const COUNT_IN: &str = "UPDATE agent_head SET queued = queued + 1 WHERE agent_id = ?1 AND queued < ?2";
 
@@ -18,12 +18,7 @@ const APPEND: &str = "
 impl Tx<'_> {
     /// Lets an admitted message wait for its turn at the place of the event that announced it, as urgent as it is and not
     /// before a moment. Fails with [`StoreError::QueueFull`].
-    pub fn enqueue(
-        &mut self,
-        message: &Message,
-        seq: u64,
-        not_before: Option<Millis>,
-    ) -> Result<(), StoreError> {
+    pub fn enqueue(&mut self, message: &Message, seq: u64, not_before: Option<Millis>) -> Result<()> {
         let agent = &message.agent_id;
         if self.sql.execute(COUNT_IN, &[agent.into(), QUEUE_MAX.into()])? == 0 {
             return Err(StoreError::QueueFull(agent.clone()));
@@ -46,7 +41,7 @@ const COUNT_OUT: &str = "UPDATE agent_head SET queued = queued - 1 WHERE agent_i
 
 impl Tx<'_> {
     /// Takes a message out of the queue; [`StoreError::Conflict`] when somebody else has.
-    pub fn dequeue(&mut self, agent: &AgentId, run: &RunKey) -> Result<(), StoreError> {
+    pub fn dequeue(&mut self, agent: &AgentId, run: &RunKey) -> Result<()> {
         self.sql.run_once(TAKE, &[run.into()])?;
         self.sql.run_once(COUNT_OUT, &[agent.into()])
     }
@@ -57,14 +52,14 @@ const IN_ORDER: &str = "
 
 impl View<'_> {
     /// The messages of an agent that wait, the one whose turn it is first.
-    pub fn queue(&mut self, agent: &AgentId, at_most: u32) -> Result<Vec<QueueRow>, StoreError> {
+    pub fn queue(&mut self, agent: &AgentId, at_most: u32) -> Result<Vec<QueueRow>> {
         let rows = self.sql.query(IN_ORDER, &[agent.into(), limit(at_most)])?;
         let places = records(rows, |mut row| QueuedAt::read(&mut row))?;
         self.with_messages(places)
     }
 
     /// Reads the messages at these places.
-    pub(crate) fn with_messages(&mut self, places: Vec<QueuedAt>) -> Result<Vec<QueueRow>, StoreError> {
+    pub(crate) fn with_messages(&mut self, places: Vec<QueuedAt>) -> Result<Vec<QueueRow>> {
         let rows = places.into_iter().map(|place| {
             let message = self.message(&place.run_key)?;
             Ok(QueueRow {
@@ -86,7 +81,7 @@ pub(crate) struct QueuedAt {
 
 impl QueuedAt {
     /// Reads `seq, run_key, due_at_ms`.
-    pub(crate) fn read(row: &mut Row) -> Result<Self, StoreError> {
+    pub(crate) fn read(row: &mut Row) -> Result<Self> {
         Ok(Self {
             seq: row.count("queue.seq")?,
             run_key: RunKey(row.digest("queue.run_key")?),
@@ -99,7 +94,7 @@ const COUNT: &str = "SELECT queued FROM agent_head WHERE agent_id = ?1";
 
 impl View<'_> {
     /// How many messages of an agent wait.
-    pub fn queued(&mut self, agent: &AgentId) -> Result<u64, StoreError> {
+    pub fn queued(&mut self, agent: &AgentId) -> Result<u64> {
         let row = at_most_one(self.sql.query(COUNT, &[agent.into()])?);
         row.map_or(Ok(0), |mut row| row.count("agent_head.queued"))
     }
@@ -109,7 +104,7 @@ const NEXT_DUE: &str = "SELECT MIN(due_at_ms) FROM queue WHERE due_at_ms IS NOT 
 
 impl View<'_> {
     /// When the next message that waits for a moment to come may begin; none where none does.
-    pub fn next_message_due(&mut self, now: Millis) -> Result<Option<Millis>, StoreError> {
+    pub fn next_message_due(&mut self, now: Millis) -> Result<Option<Millis>> {
         let row = at_most_one(self.sql.query(NEXT_DUE, &[now.into()])?);
         let due = row
             .map(|mut row| row.optional_millis("queue.due_at_ms"))
@@ -122,12 +117,7 @@ const DELAY: &str = "UPDATE queue SET due_at_ms = ?3 WHERE agent_id = ?1 AND due
 
 impl Tx<'_> {
     /// What waits for the end of a barrier, if there was one, waits for the end of another.
-    pub fn delay_queued(
-        &mut self,
-        agent: &AgentId,
-        before: Option<Millis>,
-        until: Millis,
-    ) -> Result<(), StoreError> {
+    pub fn delay_queued(&mut self, agent: &AgentId, before: Option<Millis>, until: Millis) -> Result<()> {
         let Some(before) = before else { return Ok(()) };
         self.sql
             .execute(DELAY, &[agent.into(), before.into(), until.into()])
@@ -139,7 +129,7 @@ const RELEASE: &str = "UPDATE queue SET due_at_ms = NULL WHERE agent_id = ?1 AND
 
 impl Tx<'_> {
     /// Whatever waits for a moment may begin at once: the barrier that held it is gone.
-    pub fn release_delayed(&mut self, agent: &AgentId) -> Result<(), StoreError> {
+    pub fn release_delayed(&mut self, agent: &AgentId) -> Result<()> {
         self.sql.run(RELEASE, &[agent.into()])
     }
 }
@@ -148,7 +138,7 @@ const ONE: &str = "SELECT seq FROM queue WHERE run_key = ?1";
 
 impl View<'_> {
     /// Whether the message of a run waits for its turn.
-    pub fn is_queued(&mut self, run: &RunKey) -> Result<bool, StoreError> {
+    pub fn is_queued(&mut self, run: &RunKey) -> Result<bool> {
         Ok(!self.sql.query(ONE, &[run.into()])?.is_empty())
     }
 }
@@ -157,7 +147,7 @@ const SET_CONTROL: &str = "UPDATE agent SET control = ?2 WHERE agent_id = ?1";
 
 impl Tx<'_> {
     /// Pauses an agent or lets it go on. False when there is no such agent.
-    pub fn set_control(&mut self, agent: &AgentId, control: Control) -> Result<bool, StoreError> {
+    pub fn set_control(&mut self, agent: &AgentId, control: Control) -> Result<bool> {
         agent::set(&mut self.sql, SET_CONTROL, agent, control.as_str().into())
     }
 }
@@ -174,7 +164,7 @@ pub(crate) const STANDING: &str = "
 
 impl View<'_> {
     /// One agent with what waits for it and what it does.
-    pub fn overview(&mut self, agent_id: &AgentId) -> Result<Option<Overview>, StoreError> {
+    pub fn overview(&mut self, agent_id: &AgentId) -> Result<Option<Overview>> {
         let Some(agent) = self.agent(agent_id)? else {
             return Ok(None);
         };
@@ -194,7 +184,7 @@ impl View<'_> {
 
     /// All agents by name, with what waits for them and what they do; private ones only when asked for. At most
     /// [`ROWS_MAX`](crate::ROWS_MAX).
-    pub fn overviews(&mut self, with_private: bool) -> Result<Vec<Overview>, StoreError> {
+    pub fn overviews(&mut self, with_private: bool) -> Result<Vec<Overview>> {
         let agents = self.agents(with_private)?;
         let overviews = agents
             .iter()

@@ -7,7 +7,7 @@ use wakeful_core::wake::{Suspension, Wait};
 
 use crate::rows::{RUN_OPEN, RunFilter, RunRow, RunState};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
-use crate::{StoreError, Tx, View, bound};
+use crate::{Result, StoreError, Tx, View, bound};
 
 const CREATE: &str = "
     INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status,
@@ -17,7 +17,7 @@ const CREATE: &str = "
 
 impl Tx<'_> {
     /// Makes a run.
-    pub fn create_run(&mut self, run: &RunRow) -> Result<(), StoreError> {
+    pub fn create_run(&mut self, run: &RunRow) -> Result<()> {
         let [kind, until, since] = wait_params(run.suspension);
         let params = [
             (&run.run_key).into(),
@@ -50,7 +50,7 @@ const PUT_STATE: &str = "
 
 impl Tx<'_> {
     /// Stores a run's next state. `expected` is the version it was read at; another one is [`StoreError::Conflict`].
-    pub fn put_state(&mut self, run: &RunRow, expected: i64) -> Result<(), StoreError> {
+    pub fn put_state(&mut self, run: &RunRow, expected: i64) -> Result<()> {
         let [kind, until, since] = wait_params(run.suspension);
         let params = [
             (&run.run_key).into(),
@@ -75,7 +75,7 @@ const ONE: &str = "
 
 impl View<'_> {
     /// One run.
-    pub fn run(&mut self, run: &RunKey) -> Result<Option<RunRow>, StoreError> {
+    pub fn run(&mut self, run: &RunKey) -> Result<Option<RunRow>> {
         let rows = self.sql.query(ONE, &[run.into()])?;
         at_most_one(rows).map(read).transpose()
     }
@@ -119,7 +119,7 @@ const NEWEST: (Millis, RunKey) = (Millis(i64::MAX), RunKey(Digest::ZERO));
 
 impl View<'_> {
     /// Runs, newest first.
-    pub fn runs(&mut self, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
+    pub fn runs(&mut self, filter: &RunFilter) -> Result<Vec<RunRow>> {
         let (started, key) = match &filter.before {
             None => NEWEST,
             // A run that is gone has no place in the list, and nothing comes after it.
@@ -149,7 +149,7 @@ impl View<'_> {
     }
 }
 
-fn read(mut row: Row) -> Result<RunRow, StoreError> {
+fn read(mut row: Row) -> Result<RunRow> {
     Ok(RunRow {
         run_key: RunKey(row.digest("run.run_key")?),
         agent_id: row.agent_id("run.agent_id")?,
@@ -167,7 +167,7 @@ fn read(mut row: Row) -> Result<RunRow, StoreError> {
 }
 
 /// Reads `wait_kind, wait_until_ms, suspended_at_ms`.
-pub(crate) fn suspension(row: &mut Row) -> Result<Option<Suspension>, StoreError> {
+pub(crate) fn suspension(row: &mut Row) -> Result<Option<Suspension>> {
     let (kind, until) = (
         row.optional_text("run.wait_kind")?,
         row.optional_millis("run.wait_until_ms")?,
@@ -196,7 +196,7 @@ const BETWEEN: &str = "
 
 impl View<'_> {
     /// Keys of runs that begin with these hex digits: at most two, which is enough to know it is ambiguous.
-    pub fn runs_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<RunKey>, StoreError> {
+    pub fn runs_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<RunKey>> {
         let Some((first, last)) = range(hex_prefix) else {
             return Ok(Vec::new());
         };
@@ -220,7 +220,7 @@ pub(crate) const NEXT_DUE: &str = "SELECT MIN(wait_until_ms) FROM run WHERE stat
 
 impl View<'_> {
     /// When the next run that waits for a moment to come is due; none where nobody waits for one.
-    pub fn next_due(&mut self, now: Millis) -> Result<Option<Millis>, StoreError> {
+    pub fn next_due(&mut self, now: Millis) -> Result<Option<Millis>> {
         let row = at_most_one(self.sql.query(NEXT_DUE, &[now.into()])?);
         let due = row
             .map(|mut row| row.optional_millis("run.wait_until_ms"))
@@ -233,7 +233,7 @@ const LAST_BEGAN: &str = "SELECT began_at_ms FROM agent_head WHERE agent_id = ?1
 
 impl View<'_> {
     /// When the agent's newest run began: a time to come where the clock was set back since.
-    pub fn last_run_at(&mut self, agent: &AgentId) -> Result<Option<Millis>, StoreError> {
+    pub fn last_run_at(&mut self, agent: &AgentId) -> Result<Option<Millis>> {
         let row = at_most_one(self.sql.query(LAST_BEGAN, &[agent.into()])?);
         let began = row
             .map(|mut row| row.optional_millis("agent_head.began_at_ms"))
@@ -249,7 +249,7 @@ const MAKE_DUE: &str = "
 impl Tx<'_> {
     /// Ends what a run waits for, so that it is looked at again at once. One that waits for its turn finds what came when
     /// it has it.
-    pub fn make_run_due(&mut self, run: &RunKey) -> Result<(), StoreError> {
+    pub fn make_run_due(&mut self, run: &RunKey) -> Result<()> {
         self.sql.run(MAKE_DUE, &[run.into()])
     }
 }
@@ -259,7 +259,7 @@ const SUSPEND: &str = "
 
 impl Tx<'_> {
     /// Lets an open run wait.
-    pub fn suspend_run(&mut self, run: &RunKey, suspension: Suspension) -> Result<(), StoreError> {
+    pub fn suspend_run(&mut self, run: &RunKey, suspension: Suspension) -> Result<()> {
         let [kind, until, since] = wait_params(Some(suspension));
         self.sql.run(SUSPEND, &[run.into(), kind, until, since])
     }
@@ -269,7 +269,7 @@ const COUNT_CLAIM: &str = "UPDATE run SET claims = claims + 1 WHERE run_key = ?1
 
 impl Tx<'_> {
     /// Counts that a run was taken up; how often it was since it last moved.
-    pub fn count_claim(&mut self, run: &RunKey) -> Result<u32, StoreError> {
+    pub fn count_claim(&mut self, run: &RunKey) -> Result<u32> {
         let row = at_most_one(self.sql.query(COUNT_CLAIM, &[run.into()])?);
         row.map_or(Ok(0), |mut row| row.small_count("run.claims"))
     }
@@ -279,7 +279,7 @@ const FORGET_CLAIMS: &str = "UPDATE run SET claims = 0 WHERE run_key = ?1 AND cl
 
 impl Tx<'_> {
     /// Forgets how often a run was taken up: whoever had it gave it back in order.
-    pub fn forget_claims(&mut self, run: &RunKey) -> Result<(), StoreError> {
+    pub fn forget_claims(&mut self, run: &RunKey) -> Result<()> {
         self.sql.run(FORGET_CLAIMS, &[run.into()])
     }
 }
@@ -292,13 +292,7 @@ const SET_ASIDE: &str = "
 
 impl Tx<'_> {
     /// Moves an open run aside, or one that stands aside to its end or back into the open. The status says which.
-    pub fn set_aside(
-        &mut self,
-        run: &RunKey,
-        status: &str,
-        fault: Option<&str>,
-        at: Millis,
-    ) -> Result<bool, StoreError> {
+    pub fn set_aside(&mut self, run: &RunKey, status: &str, fault: Option<&str>, at: Millis) -> Result<bool> {
         let ended = (status != RUN_OPEN).then_some(at);
         let params = [run.into(), status.into(), fault.into(), ended.into()];
         Ok(self.sql.execute(SET_ASIDE, &params)? == 1)
@@ -311,7 +305,7 @@ const REQUEST_CANCEL: &str = "
 
 impl Tx<'_> {
     /// Asks for the end of a run.
-    pub fn request_cancel(&mut self, run: &RunKey, at: Millis) -> Result<(), StoreError> {
+    pub fn request_cancel(&mut self, run: &RunKey, at: Millis) -> Result<()> {
         if self.sql.execute(REQUEST_CANCEL, &[run.into(), at.into()])? > 0 {
             self.sql.touch(&bound::CANCEL, &[run.into()], Some(at));
         }
@@ -324,7 +318,7 @@ const CANCEL_REQUESTED: &str = "SELECT at_ms FROM run_cancel WHERE run_key = ?1"
 
 impl View<'_> {
     /// Whether somebody asked for the end of a run.
-    pub fn cancel_requested(&mut self, run: &RunKey) -> Result<bool, StoreError> {
+    pub fn cancel_requested(&mut self, run: &RunKey) -> Result<bool> {
         let is_pending = self.stops.as_ref().is_some_and(|stops| stops.is_cancelled(run));
         Ok(is_pending || !self.sql.query(CANCEL_REQUESTED, &[run.into()])?.is_empty())
     }

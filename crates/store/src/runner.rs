@@ -10,7 +10,7 @@ use wakeful_core::id::RunnerId;
 use crate::lock::locked;
 use crate::rows::Runner;
 use crate::sql::{Dialect, Row, Sql, limit, records};
-use crate::{ROWS_MAX, StoreError, Tx, View, head};
+use crate::{ROWS_MAX, Result, Tx, View, head};
 
 /// Between two beats.
 pub const BEAT_MS: u64 = 5_000;
@@ -41,7 +41,7 @@ const REGISTER_POSTGRES: &str = "
 
 impl Tx<'_> {
     /// Registers this process, and forgets those that have long been silent. On PostgreSQL that is also its first beat.
-    pub fn register_runner(&mut self, runner: &Runner) -> Result<(), StoreError> {
+    pub fn register_runner(&mut self, runner: &Runner) -> Result<()> {
         let query = self.sql.dialect().pick(REGISTER_SQLITE, REGISTER_POSTGRES);
         let params = [
             (&runner.runner_id).into(),
@@ -65,7 +65,7 @@ const SILENT: &str = "
 impl Tx<'_> {
     /// Removes runners that have been silent for so long that their leases no longer matter, so that the table stays small.
     /// SQLite has no heartbeats: there the home's lock says which process lives.
-    fn forget_silent(&mut self) -> Result<(), StoreError> {
+    fn forget_silent(&mut self) -> Result<()> {
         if self.sql.dialect() == Dialect::Sqlite {
             return Ok(());
         }
@@ -84,7 +84,7 @@ const BEAT: &str = "
     WHERE runner_id = ?1";
 
 /// Says that a runner lives. False when it was buried meanwhile.
-pub(crate) fn beat(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool, StoreError> {
+pub(crate) fn beat(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool> {
     Ok(sql.execute(BEAT, &[runner.into()])? == 1)
 }
 
@@ -96,7 +96,7 @@ const REGISTERED: &str = "SELECT pid FROM runner WHERE runner_id = ?1";
 
 /// Whether a runner has beaten within its lease. One that has not is struck off: should it only have slept, its next
 /// beat finds no row, and it cannot take its lease for a living one after somebody else has taken its agents.
-pub(crate) fn confirm_alive(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool, StoreError> {
+pub(crate) fn confirm_alive(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool> {
     sql.execute(EXPIRE, &[runner.into(), LEASE_MS.into()])?;
     Ok(!sql.query(REGISTERED, &[runner.into()])?.is_empty())
 }
@@ -105,7 +105,7 @@ const BURY: &str = "DELETE FROM runner WHERE runner_id = ?1";
 
 impl Tx<'_> {
     /// Removes a runner that is known to be dead, and frees what it held.
-    pub fn bury_runner(&mut self, runner: &RunnerId) -> Result<(), StoreError> {
+    pub fn bury_runner(&mut self, runner: &RunnerId) -> Result<()> {
         self.sql.execute(BURY, &[runner.into()])?;
         head::free(&mut self.sql, runner)
     }
@@ -115,12 +115,12 @@ const ALL: &str = "SELECT runner_id, place, pid, pid_started FROM runner ORDER B
 
 impl View<'_> {
     /// The runners that are registered.
-    pub fn runners(&mut self) -> Result<Vec<Runner>, StoreError> {
+    pub fn runners(&mut self) -> Result<Vec<Runner>> {
         records(self.sql.query(ALL, &[limit(ROWS_MAX)])?, read)
     }
 }
 
-fn read(mut row: Row) -> Result<Runner, StoreError> {
+fn read(mut row: Row) -> Result<Runner> {
     Ok(Runner {
         runner_id: RunnerId::new(row.text("runner.runner_id")?),
         place: row.text("runner.place")?,

@@ -7,7 +7,7 @@ use wakeful_core::time::Millis;
 
 use crate::rows::{RUN_OPEN, RUN_QUARANTINED, SagaRow};
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
-use crate::{ROWS_MAX, StoreError, Tx, View, bound};
+use crate::{ROWS_MAX, Result, StoreError, Tx, View, bound};
 
 /// An action that was put off and is intended again has its saga already.
 const BEGIN: &str = "
@@ -17,7 +17,7 @@ const BEGIN: &str = "
 
 impl Tx<'_> {
     /// Begins a saga with the intent of its action. One that began before stays as it is.
-    pub fn begin_saga(&mut self, saga: &Saga, run: &RunKey, at: Millis) -> Result<(), StoreError> {
+    pub fn begin_saga(&mut self, saga: &Saga, run: &RunKey, at: Millis) -> Result<()> {
         let params = [
             (&saga.operation_id).into(),
             run.into(),
@@ -40,7 +40,7 @@ const ADVANCE: &str = "
 
 impl Tx<'_> {
     /// Moves a saga on; [`StoreError::Conflict`] when it is not where it was seen.
-    pub fn move_saga(&mut self, seen: &Saga, next: &Saga, at: Millis) -> Result<(), StoreError> {
+    pub fn move_saga(&mut self, seen: &Saga, next: &Saga, at: Millis) -> Result<()> {
         let params = [
             (&seen.operation_id).into(),
             seen.phase.as_str().into(),
@@ -64,7 +64,7 @@ const UNFINISHED: &str = "
 
 impl View<'_> {
     /// Sagas that are not over, oldest first. At most [`ROWS_MAX`].
-    pub fn unfinished_sagas(&mut self) -> Result<Vec<SagaRow>, StoreError> {
+    pub fn unfinished_sagas(&mut self) -> Result<Vec<SagaRow>> {
         records(self.sql.query(UNFINISHED, &[limit(ROWS_MAX)])?, read)
     }
 }
@@ -76,14 +76,14 @@ const ONE: &str = "
 
 impl View<'_> {
     /// One saga, over or not.
-    pub fn saga(&mut self, operation: &OperationId) -> Result<Option<SagaRow>, StoreError> {
+    pub fn saga(&mut self, operation: &OperationId) -> Result<Option<SagaRow>> {
         at_most_one(self.sql.query(ONE, &[operation.into()])?)
             .map(read)
             .transpose()
     }
 }
 
-fn read(mut row: Row) -> Result<SagaRow, StoreError> {
+fn read(mut row: Row) -> Result<SagaRow> {
     let operation_id = OperationId(row.digest("saga.operation_id")?);
     let run_key = RunKey(row.digest("saga.run_key")?);
     let saga = Saga {
@@ -112,7 +112,7 @@ const JOURNAL_HOST: &str = "SELECT host_id FROM journal_host";
 
 impl View<'_> {
     /// The host of the journal that this database's sagas were written to; none before the first.
-    pub fn journal_host(&mut self) -> Result<Option<String>, StoreError> {
+    pub fn journal_host(&mut self) -> Result<Option<String>> {
         let row = at_most_one(self.sql.query(JOURNAL_HOST, &[])?);
         row.map(|mut row| row.text("journal_host.host_id")).transpose()
     }
@@ -124,7 +124,7 @@ const REMEMBER: &str = "
 
 impl Tx<'_> {
     /// Remembers which journal is meant, so that another one in its place is noticed.
-    pub fn remember_journal(&mut self, host_id: &str, at: Millis) -> Result<(), StoreError> {
+    pub fn remember_journal(&mut self, host_id: &str, at: Millis) -> Result<()> {
         if self.sql.execute(REMEMBER, &[host_id.into()])? > 0 {
             self.sql.touch(&bound::JOURNAL_HOST, &[1_i64.into()], Some(at));
         }

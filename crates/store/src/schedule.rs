@@ -9,7 +9,7 @@ use wakeful_core::timer::{
 
 use crate::rows::{Execution, ExecutionRow, ScheduleFilter, Schedules, Unreadable};
 use crate::sql::{Param, Row, Sql, at_most_one, exactly_one, limit, records};
-use crate::{StoreError, Tx, View, bound};
+use crate::{Result, StoreError, Tx, View, bound};
 
 const CREATE: &str = "
     INSERT INTO schedule (schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
@@ -20,7 +20,7 @@ const CREATE: &str = "
 
 impl Tx<'_> {
     /// Keeps a new schedule. False when the name is taken.
-    pub fn create_schedule(&mut self, timer: &Timer) -> Result<bool, StoreError> {
+    pub fn create_schedule(&mut self, timer: &Timer) -> Result<bool> {
         let (intent, guard) = (intent(timer)?, guard(timer));
         let mut params = fields(timer, &intent, guard.as_deref()).to_vec();
         params.push(timer.created_at.into());
@@ -43,7 +43,7 @@ const PUT: &str = "
 impl Tx<'_> {
     /// Stores a schedule that was changed; its version is the one that was read, and is counted on here.
     /// [`StoreError::Conflict`] when somebody else changed it since.
-    pub fn put_schedule(&mut self, timer: &Timer) -> Result<(), StoreError> {
+    pub fn put_schedule(&mut self, timer: &Timer) -> Result<()> {
         let (intent, guard) = (intent(timer)?, guard(timer));
         self.sql
             .touch(&bound::SCHEDULE, &[(&timer.schedule_id).into()], None);
@@ -51,7 +51,7 @@ impl Tx<'_> {
     }
 }
 
-fn intent(timer: &Timer) -> Result<String, StoreError> {
+fn intent(timer: &Timer) -> Result<String> {
     serde_json::to_string(&timer.when).map_err(|_| StoreError::Malformed("schedule.intent"))
 }
 
@@ -85,7 +85,7 @@ fn fields<'a>(timer: &'a Timer, intent: &'a str, guard: Option<&'a str>) -> [Par
     ]
 }
 
-fn read(mut row: Row) -> Result<Timer, StoreError> {
+fn read(mut row: Row) -> Result<Timer> {
     Ok(Timer {
         schedule_id: row.rule_id("schedule.schedule_id")?,
         agent_id: row.agent_id("schedule.agent_id")?,
@@ -115,7 +115,7 @@ fn read(mut row: Row) -> Result<Timer, StoreError> {
 }
 
 /// Reads rows one by one: one that cannot be read does not hide the others.
-fn read_each(rows: Vec<Row>) -> Result<Schedules, StoreError> {
+fn read_each(rows: Vec<Row>) -> Result<Schedules> {
     let mut found = Schedules::default();
     for row in rows {
         let (schedule_id, agent_id) = (row.told_at(0), row.told_at(1));
@@ -140,7 +140,7 @@ const ONE: &str = "
 
 impl View<'_> {
     /// One schedule.
-    pub fn schedule(&mut self, schedule: &RuleId) -> Result<Option<Timer>, StoreError> {
+    pub fn schedule(&mut self, schedule: &RuleId) -> Result<Option<Timer>> {
         at_most_one(self.sql.query(ONE, &[schedule.into()])?)
             .map(read)
             .transpose()
@@ -161,7 +161,7 @@ const LIST_OF_AGENT: &str = "
 
 impl View<'_> {
     /// Schedules by name.
-    pub fn schedules(&mut self, filter: &ScheduleFilter) -> Result<Schedules, StoreError> {
+    pub fn schedules(&mut self, filter: &ScheduleFilter) -> Result<Schedules> {
         let after = filter.after.as_ref().map_or("", RuleId::as_str);
         let rows = match &filter.agent_id {
             None => self.sql.query(LIST, &[after.into(), limit(filter.limit)])?,
@@ -186,7 +186,7 @@ impl View<'_> {
         event: &EventName,
         after: Option<&RuleId>,
         at_most: u32,
-    ) -> Result<Schedules, StoreError> {
+    ) -> Result<Schedules> {
         let after = after.map_or("", RuleId::as_str);
         read_each(
             self.sql
@@ -199,7 +199,7 @@ const COUNT_OF_EVENT: &str = "SELECT COUNT(*) FROM schedule WHERE event = ?1 AND
 
 impl View<'_> {
     /// How many schedules that are not disabled wait for an event.
-    pub fn waiting_for(&mut self, event: &EventName) -> Result<u64, StoreError> {
+    pub fn waiting_for(&mut self, event: &EventName) -> Result<u64> {
         let row = at_most_one(self.sql.query(COUNT_OF_EVENT, &[event.into()])?);
         row.map_or(Ok(0), |mut row| row.count("schedule.schedule_id"))
     }
@@ -209,7 +209,7 @@ const COUNT: &str = "SELECT COUNT(*) FROM schedule WHERE agent_id = ?1 AND statu
 
 impl View<'_> {
     /// How many schedules of an agent are not disabled.
-    pub fn schedules_of(&mut self, agent: &AgentId) -> Result<u64, StoreError> {
+    pub fn schedules_of(&mut self, agent: &AgentId) -> Result<u64> {
         let row = at_most_one(self.sql.query(COUNT, &[agent.into()])?);
         row.map_or(Ok(0), |mut row| row.count("schedule.schedule_id"))
     }
@@ -232,7 +232,7 @@ const AHEAD: &str = "
 impl View<'_> {
     /// Active schedules that want to be looked at: those that are due, the longest due first, and those that were last
     /// looked at in a future that a clock which was set back has not reached again.
-    pub fn due_schedules(&mut self, now: Millis, at_most: u32) -> Result<Schedules, StoreError> {
+    pub fn due_schedules(&mut self, now: Millis, at_most: u32) -> Result<Schedules> {
         let mut rows = self.sql.query(DUE, &[now.into(), limit(at_most)])?;
         let ahead = Millis(now.0.saturating_add(SET_BACK_MS));
         let left = at_most.saturating_sub(u32::try_from(rows.len()).unwrap_or(u32::MAX));
@@ -245,7 +245,7 @@ const NEXT: &str = "SELECT MIN(next_execution_at_ms) FROM schedule WHERE status 
 
 impl View<'_> {
     /// When the next active schedule is due; none where none is.
-    pub fn next_schedule_due(&mut self) -> Result<Option<Millis>, StoreError> {
+    pub fn next_schedule_due(&mut self) -> Result<Option<Millis>> {
         let row = at_most_one(self.sql.query(NEXT, &[])?);
         let next = row.map(|mut row| row.optional_millis("schedule.next_execution_at_ms"));
         Ok(next.transpose()?.flatten())
@@ -263,7 +263,7 @@ const FORGET: &str = "DELETE FROM scheduled_execution WHERE schedule_id = ?1 AND
 
 impl Tx<'_> {
     /// Keeps a record. The oldest beyond a bound goes.
-    pub fn append_execution(&mut self, row: &ExecutionRow) -> Result<(), StoreError> {
+    pub fn append_execution(&mut self, row: &ExecutionRow) -> Result<()> {
         let params = [
             (&row.schedule_id).into(),
             row.seq.into(),
@@ -285,7 +285,7 @@ impl Tx<'_> {
     }
 }
 
-fn forget(sql: &mut dyn Sql, name: &str, newest: u64) -> Result<(), StoreError> {
+fn forget(sql: &mut dyn Sql, name: &str, newest: u64) -> Result<()> {
     if let Some(oldest) = newest
         .checked_sub(EXECUTIONS_KEPT_MAX)
         .filter(|oldest| *oldest > 0)
@@ -310,14 +310,14 @@ const END_OF_AGENT: &str = "
 impl Tx<'_> {
     /// Lets an active schedule rest of which something cannot be read, with a record. False where it is not active any
     /// more. Its name is taken as it stands there: that may be what cannot be read.
-    pub fn set_schedule_aside(&mut self, name: &str, at: Millis) -> Result<bool, StoreError> {
+    pub fn set_schedule_aside(&mut self, name: &str, at: Millis) -> Result<bool> {
         let ended = self.sql.query(SET_ASIDE, &[name.into()])?;
         let because = (TriggerSource::Tick, Outcome::SetAside, UNREADABLE);
         Ok(note_each(&mut self.sql, ended, because, at)? > 0)
     }
 
     /// Ends all schedules of an agent for good, also those that cannot be read, each with a record; and says how many.
-    pub fn end_schedules(&mut self, agent: &AgentId, reason: &str, at: Millis) -> Result<u64, StoreError> {
+    pub fn end_schedules(&mut self, agent: &AgentId, reason: &str, at: Millis) -> Result<u64> {
         let ended = self.sql.query(END_OF_AGENT, &[agent.into()])?;
         let because = (TriggerSource::TriggerNow, Outcome::Disabled, reason);
         note_each(&mut self.sql, ended, because, at)
@@ -330,7 +330,7 @@ fn note_each(
     rows: Vec<Row>,
     (source, outcome, reason): (TriggerSource, Outcome, &str),
     at: Millis,
-) -> Result<u64, StoreError> {
+) -> Result<u64> {
     let mut noted = 0;
     for mut row in rows {
         let name = row.text("schedule.schedule_id")?;
@@ -369,7 +369,7 @@ const EXECUTIONS: &str = "
 
 impl View<'_> {
     /// What became of a schedule's firings, newest first.
-    pub fn executions(&mut self, schedule: &RuleId, at_most: u32) -> Result<Vec<Execution>, StoreError> {
+    pub fn executions(&mut self, schedule: &RuleId, at_most: u32) -> Result<Vec<Execution>> {
         records(
             self.sql.query(EXECUTIONS, &[schedule.into(), limit(at_most)])?,
             |mut row| {
@@ -406,7 +406,7 @@ const UNDER_WAY: &str = "
 impl View<'_> {
     /// Whether a run that a schedule asked for is under way: its message waits, its run is open, or an open run has taken
     /// it up.
-    pub fn is_under_way(&mut self, run: &RunKey) -> Result<bool, StoreError> {
+    pub fn is_under_way(&mut self, run: &RunKey) -> Result<bool> {
         Ok(!self.sql.query(UNDER_WAY, &[run.into()])?.is_empty())
     }
 }

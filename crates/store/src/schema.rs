@@ -1,6 +1,6 @@
 //! The migrations, compiled in. Forward only: one that has landed is never edited, its hash is kept beside it.
 
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// The schema this program writes: how many migrations a database has seen.
 pub const SCHEMA: u32 = 15;
@@ -99,7 +99,7 @@ pub(crate) static JOURNAL: Schema = Schema {
 };
 
 /// Whether a database can be read as it is: a reader may not bring it up to date.
-pub(crate) const fn readable(found: u32, known: u32) -> Result<(), StoreError> {
+pub(crate) const fn readable(found: u32, known: u32) -> Result<()> {
     match found {
         // Somebody is about to make it, or was stopped while doing so.
         0 => Err(StoreError::Absent),

@@ -7,7 +7,7 @@ use wakeful_core::time::Millis;
 
 use crate::rows::{CapRow, ReceiptRow, Reservation, SpendDay};
 use crate::sql::{Dialect, Param, Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, StoreError, Tx, View, bound};
+use crate::{ROWS_MAX, Result, StoreError, Tx, View, bound};
 
 /// Stands for all agents together.
 const ALL: &str = "";
@@ -20,12 +20,7 @@ const UNSET_CAP: &str = "DELETE FROM cap WHERE agent_id = ?1";
 
 impl Tx<'_> {
     /// Sets a cap of one agent or of all together, or takes it away.
-    pub fn set_cap(
-        &mut self,
-        agent: Option<&AgentId>,
-        daily: Option<MicroUsd>,
-        at: Millis,
-    ) -> Result<(), StoreError> {
+    pub fn set_cap(&mut self, agent: Option<&AgentId>, daily: Option<MicroUsd>, at: Millis) -> Result<()> {
         let scope = scope(agent);
         let written = match daily {
             Some(daily) => self.sql.execute(SET_CAP, &[scope, daily.0.into(), at.into()])?,
@@ -42,7 +37,7 @@ const CAPS: &str = "SELECT agent_id, daily_microusd, set_at_ms FROM cap ORDER BY
 
 impl View<'_> {
     /// The caps that people set; that of all agents together first.
-    pub fn caps(&mut self) -> Result<Vec<CapRow>, StoreError> {
+    pub fn caps(&mut self) -> Result<Vec<CapRow>> {
         records(self.sql.query(CAPS, &[limit(ROWS_MAX)])?, |mut row| {
             Ok(CapRow {
                 agent_id: agent(&mut row, "cap.agent_id")?,
@@ -57,7 +52,7 @@ const CAP: &str = "SELECT daily_microusd FROM cap WHERE agent_id = ?1";
 
 impl View<'_> {
     /// The cap of one agent, or of all together, if a person set one.
-    pub fn cap(&mut self, agent: Option<&AgentId>) -> Result<Option<MicroUsd>, StoreError> {
+    pub fn cap(&mut self, agent: Option<&AgentId>) -> Result<Option<MicroUsd>> {
         let rows = self.sql.query(CAP, &[scope(agent)])?;
         at_most_one(rows)
             .map(|mut row| amount(&mut row, "cap.daily_microusd"))
@@ -70,7 +65,7 @@ const LOCK: &str = "SELECT row_id FROM host WHERE row_id = 1 FOR UPDATE";
 
 /// The lock of spending: no other transaction reserves, settles or resets until this one ends. It is taken after the heads
 /// of agents and before the rows of money. SQLite has one writer anyway.
-fn lock_all(sql: &mut dyn Sql) -> Result<(), StoreError> {
+fn lock_all(sql: &mut dyn Sql) -> Result<()> {
     match sql.dialect() {
         Dialect::Sqlite => Ok(()),
         Dialect::Postgres => sql.query(LOCK, &[]).map(drop),
@@ -80,7 +75,7 @@ fn lock_all(sql: &mut dyn Sql) -> Result<(), StoreError> {
 impl Tx<'_> {
     /// Keeps everybody else from reserving until this transaction ends: two that look at once would both find room. Gives
     /// the day to reserve on: that of the clock, or a later one that was reserved on before.
-    pub fn lock_spending(&mut self, clock: Day) -> Result<Day, StoreError> {
+    pub fn lock_spending(&mut self, clock: Day) -> Result<Day> {
         lock_all(&mut self.sql)?;
         Ok(clock.not_before(self.latest_spend_day()?))
     }
@@ -90,7 +85,7 @@ const LATEST: &str = "SELECT day FROM spend_day WHERE agent_id = '' ORDER BY day
 
 impl View<'_> {
     /// The latest day that anything was reserved on, if there is one.
-    pub fn latest_spend_day(&mut self) -> Result<Option<Day>, StoreError> {
+    pub fn latest_spend_day(&mut self) -> Result<Option<Day>> {
         let row = at_most_one(self.sql.query(LATEST, &[])?);
         row.map(|mut row| row.int("spend_day.day").map(Day)).transpose()
     }
@@ -116,7 +111,7 @@ const FORGET_LATER: &str = "DELETE FROM spend_day WHERE day > ?1";
 
 impl Tx<'_> {
     /// Counts what was spent on later days for this one, and forgets those days.
-    pub fn reset_spend_day(&mut self, clock: Day) -> Result<(), StoreError> {
+    pub fn reset_spend_day(&mut self, clock: Day) -> Result<()> {
         lock_all(&mut self.sql)?;
         let at = Some(clock.begins());
         for mut row in self.sql.query(LATER_SPEND, &[clock.0.into()])? {
@@ -142,7 +137,7 @@ const SPENT: &str =
 
 impl View<'_> {
     /// What a day has seen, settled and reserved, by an agent and by all.
-    pub fn spent(&mut self, day: Day, agent: &AgentId) -> Result<Spent, StoreError> {
+    pub fn spent(&mut self, day: Day, agent: &AgentId) -> Result<Spent> {
         let mut sum = |scope: Param<'_>| {
             let row = at_most_one(self.sql.query(SPENT, &[scope, day.0.into()])?);
             let Some(mut row) = row else {
@@ -170,7 +165,7 @@ const RESERVE: &str = "
 
 impl Tx<'_> {
     /// Puts money aside. Whoever calls has locked the day and found room.
-    pub fn reserve(&mut self, reservation: &Reservation) -> Result<(), StoreError> {
+    pub fn reserve(&mut self, reservation: &Reservation) -> Result<()> {
         let params = [
             (&reservation.operation_id).into(),
             (&reservation.run_key).into(),
@@ -199,11 +194,7 @@ const SETTLE: &str = "
 
 impl Tx<'_> {
     /// Turns money that was put aside into what was spent; without a cost, all of it. Nothing happens where none was.
-    pub fn settle_spend(
-        &mut self,
-        operation: &OperationId,
-        cost: Option<MicroUsd>,
-    ) -> Result<(), StoreError> {
+    pub fn settle_spend(&mut self, operation: &OperationId, cost: Option<MicroUsd>) -> Result<()> {
         if self.sql.query(OPEN, &[operation.into()])?.is_empty() {
             return Ok(());
         }
@@ -233,7 +224,7 @@ const OPEN_OF_RUN: &str =
 
 impl Tx<'_> {
     /// Settles in full whatever is put aside for a run that will not go on.
-    pub fn settle_run(&mut self, run: &RunKey) -> Result<(), StoreError> {
+    pub fn settle_run(&mut self, run: &RunKey) -> Result<()> {
         let rows = self.sql.query(OPEN_OF_RUN, &[run.into(), limit(ROWS_MAX)])?;
         let open = records(rows, |mut row| row.digest("spend.operation_id").map(OperationId))?;
         open.iter()
@@ -259,7 +250,7 @@ fn add(
     agent: &AgentId,
     day: i64,
     (reserved, settled, requests): (i64, i64, i64),
-) -> Result<(), StoreError> {
+) -> Result<()> {
     for scope in [ALL.into(), Param::from(agent)] {
         let params = [
             scope,
@@ -281,7 +272,7 @@ const OF_RUN: &str =
 
 impl View<'_> {
     /// What a run cost so far, requests whose end nobody knows included.
-    pub fn spent_by_run(&mut self, run: &RunKey) -> Result<MicroUsd, StoreError> {
+    pub fn spent_by_run(&mut self, run: &RunKey) -> Result<MicroUsd> {
         let rows = self.sql.query(OF_RUN, &[run.into()])?;
         let mut row = at_most_one(rows).ok_or(StoreError::Malformed("spend"))?;
         amount(&mut row, "spend.settled_microusd")
@@ -294,7 +285,7 @@ const DAYS: &str = "
 
 impl View<'_> {
     /// The days of one agent, or of all together, from one day on, oldest first. At most [`ROWS_MAX`].
-    pub fn spend_days(&mut self, agent: Option<&AgentId>, from: Day) -> Result<Vec<SpendDay>, StoreError> {
+    pub fn spend_days(&mut self, agent: Option<&AgentId>, from: Day) -> Result<Vec<SpendDay>> {
         records(
             self.sql
                 .query(DAYS, &[scope(agent), from.0.into(), limit(ROWS_MAX)])?,
@@ -309,7 +300,7 @@ const ON_DAY: &str = "
 
 impl View<'_> {
     /// What each agent spent on a day, by name. At most [`ROWS_MAX`].
-    pub fn spent_on(&mut self, day: Day) -> Result<Vec<SpendDay>, StoreError> {
+    pub fn spent_on(&mut self, day: Day) -> Result<Vec<SpendDay>> {
         records(
             self.sql.query(ON_DAY, &[day.0.into(), limit(ROWS_MAX)])?,
             read_day,
@@ -317,7 +308,7 @@ impl View<'_> {
     }
 }
 
-fn read_day(mut row: Row) -> Result<SpendDay, StoreError> {
+fn read_day(mut row: Row) -> Result<SpendDay> {
     Ok(SpendDay {
         agent_id: agent(&mut row, "spend_day.agent_id")?,
         day: Day(row.int("spend_day.day")?),
@@ -333,7 +324,7 @@ const PUT_RECEIPT: &str = "
 
 impl Tx<'_> {
     /// Keeps that a person confirmed a provider; the first confirmation stands.
-    pub fn put_receipt(&mut self, receipt: &ReceiptRow) -> Result<(), StoreError> {
+    pub fn put_receipt(&mut self, receipt: &ReceiptRow) -> Result<()> {
         let params = [
             receipt.provider.as_str().into(),
             receipt.policy_version.as_str().into(),
@@ -356,7 +347,7 @@ const RECEIPTS: &str = "
 
 impl View<'_> {
     /// Every confirmation of a provider, oldest first. At most [`ROWS_MAX`].
-    pub fn receipts(&mut self) -> Result<Vec<ReceiptRow>, StoreError> {
+    pub fn receipts(&mut self) -> Result<Vec<ReceiptRow>> {
         records(self.sql.query(RECEIPTS, &[limit(ROWS_MAX)])?, |mut row| {
             Ok(ReceiptRow {
                 provider: row.text("privacy_receipt.provider")?,
@@ -372,7 +363,7 @@ const CONFIRMED: &str = "SELECT at_ms FROM privacy_receipt WHERE provider = ?1 A
 
 impl View<'_> {
     /// Whether a person confirmed a provider under these rules.
-    pub fn is_confirmed(&mut self, provider: &str, version: &PolicyVersion) -> Result<bool, StoreError> {
+    pub fn is_confirmed(&mut self, provider: &str, version: &PolicyVersion) -> Result<bool> {
         let rows = self
             .sql
             .query(CONFIRMED, &[provider.into(), version.as_str().into()])?;
@@ -384,7 +375,7 @@ fn scope(agent: Option<&AgentId>) -> Param<'_> {
     agent.map_or_else(|| ALL.into(), Into::into)
 }
 
-fn agent(row: &mut Row, place: &'static str) -> Result<Option<AgentId>, StoreError> {
+fn agent(row: &mut Row, place: &'static str) -> Result<Option<AgentId>> {
     let text = row.text(place)?;
     if text == ALL {
         return Ok(None);
@@ -394,11 +385,11 @@ fn agent(row: &mut Row, place: &'static str) -> Result<Option<AgentId>, StoreErr
         .map_err(|_| StoreError::Malformed(place))
 }
 
-fn amount(row: &mut Row, place: &'static str) -> Result<MicroUsd, StoreError> {
+fn amount(row: &mut Row, place: &'static str) -> Result<MicroUsd> {
     row.count(place).map(MicroUsd)
 }
 
 /// An amount that can be taken away as well. Nobody reserves nine trillion dollars.
-fn signed(amount: MicroUsd) -> Result<i64, StoreError> {
+fn signed(amount: MicroUsd) -> Result<i64> {
     i64::try_from(amount.0).map_err(|_| StoreError::Malformed("spend.reserved_microusd"))
 }

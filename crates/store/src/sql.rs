@@ -9,26 +9,26 @@ use wakeful_core::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::time::Millis;
 
 use crate::bound::Bound;
-use crate::{ROWS_MAX, StoreError};
+use crate::{ROWS_MAX, Result, StoreError};
 
 /// Runs statements of one transaction.
 pub(crate) trait Sql {
     /// Which database it is.
     fn dialect(&self) -> Dialect;
     /// Runs a statement without rows and says how many rows it touched.
-    fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError>;
+    fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64>;
     /// Runs a statement and returns all its rows.
-    fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError>;
+    fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>>;
     /// Runs a statement of which nothing has to be known but that it does not fail. A database that is far away may
     /// run it a little later, with the next one of the other kinds: then that one fails in its stead, or the commit.
-    fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+    fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<()> {
         self.execute(sql, params).map(drop)
     }
     /// Notes that this transaction writes a row that governs: before it commits, the row is bound to the home's log. A
     /// statement that wrote nothing needs no binding.
     fn touch(&mut self, _: &'static Bound, _: &[Param<'_>], _: Option<Millis>) {}
     /// The same for a statement that must write one row; none means that somebody was there first.
-    fn run_once(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+    fn run_once(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<()> {
         exactly_one(self.execute(sql, params)?)
     }
 }
@@ -197,17 +197,17 @@ impl Row {
     }
 
     /// The next column, an integer.
-    pub(crate) fn int(&mut self, column: &'static str) -> Result<i64, StoreError> {
+    pub(crate) fn int(&mut self, column: &'static str) -> Result<i64> {
         self.optional_int(column)?.ok_or(StoreError::Malformed(column))
     }
 
     /// A moment, or none.
-    pub(crate) fn optional_millis(&mut self, place: &'static str) -> Result<Option<Millis>, StoreError> {
+    pub(crate) fn optional_millis(&mut self, place: &'static str) -> Result<Option<Millis>> {
         Ok(self.optional_int(place)?.map(Millis))
     }
 
     /// The next column, an integer or nothing.
-    pub(crate) fn optional_int(&mut self, column: &'static str) -> Result<Option<i64>, StoreError> {
+    pub(crate) fn optional_int(&mut self, column: &'static str) -> Result<Option<i64>> {
         match self.0.next() {
             Some(Value::Int(value)) => Ok(Some(value)),
             Some(Value::Null) => Ok(None),
@@ -216,27 +216,27 @@ impl Row {
     }
 
     /// The next column, a count.
-    pub(crate) fn count(&mut self, column: &'static str) -> Result<u64, StoreError> {
+    pub(crate) fn count(&mut self, column: &'static str) -> Result<u64> {
         u64::try_from(self.int(column)?).map_err(|_| StoreError::Malformed(column))
     }
 
     /// The next column, a small count.
-    pub(crate) fn small_count(&mut self, column: &'static str) -> Result<u32, StoreError> {
+    pub(crate) fn small_count(&mut self, column: &'static str) -> Result<u32> {
         u32::try_from(self.int(column)?).map_err(|_| StoreError::Malformed(column))
     }
 
     /// The next column, a time.
-    pub(crate) fn millis(&mut self, column: &'static str) -> Result<Millis, StoreError> {
+    pub(crate) fn millis(&mut self, column: &'static str) -> Result<Millis> {
         self.int(column).map(Millis)
     }
 
     /// The next column, text.
-    pub(crate) fn text(&mut self, column: &'static str) -> Result<String, StoreError> {
+    pub(crate) fn text(&mut self, column: &'static str) -> Result<String> {
         self.optional_text(column)?.ok_or(StoreError::Malformed(column))
     }
 
     /// The next column, text or nothing.
-    pub(crate) fn optional_text(&mut self, column: &'static str) -> Result<Option<String>, StoreError> {
+    pub(crate) fn optional_text(&mut self, column: &'static str) -> Result<Option<String>> {
         match self.0.next() {
             Some(Value::Text(value)) => Ok(Some(value)),
             Some(Value::Null) => Ok(None),
@@ -245,12 +245,12 @@ impl Row {
     }
 
     /// The next column, bytes.
-    pub(crate) fn bytes(&mut self, column: &'static str) -> Result<Vec<u8>, StoreError> {
+    pub(crate) fn bytes(&mut self, column: &'static str) -> Result<Vec<u8>> {
         self.optional_bytes(column)?.ok_or(StoreError::Malformed(column))
     }
 
     /// The next column, bytes or nothing.
-    pub(crate) fn optional_bytes(&mut self, column: &'static str) -> Result<Option<Vec<u8>>, StoreError> {
+    pub(crate) fn optional_bytes(&mut self, column: &'static str) -> Result<Option<Vec<u8>>> {
         match self.0.next() {
             Some(Value::Bytes(value)) => Ok(Some(value)),
             Some(Value::Null) => Ok(None),
@@ -259,12 +259,12 @@ impl Row {
     }
 
     /// The next column, a hash.
-    pub(crate) fn digest(&mut self, column: &'static str) -> Result<Digest, StoreError> {
+    pub(crate) fn digest(&mut self, column: &'static str) -> Result<Digest> {
         self.optional_digest(column)?.ok_or(StoreError::Malformed(column))
     }
 
     /// The next column, a hash or nothing.
-    pub(crate) fn optional_digest(&mut self, column: &'static str) -> Result<Option<Digest>, StoreError> {
+    pub(crate) fn optional_digest(&mut self, column: &'static str) -> Result<Option<Digest>> {
         let Some(bytes) = self.optional_bytes(column)? else {
             return Ok(None);
         };
@@ -273,12 +273,12 @@ impl Row {
     }
 
     /// The next column, an agent's name.
-    pub(crate) fn agent_id(&mut self, column: &'static str) -> Result<AgentId, StoreError> {
+    pub(crate) fn agent_id(&mut self, column: &'static str) -> Result<AgentId> {
         AgentId::parse(&self.text(column)?).map_err(|_| StoreError::Malformed(column))
     }
 
     /// The next column, whose log it is: an agent's name, or that of the home's own log.
-    pub(crate) fn log_id(&mut self, column: &'static str) -> Result<AgentId, StoreError> {
+    pub(crate) fn log_id(&mut self, column: &'static str) -> Result<AgentId> {
         let text = self.text(column)?;
         if text == AgentId::home_log().as_str() {
             return Ok(AgentId::home_log());
@@ -292,12 +292,12 @@ impl Row {
     }
 
     /// The next column, yes or no.
-    pub(crate) fn flag(&mut self, column: &'static str) -> Result<bool, StoreError> {
+    pub(crate) fn flag(&mut self, column: &'static str) -> Result<bool> {
         Ok(self.int(column)? != 0)
     }
 
     /// The next column, the name of a standing order.
-    pub(crate) fn rule_id(&mut self, column: &'static str) -> Result<RuleId, StoreError> {
+    pub(crate) fn rule_id(&mut self, column: &'static str) -> Result<RuleId> {
         RuleId::parse(&self.text(column)?).map_err(|_| StoreError::Malformed(column))
     }
 
@@ -314,7 +314,7 @@ impl Row {
         &mut self,
         column: &'static str,
         parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<Option<T>, StoreError> {
+    ) -> Result<Option<T>> {
         let text = self.optional_text(column)?;
         let word = text.map(|text| parse(&text).ok_or(StoreError::Malformed(column)));
         word.transpose()
@@ -325,7 +325,7 @@ impl Row {
         &mut self,
         column: &'static str,
         parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         parse(&self.text(column)?).ok_or(StoreError::Malformed(column))
     }
 }
@@ -337,15 +337,12 @@ pub(crate) fn at_most_one(rows: Vec<Row>) -> Option<Row> {
 }
 
 /// Turns rows into records, stopping at the first that cannot be read.
-pub(crate) fn records<T>(
-    rows: Vec<Row>,
-    read: impl FnMut(Row) -> Result<T, StoreError>,
-) -> Result<Vec<T>, StoreError> {
+pub(crate) fn records<T>(rows: Vec<Row>, read: impl FnMut(Row) -> Result<T>) -> Result<Vec<T>> {
     rows.into_iter().map(read).collect()
 }
 
 /// One row must have been written; none means that somebody was there first.
-pub(crate) const fn exactly_one(rows: u64) -> Result<(), StoreError> {
+pub(crate) const fn exactly_one(rows: u64) -> Result<()> {
     if rows == 1 {
         Ok(())
     } else {

@@ -2,7 +2,7 @@
 
 use wakeful_core::time::Millis;
 
-use crate::StoreError;
+use crate::Result;
 use crate::bound::{Bound, Touched};
 use crate::sql::{Dialect, Param, Row, Sql};
 
@@ -45,11 +45,11 @@ impl Sql for Statements<'_> {
         self.sql.dialect()
     }
 
-    fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+    fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64> {
         self.sql.execute(sql, params).inspect_err(|_| self.failed = true)
     }
 
-    fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
+    fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>> {
         self.sql.query(sql, params).inspect_err(|_| self.failed = true)
     }
 
@@ -58,11 +58,11 @@ impl Sql for Statements<'_> {
         self.touched.keep(bound, key);
     }
 
-    fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+    fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<()> {
         self.sql.run(sql, params).inspect_err(|_| self.failed = true)
     }
 
-    fn run_once(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+    fn run_once(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<()> {
         // PostgreSQL runs it later and cannot go on after a failure; the rule must not depend on the database.
         self.sql.run_once(sql, params).inspect_err(|_| self.failed = true)
     }

@@ -9,7 +9,7 @@ use wakeful_core::step::{EffectClass, Seen, Status};
 
 use crate::rows::{Settlement, StepEnd, StepRow};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{StoreError, Tx, View};
+use crate::{Result, StoreError, Tx, View};
 
 /// The ordinal comes from the rows that are there. Two writers of one run would meet in the unique index, and
 /// the second would see a conflict; the lock on the head keeps them from it.
@@ -22,7 +22,7 @@ const PUT: &str = "
 
 impl Tx<'_> {
     /// Puts a step down. Its ordinal is given here.
-    pub fn put_step(&mut self, step: &StepRow) -> Result<(), StoreError> {
+    pub fn put_step(&mut self, step: &StepRow) -> Result<()> {
         let (name, reason) = (storable(&step.name), storable(&step.reason));
         let params = [
             (&step.operation_id).into(),
@@ -56,7 +56,7 @@ const INTEND: &str = "UPDATE step SET status = 'intended' WHERE operation_id = ?
 
 impl Tx<'_> {
     /// Marks a planned step as intended.
-    pub fn intend_step(&mut self, operation: &OperationId) -> Result<(), StoreError> {
+    pub fn intend_step(&mut self, operation: &OperationId) -> Result<()> {
         self.sql.run_once(INTEND, &[operation.into()])
     }
 }
@@ -65,7 +65,7 @@ const POSTPONE: &str = "UPDATE step SET status = 'planned' WHERE operation_id = 
 
 impl Tx<'_> {
     /// Marks an intended step as planned again: nobody has begun it.
-    pub fn postpone_step(&mut self, operation: &OperationId) -> Result<(), StoreError> {
+    pub fn postpone_step(&mut self, operation: &OperationId) -> Result<()> {
         self.sql.run_once(POSTPONE, &[operation.into()])
     }
 }
@@ -77,7 +77,7 @@ const SETTLE: &str = "
 
 impl Tx<'_> {
     /// Writes down how a step ended. A step ends once; a second end is a [`StoreError::Conflict`].
-    pub fn settle_step(&mut self, end: &StepEnd) -> Result<(), StoreError> {
+    pub fn settle_step(&mut self, end: &StepEnd) -> Result<()> {
         let (reason, attempt) = (
             end.reason.as_deref().map(storable),
             end.attempt.as_deref().map(storable),
@@ -106,7 +106,7 @@ const LEAVE: &str = "
 
 impl Tx<'_> {
     /// Writes down of the plain actions of a run that were under way that nobody knows how they ended. How many there were.
-    pub fn leave_steps(&mut self, run: &RunKey) -> Result<u64, StoreError> {
+    pub fn leave_steps(&mut self, run: &RunKey) -> Result<u64> {
         self.sql.execute(LEAVE, &[run.into()])
     }
 }
@@ -118,7 +118,7 @@ const AFTER: &str = "
 
 impl View<'_> {
     /// The steps of a run, oldest first, after an ordinal.
-    pub fn steps(&mut self, run: &RunKey, ordinal: i64, at_most: u32) -> Result<Vec<StepRow>, StoreError> {
+    pub fn steps(&mut self, run: &RunKey, ordinal: i64, at_most: u32) -> Result<Vec<StepRow>> {
         records(
             self.sql
                 .query(AFTER, &[run.into(), ordinal.into(), limit(at_most)])?,
@@ -127,7 +127,7 @@ impl View<'_> {
     }
 }
 
-fn read(mut row: Row) -> Result<StepRow, StoreError> {
+fn read(mut row: Row) -> Result<StepRow> {
     Ok(StepRow {
         operation_id: OperationId(row.digest("step.operation_id")?),
         run_key: RunKey(row.digest("step.run_key")?),
@@ -145,20 +145,20 @@ fn read(mut row: Row) -> Result<StepRow, StoreError> {
     })
 }
 
-fn attempt(json: Option<String>) -> Result<Option<AttemptRecord>, StoreError> {
+fn attempt(json: Option<String>) -> Result<Option<AttemptRecord>> {
     json.map(|json| serde_json::from_str(&json))
         .transpose()
         .map_err(|_| StoreError::Malformed("step.attempt"))
 }
 
-fn class(text: Option<String>) -> Result<Option<EffectClass>, StoreError> {
+fn class(text: Option<String>) -> Result<Option<EffectClass>> {
     let Some(text) = text else { return Ok(None) };
     EffectClass::parse(&text)
         .map(Some)
         .ok_or(StoreError::Malformed("step.class"))
 }
 
-fn duration(ms: Option<i64>) -> Result<Option<u64>, StoreError> {
+fn duration(ms: Option<i64>) -> Result<Option<u64>> {
     ms.map(u64::try_from)
         .transpose()
         .map_err(|_| StoreError::Malformed("step.duration_ms"))
@@ -174,7 +174,7 @@ const NEWEST_UNKNOWN: &str = "
 
 impl View<'_> {
     /// Equal actions of a run.
-    pub fn seen(&mut self, run: &RunKey, base: &ActionBase) -> Result<Seen, StoreError> {
+    pub fn seen(&mut self, run: &RunKey, base: &ActionBase) -> Result<Seen> {
         let rows = self.sql.query(SEEN, &[run.into(), base.into()])?;
         let mut row = at_most_one(rows).ok_or(StoreError::Malformed("step"))?;
         let (count, unknown) = (row.count("step")?, row.count("step")? > 0);

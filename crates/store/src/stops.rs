@@ -21,8 +21,8 @@ use wakeful_core::stop::{Pending, PendingStops, Slot, StopRequest};
 
 use self::slot_file::{LOCK_LOOK, SLOT_WAIT, hangs, of_io, read, read_settled, read_within, write};
 pub use self::slot_file::{drop_from_slot, keep_in_slot, make_slot, read_slot};
-use crate::StoreError;
 use crate::lock::locked;
+use crate::{Result, StoreError};
 
 /// How often the refresher reads the slot. Running commands ask as often.
 const REFRESH_EVERY: Duration = Duration::from_millis(50);
@@ -151,7 +151,7 @@ impl Stops {
     }
 
     /// Becomes the one caller of this process that waits for the disk.
-    fn alone(&self) -> Result<MutexGuard<'_, ()>, StoreError> {
+    fn alone(&self) -> Result<MutexGuard<'_, ()>> {
         let deadline = Instant::now() + SLOT_WAIT;
         loop {
             match self.at_disk.try_lock() {
@@ -164,7 +164,7 @@ impl Stops {
     }
 
     /// Changes the slot and takes over what it says then. Called alone.
-    fn change(&self, path: &Path, change: impl FnOnce(&mut Slot)) -> Result<(), StoreError> {
+    fn change(&self, path: &Path, change: impl FnOnce(&mut Slot)) -> Result<()> {
         let holds = self.seen().holds;
         let slot = write(path, change).map_err(of_io)?;
         let mut state = locked(&self.state);
@@ -244,7 +244,7 @@ impl Stops {
 
     /// Reads what other processes left in the home. It is read anyway while runs are driven; a release must know it for
     /// certain. Waits for the disk like [`Self::keep`].
-    pub fn refresh(&self) -> Result<(), StoreError> {
+    pub fn refresh(&self) -> Result<()> {
         let Some(path) = &self.slot else { return Ok(()) };
         let _alone = self.alone()?;
         let seen = self.seen();
@@ -255,7 +255,7 @@ impl Stops {
 
     /// Keeps what this process holds in the home, which needs no free space, so that it survives this process. Writes a
     /// small file and waits for the disk: not on a thread that must not wait.
-    pub fn keep(&self) -> Result<(), StoreError> {
+    pub fn keep(&self) -> Result<()> {
         let path = self.slot.as_deref().ok_or(StoreError::ReadOnly)?;
         let _alone = self.alone()?;
         let unkept: Vec<StopRequest> = locked(&self.state).pending.unkept().cloned().collect();
@@ -273,7 +273,7 @@ impl Stops {
 
     /// Ends requests that the database has or that are void. Waits for the disk like [`Self::keep`]; fails where the home
     /// still has them.
-    pub fn end(&self, ids: &BTreeSet<u64>) -> Result<(), StoreError> {
+    pub fn end(&self, ids: &BTreeSet<u64>) -> Result<()> {
         if let Some(path) = &self.slot {
             // A write that is under way may put one of them into the slot.
             let _alone = self.alone()?;

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use wakeful_core::blob::{Blob, BlobHash};
 
-use crate::StoreError;
 use crate::faults::{FaultPoint, Faults};
 use crate::lock::locked;
 use crate::pack::{self, INLINE_BYTES_MAX, Large};
@@ -18,6 +17,7 @@ use crate::stops::Stops;
 use crate::sweep::{self, FilesFound};
 use crate::trouble::Trouble;
 use crate::tx::{Tx, View};
+use crate::{Result, StoreError};
 
 /// A database behind the verbs. Cloning it is cheap; all clones are one store.
 #[derive(Clone)]
@@ -39,7 +39,7 @@ pub(crate) enum Inner {
 impl Store {
     /// Opens a database file, makes it or brings it up to date where needed. `host_id` names the host if the
     /// database is fresh, and is otherwise not looked at. Blocks for some milliseconds.
-    pub fn open_sqlite(options: &SqliteOptions, host_id: &str) -> Result<Self, StoreError> {
+    pub fn open_sqlite(options: &SqliteOptions, host_id: &str) -> Result<Self> {
         Ok(Self::around(Inner::Sqlite(Arc::new(Database::open(
             options, &AGENT, host_id,
         )?))))
@@ -48,14 +48,14 @@ impl Store {
     /// Opens a database file for reading, while another process may write to it. Takes no lock that anybody
     /// would have to wait for. [`StoreError::Absent`] when there is none, [`StoreError::OlderSchema`] when it
     /// would have to be brought up to date first.
-    pub fn open_sqlite_read_only(options: &SqliteOptions) -> Result<Self, StoreError> {
+    pub fn open_sqlite_read_only(options: &SqliteOptions) -> Result<Self> {
         Ok(Self::around(Inner::Sqlite(Arc::new(Database::open_read_only(
             options, &AGENT,
         )?))))
     }
 
     /// A fresh database in memory, for simulations: closures run at once, on the caller's thread.
-    pub fn in_memory(host_id: &str) -> Result<Self, StoreError> {
+    pub fn in_memory(host_id: &str) -> Result<Self> {
         Ok(Self::around(Inner::Memory(Arc::new(Memory::new(
             &AGENT, host_id,
         )?))))
@@ -63,7 +63,7 @@ impl Store {
 
     /// Connects to a PostgreSQL server and makes the tables or brings them up to date where needed; several
     /// processes may do so at once. `host_id` is as for [`Store::open_sqlite`].
-    pub async fn open_postgres(options: &PostgresOptions, host_id: &str) -> Result<Self, StoreError> {
+    pub async fn open_postgres(options: &PostgresOptions, host_id: &str) -> Result<Self> {
         Ok(Self::around(Inner::Postgres(Arc::new(
             Server::open(options, &AGENT, host_id).await?,
         ))))
@@ -72,7 +72,7 @@ impl Store {
     /// Connects to a PostgreSQL server for reading, with no right beyond it: nothing is made, brought up to date or
     /// registered. [`StoreError::Absent`] when there are no tables, [`StoreError::OlderSchema`] when they would have
     /// to be brought up to date first.
-    pub async fn open_postgres_read_only(options: &PostgresOptions) -> Result<Self, StoreError> {
+    pub async fn open_postgres_read_only(options: &PostgresOptions) -> Result<Self> {
         Ok(Self::around(Inner::Postgres(Arc::new(
             Server::open_read_only(options, &AGENT).await?,
         ))))
@@ -107,7 +107,7 @@ impl Store {
 
     /// Takes back the registration of this process, finishes what is queued and ends all threads. Later calls on
     /// any clone answer [`StoreError::Closed`]. An error says what could not be taken back; it is closed anyway.
-    pub async fn close(&self) -> Result<(), StoreError> {
+    pub async fn close(&self) -> Result<()> {
         let unregistered = self.unregister().await;
         self.inner.close().await;
         unregistered
@@ -120,14 +120,14 @@ impl Store {
     }
 
     /// Which files of blobs no row names, and which rows name files that are gone. Looks at all of them.
-    pub async fn inspect_files(&self) -> Result<FilesFound, StoreError> {
+    pub async fn inspect_files(&self) -> Result<FilesFound> {
         match &self.inner {
             Inner::Sqlite(database) => sweep::inspect(self, &database.blobs_dir).await,
             Inner::Memory(_) | Inner::Postgres(_) => Ok(FilesFound::default()),
         }
     }
 
-    async fn unregister(&self) -> Result<(), StoreError> {
+    async fn unregister(&self) -> Result<()> {
         let registered = match &self.inner {
             Inner::Sqlite(database) => database.registered.take(),
             Inner::Memory(memory) => memory.registered.take(),
@@ -148,10 +148,10 @@ impl Inner {
     }
 
     /// Reads from a consistent view.
-    pub(crate) async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
+    pub(crate) async fn read<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(&mut View<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut View<'_>) -> Result<T> + Send + 'static,
     {
         match self {
             Self::Sqlite(database) => database.read(f).await,
@@ -161,10 +161,10 @@ impl Inner {
     }
 
     /// Runs one transaction.
-    pub(crate) async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
+    pub(crate) async fn write<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
-        F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     {
         match self {
             Self::Sqlite(database) => database.write(f).await,
@@ -185,10 +185,10 @@ impl Inner {
 
 impl Store {
     /// Reads from a consistent view.
-    pub async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
+    pub async fn read<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(&mut View<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut View<'_>) -> Result<T> + Send + 'static,
     {
         self.pass(FaultPoint::Read).await?;
         let stops = Arc::clone(&self.stops);
@@ -200,10 +200,10 @@ impl Store {
     }
 
     /// Runs one transaction. An error of the closure rolls it back; `Ok` means it is durable.
-    pub async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
+    pub async fn write<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
-        F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     {
         let Some(faults) = &self.faults else {
             return self.transact(f).await;
@@ -223,10 +223,10 @@ impl Store {
         Ok(value)
     }
 
-    async fn transact<T, F>(&self, f: F) -> Result<T, StoreError>
+    async fn transact<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
-        F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     {
         let stops = Arc::clone(&self.stops);
         let written = self.inner.write(move |tx| {
@@ -236,7 +236,7 @@ impl Store {
         self.trouble.note(written.await)
     }
 
-    async fn pass(&self, point: FaultPoint) -> Result<(), StoreError> {
+    async fn pass(&self, point: FaultPoint) -> Result<()> {
         match &self.faults {
             Some(faults) => faults.pass(point).await,
             None => Ok(()),
@@ -256,7 +256,7 @@ impl Store {
     }
 
     /// Makes a blob ready for storing, off the writing thread. A large one is a synced file when this returns.
-    pub async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {
+    pub async fn pack(&self, blob: Blob) -> Result<PackedBlob> {
         self.pass(FaultPoint::Pack).await?;
         let packed = match &self.inner {
             Inner::Sqlite(database) if !database.can_write() => Err(StoreError::ReadOnly),
@@ -279,7 +279,7 @@ impl Store {
 
     /// Removes the files of contents that are no longer there, and what is left of erased text in the pages of the
     /// database, as far as that is in our hands. Called after the commit that erased them.
-    pub async fn discard(&self, gone: Vec<BlobHash>) -> Result<(), StoreError> {
+    pub async fn discard(&self, gone: Vec<BlobHash>) -> Result<()> {
         match &self.inner {
             Inner::Sqlite(database) => {
                 // In the writer's turn, where nobody can name one of them between the look and the removal.
@@ -305,7 +305,7 @@ impl Store {
 
     /// Removes files of blobs that no row names and that are old enough that no caller is about to name them. Where blobs
     /// are rows there are none.
-    pub async fn sweep_files(&self) -> Result<SweptFiles, StoreError> {
+    pub async fn sweep_files(&self) -> Result<SweptFiles> {
         match &self.inner {
             Inner::Sqlite(database) if !database.can_write() => Err(StoreError::ReadOnly),
             Inner::Sqlite(database) => sweep::sweep(self, &database.blobs_dir).await,
@@ -318,8 +318,8 @@ impl Store {
 }
 
 pub(crate) async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, StoreError> {
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
     tokio::task::spawn_blocking(work)
         .await
         .map_err(|_| StoreError::Closed)?

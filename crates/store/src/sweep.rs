@@ -16,7 +16,7 @@ use wakeful_core::key::Digest;
 use crate::pack::{place, refused};
 use crate::rows::{Held, SweptFiles};
 use crate::store::{Store, off_thread};
-use crate::{StoreError, View};
+use crate::{Result, View};
 
 /// A file that nobody has touched for this long, and that no row names, is not about to be named by anybody: far
 /// longer than any transition takes from packing to commit.
@@ -94,7 +94,7 @@ pub(crate) fn touch(path: &Path) -> io::Result<bool> {
 }
 
 /// Removes files that no row names and that nobody has touched for long.
-pub(crate) async fn sweep(store: &Store, folder: &Path) -> Result<SweptFiles, StoreError> {
+pub(crate) async fn sweep(store: &Store, folder: &Path) -> Result<SweptFiles> {
     let mut swept = SweptFiles {
         is_all: true,
         ..SweptFiles::default()
@@ -115,11 +115,7 @@ pub(crate) async fn sweep(store: &Store, folder: &Path) -> Result<SweptFiles, St
 }
 
 /// None while somebody writes or copies files.
-fn remove(
-    view: &mut View<'_>,
-    folder: &Path,
-    files: &[(BlobHash, PathBuf)],
-) -> Result<Option<Held>, StoreError> {
+fn remove(view: &mut View<'_>, folder: &Path, files: &[(BlobHash, PathBuf)]) -> Result<Option<Held>> {
     let Some(_lock) = may_remove(folder).map_err(refused)? else {
         return Ok(None);
     };
@@ -147,7 +143,7 @@ fn is_old(path: &Path) -> bool {
 }
 
 /// The files of one of the folders that have the name of a blob, by name.
-async fn listed(folder: &Path, number: u16) -> Result<Vec<(BlobHash, PathBuf)>, StoreError> {
+async fn listed(folder: &Path, number: u16) -> Result<Vec<(BlobHash, PathBuf)>> {
     let inner = folder.join(format!("{number:02x}"));
     off_thread(move || {
         let entries = match fs::read_dir(&inner) {
@@ -170,7 +166,7 @@ async fn listed(folder: &Path, number: u16) -> Result<Vec<(BlobHash, PathBuf)>, 
 }
 
 /// Holds the folder of blobs against their table.
-pub(crate) async fn inspect(store: &Store, folder: &Path) -> Result<FilesFound, StoreError> {
+pub(crate) async fn inspect(store: &Store, folder: &Path) -> Result<FilesFound> {
     let mut found = FilesFound::default();
     for number in 0..FOLDERS {
         let files = listed(folder, number).await?;

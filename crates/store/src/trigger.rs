@@ -6,7 +6,7 @@ use wakeful_core::time::Millis;
 
 use crate::rows::TriggerRow;
 use crate::sql::{Row, Sql, at_most_one, exactly_one};
-use crate::{StoreError, Tx, View, bound};
+use crate::{Result, Tx, View, bound};
 
 const ONE: &str = "
     SELECT trigger_id, agent_id, generation, is_active, delivered, last_at_ms, created_at_ms FROM outside_trigger
@@ -14,7 +14,7 @@ const ONE: &str = "
 
 impl View<'_> {
     /// One trigger.
-    pub fn trigger(&mut self, id: &RuleId) -> Result<Option<TriggerRow>, StoreError> {
+    pub fn trigger(&mut self, id: &RuleId) -> Result<Option<TriggerRow>> {
         at_most_one(self.sql.query(ONE, &[id.into()])?)
             .map(read)
             .transpose()
@@ -27,14 +27,14 @@ const OF_AGENT: &str = "
 
 impl View<'_> {
     /// The trigger of an agent.
-    pub fn trigger_of(&mut self, agent: &AgentId) -> Result<Option<TriggerRow>, StoreError> {
+    pub fn trigger_of(&mut self, agent: &AgentId) -> Result<Option<TriggerRow>> {
         at_most_one(self.sql.query(OF_AGENT, &[agent.into()])?)
             .map(read)
             .transpose()
     }
 }
 
-fn read(mut row: Row) -> Result<TriggerRow, StoreError> {
+fn read(mut row: Row) -> Result<TriggerRow> {
     Ok(TriggerRow {
         trigger_id: row.rule_id("outside_trigger.trigger_id")?,
         agent_id: row.agent_id("outside_trigger.agent_id")?,
@@ -54,7 +54,7 @@ const PUT: &str = "
 
 impl Tx<'_> {
     /// Keeps a trigger as it now stands.
-    pub fn put_trigger(&mut self, row: &TriggerRow) -> Result<(), StoreError> {
+    pub fn put_trigger(&mut self, row: &TriggerRow) -> Result<()> {
         let params = [
             (&row.trigger_id).into(),
             (&row.agent_id).into(),
@@ -80,7 +80,7 @@ const SECRET: &str = "SELECT secret FROM outside_secret";
 
 impl View<'_> {
     /// What the addresses of triggers are made with; none before the first of them.
-    pub fn trigger_secret(&mut self) -> Result<Option<Digest>, StoreError> {
+    pub fn trigger_secret(&mut self) -> Result<Option<Digest>> {
         let row = at_most_one(self.sql.query(SECRET, &[])?);
         row.map(|mut row| row.digest("outside_secret.secret")).transpose()
     }
@@ -91,7 +91,7 @@ const PUT_SECRET: &str = "
 
 impl Tx<'_> {
     /// Keeps a secret where there is none. The first one stands.
-    pub fn put_trigger_secret(&mut self, secret: &Digest, at: Millis) -> Result<(), StoreError> {
+    pub fn put_trigger_secret(&mut self, secret: &Digest, at: Millis) -> Result<()> {
         if self.sql.execute(PUT_SECRET, &[secret.into()])? > 0 {
             self.sql.touch(&bound::SECRET, &[1_i64.into()], Some(at));
         }
@@ -103,7 +103,7 @@ const DELIVERED: &str = "SELECT at_ms FROM outside_delivery WHERE trigger_id = ?
 
 impl View<'_> {
     /// When a delivery was taken in before, as far as that is remembered.
-    pub fn delivered_at(&mut self, trigger: &RuleId, delivery: &str) -> Result<Option<Millis>, StoreError> {
+    pub fn delivered_at(&mut self, trigger: &RuleId, delivery: &str) -> Result<Option<Millis>> {
         let row = at_most_one(self.sql.query(DELIVERED, &[trigger.into(), delivery.into()])?);
         row.map(|mut row| row.millis("outside_delivery.at_ms"))
             .transpose()
@@ -116,7 +116,7 @@ const NOTE: &str = "
 
 impl Tx<'_> {
     /// Remembers a delivery.
-    pub fn note_delivery(&mut self, trigger: &RuleId, delivery: &str, at: Millis) -> Result<(), StoreError> {
+    pub fn note_delivery(&mut self, trigger: &RuleId, delivery: &str, at: Millis) -> Result<()> {
         self.sql
             .execute(NOTE, &[trigger.into(), delivery.into(), at.into()])
             .map(drop)
@@ -130,12 +130,7 @@ const FORGET: &str = "
 
 impl Tx<'_> {
     /// Forgets deliveries that came before a moment, and those beyond so many.
-    pub fn forget_deliveries(
-        &mut self,
-        trigger: &RuleId,
-        before: Millis,
-        most: u32,
-    ) -> Result<(), StoreError> {
+    pub fn forget_deliveries(&mut self, trigger: &RuleId, before: Millis, most: u32) -> Result<()> {
         self.sql
             .execute(FORGET, &[trigger.into(), before.into(), most.into()])
             .map(drop)

@@ -4,9 +4,9 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::StoreError;
 use crate::job::again;
 use crate::lock::locked;
+use crate::{Result, StoreError};
 
 /// Why the last write was refused.
 #[derive(Default)]
@@ -18,7 +18,7 @@ pub(crate) struct Trouble {
 
 impl Trouble {
     /// Notes how a write ended. One that was refused for reasons of its own says nothing of the storage.
-    pub(crate) fn note<T>(&self, written: Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(crate) fn note<T>(&self, written: Result<T>) -> Result<T> {
         match &written {
             Ok(_) if self.is_any.load(Ordering::Acquire) => self.put(None),
             Ok(_) => {}

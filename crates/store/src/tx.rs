@@ -9,7 +9,7 @@ use wakeful_core::id::{AgentId, RunnerId};
 use crate::sql::Sql;
 use crate::statements::Statements;
 use crate::stops::Stops;
-use crate::{StoreError, bound};
+use crate::{Result, bound};
 
 /// Most rows that a listing verb returns, whatever it is asked for.
 pub const ROWS_MAX: u32 = 10_000;
@@ -80,7 +80,7 @@ impl<'a> Tx<'a> {
 
     /// Binds the rows that this transaction wrote and that govern to the home's log. The last thing before its commit:
     /// the lock on that log comes after all others.
-    pub(crate) fn bind_records(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn bind_records(&mut self) -> Result<()> {
         let touched = self.sql.take_touched();
         bound::bind(&mut self.sql, touched)
     }

@@ -8,7 +8,7 @@ use wakeful_core::wake::REFUSALS_KEPT_MAX;
 
 use crate::rows::{RefusalRow, WakeFilter, WakeRow};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, StoreError, Tx, View};
+use crate::{ROWS_MAX, Result, StoreError, Tx, View};
 
 /// A refusal may be reconsidered. A yes stays, because a run stands on it.
 const PUT: &str = "
@@ -20,7 +20,7 @@ const PUT: &str = "
 
 impl Tx<'_> {
     /// Keeps a wake record; a later verdict for the same key replaces an earlier refusal.
-    pub fn put_wake(&mut self, wake: &WakeRow) -> Result<(), StoreError> {
+    pub fn put_wake(&mut self, wake: &WakeRow) -> Result<()> {
         let (source, cause) = (wake.cause.origin.source(), cause(&wake.cause)?);
         let params = [
             (&wake.run_key).into(),
@@ -36,7 +36,7 @@ impl Tx<'_> {
     }
 }
 
-fn cause(cause: &Cause) -> Result<String, StoreError> {
+fn cause(cause: &Cause) -> Result<String> {
     serde_json::to_string(cause).map_err(|_| StoreError::Malformed("wake.cause"))
 }
 
@@ -45,13 +45,13 @@ const ONE: &str = "
 
 impl View<'_> {
     /// The wake record of a run.
-    pub fn wake(&mut self, run: &RunKey) -> Result<Option<WakeRow>, StoreError> {
+    pub fn wake(&mut self, run: &RunKey) -> Result<Option<WakeRow>> {
         let rows = self.sql.query(ONE, &[run.into()])?;
         at_most_one(rows).map(read).transpose()
     }
 }
 
-fn read(mut row: Row) -> Result<WakeRow, StoreError> {
+fn read(mut row: Row) -> Result<WakeRow> {
     Ok(WakeRow {
         run_key: RunKey(row.digest("wake.run_key")?),
         agent_id: row.agent_id("wake.agent_id")?,
@@ -69,7 +69,7 @@ const OF_AGENT: &str = "
 
 impl View<'_> {
     /// Wake records of an agent, newest first.
-    pub fn wakes(&mut self, filter: &WakeFilter) -> Result<Vec<WakeRow>, StoreError> {
+    pub fn wakes(&mut self, filter: &WakeFilter) -> Result<Vec<WakeRow>> {
         let params = [
             (&filter.agent_id).into(),
             filter.since.into(),
@@ -85,7 +85,7 @@ const ABSORBED: &str = "
 
 impl View<'_> {
     /// What a run took up beside its own message, oldest first. At most [`ROWS_MAX`](super::ROWS_MAX).
-    pub fn absorbed_by(&mut self, run: &RunKey) -> Result<Vec<WakeRow>, StoreError> {
+    pub fn absorbed_by(&mut self, run: &RunKey) -> Result<Vec<WakeRow>> {
         records(self.sql.query(ABSORBED, &[run.into(), limit(ROWS_MAX)])?, read)
     }
 }
@@ -97,7 +97,7 @@ const COUNT: &str = "
 
 impl Tx<'_> {
     /// Counts a refusal, and keeps its wake record while there are few of its kind that day.
-    pub fn refuse(&mut self, wake: &WakeRow) -> Result<(), StoreError> {
+    pub fn refuse(&mut self, wake: &WakeRow) -> Result<()> {
         let source = wake.cause.origin.source();
         let params = [
             (&wake.agent_id).into(),
@@ -121,7 +121,7 @@ const REFUSALS: &str = "
 
 impl View<'_> {
     /// Refusals of an agent by day, from one day on, newest day first. At most [`ROWS_MAX`](super::ROWS_MAX).
-    pub fn refusals(&mut self, agent: &AgentId, from: Day) -> Result<Vec<RefusalRow>, StoreError> {
+    pub fn refusals(&mut self, agent: &AgentId, from: Day) -> Result<Vec<RefusalRow>> {
         let rows = self
             .sql
             .query(REFUSALS, &[agent.into(), from.0.into(), limit(ROWS_MAX)])?;

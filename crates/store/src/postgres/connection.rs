@@ -14,10 +14,10 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, NoTls, Statement};
 
-use crate::StoreError;
 use crate::commit::Commit;
 use crate::schema::Schema;
 use crate::sql::{Access, Dialect, Param, Row, Sql, Value, exactly_one};
+use crate::{Result, StoreError};
 
 /// How long a server may take to open a connection and to take the greeting.
 const OPEN_MAX: Duration = Duration::from_secs(5);
@@ -68,7 +68,7 @@ pub(crate) enum Trouble {
 
 impl Connection {
     /// Connects. Every failure to do so means that the database cannot be reached.
-    pub(crate) fn open(config: &Config, schema: &Schema, access: Access) -> Result<Self, StoreError> {
+    pub(crate) fn open(config: &Config, schema: &Schema, access: Access) -> Result<Self> {
         let unreachable = |error: tokio_postgres::Error| StoreError::Unreachable(error.into());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| StoreError::Backend(error.into()))?;
@@ -100,7 +100,7 @@ impl Connection {
     }
 
     /// Runs statements that are no part of any verb.
-    pub(crate) fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
+    pub(crate) fn batch(&mut self, sql: &str) -> Result<()> {
         self.send_all()?;
         let done = self.runtime.block_on(self.client.batch_execute(sql));
         done.map_err(|error| self.said(error))
@@ -108,7 +108,7 @@ impl Connection {
 
     /// Creates something that somebody else may be creating at the same moment: `IF NOT EXISTS` alone lets the
     /// slower of two fail.
-    pub(crate) fn create(&mut self, sql: &str) -> Result<(), StoreError> {
+    pub(crate) fn create(&mut self, sql: &str) -> Result<()> {
         const THERE: [SqlState; 4] = [
             SqlState::UNIQUE_VIOLATION,
             SqlState::DUPLICATE_SCHEMA,
@@ -122,22 +122,22 @@ impl Connection {
     }
 
     /// Begins a transaction that reads one consistent state.
-    pub(crate) fn begin_reading(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn begin_reading(&mut self) -> Result<()> {
         self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     }
 
     /// Begins a transaction that writes. Rows are locked explicitly, so the weakest level is enough.
-    pub(crate) fn begin_writing(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn begin_writing(&mut self) -> Result<()> {
         self.begin("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
     }
 
-    fn begin(&mut self, sql: &str) -> Result<(), StoreError> {
+    fn begin(&mut self, sql: &str) -> Result<()> {
         self.trouble = Trouble::None;
         self.batch(sql)
     }
 
     /// Ends a transaction without a trace.
-    pub(crate) fn rollback(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn rollback(&mut self) -> Result<()> {
         self.later.clear();
         self.batch("ROLLBACK")
     }
@@ -152,7 +152,7 @@ impl Connection {
     }
 
     /// The statement, prepared once per connection; only then are its parameters spelled the server's way.
-    fn statement(&mut self, sql: &'static str) -> Result<Statement, StoreError> {
+    fn statement(&mut self, sql: &'static str) -> Result<Statement> {
         if let Some(known) = self.statements.get(sql) {
             return Ok(known.clone());
         }
@@ -163,7 +163,7 @@ impl Connection {
     }
 
     /// Keeps a statement for later.
-    fn keep(&mut self, sql: &'static str, params: &[Param<'_>], is_once: bool) -> Result<(), StoreError> {
+    fn keep(&mut self, sql: &'static str, params: &[Param<'_>], is_once: bool) -> Result<()> {
         if self.later.len() >= LATER_MAX {
             self.send_all()?;
         }
@@ -181,7 +181,7 @@ impl Connection {
 
     /// Sends what was kept. The first that did not go well is what is told: those after it failed because of it, or do
     /// not count.
-    fn send_all(&mut self) -> Result<(), StoreError> {
+    fn send_all(&mut self) -> Result<()> {
         if self.later.is_empty() {
             return Ok(());
         }
@@ -191,7 +191,7 @@ impl Connection {
             let params = typed(&one.statement, &one.params)?;
             Ok(client.execute(&one.statement, &params).await)
         });
-        let done: Vec<Result<_, StoreError>> = self.runtime.block_on(join_all(sent));
+        let done: Vec<Result<_>> = self.runtime.block_on(join_all(sent));
         for (one, done) in later.iter().zip(done) {
             let rows = done?.map_err(|error| self.said(error))?;
             if one.is_once {
@@ -266,7 +266,7 @@ const SHORTAGES: [SqlState; 6] = [
 const DAMAGES: [SqlState; 2] = [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED];
 
 impl Commit for Connection {
-    fn commit(&mut self) -> Result<(), StoreError> {
+    fn commit(&mut self) -> Result<()> {
         self.batch("COMMIT")
     }
 }
@@ -276,7 +276,7 @@ impl Sql for Connection {
         Dialect::Postgres
     }
 
-    fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+    fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64> {
         self.send_all()?;
         let (statement, params) = (self.statement(sql)?, owned(params));
         let params = typed(&statement, &params)?;
@@ -284,7 +284,7 @@ impl Sql for Connection {
         done.map_err(|error| self.said(error))
     }
 
-    fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
+    fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>> {
         self.send_all()?;
         let (statement, params) = (self.statement(sql)?, owned(params));
         let params = typed(&statement, &params)?;
@@ -292,11 +292,11 @@ impl Sql for Connection {
         rows.map_err(|error| self.said(error))?.iter().map(row).collect()
     }
 
-    fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+    fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<()> {
         self.keep(sql, params, false)
     }
 
-    fn run_once(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+    fn run_once(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<()> {
         self.keep(sql, params, true)
     }
 }
@@ -317,12 +317,12 @@ fn owned(params: &[Param<'_>]) -> Vec<Value> {
 }
 
 /// Parameters in the exact types the statement expects: the driver refuses any other, also for a null.
-fn typed<'a>(statement: &Statement, params: &'a [Value]) -> Result<Vec<&'a (dyn ToSql + Sync)>, StoreError> {
+fn typed<'a>(statement: &Statement, params: &'a [Value]) -> Result<Vec<&'a (dyn ToSql + Sync)>> {
     const NO_INT: &Option<i64> = &None;
     const NO_TEXT: &Option<&str> = &None;
     const NO_BYTES: &Option<&[u8]> = &None;
     let pairs = params.iter().zip(statement.params());
-    let values = pairs.map(|(param, ty)| -> Result<&(dyn ToSql + Sync), StoreError> {
+    let values = pairs.map(|(param, ty)| -> Result<&(dyn ToSql + Sync)> {
         match param {
             Value::Null if *ty == Type::INT8 => Ok(NO_INT),
             Value::Null if *ty == Type::TEXT => Ok(NO_TEXT),
@@ -336,7 +336,7 @@ fn typed<'a>(statement: &Statement, params: &'a [Value]) -> Result<Vec<&'a (dyn 
     values.collect()
 }
 
-fn row(row: &tokio_postgres::Row) -> Result<Row, StoreError> {
+fn row(row: &tokio_postgres::Row) -> Result<Row> {
     let unexpected = |error: tokio_postgres::Error| StoreError::Backend(error.into());
     let columns = row.columns().iter().enumerate();
     let values = columns.map(|(index, column)| {

@@ -10,13 +10,13 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use wakeful_core::id::RunnerId;
 
-use crate::StoreError;
 use crate::lock::locked;
 use crate::postgres::boot_time::BootTime;
 use crate::postgres::connection::Connection;
 use crate::runner::{self, BEAT_MS, LEASE_MS};
 use crate::schema::AGENT;
 use crate::sql::Access;
+use crate::{Result, StoreError};
 
 /// How long after a beat this process trusts its own lease: a third less than others give it, for an act that
 /// was begun at the last moment.
@@ -61,7 +61,7 @@ pub(crate) struct Heartbeat {
 
 impl Heartbeat {
     /// Starts to beat. The registration counts as the first beat.
-    pub(crate) fn start(config: Config, runner: RunnerId, lease: Arc<Lease>) -> Result<Self, StoreError> {
+    pub(crate) fn start(config: Config, runner: RunnerId, lease: Arc<Lease>) -> Result<Self> {
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
         let pulse = Pulse::new(config, runner, lease);
         let seen = Arc::clone(&stop);
@@ -113,7 +113,7 @@ impl Pulse {
     }
 
     /// Beats once.
-    pub(crate) fn beat(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn beat(&mut self) -> Result<()> {
         let sent = BootTime::now();
         let mut connection = match self.connection.take() {
             Some(connection) => connection,

@@ -3,19 +3,15 @@
 //! The lock is on a table of our own and ends with its transaction. Advisory locks would do the same on one
 //! server, but not on every engine that speaks its protocol.
 
-use crate::StoreError;
 use crate::bound;
 use crate::host;
 use crate::postgres::connection::Connection;
 use crate::schema::{self, Schema};
 use crate::sql::{Param, Sql, at_most_one};
+use crate::{Result, StoreError};
 
 /// Makes sure that the tables are there and as this program knows them.
-pub(crate) fn bring_up_to_date(
-    connection: &mut Connection,
-    schema: &Schema,
-    host_id: &str,
-) -> Result<(), StoreError> {
+pub(crate) fn bring_up_to_date(connection: &mut Connection, schema: &Schema, host_id: &str) -> Result<()> {
     if has_versions(connection, schema)? && current(connection, schema)? == schema.number {
         return Ok(());
     }
@@ -32,7 +28,7 @@ pub(crate) fn bring_up_to_date(
 }
 
 /// Whether the tables are there and as this program knows them. Changes nothing.
-pub(crate) fn look(connection: &mut Connection, schema: &Schema) -> Result<(), StoreError> {
+pub(crate) fn look(connection: &mut Connection, schema: &Schema) -> Result<()> {
     // Counted before it is asked whether ours is among them: in between another process may make it.
     let tables = count(connection, TABLES, &[schema.namespace.into()])?;
     if has_versions(connection, schema)? {
@@ -48,14 +44,14 @@ pub(crate) fn look(connection: &mut Connection, schema: &Schema) -> Result<(), S
 const HAS_VERSIONS: &str = "
     SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = ?1 AND tablename = 'schema_version'";
 
-fn has_versions(connection: &mut Connection, schema: &Schema) -> Result<bool, StoreError> {
+fn has_versions(connection: &mut Connection, schema: &Schema) -> Result<bool> {
     count(connection, HAS_VERSIONS, &[schema.namespace.into()]).map(|tables| tables > 0)
 }
 
 // Each connection looks for tables in its own schema and nowhere else.
 const VERSION: &str = "SELECT COALESCE(MAX(version), 0) FROM schema_version";
 
-fn current(connection: &mut Connection, schema: &Schema) -> Result<u32, StoreError> {
+fn current(connection: &mut Connection, schema: &Schema) -> Result<u32> {
     let found = count(connection, VERSION, &[])?;
     let found = u32::try_from(found).map_err(|_| StoreError::Malformed("schema_version.version"))?;
     let known = schema.number;
@@ -70,7 +66,7 @@ const SCHEMAS: &str = "SELECT COUNT(*) FROM pg_catalog.pg_namespace WHERE nspnam
 const TABLES: &str = "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = ?1";
 
 /// Makes what the lock stands on. It comes before all other tables, so tables without it are somebody else's.
-fn prepare(connection: &mut Connection, schema: &Schema) -> Result<(), StoreError> {
+fn prepare(connection: &mut Connection, schema: &Schema) -> Result<()> {
     let namespace = schema.namespace;
     if count(connection, SCHEMAS, &[namespace.into()])? == 0 {
         connection.create(&format!("CREATE SCHEMA IF NOT EXISTS {namespace}"))?;
@@ -88,7 +84,7 @@ fn prepare(connection: &mut Connection, schema: &Schema) -> Result<(), StoreErro
 
 const SEEN: &str = "INSERT INTO schema_version (version) VALUES (?1)";
 
-fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Result<(), StoreError> {
+fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Result<()> {
     connection.batch("LOCK TABLE schema_version IN EXCLUSIVE MODE")?;
     let seen = current(connection, schema)?;
     for (number, migration) in (1_u32..).zip(schema.postgres).skip(seen as usize) {
@@ -102,7 +98,7 @@ fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Resul
     Ok(())
 }
 
-fn count(connection: &mut Connection, query: &'static str, params: &[Param<'_>]) -> Result<i64, StoreError> {
+fn count(connection: &mut Connection, query: &'static str, params: &[Param<'_>]) -> Result<i64> {
     let rows = connection.query(query, params)?;
     at_most_one(rows)
         .ok_or(StoreError::Malformed("count"))?

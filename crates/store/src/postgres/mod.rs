@@ -25,13 +25,13 @@ use self::connection::Connection;
 use self::lease::{Heartbeat, Lease};
 use self::patience::Silence;
 use self::worker::{Queue, Work, Worker};
-use crate::StoreError;
 use crate::job::{Pair, QUEUE_MAX, reading, writing};
 use crate::lock::locked;
 use crate::runner::Registered;
 use crate::schema::Schema;
 use crate::sql::Access;
 use crate::tx::{Tx, View};
+use crate::{Result, StoreError};
 
 /// Most connections for transactions. More would queue inside the server instead of here.
 pub const CONNECTIONS_MAX: usize = 64;
@@ -69,7 +69,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// This process is registered since `begun`: from now on it must show that it lives.
-    fn registered(&self, runner: RunnerId, begun: BootTime) -> Result<(), StoreError> {
+    fn registered(&self, runner: RunnerId, begun: BootTime) -> Result<()> {
         self.own.note(Some(runner.clone()));
         self.lease.renew(begun);
         let mut heartbeats = locked(&self.heartbeats);
@@ -112,7 +112,7 @@ impl Server {
         options: &PostgresOptions,
         schema: &'static Schema,
         host_id: &str,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self> {
         let host_id = host_id.to_owned();
         Self::start(options, schema, Access::Write, move |connection| {
             migrate::bring_up_to_date(connection, schema, &host_id)
@@ -121,10 +121,7 @@ impl Server {
     }
 
     /// Connects for reading only, and starts the threads.
-    pub(crate) async fn open_read_only(
-        options: &PostgresOptions,
-        schema: &'static Schema,
-    ) -> Result<Self, StoreError> {
+    pub(crate) async fn open_read_only(options: &PostgresOptions, schema: &'static Schema) -> Result<Self> {
         Self::start(options, schema, Access::Read, |connection| {
             migrate::look(connection, schema)
         })
@@ -135,8 +132,8 @@ impl Server {
         options: &PostgresOptions,
         schema: &'static Schema,
         access: Access,
-        look: impl FnOnce(&mut Connection) -> Result<(), StoreError> + Send + 'static,
-    ) -> Result<Self, StoreError> {
+        look: impl FnOnce(&mut Connection) -> Result<()> + Send + 'static,
+    ) -> Result<Self> {
         let config = config(&options.url)?;
         let shared = Arc::new(Shared {
             config,
@@ -170,10 +167,10 @@ impl Server {
     }
 
     /// Reads from a consistent view.
-    pub(crate) async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
+    pub(crate) async fn read<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(&mut View<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut View<'_>) -> Result<T> + Send + 'static,
     {
         let (job, answer) = reading(f);
         let called = async {
@@ -184,10 +181,10 @@ impl Server {
     }
 
     /// Runs one transaction.
-    pub(crate) async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
+    pub(crate) async fn write<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
-        F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     {
         if !self.can_write() {
             return Err(StoreError::ReadOnly);
@@ -200,7 +197,7 @@ impl Server {
         self.silence.bound(called).await
     }
 
-    async fn submit(&self, work: Work) -> Result<(), StoreError> {
+    async fn submit(&self, work: Work) -> Result<()> {
         let queue = locked(&self.queue).clone();
         queue
             .ok_or(StoreError::Closed)?
@@ -240,7 +237,7 @@ impl Server {
 }
 
 /// Reads an address. What is wrong with it is said without repeating it, since it may hold a password.
-fn config(url: &str) -> Result<Config, StoreError> {
+fn config(url: &str) -> Result<Config> {
     let mut config = Config::from_str(url).map_err(|error| StoreError::BadAddress(error.into()))?;
     // Sent data that nobody acknowledges is one kind of silence, an answer that never comes is the other.
     config
@@ -260,8 +257,8 @@ fn config(url: &str) -> Result<Config, StoreError> {
 async fn first_worker(
     shared: Arc<Shared>,
     waiting: Queue,
-    look: impl FnOnce(&mut Connection) -> Result<(), StoreError> + Send + 'static,
-) -> Result<JoinHandle<()>, StoreError> {
+    look: impl FnOnce(&mut Connection) -> Result<()> + Send + 'static,
+) -> Result<JoinHandle<()>> {
     let (ready, readiness) = oneshot::channel();
     let thread = start("store-worker", move || {
         let opened =
@@ -283,7 +280,7 @@ async fn first_worker(
     Ok(thread)
 }
 
-fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, StoreError> {
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
     let started = thread::Builder::new().name(name.to_owned()).spawn(work);
     started.map_err(|error| StoreError::Backend(error.into()))
 }

@@ -13,8 +13,8 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 use tokio_postgres::{Config, NoTls};
 
-use crate::StoreError;
 use crate::store::off_thread;
+use crate::{Result, StoreError};
 
 /// How long a call may take before the server is asked whether it answers at all, and how long once it was silent.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -49,10 +49,7 @@ impl Silence {
     }
 
     /// Waits for a call as long as the server answers.
-    pub(super) async fn bound<T>(
-        &self,
-        call: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
+    pub(super) async fn bound<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
         tokio::pin!(call);
         loop {
             let patience = if self.is_known() {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use wakeful_core::id::RunnerId;
 
-use crate::StoreError;
+use crate::Result;
 use crate::commit::commit;
 use crate::job::Job;
 use crate::lock::locked;
@@ -69,7 +69,7 @@ impl Worker {
         }
     }
 
-    fn read(&mut self, job: &mut dyn Job) -> Result<(), StoreError> {
+    fn read(&mut self, job: &mut dyn Job) -> Result<()> {
         let mut connection = self.begin(Connection::begin_reading)?;
         let done = job.run(&mut Tx::new(&mut connection, None));
         // A connection that cannot end its transaction is not used again.
@@ -79,7 +79,7 @@ impl Worker {
         done
     }
 
-    fn write(&mut self, job: &mut dyn Job) -> Result<(), StoreError> {
+    fn write(&mut self, job: &mut dyn Job) -> Result<()> {
         let mut pause = PAUSE;
         let mut attempt = 1;
         loop {
@@ -107,10 +107,7 @@ impl Worker {
 
     /// A connection with a transaction. One that broke while it was idle is replaced: the closure has not run
     /// yet, so nothing can happen twice.
-    fn begin(
-        &mut self,
-        begin: fn(&mut Connection) -> Result<(), StoreError>,
-    ) -> Result<Connection, StoreError> {
+    fn begin(&mut self, begin: fn(&mut Connection) -> Result<()>) -> Result<Connection> {
         if let Some(mut connection) = self.connection.take()
             && begin(&mut connection).is_ok()
         {
@@ -122,7 +119,7 @@ impl Worker {
     }
 }
 
-fn transact(connection: &mut Connection, job: &mut dyn Job) -> Result<Option<RunnerId>, StoreError> {
+fn transact(connection: &mut Connection, job: &mut dyn Job) -> Result<Option<RunnerId>> {
     let mut tx = Tx::new(connection, None);
     job.run(&mut tx)?;
     let registered = tx.registered;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
 use wakeful_ports::journal::Heard;
 
-use crate::StoreError;
+use crate::Result;
 
 /// Rung after each commit. Cloning it is cheap; all clones are one bell.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ pub(super) struct Ringing {
 
 impl Ringing {
     /// Looks at what the transaction is about to commit.
-    pub(super) fn see<T, R>(&self, outcome: &Result<Result<T, R>, StoreError>) {
+    pub(super) fn see<T, R>(&self, outcome: &Result<Result<T, R>>) {
         self.wrote.store(matches!(outcome, Ok(Ok(_))), Ordering::Relaxed);
     }
 }

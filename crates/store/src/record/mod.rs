@@ -28,7 +28,6 @@ use wakeful_ports::journal::{
 
 pub use self::bell::Bell;
 use self::outbox::{Operation, Place, Previous, State};
-use crate::StoreError;
 use crate::host;
 use crate::postgres::{PostgresOptions, Server};
 use crate::schema::JOURNAL;
@@ -36,6 +35,7 @@ use crate::sql::Sql;
 use crate::sqlite::copy::Upgraded;
 use crate::sqlite::{Database, Memory, SqliteOptions};
 use crate::store::Inner;
+use crate::{Result, StoreError};
 
 /// What people wrote, in a database of its own. Cloning it is cheap; all clones are one journal.
 #[derive(Clone)]
@@ -47,35 +47,35 @@ pub struct JournalStore {
 impl JournalStore {
     /// Opens a journal's file, makes it or brings it up to date where needed. `host_id` names the host if the file is
     /// fresh, and is otherwise not looked at. Blocks for some milliseconds.
-    pub fn open_sqlite(options: &SqliteOptions, host_id: &str) -> Result<Self, StoreError> {
+    pub fn open_sqlite(options: &SqliteOptions, host_id: &str) -> Result<Self> {
         Ok(Self::around(Inner::Sqlite(Arc::new(Database::open(
             options, &JOURNAL, host_id,
         )?))))
     }
 
     /// Opens a journal's file for reading. [`StoreError::Absent`] when there is none.
-    pub fn open_sqlite_read_only(options: &SqliteOptions) -> Result<Self, StoreError> {
+    pub fn open_sqlite_read_only(options: &SqliteOptions) -> Result<Self> {
         Ok(Self::around(Inner::Sqlite(Arc::new(Database::open_read_only(
             options, &JOURNAL,
         )?))))
     }
 
     /// A fresh journal in memory, for tests and simulations.
-    pub fn in_memory(host_id: &str) -> Result<Self, StoreError> {
+    pub fn in_memory(host_id: &str) -> Result<Self> {
         Ok(Self::around(Inner::Memory(Arc::new(Memory::new(
             &JOURNAL, host_id,
         )?))))
     }
 
     /// Connects to a PostgreSQL server, where the journal has a schema of its own in the same database.
-    pub async fn open_postgres(options: &PostgresOptions, host_id: &str) -> Result<Self, StoreError> {
+    pub async fn open_postgres(options: &PostgresOptions, host_id: &str) -> Result<Self> {
         Ok(Self::around(Inner::Postgres(Arc::new(
             Server::open(options, &JOURNAL, host_id).await?,
         ))))
     }
 
     /// Connects to a PostgreSQL server for reading. [`StoreError::Absent`] when there is no journal yet.
-    pub async fn open_postgres_read_only(options: &PostgresOptions) -> Result<Self, StoreError> {
+    pub async fn open_postgres_read_only(options: &PostgresOptions) -> Result<Self> {
         Ok(Self::around(Inner::Postgres(Arc::new(
             Server::open_read_only(options, &JOURNAL).await?,
         ))))
@@ -95,7 +95,7 @@ impl JournalStore {
     }
 
     /// Whose journal it is: the host without its incarnation, which a restore changes.
-    pub async fn host_id(&self) -> Result<String, StoreError> {
+    pub async fn host_id(&self) -> Result<String> {
         self.inner.read(|session| host::host_id(&mut session.sql)).await
     }
 
@@ -252,7 +252,7 @@ impl Journal for JournalStore {
     }
 }
 
-fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Value>, StoreError> {
+fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Value>> {
     let found = table::named(sql, ids)?;
     let all: Vec<&Record> = found.values().collect();
     let around = table::around(sql, &all, found.clone())?;
@@ -270,11 +270,7 @@ fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Va
 }
 
 /// An order in one transaction. A refusal leaves no trace: nothing was written before it.
-fn carry_out(
-    sql: &mut dyn Sql,
-    order: &Order,
-    digest: Digest,
-) -> Result<Result<Receipt, Refusal>, StoreError> {
+fn carry_out(sql: &mut dyn Sql, order: &Order, digest: Digest) -> Result<Result<Receipt, Refusal>> {
     let place = outbox::lock(sql)?;
     if let Some(known) = outbox::operation(sql, &order.operation_id)? {
         return Ok(known.answer(digest));
@@ -312,7 +308,7 @@ fn carry_out(
 }
 
 /// What the rule needs to know.
-fn reads(sql: &mut dyn Sql, mutation: &Mutation) -> Result<Reads, StoreError> {
+fn reads(sql: &mut dyn Sql, mutation: &Mutation) -> Result<Reads> {
     let needs = mutation.needs();
     let members = needs.members.as_ref().map(|members| table::members(sql, members));
     Ok(Reads {
@@ -322,7 +318,7 @@ fn reads(sql: &mut dyn Sql, mutation: &Mutation) -> Result<Reads, StoreError> {
 }
 
 /// Whether nothing is there that may not be there beside what is about to be written.
-fn stands_alone(sql: &mut dyn Sql, written: &[Written]) -> Result<Result<(), Refusal>, StoreError> {
+fn stands_alone(sql: &mut dyn Sql, written: &[Written]) -> Result<Result<(), Refusal>> {
     for Written { after, .. } in written {
         let Some(rival) = rule::rival(after) else { continue };
         let refusal = table::rival(sql, &rival)?.and_then(|found| rule::yields(after, &found).err());
@@ -334,11 +330,7 @@ fn stands_alone(sql: &mut dyn Sql, written: &[Written]) -> Result<Result<(), Ref
 }
 
 /// Undoes an operation in one transaction.
-fn take_back(
-    sql: &mut dyn Sql,
-    operation: &OperationId,
-    at: Millis,
-) -> Result<Result<Undone, Refusal>, StoreError> {
+fn take_back(sql: &mut dyn Sql, operation: &OperationId, at: Millis) -> Result<Result<Undone, Refusal>> {
     let place = outbox::lock(sql)?;
     let Some(known) = outbox::operation(sql, operation)? else {
         // Whoever was about to carry it out may be slow and not dead: it finds its place taken.
@@ -397,7 +389,7 @@ fn take_back(
 }
 
 /// What undoing has to know of each record.
-fn befores(sql: &mut dyn Sql, previous: Vec<Previous>) -> Result<Vec<Before>, StoreError> {
+fn befores(sql: &mut dyn Sql, previous: Vec<Previous>) -> Result<Vec<Before>> {
     // One more than the operation wrote itself: then somebody else did.
     let at_most = previous.len().saturating_add(1);
     let mut befores = Vec::with_capacity(previous.len());
@@ -424,7 +416,7 @@ fn befores(sql: &mut dyn Sql, previous: Vec<Previous>) -> Result<Vec<Before>, St
 }
 
 /// The answer to undoing what was undone: the same as the first time.
-fn undone_before(sql: &mut dyn Sql, operation: &OperationId) -> Result<Result<Undone, Refusal>, StoreError> {
+fn undone_before(sql: &mut dyn Sql, operation: &OperationId) -> Result<Result<Undone, Refusal>> {
     let inverse = outbox::operation(sql, &compensation(operation))?;
     let receipt = inverse.and_then(|inverse| inverse.receipt);
     let receipt = receipt.ok_or(StoreError::Malformed("operation.receipt"))?;
@@ -442,12 +434,7 @@ struct Telling<'a> {
 impl Telling<'_> {
     /// Writes the records, puts them into the outbox as one transaction, and says what came of it. `known` is what was
     /// read already of what they belong to.
-    fn write(
-        &self,
-        sql: &mut dyn Sql,
-        written: &[Written],
-        mut known: Around,
-    ) -> Result<Receipt, StoreError> {
+    fn write(&self, sql: &mut dyn Sql, written: &[Written], mut known: Around) -> Result<Receipt> {
         let after: Vec<&Record> = written.iter().map(|written| &written.after).collect();
         known.extend(
             after

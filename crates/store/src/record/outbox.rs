@@ -8,8 +8,8 @@ use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
 use wakeful_ports::journal::{Change, Receipt};
 
-use crate::StoreError;
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
+use crate::{Result, StoreError};
 
 /// Where the next change goes.
 pub(super) struct Place {
@@ -25,7 +25,7 @@ const LOCK_SQLITE: &str = "SELECT host_id, incarnation, counter, last_seq FROM h
 const LOCK_POSTGRES: &str = "SELECT host_id, incarnation, counter, last_seq FROM host FOR UPDATE";
 
 /// Locks the host's row until the transaction ends: one writer after another.
-pub(super) fn lock(sql: &mut dyn Sql) -> Result<Place, StoreError> {
+pub(super) fn lock(sql: &mut dyn Sql) -> Result<Place> {
     let statement = sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
     let mut row = at_most_one(sql.query(statement, &[])?).ok_or(StoreError::Malformed("host"))?;
     let (host_id, incarnation) = (row.text("host.host_id")?, row.int("host.incarnation")?);
@@ -39,7 +39,7 @@ pub(super) fn lock(sql: &mut dyn Sql) -> Result<Place, StoreError> {
 const ADVANCE: &str = "UPDATE host SET counter = ?1, last_seq = ?2";
 
 /// The place is taken.
-pub(super) fn advance(sql: &mut dyn Sql, place: &Place) -> Result<(), StoreError> {
+pub(super) fn advance(sql: &mut dyn Sql, place: &Place) -> Result<()> {
     exactly_one(sql.execute(ADVANCE, &[place.counter.into(), place.seq.into()])?)
 }
 
@@ -48,7 +48,7 @@ const APPEND: &str = "
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
 /// Appends a change unit.
-pub(super) fn append(sql: &mut dyn Sql, change: &Change) -> Result<(), StoreError> {
+pub(super) fn append(sql: &mut dyn Sql, change: &Change) -> Result<()> {
     let tokens = json("change.tokens", &change.tokens)?;
     let author = change.author.to_text();
     let params = [
@@ -68,7 +68,7 @@ pub(super) fn append(sql: &mut dyn Sql, change: &Change) -> Result<(), StoreErro
 const NEWEST_NOT_BY: &str = "SELECT seq, at_ms FROM change WHERE author <> ?1 ORDER BY seq DESC LIMIT 1";
 
 /// The newest place that somebody else wrote, and when.
-pub(super) fn newest_not_by(sql: &mut dyn Sql, author: &Author) -> Result<Option<(u64, Millis)>, StoreError> {
+pub(super) fn newest_not_by(sql: &mut dyn Sql, author: &Author) -> Result<Option<(u64, Millis)>> {
     let author = author.to_text();
     let row = at_most_one(sql.query(NEWEST_NOT_BY, &[author.as_str().into()])?);
     row.map(|mut row| Ok((row.count("change.seq")?, row.millis("change.at_ms")?)))
@@ -83,19 +83,19 @@ const AFTER: &str = "
     ORDER BY seq, payload_type, payload_id";
 
 /// What was committed after a place, in whole transactions, oldest first.
-pub(super) fn changes(sql: &mut dyn Sql, after: u64, at_most: u32) -> Result<Vec<Change>, StoreError> {
+pub(super) fn changes(sql: &mut dyn Sql, after: u64, at_most: u32) -> Result<Vec<Change>> {
     records(sql.query(AFTER, &[after.into(), limit(at_most)])?, read_change)
 }
 
 const LAST: &str = "SELECT last_seq FROM host";
 
 /// The newest place.
-pub(super) fn last_seq(sql: &mut dyn Sql) -> Result<u64, StoreError> {
+pub(super) fn last_seq(sql: &mut dyn Sql) -> Result<u64> {
     let row = at_most_one(sql.query(LAST, &[])?);
     row.ok_or(StoreError::Malformed("host"))?.count("host.last_seq")
 }
 
-fn read_change(mut row: Row) -> Result<Change, StoreError> {
+fn read_change(mut row: Row) -> Result<Change> {
     let seq = row.count("change.seq")?;
     let unit = Unit {
         host: Incarnation::new(row.text("change.host_id")?),
@@ -205,7 +205,7 @@ const OPERATION: &str = "
     SELECT state, mutation, receipt, previous, author FROM operation WHERE operation_id = ?1";
 
 /// An operation, if it was ever carried out or called off.
-pub(super) fn operation(sql: &mut dyn Sql, id: &OperationId) -> Result<Option<Operation>, StoreError> {
+pub(super) fn operation(sql: &mut dyn Sql, id: &OperationId) -> Result<Option<Operation>> {
     let Some(mut row) = at_most_one(sql.query(OPERATION, &[id.into()])?) else {
         return Ok(None);
     };
@@ -238,7 +238,7 @@ pub(super) fn put_operation(
     id: &OperationId,
     operation: &Operation,
     at: Millis,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let encoded = |receipt: &Receipt| json("operation.receipt", receipt);
     let receipt = operation.receipt.as_ref().map(encoded).transpose()?;
     let previous = json("operation.previous", &operation.previous)?;
@@ -259,19 +259,19 @@ const MARK_UNDONE: &str =
     "UPDATE operation SET state = 'undone' WHERE operation_id = ?1 AND state = 'written'";
 
 /// Marks an operation as undone.
-pub(super) fn mark_undone(sql: &mut dyn Sql, id: &OperationId) -> Result<(), StoreError> {
+pub(super) fn mark_undone(sql: &mut dyn Sql, id: &OperationId) -> Result<()> {
     exactly_one(sql.execute(MARK_UNDONE, &[id.into()])?)
 }
 
-fn author(text: Option<String>) -> Result<Option<Author>, StoreError> {
+fn author(text: Option<String>) -> Result<Option<Author>> {
     let author = text.map(|text| Author::parse(&text).ok_or(StoreError::Malformed("operation.author")));
     author.transpose()
 }
 
-fn json(place: &'static str, value: &impl serde::Serialize) -> Result<String, StoreError> {
+fn json(place: &'static str, value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|_| StoreError::Malformed(place))
 }
 
-fn parsed<T: serde::de::DeserializeOwned>(place: &'static str, text: &str) -> Result<T, StoreError> {
+fn parsed<T: serde::de::DeserializeOwned>(place: &'static str, text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|_| StoreError::Malformed(place))
 }

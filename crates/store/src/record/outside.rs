@@ -16,7 +16,7 @@ use wakeful_ports::outside::{Added, Finding, Listed, Sources};
 use super::outbox::{self, Place};
 use super::{JournalStore, table};
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
-use crate::{ROWS_MAX, StoreError};
+use crate::{ROWS_MAX, Result, StoreError};
 
 impl Sources for JournalStore {
     fn sources(&self) -> Pending<'_, Vec<Listed>> {
@@ -95,7 +95,7 @@ const LIST: &str = "
         (SELECT COUNT(*) FROM seen WHERE seen.source_id = source.source_id AND mark IS NOT NULL)
     FROM source ORDER BY source_id";
 
-fn list(sql: &mut dyn Sql) -> Result<Vec<Listed>, StoreError> {
+fn list(sql: &mut dyn Sql) -> Result<Vec<Listed>> {
     let listed = |mut row: Row| {
         let source = read_source(&mut row)?;
         let entries = row.count("source.entries")?;
@@ -104,7 +104,7 @@ fn list(sql: &mut dyn Sql) -> Result<Vec<Listed>, StoreError> {
     records(sql.query(LIST, &[])?, listed)
 }
 
-fn read_source(row: &mut Row) -> Result<Source, StoreError> {
+fn read_source(row: &mut Row) -> Result<Source> {
     Ok(Source {
         source_id: source_id(row)?,
         kind: row.word("source.kind", SourceKind::parse)?,
@@ -117,7 +117,7 @@ fn read_source(row: &mut Row) -> Result<Source, StoreError> {
     })
 }
 
-fn source_id(row: &mut Row) -> Result<SourceId, StoreError> {
+fn source_id(row: &mut Row) -> Result<SourceId> {
     SourceId::parse(&row.text("source.source_id")?).map_err(|_| StoreError::Malformed("source.source_id"))
 }
 
@@ -125,7 +125,7 @@ const ADD: &str = "
     INSERT INTO source (source_id, kind, path, device, created_at_ms, version, fresh)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
-fn add(sql: &mut dyn Sql, source: &Source, at_most: u32) -> Result<Added, StoreError> {
+fn add(sql: &mut dyn Sql, source: &Source, at_most: u32) -> Result<Added> {
     // Whoever writes locks the host first, so two that add at once are one after the other.
     outbox::lock(sql)?;
     let all = list(sql)?;
@@ -161,7 +161,7 @@ const ONE: &str = "
 const REMOVE: &str = "DELETE FROM source WHERE source_id = ?1";
 const REMOVE_SEEN: &str = "DELETE FROM seen WHERE source_id = ?1";
 
-fn remove(sql: &mut dyn Sql, id: &SourceId) -> Result<Option<Source>, StoreError> {
+fn remove(sql: &mut dyn Sql, id: &SourceId) -> Result<Option<Source>> {
     outbox::lock(sql)?;
     let Some(mut row) = at_most_one(sql.query(ONE, &[id.as_str().into()])?) else {
         return Ok(None);
@@ -178,12 +178,7 @@ const KNOWN: &str = "
     SELECT name, mark, size, stamp FROM seen
     WHERE source_id = ?1 AND name > ?2 AND mark IS NOT NULL ORDER BY name LIMIT ?3";
 
-fn known(
-    sql: &mut dyn Sql,
-    id: &SourceId,
-    after: &[u8],
-    at_most: u32,
-) -> Result<Vec<(Vec<u8>, Known)>, StoreError> {
+fn known(sql: &mut dyn Sql, id: &SourceId, after: &[u8], at_most: u32) -> Result<Vec<(Vec<u8>, Known)>> {
     let read = |mut row: Row| {
         let name = row.bytes("seen.name")?;
         let known = Known {
@@ -202,7 +197,7 @@ const MOVE: &str = "
     WHERE source_id = ?1 AND version = ?2 AND created_at_ms = ?3";
 
 /// Writes what was found and tells it, in one transaction.
-fn find(sql: &mut dyn Sql, finding: &Finding) -> Result<Result<(), Untold>, StoreError> {
+fn find(sql: &mut dyn Sql, finding: &Finding) -> Result<Result<(), Untold>> {
     let place = outbox::lock(sql)?;
     let source = &finding.source;
     let params = [
@@ -262,7 +257,7 @@ fn put(
     finding: &Finding,
     difference: &Difference,
     told: Option<(EntryChange, &Place)>,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let source = &finding.source;
     let id = Entry::id(source.kind, &source.source_id, &difference.name);
     let now = difference.now.as_ref();
@@ -292,7 +287,7 @@ const PRUNE: &str = "
         (SELECT seq FROM seen WHERE source_id = ?1 AND mark IS NULL ORDER BY seq DESC LIMIT 1 OFFSET ?2)";
 
 /// Forgets what is gone for long.
-fn prune(sql: &mut dyn Sql, id: &SourceId) -> Result<(), StoreError> {
+fn prune(sql: &mut dyn Sql, id: &SourceId) -> Result<()> {
     sql.execute(PRUNE, &[id.as_str().into(), GONE_MAX.into()])
         .map(drop)
 }
@@ -305,7 +300,7 @@ const ENTRIES_POSTGRES: &str = "
     WHERE record_id = ANY (string_to_array(?1, ','))";
 
 /// The fields of entries by their names, in as few reads as there are pages of names.
-pub(super) fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Value>, StoreError> {
+pub(super) fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Value>> {
     let statement = sql.dialect().pick(ENTRIES_SQLITE, ENTRIES_POSTGRES);
     let mut fields = BTreeMap::new();
     for page in ids.chunks(usize::try_from(ROWS_MAX).unwrap_or(1)) {
@@ -320,7 +315,7 @@ pub(super) fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<R
     Ok(fields)
 }
 
-fn read_entry(mut row: Row) -> Result<Entry, StoreError> {
+fn read_entry(mut row: Row) -> Result<Entry> {
     Ok(Entry {
         source_id: source_id(&mut row)?,
         kind: row.word("source.kind", SourceKind::parse)?,

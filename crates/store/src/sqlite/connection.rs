@@ -9,10 +9,10 @@ use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, OpenFlags, ToSql};
 
-use crate::StoreError;
 use crate::commit::Commit;
 use crate::sql::{Access, Dialect, Param, Row, Sql, Value, records};
 use crate::sqlite::still::Still;
+use crate::{Result, StoreError};
 
 /// Room for every statement of the crate, so that each is compiled once per connection.
 const STATEMENTS_MAX: usize = 512;
@@ -39,7 +39,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Opens a file, and makes it if there is none and it is to be written. Nothing of it is read yet.
-    pub(crate) fn open(path: &Path, access: Access, busy: Duration) -> Result<Self, StoreError> {
+    pub(crate) fn open(path: &Path, access: Access, busy: Duration) -> Result<Self> {
         // Without the flag for URIs: a folder may be called anything.
         let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
             | match access {
@@ -53,7 +53,7 @@ impl Connection {
     }
 
     /// Opens a file that lies still, without locks and without its log.
-    pub(crate) fn open_still(still: &Still) -> Result<Self, StoreError> {
+    pub(crate) fn open_still(still: &Still) -> Result<Self> {
         let flags =
             OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let inner = rusqlite::Connection::open_with_flags(still.address(), flags).map_err(said)?;
@@ -61,14 +61,14 @@ impl Connection {
     }
 
     /// A database in memory.
-    pub(crate) fn memory() -> Result<Self, StoreError> {
+    pub(crate) fn memory() -> Result<Self> {
         Self::with(
             rusqlite::Connection::open_in_memory().map_err(said)?,
             Duration::ZERO,
         )
     }
 
-    fn with(inner: rusqlite::Connection, busy: Duration) -> Result<Self, StoreError> {
+    fn with(inner: rusqlite::Connection, busy: Duration) -> Result<Self> {
         inner.busy_timeout(busy).map_err(said)?;
         inner.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         // Otherwise a statement with `LIMIT ?` is compiled again for every new value, which is every time.
@@ -79,19 +79,19 @@ impl Connection {
     }
 
     /// Whether the file can only be read. SQLite opens it all the same and refuses each write later.
-    pub(crate) fn is_read_only(&self) -> Result<bool, StoreError> {
+    pub(crate) fn is_read_only(&self) -> Result<bool> {
         self.inner.is_readonly("main").map_err(said)
     }
 
     /// A database in memory with the same pages.
-    pub(crate) fn twin(&self) -> Result<Self, StoreError> {
+    pub(crate) fn twin(&self) -> Result<Self> {
         let mut twin = Self::memory()?;
         self.copy_pages(&mut twin.inner)?;
         Ok(twin)
     }
 
     /// Everything that is in it.
-    pub(crate) fn contents(&mut self) -> Result<Contents, StoreError> {
+    pub(crate) fn contents(&mut self) -> Result<Contents> {
         let names = self.query(TABLES, &[])?;
         let names = records(names, |mut row| row.text("sqlite_schema.name"))?;
         let tables = names.into_iter().map(|name| self.table(&name).map_err(said));
@@ -110,7 +110,7 @@ impl Connection {
     }
 
     /// Lets it hold this and nothing else. What was compiled stays so.
-    pub(crate) fn restore(&mut self, contents: &Contents) -> Result<(), StoreError> {
+    pub(crate) fn restore(&mut self, contents: &Contents) -> Result<()> {
         self.rollback()?;
         self.begin_writing()?;
         let written = contents.0.iter().try_for_each(|table| self.fill(table));
@@ -128,11 +128,11 @@ impl Connection {
     }
 
     /// Copies all pages as this connection sees them into another file, which is overwritten.
-    pub(crate) fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
+    pub(crate) fn copy_to(&self, path: &Path) -> Result<()> {
         self.copy_pages(&mut rusqlite::Connection::open(path).map_err(said)?)
     }
 
-    fn copy_pages(&self, to: &mut rusqlite::Connection) -> Result<(), StoreError> {
+    fn copy_pages(&self, to: &mut rusqlite::Connection) -> Result<()> {
         let copying = Backup::new(&self.inner, to).map_err(said)?;
         // All pages are asked for at once, and nobody else knows the copy: it is done, or something is wrong.
         if matches!(copying.step(-1).map_err(said)?, StepResult::Done) {
@@ -142,22 +142,22 @@ impl Connection {
     }
 
     /// Runs statements that are no part of any verb, such as a migration.
-    pub(crate) fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
+    pub(crate) fn batch(&mut self, sql: &str) -> Result<()> {
         self.inner.execute_batch(sql).map_err(said)
     }
 
     /// Runs a statement and throws its rows away: some pragmas answer and some do not.
-    pub(crate) fn control(&mut self, sql: &'static str) -> Result<(), StoreError> {
+    pub(crate) fn control(&mut self, sql: &'static str) -> Result<()> {
         self.query(sql, &[]).map(drop)
     }
 
     /// Begins a transaction that reads one consistent state.
-    pub(crate) fn begin_reading(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn begin_reading(&mut self) -> Result<()> {
         self.control("BEGIN DEFERRED")
     }
 
     /// Begins a transaction that writes. Immediately, so that nobody can come in between reading and writing.
-    pub(crate) fn begin_writing(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn begin_writing(&mut self) -> Result<()> {
         self.control("BEGIN IMMEDIATE")
     }
 
@@ -167,7 +167,7 @@ impl Connection {
     }
 
     /// Ends a transaction without a trace.
-    pub(crate) fn rollback(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn rollback(&mut self) -> Result<()> {
         if self.in_transaction() {
             self.control("ROLLBACK")
         } else {
@@ -177,7 +177,7 @@ impl Connection {
 }
 
 impl Commit for Connection {
-    fn commit(&mut self) -> Result<(), StoreError> {
+    fn commit(&mut self) -> Result<()> {
         self.control("COMMIT")
     }
 }
@@ -187,7 +187,7 @@ impl Sql for Connection {
         Dialect::Sqlite
     }
 
-    fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+    fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64> {
         let mut statement = self.inner.prepare_cached(sql).map_err(said)?;
         let rows = statement
             .execute(rusqlite::params_from_iter(params))
@@ -195,7 +195,7 @@ impl Sql for Connection {
         Ok(rows as u64)
     }
 
-    fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
+    fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>> {
         let mut statement = self.inner.prepare_cached(sql).map_err(said)?;
         let columns = statement.column_count();
         let mut rows = statement
@@ -221,7 +221,7 @@ impl ToSql for Param<'_> {
     }
 }
 
-fn value(value: ValueRef<'_>) -> Result<Value, StoreError> {
+fn value(value: ValueRef<'_>) -> Result<Value> {
     match value {
         ValueRef::Null => Ok(Value::Null),
         ValueRef::Integer(value) => Ok(Value::Int(value)),

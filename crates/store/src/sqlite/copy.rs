@@ -15,7 +15,7 @@ use crate::sqlite::connection::Connection;
 use crate::sqlite::log;
 use crate::sqlite::open::{identify, identify_any, may_be_ours};
 use crate::sqlite::still::Still;
-use crate::{StoreError, View};
+use crate::{Result, StoreError, View};
 
 /// Copies of earlier schemas that are kept beside a database.
 pub const COPIES_MAX: usize = 2;
@@ -31,7 +31,7 @@ const HEADER_BYTES: u64 = 100;
 
 /// Damage when a file is too short to be a database. Wakeful never leaves such a file, so it must not be taken for a new
 /// one: what was in it would be forgotten without a word.
-pub(crate) fn refuse_stub(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn refuse_stub(path: &Path) -> Result<()> {
     let bytes = fs::metadata(path).map_err(refused)?.len();
     match bytes < HEADER_BYTES {
         true => Err(damaged(format!(
@@ -65,7 +65,7 @@ pub struct Identity {
 /// Copies database files as they were at one moment into others, which must not be there yet. The first is that of
 /// agents. While the moment is fixed nobody may write to the others: so whatever stands in them has its intent in the
 /// first, and nothing in the first speaks of what is not yet in them.
-pub fn copy_sqlite(files: &[(PathBuf, PathBuf)], busy_ms: u64) -> Result<(), StoreError> {
+pub fn copy_sqlite(files: &[(PathBuf, PathBuf)], busy_ms: u64) -> Result<()> {
     let busy = Duration::from_millis(busy_ms);
     let mut held = Vec::new();
     for (from, _) in files.iter().skip(1) {
@@ -99,7 +99,7 @@ pub fn copy_sqlite(files: &[(PathBuf, PathBuf)], busy_ms: u64) -> Result<(), Sto
 }
 
 /// A connection to a file that may be in use, and the file itself where it could only be read as it lies there.
-fn reach(path: &Path, busy: Duration) -> Result<(Connection, Option<Still>), StoreError> {
+fn reach(path: &Path, busy: Duration) -> Result<(Connection, Option<Still>)> {
     if !path.try_exists().map_err(refused)? {
         return Err(StoreError::Absent);
     }
@@ -117,7 +117,7 @@ fn reach(path: &Path, busy: Duration) -> Result<(Connection, Option<Still>), Sto
 
 /// Copies what a connection sees, without what was deleted and still lies in its pages, and makes sure that it is sound
 /// and on the disk.
-fn copy(from: &Connection, to: &Path) -> Result<(), StoreError> {
+fn copy(from: &Connection, to: &Path) -> Result<()> {
     let made = File::create_new(to).map_err(refused);
     made?;
     from.copy_to(to)?;
@@ -140,7 +140,7 @@ pub enum Depth {
 }
 
 /// Damage when a page is not as it should be.
-pub(crate) fn check(connection: &mut Connection, depth: Depth) -> Result<(), StoreError> {
+pub(crate) fn check(connection: &mut Connection, depth: Depth) -> Result<()> {
     let rows = match depth {
         Depth::Quick => connection.query("PRAGMA quick_check(1)", &[])?,
         Depth::Whole => connection.query("PRAGMA integrity_check(1)", &[])?,
@@ -153,7 +153,7 @@ pub(crate) fn check(connection: &mut Connection, depth: Depth) -> Result<(), Sto
 }
 
 /// Looks at every page of a file that may be in use.
-pub fn check_sqlite(path: &Path, depth: Depth, busy_ms: u64) -> Result<(), StoreError> {
+pub fn check_sqlite(path: &Path, depth: Depth, busy_ms: u64) -> Result<()> {
     check(&mut reach(path, Duration::from_millis(busy_ms))?.0, depth)
 }
 
@@ -179,7 +179,7 @@ impl DatabaseKind {
 }
 
 /// What a database says of itself; one that is newer or foreign, or of another kind, is refused.
-pub fn identify_sqlite(path: &Path, kind: DatabaseKind, busy_ms: u64) -> Result<Identity, StoreError> {
+pub fn identify_sqlite(path: &Path, kind: DatabaseKind, busy_ms: u64) -> Result<Identity> {
     let (mut reader, _) = reach(path, Duration::from_millis(busy_ms))?;
     let schema = identify(&mut reader, kind.schema())?;
     if schema == 0 {
@@ -190,11 +190,7 @@ pub fn identify_sqlite(path: &Path, kind: DatabaseKind, busy_ms: u64) -> Result<
 }
 
 /// Blobs of a database file that are files of their own, by name, after one.
-pub fn sqlite_blob_files(
-    path: &Path,
-    after: Option<BlobHash>,
-    at_most: u32,
-) -> Result<Vec<BlobHash>, StoreError> {
+pub fn sqlite_blob_files(path: &Path, after: Option<BlobHash>, at_most: u32) -> Result<Vec<BlobHash>> {
     View::new(&mut reach(path, Duration::ZERO)?.0, None).blob_files(after, at_most)
 }
 
@@ -205,14 +201,14 @@ pub fn blob_file(folder: &Path, hash: &BlobHash) -> PathBuf {
 }
 
 /// Begins a new life in a database file beside that of agents, which has a host of its own.
-pub fn reborn_sqlite(path: &Path, number: i64) -> Result<(), StoreError> {
+pub fn reborn_sqlite(path: &Path, number: i64) -> Result<()> {
     let mut connection = Connection::open(path, Access::Write, Duration::ZERO)?;
     crate::host::reborn(&mut connection, number)
 }
 
 /// Puts a new database where none is yet: made under another name, and given its own when it is whole and on the disk. A
 /// process that is killed meanwhile leaves no file of that name. When another process was faster, its database stays.
-pub(crate) fn put_in_place(new: &Connection, path: &Path) -> Result<(), StoreError> {
+pub(crate) fn put_in_place(new: &Connection, path: &Path) -> Result<()> {
     static DRAFTS: AtomicU64 = AtomicU64::new(0);
     remove_dead_drafts(path);
     let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
@@ -250,11 +246,7 @@ fn remove_dead_drafts(path: &Path) {
 }
 
 /// Keeps what a database is before it is brought up to date. None when another process was faster.
-pub(crate) fn keep_old(
-    connection: &Connection,
-    path: &Path,
-    schema: u32,
-) -> Result<Option<PathBuf>, StoreError> {
+pub(crate) fn keep_old(connection: &Connection, path: &Path, schema: u32) -> Result<Option<PathBuf>> {
     let kept = beside(path, &format!(".schema-{schema}.bak"));
     let draft = beside(path, &format!(".schema-{schema}.{}.draft", std::process::id()));
     remove_if_there(&draft)?;
@@ -291,7 +283,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn remove_if_there(path: &Path) -> Result<(), StoreError> {
+fn remove_if_there(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(refused(error)),
         Ok(()) | Err(_) => Ok(()),

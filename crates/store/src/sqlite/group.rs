@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use wakeful_core::id::RunnerId;
 
-use crate::StoreError;
 use crate::commit::commit;
 use crate::job::{Job, again};
 use crate::runner::Registered;
 use crate::sqlite::connection::Connection;
 use crate::sqlite::log::Log;
 use crate::tx::Tx;
+use crate::{Result, StoreError};
 
 /// The writing side of a database.
 pub(crate) struct Group {
@@ -61,7 +61,7 @@ impl Group {
         self.connection
     }
 
-    fn check_log(&self) -> Result<(), StoreError> {
+    fn check_log(&self) -> Result<()> {
         self.log.as_ref().map_or(Ok(()), Log::check)
     }
 
@@ -89,7 +89,7 @@ impl Group {
 
     /// Writes the whole file anew, and its log into it, so that nothing that was deleted is left on any page. Readers go on
     /// meanwhile; one that reads for long leaves its pages in the log until the next checkpoint.
-    pub(crate) fn rewrite(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn rewrite(&mut self) -> Result<()> {
         self.check_log()?;
         self.connection.control("VACUUM")?;
         self.connection.control("PRAGMA wal_checkpoint(TRUNCATE)")?;
@@ -111,7 +111,7 @@ impl Group {
         Ok(())
     }
 
-    fn run(&mut self, job: &mut dyn Job) -> Result<Option<RunnerId>, StoreError> {
+    fn run(&mut self, job: &mut dyn Job) -> Result<Option<RunnerId>> {
         let mut tx = Tx::new(&mut self.connection, self.blobs.as_deref());
         job.run(&mut tx)?;
         Ok(tx.registered)
@@ -128,7 +128,7 @@ impl Group {
         }
     }
 
-    fn commit(&mut self) -> Result<(), StoreError> {
+    fn commit(&mut self) -> Result<()> {
         commit(&mut self.connection).inspect_err(|_| {
             // The failed commit is what is reported; without a rollback the next group could not begin.
             let _ = self.connection.rollback();
@@ -138,7 +138,7 @@ impl Group {
     }
 
     fn one_by_one(&mut self, mut jobs: Vec<Box<dyn Job>>) {
-        let mut outcomes: Vec<Result<(), StoreError>> = Vec::with_capacity(jobs.len());
+        let mut outcomes: Vec<Result<()>> = Vec::with_capacity(jobs.len());
         let done = self.guarded(&mut jobs, &mut outcomes);
         let mut outcomes = outcomes.into_iter();
         for job in jobs {
@@ -148,11 +148,7 @@ impl Group {
         }
     }
 
-    fn guarded(
-        &mut self,
-        jobs: &mut [Box<dyn Job>],
-        outcomes: &mut Vec<Result<(), StoreError>>,
-    ) -> Result<(), StoreError> {
+    fn guarded(&mut self, jobs: &mut [Box<dyn Job>], outcomes: &mut Vec<Result<()>>) -> Result<()> {
         self.connection.begin_writing()?;
         let mut registered = None;
         for job in jobs {

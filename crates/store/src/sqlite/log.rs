@@ -6,8 +6,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::StoreError;
 use crate::pack::refused;
+use crate::{Result, StoreError};
 
 /// The log of an open database.
 pub(crate) struct Log {
@@ -17,7 +17,7 @@ pub(crate) struct Log {
 
 impl Log {
     /// The log that a connection has just begun to use.
-    pub(crate) fn of(database: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn of(database: &Path) -> Result<Self> {
         let path = beside(database, "-wal")?;
         let number = fs::metadata(&path).map_err(refused)?.ino();
         Ok(Self { path, number })
@@ -25,7 +25,7 @@ impl Log {
 
     /// An error when it is no longer where the next process would look for it. What is written to it then is on no
     /// disk's list of files. The connection still has it, and moves it into the database when it closes in good order.
-    pub(crate) fn check(&self) -> Result<(), StoreError> {
+    pub(crate) fn check(&self) -> Result<()> {
         match fs::metadata(&self.path) {
             Ok(found) if found.ino() == self.number => Ok(()),
             Ok(_) => Err(StoreError::LogRemoved),
@@ -37,7 +37,7 @@ impl Log {
 
 /// An error when a database has the index of a log and no log. SQLite makes the log first and removes it last, so
 /// somebody else removed it, and what was committed last with it.
-pub(crate) fn refuse_without(database: &Path) -> Result<(), StoreError> {
+pub(crate) fn refuse_without(database: &Path) -> Result<()> {
     if !database.try_exists().map_err(refused)? {
         return Ok(());
     }
@@ -51,7 +51,7 @@ pub(crate) fn refuse_without(database: &Path) -> Result<(), StoreError> {
 }
 
 /// SQLite looks beside the file itself, not beside a link to it.
-fn beside(database: &Path, ending: &str) -> Result<PathBuf, StoreError> {
+fn beside(database: &Path, ending: &str) -> Result<PathBuf> {
     let mut name = database.canonicalize().map_err(refused)?.into_os_string();
     name.push(ending);
     Ok(PathBuf::from(name))

@@ -25,13 +25,13 @@ use self::copy::Upgraded;
 use self::group::Group;
 use self::readers::Readers;
 use self::writer::Writer;
-use crate::StoreError;
 use crate::job::{Pair, reading, writing};
 use crate::lock::locked;
 use crate::pack;
 use crate::runner::Registered;
 use crate::schema::Schema;
 use crate::tx::{Tx, View};
+use crate::{Result, StoreError};
 
 /// How long we wait for another process to finish writing, unless told otherwise. Others write one row.
 pub const BUSY_MS: u64 = 5_000;
@@ -71,11 +71,7 @@ pub(crate) struct Database {
 
 impl Database {
     /// Opens a file for reading and writing.
-    pub(crate) fn open(
-        options: &SqliteOptions,
-        schema: &'static Schema,
-        host_id: &str,
-    ) -> Result<Self, StoreError> {
+    pub(crate) fn open(options: &SqliteOptions, schema: &'static Schema, host_id: &str) -> Result<Self> {
         let busy = Duration::from_millis(options.busy_timeout_ms);
         let opened = open::open_to_write(&options.path, schema, busy, host_id)?;
         pack::sweep_drafts(&options.blobs_dir);
@@ -96,10 +92,7 @@ impl Database {
     }
 
     /// Opens a file for reading only.
-    pub(crate) fn open_read_only(
-        options: &SqliteOptions,
-        schema: &'static Schema,
-    ) -> Result<Self, StoreError> {
+    pub(crate) fn open_read_only(options: &SqliteOptions, schema: &'static Schema) -> Result<Self> {
         let database = Self::around(options, schema);
         database.readers.try_out()?;
         Ok(database)
@@ -123,19 +116,19 @@ impl Database {
     }
 
     /// Reads from a consistent view.
-    pub(crate) async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
+    pub(crate) async fn read<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(&mut View<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut View<'_>) -> Result<T> + Send + 'static,
     {
         Arc::clone(&self.readers).read(f).await
     }
 
     /// Runs one transaction on the writing thread.
-    pub(crate) async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
+    pub(crate) async fn write<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
-        F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     {
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
         let (job, answer) = writing(f);
@@ -144,7 +137,7 @@ impl Database {
     }
 
     /// Writes the whole file anew, between two transactions: nothing that was deleted is left on its pages.
-    pub(crate) async fn rewrite(&self) -> Result<(), StoreError> {
+    pub(crate) async fn rewrite(&self) -> Result<()> {
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
         writer.rewrite().await
     }
@@ -167,7 +160,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// A fresh database.
-    pub(crate) fn new(schema: &Schema, host_id: &str) -> Result<Self, StoreError> {
+    pub(crate) fn new(schema: &Schema, host_id: &str) -> Result<Self> {
         let registered = Arc::default();
         let connection = spare::take(schema, host_id)?;
         let group = Group::new(connection, None, Arc::clone(&registered));
@@ -179,10 +172,10 @@ impl Memory {
     }
 
     /// Reads.
-    pub(crate) fn read<T, F>(&self, f: F) -> Result<T, StoreError>
+    pub(crate) fn read<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(&mut View<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut View<'_>) -> Result<T> + Send + 'static,
     {
         let (job, answer) = reading(f);
         self.with(|group| group.read(job))?;
@@ -190,10 +183,10 @@ impl Memory {
     }
 
     /// Runs one transaction.
-    pub(crate) fn write<T, F>(&self, f: F) -> Result<T, StoreError>
+    pub(crate) fn write<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
-        F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     {
         let (job, answer): Pair<T> = writing(f);
         self.with(|group| group.perform(vec![job]))?;
@@ -205,7 +198,7 @@ impl Memory {
         *locked(&self.group) = None;
     }
 
-    fn with(&self, work: impl FnOnce(&mut Group)) -> Result<(), StoreError> {
+    fn with(&self, work: impl FnOnce(&mut Group)) -> Result<()> {
         let mut group = locked(&self.group);
         group.as_mut().map(work).ok_or(StoreError::Closed)
     }
@@ -224,6 +217,6 @@ impl Drop for Memory {
     }
 }
 
-fn received<T>(mut answer: oneshot::Receiver<Result<T, StoreError>>) -> Result<T, StoreError> {
+fn received<T>(mut answer: oneshot::Receiver<Result<T>>) -> Result<T> {
     answer.try_recv().map_err(|_| StoreError::Closed)?
 }

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use wakeful_ports::planted;
 
-use crate::StoreError;
 use crate::bound;
 use crate::host;
 use crate::pack::{damaged, refused};
@@ -20,6 +19,7 @@ use crate::sqlite::connection::{Connection, is_busy};
 use crate::sqlite::copy::{self, Upgraded};
 use crate::sqlite::log::{self, Log};
 use crate::sqlite::still::Still;
+use crate::{Result, StoreError};
 
 /// Between two tries at what SQLite does not wait for by itself.
 const RETRY: Duration = Duration::from_millis(5);
@@ -32,12 +32,7 @@ pub(crate) struct Opened {
 }
 
 /// Opens a file for writing; makes it, or brings it up to date, where that is needed.
-pub(crate) fn open_to_write(
-    path: &Path,
-    schema: &Schema,
-    busy: Duration,
-    host_id: &str,
-) -> Result<Opened, StoreError> {
+pub(crate) fn open_to_write(path: &Path, schema: &Schema, busy: Duration, host_id: &str) -> Result<Opened> {
     if !path.try_exists().map_err(refused)? {
         copy::put_in_place(&make_in_memory(schema, host_id)?, path)?;
     }
@@ -87,7 +82,7 @@ pub(crate) enum Reader {
 }
 
 /// Opens a file for reading, while others may write to it.
-pub(crate) fn open_to_read(path: &Path, schema: &Schema, busy: Duration) -> Result<Reader, StoreError> {
+pub(crate) fn open_to_read(path: &Path, schema: &Schema, busy: Duration) -> Result<Reader> {
     if !path.try_exists().map_err(refused)? {
         return Err(StoreError::Absent);
     }
@@ -107,21 +102,21 @@ pub(crate) fn open_to_read(path: &Path, schema: &Schema, busy: Duration) -> Resu
     Ok(Reader::Shared(connection))
 }
 
-fn open_still(still: Still, schema: &Schema) -> Result<Reader, StoreError> {
+fn open_still(still: Still, schema: &Schema) -> Result<Reader> {
     let mut connection = Connection::open_still(&still)?;
     schema::readable(identify(&mut connection, schema)?, schema.number)?;
     Ok(Reader::Still(connection, still))
 }
 
 /// A fresh database in memory with all its tables.
-pub(crate) fn make_in_memory(schema: &Schema, host_id: &str) -> Result<Connection, StoreError> {
+pub(crate) fn make_in_memory(schema: &Schema, host_id: &str) -> Result<Connection> {
     let mut connection = Connection::memory()?;
     migrate(&mut connection, schema, host_id)?;
     Ok(connection)
 }
 
 /// SQLite says only that it cannot open a file. Trying it ourselves tells why.
-fn reach(path: &Path, busy: Duration) -> Result<Connection, StoreError> {
+fn reach(path: &Path, busy: Duration) -> Result<Connection> {
     let opened = Connection::open(path, Access::Write, busy);
     opened.map_err(|error| {
         let tried = OpenOptions::new().append(true).open(path);
@@ -130,7 +125,7 @@ fn reach(path: &Path, busy: Duration) -> Result<Connection, StoreError> {
 }
 
 /// A home that cannot be written is told apart at once, not with the first thing that would have to be kept.
-fn writable(connection: Connection) -> Result<Connection, StoreError> {
+fn writable(connection: Connection) -> Result<Connection> {
     if connection.is_read_only()? {
         Err(StoreError::ReadOnly)
     } else {
@@ -143,7 +138,7 @@ const IDENTITY: &str = "
     FROM pragma_application_id, pragma_user_version";
 
 /// Looks at a file for the first time, whosever it is.
-pub(crate) fn may_be_ours(connection: &mut Connection) -> Result<(i64, i64, bool), StoreError> {
+pub(crate) fn may_be_ours(connection: &mut Connection) -> Result<(i64, i64, bool)> {
     let rows = connection.query(IDENTITY, &[])?;
     let mut row = at_most_one(rows).ok_or(StoreError::Malformed("user_version"))?;
     let (application, version) = (row.int("application_id")?, row.int("user_version")?);
@@ -151,7 +146,7 @@ pub(crate) fn may_be_ours(connection: &mut Connection) -> Result<(i64, i64, bool
 }
 
 /// The schema number of a database of either kind.
-pub(crate) fn identify_any(connection: &mut Connection) -> Result<u32, StoreError> {
+pub(crate) fn identify_any(connection: &mut Connection) -> Result<u32> {
     let (application, _, _) = may_be_ours(connection)?;
     let kinds = [&schema::AGENT, &schema::JOURNAL];
     let kind = kinds.into_iter().find(|kind| kind.application_id == application);
@@ -159,7 +154,7 @@ pub(crate) fn identify_any(connection: &mut Connection) -> Result<u32, StoreErro
 }
 
 /// The schema number of a database that is ours or empty.
-pub(crate) fn identify(connection: &mut Connection, schema: &Schema) -> Result<u32, StoreError> {
+pub(crate) fn identify(connection: &mut Connection, schema: &Schema) -> Result<u32> {
     let (application, version, is_empty) = may_be_ours(connection)?;
     let known = schema.number;
     match u32::try_from(version) {
@@ -173,7 +168,7 @@ pub(crate) fn identify(connection: &mut Connection, schema: &Schema) -> Result<u
 }
 
 /// Sets the mode once in the life of a file. SQLite does not wait for others here, so we do.
-fn use_write_ahead_log(connection: &mut Connection, busy: Duration) -> Result<(), StoreError> {
+fn use_write_ahead_log(connection: &mut Connection, busy: Duration) -> Result<()> {
     let rows = connection.query("PRAGMA journal_mode", &[])?;
     let mut row = at_most_one(rows).ok_or(StoreError::Malformed("journal_mode"))?;
     if row.text("journal_mode")? == "wal" {
@@ -189,7 +184,7 @@ fn use_write_ahead_log(connection: &mut Connection, busy: Duration) -> Result<()
 }
 
 /// Runs what is missing, in one transaction. Another process may have been faster, so the number is read again.
-fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Result<(), StoreError> {
+fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Result<()> {
     connection.begin_writing()?;
     let done = identify(connection, schema).and_then(|seen| {
         for migration in schema.sqlite.iter().skip(seen as usize) {

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use crate::StoreError;
 use crate::job::guarded;
 use crate::lock::locked;
 use crate::schema::Schema;
 use crate::sqlite::connection::Connection;
 use crate::sqlite::open::{Reader, open_to_read};
 use crate::tx::View;
+use crate::{Result, StoreError};
 
 /// Connections that read at once. More would only share the same two or four cores.
 pub const READERS_MAX: u32 = 4;
@@ -42,7 +42,7 @@ impl Readers {
     }
 
     /// Opens the file and looks at it, so that whoever opens a store hears what is wrong with it.
-    pub(crate) fn try_out(&self) -> Result<(), StoreError> {
+    pub(crate) fn try_out(&self) -> Result<()> {
         if let Reader::Shared(connection) = open_to_read(&self.path, self.schema, self.busy)? {
             self.keep(connection);
         }
@@ -54,10 +54,10 @@ impl Readers {
     }
 
     /// Reads from a consistent view, on a thread that may block.
-    pub(crate) async fn read<T, F>(self: Arc<Self>, f: F) -> Result<T, StoreError>
+    pub(crate) async fn read<T, F>(self: Arc<Self>, f: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(&mut View<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut View<'_>) -> Result<T> + Send + 'static,
     {
         let permit = Arc::clone(&self.permits)
             .acquire_owned()
@@ -71,9 +71,9 @@ impl Readers {
         reading.await.map_err(|_| StoreError::Closed)?
     }
 
-    fn read_here<T, F>(&self, f: F) -> Result<T, StoreError>
+    fn read_here<T, F>(&self, f: F) -> Result<T>
     where
-        F: FnOnce(&mut View<'_>) -> Result<T, StoreError>,
+        F: FnOnce(&mut View<'_>) -> Result<T>,
     {
         let idle = locked(&self.idle).pop();
         let reader = match idle {
@@ -94,9 +94,9 @@ impl Readers {
     }
 
     /// What the closure answers; an outer error is the connection's, which is then not used again.
-    fn read_with<T, F>(&self, connection: &mut Connection, f: F) -> Result<Result<T, StoreError>, StoreError>
+    fn read_with<T, F>(&self, connection: &mut Connection, f: F) -> Result<Result<T>>
     where
-        F: FnOnce(&mut View<'_>) -> Result<T, StoreError>,
+        F: FnOnce(&mut View<'_>) -> Result<T>,
     {
         connection.begin_reading()?;
         let answer = guarded(|| f(&mut View::new(connection, Some(&self.blobs))));

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use crate::StoreError;
+use crate::Result;
 use crate::schema::Schema;
 use crate::sqlite::connection::{Connection, Contents};
 use crate::sqlite::open::make_in_memory;
@@ -34,7 +34,7 @@ thread_local! {
 }
 
 /// A database in memory with all its tables, as if it had just been made.
-pub(crate) fn take(schema: &Schema, host_id: &str) -> Result<Connection, StoreError> {
+pub(crate) fn take(schema: &Schema, host_id: &str) -> Result<Connection> {
     let name = (schema.application_id, host_id.to_owned());
     KINDS.with_borrow_mut(|kinds| {
         if let Some(kind) = kinds.get_mut(&name) {
@@ -53,7 +53,7 @@ pub(crate) fn take(schema: &Schema, host_id: &str) -> Result<Connection, StoreEr
 }
 
 impl Kind {
-    fn take(&mut self) -> Result<Connection, StoreError> {
+    fn take(&mut self) -> Result<Connection> {
         match self.spares.pop() {
             Some(mut spare) => spare.restore(&self.fresh).map(|()| spare),
             None => self.first.twin(),

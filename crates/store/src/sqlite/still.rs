@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
-use crate::StoreError;
 use crate::pack::refused;
 use crate::sqlite::connection::is_unopenable;
+use crate::{Result, StoreError};
 
 /// A file that lay still when it was looked at.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Still {
     /// Looks at a file that SQLite could not read. None when it has a log that must be read as well, or when what kept
     /// SQLite from reading it is something else than that no index can be made: its folder can be written, and there is
     /// room.
-    pub(crate) fn instead(path: &Path, error: &StoreError) -> Result<Option<Self>, StoreError> {
+    pub(crate) fn instead(path: &Path, error: &StoreError) -> Result<Option<Self>> {
         let is_full = matches!(error, StoreError::Full);
         if !is_full && !is_unopenable(error) {
             return Ok(None);
@@ -42,7 +42,7 @@ impl Still {
         Ok((is_kept_out && !still.has_log()).then_some(still))
     }
 
-    fn look(path: &Path) -> Result<Self, StoreError> {
+    fn look(path: &Path) -> Result<Self> {
         // SQLite looks for the log beside the file itself, not beside a link to it.
         let path = path.canonicalize().map_err(refused)?;
         let metadata = fs::metadata(&path).map_err(refused)?;
@@ -53,7 +53,7 @@ impl Still {
     }
 
     /// An error when the file may have been written to since it was looked at.
-    pub(crate) fn check(&self) -> Result<(), StoreError> {
+    pub(crate) fn check(&self) -> Result<()> {
         let now = fs::metadata(&self.path).map_err(refused)?;
         if self.stamp != Stamp::of(&now) || self.has_log() {
             return Err(StoreError::Backend(

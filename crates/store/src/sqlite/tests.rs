@@ -9,15 +9,15 @@ use tokio::sync::oneshot;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::time::Millis;
 
-use crate::StoreError;
 use crate::job::{Job, reading, writing};
 use crate::schema::AGENT;
 use crate::sql::Sql;
 use crate::sqlite::group::Group;
 use crate::sqlite::open::open_to_write;
 use crate::tx::Tx;
+use crate::{Result, StoreError};
 
-type Answer = oneshot::Receiver<Result<(), StoreError>>;
+type Answer = oneshot::Receiver<Result<()>>;
 
 /// A group on a fresh file whose connection was first told something.
 fn group(home: &tempfile::TempDir, told: &str) -> Group {
@@ -36,7 +36,7 @@ fn key(number: u32) -> RunKey {
     RunKey(Digest::of(&number.to_le_bytes()))
 }
 
-fn answered(mut answer: Answer) -> Result<(), StoreError> {
+fn answered(mut answer: Answer) -> Result<()> {
     answer.try_recv().expect("everybody is answered")
 }
 
@@ -93,15 +93,15 @@ fn a_database_that_refuses_writes_says_so_to_everybody() {
 }
 
 /// Ends the transaction under the feet of its group, as SQLite itself does after some errors.
-struct Saboteur(oneshot::Sender<Result<(), StoreError>>);
+struct Saboteur(oneshot::Sender<Result<()>>);
 
 impl Job for Saboteur {
-    fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<()> {
         tx.sql.execute("ROLLBACK", &[])?;
         Err(StoreError::Full)
     }
 
-    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+    fn answer(self: Box<Self>, outcome: Result<()>) {
         let _ = self.0.send(outcome);
     }
 }

@@ -6,10 +6,10 @@ use std::thread::{self, JoinHandle};
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::StoreError;
 use crate::job::{Job, QUEUE_MAX};
 use crate::lock::locked;
 use crate::sqlite::group::Group;
+use crate::{Result, StoreError};
 
 /// Closures in one commit: enough to make the cost of a sync vanish, few enough that nobody waits long behind
 /// them, and that running a failed group again stays cheap.
@@ -20,7 +20,7 @@ enum Work {
     /// A closure, in a transaction with others.
     Job(Box<dyn Job>),
     /// The whole file, written anew: alone, and in no transaction.
-    Rewrite(oneshot::Sender<Result<(), StoreError>>),
+    Rewrite(oneshot::Sender<Result<()>>),
 }
 
 /// The way to the writing thread.
@@ -31,7 +31,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread.
-    pub(crate) fn start(group: Group) -> Result<Self, StoreError> {
+    pub(crate) fn start(group: Group) -> Result<Self> {
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
         let thread = thread::Builder::new()
             .name("store-writer".into())
@@ -44,18 +44,18 @@ impl Writer {
     }
 
     /// Queues a job, waiting while the queue is full.
-    pub(crate) async fn submit(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
+    pub(crate) async fn submit(&self, job: Box<dyn Job>) -> Result<()> {
         self.send(Work::Job(job)).await
     }
 
     /// Writes the whole file anew, after what is queued.
-    pub(crate) async fn rewrite(&self) -> Result<(), StoreError> {
+    pub(crate) async fn rewrite(&self) -> Result<()> {
         let (reply, answer) = oneshot::channel();
         self.send(Work::Rewrite(reply)).await?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    async fn send(&self, work: Work) -> Result<(), StoreError> {
+    async fn send(&self, work: Work) -> Result<()> {
         let queue = locked(&self.queue).clone();
         let sent = queue.ok_or(StoreError::Closed)?.send(work).await;
         sent.map_err(|_| StoreError::Closed)

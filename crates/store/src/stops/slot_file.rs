@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use wakeful_core::stop::{SLOT_BYTES, Slot, StopRequest, half_of};
 
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// How long a slot may take to be read or written, and a writer waits for another one. A write takes milliseconds.
 pub(super) const SLOT_WAIT: Duration = Duration::from_millis(500);
@@ -37,7 +37,7 @@ pub fn make_slot(path: &Path) -> io::Result<()> {
 }
 
 /// Keeps a request in a slot, for a process that has no database open. One for the same target that is there stands.
-pub fn keep_in_slot(path: &Path, request: &StopRequest) -> Result<(), StoreError> {
+pub fn keep_in_slot(path: &Path, request: &StopRequest) -> Result<()> {
     let (path, request) = (path.to_owned(), request.clone());
     let left_out = within(SLOT_WAIT, move || {
         let mut left_out = Vec::new();
@@ -52,7 +52,7 @@ pub fn keep_in_slot(path: &Path, request: &StopRequest) -> Result<(), StoreError
 }
 
 /// Takes a request out of a slot again: it turned out to concern nothing.
-pub fn drop_from_slot(path: &Path, id: u64) -> Result<(), StoreError> {
+pub fn drop_from_slot(path: &Path, id: u64) -> Result<()> {
     let path = path.to_owned();
     let dropped = within(SLOT_WAIT, move || {
         write(&path, |slot| slot.requests.retain(|kept| kept.id != id))

@@ -6,14 +6,14 @@ use wakeful_ports::journal::TaskFilter;
 
 use super::{ById, by_id, id, optional_id};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, StoreError};
+use crate::{ROWS_MAX, Result};
 
 const PUT_CATEGORY: &str = "
     INSERT INTO category (category_id, name, created_at_ms, version, removed_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)
     ON CONFLICT (category_id) DO UPDATE SET
         name = excluded.name, version = excluded.version, removed_at_ms = excluded.removed_at_ms";
 
-pub(super) fn put_category(sql: &mut dyn Sql, category: &Category) -> Result<(), StoreError> {
+pub(super) fn put_category(sql: &mut dyn Sql, category: &Category) -> Result<()> {
     let params = [
         category.id.as_str().into(),
         category.name.as_str().into(),
@@ -35,10 +35,7 @@ const CATEGORY_NAMED: &str = "
     WHERE name = ?1 AND removed_at_ms IS NULL";
 
 /// The category of a name.
-pub(in crate::record) fn category_named(
-    sql: &mut dyn Sql,
-    name: &str,
-) -> Result<Option<Category>, StoreError> {
+pub(in crate::record) fn category_named(sql: &mut dyn Sql, name: &str) -> Result<Option<Category>> {
     let row = at_most_one(sql.query(CATEGORY_NAMED, &[name.into()])?);
     row.map(read_category).transpose()
 }
@@ -48,11 +45,11 @@ const CATEGORIES: &str = "
     WHERE removed_at_ms IS NULL ORDER BY name LIMIT ?1";
 
 /// Categories by name.
-pub(in crate::record) fn categories(sql: &mut dyn Sql) -> Result<Vec<Category>, StoreError> {
+pub(in crate::record) fn categories(sql: &mut dyn Sql) -> Result<Vec<Category>> {
     records(sql.query(CATEGORIES, &[limit(ROWS_MAX)])?, read_category)
 }
 
-pub(super) fn read_category(mut row: Row) -> Result<Category, StoreError> {
+pub(super) fn read_category(mut row: Row) -> Result<Category> {
     Ok(Category {
         id: id(&row.text("category.category_id")?, "category.category_id")?,
         name: row.text("category.name")?,
@@ -71,7 +68,7 @@ const PUT_TASK: &str = "
         status = excluded.status, updated_at_ms = excluded.updated_at_ms, version = excluded.version,
         removed_at_ms = excluded.removed_at_ms";
 
-pub(super) fn put_task(sql: &mut dyn Sql, task: &Task) -> Result<(), StoreError> {
+pub(super) fn put_task(sql: &mut dyn Sql, task: &Task) -> Result<()> {
     let params = [
         task.id.as_str().into(),
         task.category.as_ref().map(RecordId::as_str).into(),
@@ -101,11 +98,7 @@ const TASKS_IN_CATEGORY: &str = "
     FROM task WHERE removed_at_ms IS NULL AND category_id = ?2 ORDER BY task_id LIMIT ?1";
 
 /// What is in a category.
-pub(super) fn tasks_in(
-    sql: &mut dyn Sql,
-    category: &RecordId,
-    at_most: u32,
-) -> Result<Vec<Task>, StoreError> {
+pub(super) fn tasks_in(sql: &mut dyn Sql, category: &RecordId, at_most: u32) -> Result<Vec<Task>> {
     let params = [limit(at_most), category.as_str().into()];
     records(sql.query(TASKS_IN_CATEGORY, &params)?, read_task)
 }
@@ -120,7 +113,7 @@ const TASKS_BY_PREFIX: &str = "
     FROM task WHERE removed_at_ms IS NULL AND task_id >= ?2 AND task_id < ?2 || 'g' ORDER BY task_id LIMIT ?1";
 
 /// Tasks, newest first.
-pub(in crate::record) fn tasks(sql: &mut dyn Sql, filter: &TaskFilter) -> Result<Vec<Task>, StoreError> {
+pub(in crate::record) fn tasks(sql: &mut dyn Sql, filter: &TaskFilter) -> Result<Vec<Task>> {
     let at_most = limit(filter.limit);
     let rows = match (&filter.id_prefix, filter.status) {
         (Some(prefix), _) => sql.query(TASKS_BY_PREFIX, &[at_most, prefix.as_str().into()])?,
@@ -130,7 +123,7 @@ pub(in crate::record) fn tasks(sql: &mut dyn Sql, filter: &TaskFilter) -> Result
     records(rows, read_task)
 }
 
-pub(super) fn read_task(mut row: Row) -> Result<Task, StoreError> {
+pub(super) fn read_task(mut row: Row) -> Result<Task> {
     Ok(Task {
         id: id(&row.text("task.task_id")?, "task.task_id")?,
         category: optional_id(row.optional_text("task.category_id")?, "task.category_id")?,
@@ -151,7 +144,7 @@ const PUT_NOTE: &str = "
         task_id = excluded.task_id, body = excluded.body, version = excluded.version,
         removed_at_ms = excluded.removed_at_ms";
 
-pub(super) fn put_note(sql: &mut dyn Sql, note: &Note) -> Result<(), StoreError> {
+pub(super) fn put_note(sql: &mut dyn Sql, note: &Note) -> Result<()> {
     let params = [
         note.id.as_str().into(),
         note.task.as_ref().map(RecordId::as_str).into(),
@@ -182,7 +175,7 @@ pub(in crate::record) fn notes(
     sql: &mut dyn Sql,
     task: Option<&RecordId>,
     at_most: u32,
-) -> Result<Vec<Note>, StoreError> {
+) -> Result<Vec<Note>> {
     let at_most = limit(at_most);
     let rows = match task {
         Some(task) => sql.query(NOTES_OF_TASK, &[at_most, task.as_str().into()])?,
@@ -191,7 +184,7 @@ pub(in crate::record) fn notes(
     records(rows, read_note)
 }
 
-pub(super) fn read_note(mut row: Row) -> Result<Note, StoreError> {
+pub(super) fn read_note(mut row: Row) -> Result<Note> {
     Ok(Note {
         id: id(&row.text("note.note_id")?, "note.note_id")?,
         task: optional_id(row.optional_text("note.task_id")?, "note.task_id")?,

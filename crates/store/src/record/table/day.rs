@@ -3,8 +3,8 @@
 use wakeful_core::journal::{Day, DayPlan, DayPlanBlock, Link, LinkKind, Rating, RecordId, Target};
 
 use super::{ById, by_id, id, life, optional_id};
-use crate::StoreError;
 use crate::sql::{Row, Sql, limit, records};
+use crate::{Result, StoreError};
 
 const PUT_PLAN: &str = "
     INSERT INTO day_plan (plan_id, day, note, created_at_ms, version, removed_at_ms)
@@ -12,7 +12,7 @@ const PUT_PLAN: &str = "
     ON CONFLICT (plan_id) DO UPDATE SET day = excluded.day, note = excluded.note, version =
     excluded.version, removed_at_ms = excluded.removed_at_ms";
 
-pub(super) fn put_plan(sql: &mut dyn Sql, plan: &DayPlan) -> Result<(), StoreError> {
+pub(super) fn put_plan(sql: &mut dyn Sql, plan: &DayPlan) -> Result<()> {
     let day = plan.day.to_string();
     let params = [
         plan.id.as_str().into(),
@@ -31,7 +31,7 @@ pub(super) const PLAN: ById = by_id!(
     "plan_id, day, note, created_at_ms, version, removed_at_ms"
 );
 
-pub(super) fn read_plan(mut row: Row) -> Result<DayPlan, StoreError> {
+pub(super) fn read_plan(mut row: Row) -> Result<DayPlan> {
     Ok(DayPlan {
         id: id(&row.text("day_plan.plan_id")?, "day_plan.plan_id")?,
         day: row.word("day_plan.day", |day| Day::parse(day).ok())?,
@@ -49,7 +49,7 @@ const PLAN_OF_DAY: &str = "
     FROM day_plan WHERE removed_at_ms IS NULL AND day = ?2 ORDER BY day DESC LIMIT ?1";
 
 /// Plans, the last day first.
-pub(super) fn plans(sql: &mut dyn Sql, day: Option<&Day>, at_most: u32) -> Result<Vec<DayPlan>, StoreError> {
+pub(super) fn plans(sql: &mut dyn Sql, day: Option<&Day>, at_most: u32) -> Result<Vec<DayPlan>> {
     let rows = match day.map(Day::to_string) {
         Some(day) => sql.query(PLAN_OF_DAY, &[limit(at_most), day.as_str().into()])?,
         None => sql.query(PLANS, &[limit(at_most)])?,
@@ -66,7 +66,7 @@ const PUT_BLOCK: &str = "
     excluded.category_id, note = excluded.note, version = excluded.version, removed_at_ms =
     excluded.removed_at_ms";
 
-pub(super) fn put_block(sql: &mut dyn Sql, block: &DayPlanBlock) -> Result<(), StoreError> {
+pub(super) fn put_block(sql: &mut dyn Sql, block: &DayPlanBlock) -> Result<()> {
     let params = [
         block.id.as_str().into(),
         block.plan.as_str().into(),
@@ -88,7 +88,7 @@ pub(super) const BLOCK: ById = by_id!(
     "block_id, plan_id, starts_at_ms, ends_at_ms, task_id, category_id, note, created_at_ms, version, removed_at_ms"
 );
 
-pub(super) fn read_block(mut row: Row) -> Result<DayPlanBlock, StoreError> {
+pub(super) fn read_block(mut row: Row) -> Result<DayPlanBlock> {
     Ok(DayPlanBlock {
         id: id(&row.text("day_plan_block.block_id")?, "day_plan_block.block_id")?,
         plan: id(&row.text("day_plan_block.plan_id")?, "day_plan_block.plan_id")?,
@@ -116,11 +116,7 @@ const BLOCKS_IN_CATEGORY: &str = "
     FROM day_plan_block WHERE removed_at_ms IS NULL AND category_id = ?2 ORDER BY block_id LIMIT ?1";
 
 /// The blocks of a planned day, in order.
-pub(super) fn blocks(
-    sql: &mut dyn Sql,
-    plan: &RecordId,
-    at_most: u32,
-) -> Result<Vec<DayPlanBlock>, StoreError> {
+pub(super) fn blocks(sql: &mut dyn Sql, plan: &RecordId, at_most: u32) -> Result<Vec<DayPlanBlock>> {
     records(
         sql.query(BLOCKS, &[limit(at_most), plan.as_str().into()])?,
         read_block,
@@ -128,11 +124,7 @@ pub(super) fn blocks(
 }
 
 /// Blocks that are for a category.
-pub(super) fn blocks_in(
-    sql: &mut dyn Sql,
-    category: &RecordId,
-    at_most: u32,
-) -> Result<Vec<DayPlanBlock>, StoreError> {
+pub(super) fn blocks_in(sql: &mut dyn Sql, category: &RecordId, at_most: u32) -> Result<Vec<DayPlanBlock>> {
     let params = [limit(at_most), category.as_str().into()];
     records(sql.query(BLOCKS_IN_CATEGORY, &params)?, read_block)
 }
@@ -145,7 +137,7 @@ const PUT_RATING: &str = "
     excluded.target_day, scale = excluded.scale, value = excluded.value, most = excluded.most, note =
     excluded.note, version = excluded.version, removed_at_ms = excluded.removed_at_ms";
 
-pub(super) fn put_rating(sql: &mut dyn Sql, rating: &Rating) -> Result<(), StoreError> {
+pub(super) fn put_rating(sql: &mut dyn Sql, rating: &Rating) -> Result<()> {
     let (target_id, target_day) = match &rating.target {
         Target::Record(id) => (Some(id.as_str()), None),
         Target::Day(day) => (None, Some(day.to_string())),
@@ -171,7 +163,7 @@ pub(super) const RATING: ById = by_id!(
     "rating_id, target_id, target_day, scale, value, most, note, created_at_ms, version, removed_at_ms"
 );
 
-pub(super) fn read_rating(mut row: Row) -> Result<Rating, StoreError> {
+pub(super) fn read_rating(mut row: Row) -> Result<Rating> {
     let rating_id = id(&row.text("rating.rating_id")?, "rating.rating_id")?;
     let record = optional_id(row.optional_text("rating.target_id")?, "rating.target_id")?;
     let day = row.optional_text("rating.target_day")?;
@@ -201,11 +193,7 @@ const RATINGS_OF_DAY: &str = "
     FROM rating WHERE removed_at_ms IS NULL AND target_day = ?2 ORDER BY created_at_ms DESC, rating_id DESC LIMIT ?1";
 
 /// Ratings, newest first.
-pub(super) fn ratings(
-    sql: &mut dyn Sql,
-    target: Option<&Target>,
-    at_most: u32,
-) -> Result<Vec<Rating>, StoreError> {
+pub(super) fn ratings(sql: &mut dyn Sql, target: Option<&Target>, at_most: u32) -> Result<Vec<Rating>> {
     let at_most = limit(at_most);
     let rows = match target {
         None => sql.query(RATINGS, &[at_most])?,
@@ -221,7 +209,7 @@ const PUT_LINK: &str = "
     ON CONFLICT (link_id) DO UPDATE SET from_id = excluded.from_id, to_id = excluded.to_id, kind =
     excluded.kind, version = excluded.version, removed_at_ms = excluded.removed_at_ms";
 
-pub(super) fn put_link(sql: &mut dyn Sql, link: &Link) -> Result<(), StoreError> {
+pub(super) fn put_link(sql: &mut dyn Sql, link: &Link) -> Result<()> {
     let params = [
         link.id.as_str().into(),
         link.from.as_str().into(),
@@ -240,7 +228,7 @@ pub(super) const LINK: ById = by_id!(
     "link_id, from_id, to_id, kind, created_at_ms, version, removed_at_ms"
 );
 
-pub(super) fn read_link(mut row: Row) -> Result<Link, StoreError> {
+pub(super) fn read_link(mut row: Row) -> Result<Link> {
     Ok(Link {
         id: id(&row.text("link.link_id")?, "link.link_id")?,
         from: id(&row.text("link.from_id")?, "link.from_id")?,
@@ -259,7 +247,7 @@ const LINKS_OF: &str = "
     FROM link WHERE removed_at_ms IS NULL AND (from_id = ?2 OR to_id = ?2) ORDER BY created_at_ms DESC, link_id DESC LIMIT ?1";
 
 /// Links, newest first.
-pub(super) fn links(sql: &mut dyn Sql, of: Option<&RecordId>, at_most: u32) -> Result<Vec<Link>, StoreError> {
+pub(super) fn links(sql: &mut dyn Sql, of: Option<&RecordId>, at_most: u32) -> Result<Vec<Link>> {
     let rows = match of {
         Some(id) => sql.query(LINKS_OF, &[limit(at_most), id.as_str().into()])?,
         None => sql.query(LINKS, &[limit(at_most)])?,

@@ -13,8 +13,8 @@ use wakeful_core::time::Millis;
 use wakeful_ports::journal::Listing;
 
 pub(super) use self::base::{categories, notes, tasks};
-use crate::StoreError;
 use crate::sql::{Dialect, Row, Sql, limit, records};
+use crate::{Result, StoreError};
 
 /// How many records are read by name at once.
 const NAMED_MAX: usize = 500;
@@ -88,7 +88,7 @@ macro_rules! everywhere {
 }
 
 /// Writes a record as it is from now on.
-pub(super) fn put(sql: &mut dyn Sql, record: &Record) -> Result<(), StoreError> {
+pub(super) fn put(sql: &mut dyn Sql, record: &Record) -> Result<()> {
     match record {
         Record::Category(category) => base::put_category(sql, category),
         Record::Task(task) => base::put_task(sql, task),
@@ -104,7 +104,7 @@ pub(super) fn put(sql: &mut dyn Sql, record: &Record) -> Result<(), StoreError> 
 }
 
 /// Records of one kind by their names, tombstones among them.
-fn of_kind(sql: &mut dyn Sql, kind: Kind, ids: &[RecordId]) -> Result<Vec<Record>, StoreError> {
+fn of_kind(sql: &mut dyn Sql, kind: Kind, ids: &[RecordId]) -> Result<Vec<Record>> {
     let ById { sqlite, postgres } = match kind {
         Kind::Category => base::CATEGORY,
         Kind::Task => base::TASK,
@@ -136,7 +136,7 @@ fn of_kind(sql: &mut dyn Sql, kind: Kind, ids: &[RecordId]) -> Result<Vec<Record
 }
 
 /// One record of a known kind, or its tombstone.
-pub(super) fn record(sql: &mut dyn Sql, kind: Kind, id: &RecordId) -> Result<Option<Record>, StoreError> {
+pub(super) fn record(sql: &mut dyn Sql, kind: Kind, id: &RecordId) -> Result<Option<Record>> {
     Ok(of_kind(sql, kind, std::slice::from_ref(id))?.pop())
 }
 
@@ -154,7 +154,7 @@ const KINDS_SQLITE: &str = everywhere!(" IN (SELECT value FROM json_each(?1))");
 const KINDS_POSTGRES: &str = everywhere!(" = ANY (string_to_array(?1, ','))");
 
 /// Records of whatever kind by their names, tombstones among them. What there never was is left out.
-pub(super) fn named(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Record>, StoreError> {
+pub(super) fn named(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Record>> {
     let mut found = BTreeMap::new();
     for some in ids.chunks(NAMED_MAX) {
         let statement = sql.dialect().pick(KINDS_SQLITE, KINDS_POSTGRES);
@@ -165,7 +165,7 @@ pub(super) fn named(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<Reco
     Ok(found)
 }
 
-fn of_kinds(sql: &mut dyn Sql, kinds: Vec<(Kind, RecordId)>) -> Result<Vec<(RecordId, Record)>, StoreError> {
+fn of_kinds(sql: &mut dyn Sql, kinds: Vec<(Kind, RecordId)>) -> Result<Vec<(RecordId, Record)>> {
     let mut by_kind: BTreeMap<Kind, Vec<RecordId>> = BTreeMap::new();
     for (kind, id) in kinds {
         by_kind.entry(kind).or_default().push(id);
@@ -178,7 +178,7 @@ fn of_kinds(sql: &mut dyn Sql, kinds: Vec<(Kind, RecordId)>) -> Result<Vec<(Reco
     Ok(found)
 }
 
-fn read_kind(mut row: Row) -> Result<(Kind, RecordId), StoreError> {
+fn read_kind(mut row: Row) -> Result<(Kind, RecordId)> {
     let kind = row.word("record.kind", Kind::parse)?;
     Ok((kind, id(&row.text("record.id")?, "record.id")?))
 }
@@ -187,7 +187,7 @@ fn read_kind(mut row: Row) -> Result<(Kind, RecordId), StoreError> {
 const BY_PREFIX: &str = concat!(everywhere!(" BETWEEN ?2 AND ?2 || 'g'"), " LIMIT ?1");
 
 /// Records of any kind whose name begins like this, tombstones among them.
-pub(super) fn begun(sql: &mut dyn Sql, prefix: &str, at_most: u32) -> Result<Vec<Record>, StoreError> {
+pub(super) fn begun(sql: &mut dyn Sql, prefix: &str, at_most: u32) -> Result<Vec<Record>> {
     let rows = sql.query(BY_PREFIX, &[limit(at_most), prefix.into()])?;
     let kinds = records(rows, read_kind)?;
     Ok(of_kinds(sql, kinds)?
@@ -197,7 +197,7 @@ pub(super) fn begun(sql: &mut dyn Sql, prefix: &str, at_most: u32) -> Result<Vec
 }
 
 /// Reads everything that these records belong to or speak of, into what is known of it already.
-pub(super) fn around(sql: &mut dyn Sql, of: &[&Record], mut known: Around) -> Result<Around, StoreError> {
+pub(super) fn around(sql: &mut dyn Sql, of: &[&Record], mut known: Around) -> Result<Around> {
     let mut reached: Vec<RecordId> = owners(of.iter().copied());
     for _ in 0..OWNERS_HOPS_MAX {
         let fresh: Vec<RecordId> = reached
@@ -219,7 +219,7 @@ fn owners<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<RecordId> {
 }
 
 /// The members that a rule asked for.
-pub(super) fn members(sql: &mut dyn Sql, members: &Members) -> Result<Vec<Record>, StoreError> {
+pub(super) fn members(sql: &mut dyn Sql, members: &Members) -> Result<Vec<Record>> {
     let most = u32::try_from(MEMBERS_MAX.saturating_add(1)).unwrap_or(u32::MAX);
     match members {
         Members::Items(checklist) => Ok(wrapped(part::items(sql, checklist, most)?, Record::ChecklistItem)),
@@ -236,7 +236,7 @@ pub(super) fn members(sql: &mut dyn Sql, members: &Members) -> Result<Vec<Record
 }
 
 /// The record that may stand in the way of another.
-pub(super) fn rival(sql: &mut dyn Sql, rival: &Rival<'_>) -> Result<Option<Record>, StoreError> {
+pub(super) fn rival(sql: &mut dyn Sql, rival: &Rival<'_>) -> Result<Option<Record>> {
     Ok(match rival {
         Rival::Named(name) => base::category_named(sql, name)?.map(Record::Category),
         Rival::Running(task) => part::running(sql, task)?.map(Record::TimeEntry),
@@ -259,18 +259,14 @@ const DEPENDENTS: &str = "
     LIMIT ?2";
 
 /// What is there and belongs to a record or speaks of it, as far as the bound goes.
-pub(super) fn dependents(
-    sql: &mut dyn Sql,
-    of: &RecordId,
-    at_most: usize,
-) -> Result<Vec<RecordId>, StoreError> {
+pub(super) fn dependents(sql: &mut dyn Sql, of: &RecordId, at_most: usize) -> Result<Vec<RecordId>> {
     let at_most = u32::try_from(at_most).unwrap_or(u32::MAX);
     let rows = sql.query(DEPENDENTS, &[of.as_str().into(), limit(at_most)])?;
     records(rows, |mut row| id(&row.text("record.id")?, "record.id"))
 }
 
 /// Records of the kinds that have no list of their own.
-pub(super) fn list(sql: &mut dyn Sql, listing: &Listing, at_most: u32) -> Result<Vec<Record>, StoreError> {
+pub(super) fn list(sql: &mut dyn Sql, listing: &Listing, at_most: u32) -> Result<Vec<Record>> {
     Ok(match listing {
         Listing::Checklists { task } => {
             wrapped(part::checklists(sql, task.as_ref(), at_most)?, Record::Checklist)
@@ -291,16 +287,16 @@ fn wrapped<T>(found: Vec<T>, wrap: impl Fn(T) -> Record) -> Vec<Record> {
     found.into_iter().map(wrap).collect()
 }
 
-fn id(text: &str, place: &'static str) -> Result<RecordId, StoreError> {
+fn id(text: &str, place: &'static str) -> Result<RecordId> {
     RecordId::parse(place, text).map_err(|_| StoreError::Malformed(place))
 }
 
-fn optional_id(text: Option<String>, place: &'static str) -> Result<Option<RecordId>, StoreError> {
+fn optional_id(text: Option<String>, place: &'static str) -> Result<Option<RecordId>> {
     text.map(|text| id(&text, place)).transpose()
 }
 
 /// The last three columns of the newer tables.
-fn life(row: &mut Row) -> Result<Life, StoreError> {
+fn life(row: &mut Row) -> Result<Life> {
     Ok(Life {
         created_at: row.millis("record.created_at_ms")?,
         version: row.count("record.version")?,

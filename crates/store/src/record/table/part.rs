@@ -4,7 +4,7 @@ use wakeful_core::journal::{Checklist, ChecklistItem, RecordId, TimeEntry};
 use wakeful_core::time::Millis;
 
 use super::{ById, by_id, id, life};
-use crate::StoreError;
+use crate::Result;
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 
 const PUT_CHECKLIST: &str = "
@@ -13,7 +13,7 @@ const PUT_CHECKLIST: &str = "
     ON CONFLICT (checklist_id) DO UPDATE SET task_id = excluded.task_id, title = excluded.title,
     version = excluded.version, removed_at_ms = excluded.removed_at_ms";
 
-pub(super) fn put_checklist(sql: &mut dyn Sql, checklist: &Checklist) -> Result<(), StoreError> {
+pub(super) fn put_checklist(sql: &mut dyn Sql, checklist: &Checklist) -> Result<()> {
     let params = [
         checklist.id.as_str().into(),
         checklist.task.as_str().into(),
@@ -31,7 +31,7 @@ pub(super) const CHECKLIST: ById = by_id!(
     "checklist_id, task_id, title, created_at_ms, version, removed_at_ms"
 );
 
-pub(super) fn read_checklist(mut row: Row) -> Result<Checklist, StoreError> {
+pub(super) fn read_checklist(mut row: Row) -> Result<Checklist> {
     Ok(Checklist {
         id: id(&row.text("checklist.checklist_id")?, "checklist.checklist_id")?,
         task: id(&row.text("checklist.task_id")?, "checklist.task_id")?,
@@ -49,11 +49,7 @@ const CHECKLISTS_OF_TASK: &str = "
     FROM checklist WHERE removed_at_ms IS NULL AND task_id = ?2 ORDER BY created_at_ms DESC, checklist_id DESC LIMIT ?1";
 
 /// Checklists, newest first.
-pub(super) fn checklists(
-    sql: &mut dyn Sql,
-    task: Option<&RecordId>,
-    at_most: u32,
-) -> Result<Vec<Checklist>, StoreError> {
+pub(super) fn checklists(sql: &mut dyn Sql, task: Option<&RecordId>, at_most: u32) -> Result<Vec<Checklist>> {
     let rows = match task {
         Some(task) => sql.query(CHECKLISTS_OF_TASK, &[limit(at_most), task.as_str().into()])?,
         None => sql.query(CHECKLISTS, &[limit(at_most)])?,
@@ -69,7 +65,7 @@ const PUT_ITEM: &str = "
     checked = excluded.checked, position = excluded.position, version = excluded.version, removed_at_ms
     = excluded.removed_at_ms";
 
-pub(super) fn put_item(sql: &mut dyn Sql, item: &ChecklistItem) -> Result<(), StoreError> {
+pub(super) fn put_item(sql: &mut dyn Sql, item: &ChecklistItem) -> Result<()> {
     let params = [
         item.id.as_str().into(),
         item.checklist.as_str().into(),
@@ -89,7 +85,7 @@ pub(super) const ITEM: ById = by_id!(
     "item_id, checklist_id, body, checked, position, created_at_ms, version, removed_at_ms"
 );
 
-pub(super) fn read_item(mut row: Row) -> Result<ChecklistItem, StoreError> {
+pub(super) fn read_item(mut row: Row) -> Result<ChecklistItem> {
     Ok(ChecklistItem {
         id: id(&row.text("checklist_item.item_id")?, "checklist_item.item_id")?,
         checklist: id(
@@ -108,11 +104,7 @@ const ITEMS: &str = "
     FROM checklist_item WHERE removed_at_ms IS NULL AND checklist_id = ?2 ORDER BY position, item_id LIMIT ?1";
 
 /// The items of a checklist, in order.
-pub(super) fn items(
-    sql: &mut dyn Sql,
-    checklist: &RecordId,
-    at_most: u32,
-) -> Result<Vec<ChecklistItem>, StoreError> {
+pub(super) fn items(sql: &mut dyn Sql, checklist: &RecordId, at_most: u32) -> Result<Vec<ChecklistItem>> {
     records(
         sql.query(ITEMS, &[limit(at_most), checklist.as_str().into()])?,
         read_item,
@@ -127,7 +119,7 @@ const PUT_TIME_ENTRY: &str = "
     excluded.started_at_ms, ended_at_ms = excluded.ended_at_ms, description = excluded.description,
     version = excluded.version, removed_at_ms = excluded.removed_at_ms";
 
-pub(super) fn put_time_entry(sql: &mut dyn Sql, entry: &TimeEntry) -> Result<(), StoreError> {
+pub(super) fn put_time_entry(sql: &mut dyn Sql, entry: &TimeEntry) -> Result<()> {
     let params = [
         entry.id.as_str().into(),
         entry.task.as_str().into(),
@@ -147,7 +139,7 @@ pub(super) const TIME_ENTRY: ById = by_id!(
     "entry_id, task_id, started_at_ms, ended_at_ms, description, created_at_ms, version, removed_at_ms"
 );
 
-pub(super) fn read_time_entry(mut row: Row) -> Result<TimeEntry, StoreError> {
+pub(super) fn read_time_entry(mut row: Row) -> Result<TimeEntry> {
     Ok(TimeEntry {
         id: id(&row.text("time_entry.entry_id")?, "time_entry.entry_id")?,
         task: id(&row.text("time_entry.task_id")?, "time_entry.task_id")?,
@@ -180,7 +172,7 @@ pub(super) fn time_entries(
     task: Option<&RecordId>,
     running: bool,
     at_most: u32,
-) -> Result<Vec<TimeEntry>, StoreError> {
+) -> Result<Vec<TimeEntry>> {
     let at_most = limit(at_most);
     let rows = match (task, running) {
         (None, false) => sql.query(TIMES, &[at_most])?,
@@ -192,7 +184,7 @@ pub(super) fn time_entries(
 }
 
 /// The entry that runs for a task.
-pub(super) fn running(sql: &mut dyn Sql, task: &RecordId) -> Result<Option<TimeEntry>, StoreError> {
+pub(super) fn running(sql: &mut dyn Sql, task: &RecordId) -> Result<Option<TimeEntry>> {
     let row = at_most_one(sql.query(RUNNING_OF_TASK, &[limit(1), task.as_str().into()])?);
     row.map(read_time_entry).transpose()
 }
