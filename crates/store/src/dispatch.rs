@@ -15,7 +15,7 @@ use crate::queue::QueuedAt;
 use crate::rows::{Overview, QueueRow};
 use crate::run::suspension;
 use crate::sql::{Param, Row, Sql as _, limit, records};
-use crate::{ROWS_MAX, Result, StoreError, View};
+use crate::{ROWS_MAX, Result, View};
 
 /// Candidates that are read at once. Few are ineligible, so one page is mostly enough for a home of usual size.
 const PAGE: u32 = 1_000;

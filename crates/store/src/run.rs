@@ -333,8 +333,8 @@ pub(crate) mod tests {
     pub(crate) fn plan(query: &str) -> Vec<String> {
         let mut database = make_in_memory(&crate::schema::AGENT, "host").expect("a database");
         let explain: &'static str = Box::leak(format!("EXPLAIN QUERY PLAN {query}").into_boxed_str());
-        let params = [1_i64.into(), 1_i64.into(), "".into(), "main".into()];
-        let count = (1..=4).filter(|n| query.contains(&format!("?{n}"))).count();
+        let params = [1_i64.into(), 1_i64.into(), "".into(), "main".into(), 1_i64.into()];
+        let count = (1..=5).filter(|n| query.contains(&format!("?{n}"))).count();
         let rows = database.query(explain, &params[..count]).expect("a plan");
         let plan = rows.into_iter().map(|mut row| {
             let _ = (row.int("id"), row.int("parent"), row.int("notused"));
