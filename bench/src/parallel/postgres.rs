@@ -120,7 +120,7 @@ impl Scratch {
     fn empty(&self) -> Result<()> {
         let mut client = self.connect()?;
         let tables = client.query(
-            "SELECT tablename FROM pg_tables WHERE schemaname = 'wakeful'",
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'wakeful_agents'",
             &[],
         )?;
         for table in tables {
@@ -164,7 +164,7 @@ impl Scratch {
 
     fn connect(&self) -> Result<Client> {
         let mut client = Client::connect(&self.url, NoTls)?;
-        client.batch_execute("SET search_path TO wakeful")?;
+        client.batch_execute("SET search_path TO wakeful_agents")?;
         Ok(client)
     }
 }

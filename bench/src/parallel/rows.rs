@@ -102,7 +102,7 @@ struct Reader {
 impl Reader {
     fn new(connection: &Connection) -> Result<Self> {
         let mut statements: Vec<String> = UPDATES.map(str::to_owned).into();
-        let journal = Table::load(connection, "journal", "rowid")?;
+        let journal = Table::load(connection, "run_log", "rowid")?;
         statements.push(journal.insert());
         let insert_journal = statements.len() - 1;
         let mut load = |name, key, order| Queues::load(connection, name, (key, order), &mut statements);
@@ -116,7 +116,7 @@ impl Reader {
             ],
             runs: load("run", "run_key", "run_key")?,
             steps: load("step", "run_key", "run_key, ordinal")?,
-            entries: load("entry", "thread_id", "thread_id, position")?,
+            entries: load("transcript_entry", "thread_id", "thread_id, position")?,
             events: load("event", "agent_id", "agent_id, seq")?,
             blobs: load("blob", "hash", "hash")?,
             journal,
@@ -127,7 +127,7 @@ impl Reader {
 
     fn transition(&mut self, row: Vec<Value>) -> Result<Transition> {
         let run = self.journal.value(&row, "run_key")?.clone();
-        let body = bytes(self.journal.value(&row, "body")?)?;
+        let body = bytes(self.journal.value(&row, "input")?)?;
         let (input, reads): (Input, Reads) = serde_json::from_slice(body)?;
         let mut writes = Vec::new();
         let begins = matches!(input, Input::Admitted { .. });

@@ -26,7 +26,7 @@ const PUT_AGENT: &str = "
     FROM agent LIMIT 1";
 
 const PUT_HEAD: &str = "
-    INSERT INTO agent_head (agent_id, incarnation, runner_id, fence, next_seq, chain_hash, queued)
+    INSERT INTO agent_head (agent_id, incarnation, runner_id, fence, next_seq, chain_hash, queued_count)
     SELECT ?1, incarnation, NULL, fence, ?2 + 1, chain_hash, 0 FROM agent_head LIMIT 1";
 
 const PUT_RUNS: &str = "
@@ -39,10 +39,10 @@ const PUT_RUNS: &str = "
 
 const PUT_MESSAGES: &str = "
     WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2)
-    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, admitted_at_ms, wishes,
-        depth, cause)
-    SELECT CAST(printf('%032d', i) AS BLOB), ?1, thread_id, kind, authority, surface, context, body,
-        admitted_at_ms + i, wishes, depth, cause
+    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body_hash, admitted_at_ms, options,
+        sub_run_depth, cause)
+    SELECT CAST(printf('%032d', i) AS BLOB), ?1, thread_id, kind, authority, surface, context, body_hash,
+        admitted_at_ms + i, options, sub_run_depth, cause
     FROM n, (SELECT * FROM message LIMIT 1)";
 
 /// The events of the real run, numbered from nought.
@@ -87,7 +87,7 @@ const PUT_AGENTS: &str = "
 
 const PUT_HEADS: &str = "
     WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
-    INSERT INTO agent_head (agent_id, incarnation, runner_id, fence, next_seq, chain_hash, queued)
+    INSERT INTO agent_head (agent_id, incarnation, runner_id, fence, next_seq, chain_hash, queued_count)
     SELECT printf('open-%06d', i), incarnation, NULL, 1, 1, zeroblob(32), 0
     FROM n, (SELECT * FROM agent_head LIMIT 1)";
 
@@ -95,18 +95,18 @@ const PUT_HEADS: &str = "
 const PUT_OPEN_RUNS: &str = "
     WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
     INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms,
-        due_at_ms)
+        wait_kind, suspended_at_ms)
     SELECT CAST(printf('o%031d', i) AS BLOB), printf('open-%06d', i), printf('open-%06d:session:cli', i), machine,
         machine_version, 1, replace(?2, '@', lower(hex(CAST(printf('o%031d', i) AS BLOB)))), 'open', started_at_ms + i,
-        CASE WHEN i % 2 = 0 THEN 9223372036854775807 END
+        CASE WHEN i % 2 = 0 THEN 'children' END, CASE WHEN i % 2 = 0 THEN started_at_ms + i END
     FROM n, (SELECT * FROM run LIMIT 1)";
 
 const PUT_OPEN_MESSAGES: &str = "
     WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
-    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, admitted_at_ms, wishes,
-        depth, cause)
+    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body_hash, admitted_at_ms, options,
+        sub_run_depth, cause)
     SELECT CAST(printf('o%031d', i) AS BLOB), printf('open-%06d', i), printf('open-%06d:session:cli', i), kind, authority,
-        surface, context, body, admitted_at_ms + i, '{}', depth, cause
+        surface, context, body_hash, admitted_at_ms + i, '{}', sub_run_depth, cause
     FROM n, (SELECT * FROM message LIMIT 1)";
 
 /// Adds so many agents with a run each that has just begun and that nobody drives: half of them are due, the others wait

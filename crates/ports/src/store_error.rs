@@ -34,6 +34,9 @@ pub enum StoreError {
     /// The file belongs to another program.
     #[error("the database belongs to another program")]
     Foreign,
+    /// A development build wrote it, before the first schema that is kept readable. Nothing is touched.
+    #[error("the database was written by a development build of Wakeful, which this program cannot read")]
+    DevelopmentHome,
     /// A newer Wakeful wrote it.
     #[error("the database has schema {found}, this program knows up to {known}")]
     NewerSchema {

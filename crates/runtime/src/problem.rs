@@ -113,6 +113,10 @@ const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
                  back, restore a backup, or go on with what is left: `wakeful doctor --fix`",
         ),
         StoreError::Foreign => ("database_foreign", "choose another home with --home"),
+        StoreError::DevelopmentHome => (
+            "development_home",
+            "keep it with the build that wrote it, and use a new home with --home (on PostgreSQL, a new database)",
+        ),
         StoreError::NewerSchema { .. } => ("schema_newer", "use the newer wakeful that wrote it"),
         StoreError::OlderSchema { .. } => (
             "schema_older",

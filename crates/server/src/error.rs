@@ -229,6 +229,7 @@ fn status_of(error: &EngineError) -> StatusCode {
             StoreError::Corrupt(_)
             | StoreError::LogRemoved
             | StoreError::Foreign
+            | StoreError::DevelopmentHome
             | StoreError::NewerSchema { .. }
             | StoreError::OlderSchema { .. }
             | StoreError::Absent

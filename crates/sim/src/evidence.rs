@@ -157,7 +157,7 @@ fn entries(view: &mut View<'_>, script: &Script) -> Result<Vec<(EntryRow, Vec<Bl
     for row in view.entries(&script.thread(), ROWS_MAX)? {
         let bytes = view
             .blob(&row.content)?
-            .ok_or(StoreError::Malformed("entry.content"))?;
+            .ok_or(StoreError::Malformed("transcript_entry.content_hash"))?;
         let blocks = serde_json::from_slice(&bytes).map_err(|_| StoreError::Malformed("blob"))?;
         entries.push((row, blocks));
     }

@@ -8,19 +8,23 @@ use crate::rows::{AlertRow, Cursor, Place, Subscribed, SubscriptionRow, TellingR
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
 use crate::{Result, StoreError, Tx, View, bound};
 
-const ALERT: &str = "SELECT version, subscriptions, journal_seq, journal_done FROM alert";
+const ALERT: &str =
+    "SELECT subscription_version, subscription_count, journal_seq, journal_dispatched_to FROM outbox_cursor";
 
 impl View<'_> {
     /// How far changes have become wakes.
     pub fn alert(&mut self) -> Result<AlertRow> {
         let row = at_most_one(self.sql.query(ALERT, &[])?);
-        let mut row = row.ok_or(StoreError::Malformed("alert"))?;
+        let mut row = row.ok_or(StoreError::Malformed("outbox_cursor"))?;
         Ok(AlertRow {
-            version: row.count("alert.version")?,
-            subscriptions: row.count("alert.subscriptions")?,
+            version: row.count("outbox_cursor.subscription_version")?,
+            subscriptions: row.count("outbox_cursor.subscription_count")?,
             cursor: Cursor {
-                seq: row.count("alert.journal_seq")?,
-                done: place(row.optional_text("alert.journal_done")?, "alert.journal_done")?,
+                seq: row.count("outbox_cursor.journal_seq")?,
+                done: place(
+                    row.optional_text("outbox_cursor.journal_dispatched_to")?,
+                    "outbox_cursor.journal_dispatched_to",
+                )?,
             },
         })
     }
@@ -32,7 +36,7 @@ fn place(text: Option<String>, column: &'static str) -> Result<Option<Place>> {
 }
 
 const ONE: &str = "
-    SELECT subscription_id, agent_id, terms, journal_seq, last_due_ms, created_at_ms, is_active, version FROM subscription
+    SELECT subscription_id, agent_id, spec, after_journal_seq, last_due_at_ms, created_at_ms, is_active, after_version FROM subscription
     WHERE subscription_id = ?1";
 
 impl View<'_> {
@@ -45,11 +49,11 @@ impl View<'_> {
 }
 
 const ALL: &str = "
-    SELECT subscription_id, agent_id, terms, journal_seq, last_due_ms, created_at_ms, is_active, version FROM subscription
+    SELECT subscription_id, agent_id, spec, after_journal_seq, last_due_at_ms, created_at_ms, is_active, after_version FROM subscription
     WHERE subscription_id > ?1 ORDER BY subscription_id LIMIT ?2";
 
 const OF_AGENT: &str = "
-    SELECT subscription_id, agent_id, terms, journal_seq, last_due_ms, created_at_ms, is_active, version FROM subscription
+    SELECT subscription_id, agent_id, spec, after_journal_seq, last_due_at_ms, created_at_ms, is_active, after_version FROM subscription
     WHERE agent_id = ?3 AND subscription_id > ?1 ORDER BY subscription_id LIMIT ?2";
 
 impl View<'_> {
@@ -75,12 +79,12 @@ fn read(mut row: Row) -> Result<SubscriptionRow> {
     Ok(SubscriptionRow {
         subscription_id: rule_id(&mut row)?,
         agent_id: row.agent_id("subscription.agent_id")?,
-        terms: row.word("subscription.terms", |json| serde_json::from_str(json).ok())?,
-        journal_seq: row.count("subscription.journal_seq")?,
-        last_due: row.optional_millis("subscription.last_due_ms")?,
+        terms: row.word("subscription.spec", |json| serde_json::from_str(json).ok())?,
+        journal_seq: row.count("subscription.after_journal_seq")?,
+        last_due: row.optional_millis("subscription.last_due_at_ms")?,
         created_at: row.millis("subscription.created_at_ms")?,
         is_active: row.flag("subscription.is_active")?,
-        version: row.count("subscription.version")?,
+        version: row.count("subscription.after_version")?,
     })
 }
 
@@ -88,7 +92,7 @@ fn rule_id(row: &mut Row) -> Result<RuleId> {
     row.word("subscription.subscription_id", |text| RuleId::parse(text).ok())
 }
 
-const LOCK: &str = "UPDATE alert SET version = version";
+const LOCK: &str = "UPDATE outbox_cursor SET subscription_version = subscription_version";
 
 impl Tx<'_> {
     /// Lets nobody else change subscriptions until this transaction ends. Whoever announces the change as well calls this
@@ -100,17 +104,17 @@ impl Tx<'_> {
 
 /// Locks the row for everybody who changes subscriptions, and so comes first.
 const COUNT_IN: &str = "
-    UPDATE alert SET version = version + 1, subscriptions = subscriptions + 1 WHERE subscriptions < ?1
-    RETURNING version";
+    UPDATE outbox_cursor SET subscription_version = subscription_version + 1, subscription_count = subscription_count + 1 WHERE subscription_count < ?1
+    RETURNING subscription_version";
 
 const COUNT_OF_AGENT: &str = "SELECT COUNT(*) FROM subscription WHERE agent_id = ?1";
 
 const PUT: &str = "
     INSERT INTO subscription
-        (subscription_id, agent_id, terms, concerns_agents, journal_seq, last_due_ms, created_at_ms, is_active, version)
+        (subscription_id, agent_id, spec, matches_agent_notices, after_journal_seq, last_due_at_ms, created_at_ms, is_active, after_version)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
-const TAKE_BACK: &str = "UPDATE alert SET version = version - 1, subscriptions = subscriptions - 1";
+const TAKE_BACK: &str = "UPDATE outbox_cursor SET subscription_version = subscription_version - 1, subscription_count = subscription_count - 1";
 
 impl Tx<'_> {
     /// Keeps a subscription, within the bounds. `of_agent` and `in_all` say how many there may be. Its version is the one
@@ -144,8 +148,8 @@ impl Tx<'_> {
             return Ok(refused);
         }
         let terms =
-            serde_json::to_string(&new.terms).map_err(|_| StoreError::Malformed("subscription.terms"))?;
-        let version = row.count("alert.version")?;
+            serde_json::to_string(&new.terms).map_err(|_| StoreError::Malformed("subscription.spec"))?;
+        let version = row.count("outbox_cursor.subscription_version")?;
         let params = [
             (&new.subscription_id).into(),
             (&new.agent_id).into(),
@@ -171,8 +175,8 @@ const DROP: &str = "DELETE FROM subscription WHERE subscription_id = ?1";
 
 /// Before the subscription itself: who locks in two orders waits for ever.
 const COUNT_OUT: &str = "
-    UPDATE alert SET version = version + 1, subscriptions = subscriptions - 1
-    WHERE EXISTS (SELECT 1 FROM subscription WHERE subscription_id = ?1) RETURNING version";
+    UPDATE outbox_cursor SET subscription_version = subscription_version + 1, subscription_count = subscription_count - 1
+    WHERE EXISTS (SELECT 1 FROM subscription WHERE subscription_id = ?1) RETURNING subscription_version";
 
 impl Tx<'_> {
     /// Takes a subscription away; the version that the subscriptions have then. None when there was none.
@@ -182,17 +186,17 @@ impl Tx<'_> {
         };
         self.sql.touch(&bound::SUBSCRIPTION, &[id.into()], None);
         exactly_one(self.sql.execute(DROP, &[id.into()])?)?;
-        row.count("alert.version").map(Some)
+        row.count("outbox_cursor.subscription_version").map(Some)
     }
 }
 
 /// Before the subscription itself, as above.
 const COUNT_CHANGE: &str = "
-    UPDATE alert SET version = version + 1
-    WHERE EXISTS (SELECT 1 FROM subscription WHERE subscription_id = ?1) RETURNING version";
+    UPDATE outbox_cursor SET subscription_version = subscription_version + 1
+    WHERE EXISTS (SELECT 1 FROM subscription WHERE subscription_id = ?1) RETURNING subscription_version";
 
 const SET_ACTIVE: &str = "
-    UPDATE subscription SET is_active = ?2, journal_seq = ?3, version = ?4 WHERE subscription_id = ?1";
+    UPDATE subscription SET is_active = ?2, after_journal_seq = ?3, after_version = ?4 WHERE subscription_id = ?1";
 
 impl Tx<'_> {
     /// Puts a subscription aside, or takes it up again from the newest change on that the row names; the version that the
@@ -202,7 +206,7 @@ impl Tx<'_> {
         let Some(mut counted) = at_most_one(self.sql.query(COUNT_CHANGE, &[id.into()])?) else {
             return Ok(None);
         };
-        let version = counted.count("alert.version")?;
+        let version = counted.count("outbox_cursor.subscription_version")?;
         let own = if row.is_active { version } else { row.version };
         let params = [
             id.into(),
@@ -216,7 +220,7 @@ impl Tx<'_> {
     }
 }
 
-const LAST_DUE: &str = "UPDATE subscription SET last_due_ms = ?2 WHERE subscription_id = ?1";
+const LAST_DUE: &str = "UPDATE subscription SET last_due_at_ms = ?2 WHERE subscription_id = ?1";
 
 impl Tx<'_> {
     /// Notes from when on the newest message of a subscription may begin.
@@ -226,8 +230,8 @@ impl Tx<'_> {
 }
 
 const MOVE: &str = "
-    UPDATE alert SET journal_seq = ?4, journal_done = ?5
-    WHERE version = ?1 AND journal_seq = ?2 AND COALESCE(journal_done, '') = ?3";
+    UPDATE outbox_cursor SET journal_seq = ?4, journal_dispatched_to = ?5
+    WHERE subscription_version = ?1 AND journal_seq = ?2 AND COALESCE(journal_dispatched_to, '') = ?3";
 
 impl Tx<'_> {
     /// Moves the cursor on the journal's outbox; [`StoreError::Conflict`] when it or the subscriptions are not as they
@@ -257,11 +261,11 @@ impl View<'_> {
     }
 }
 
-const WANTED: &str = "SELECT subscription_id FROM subscription WHERE concerns_agents = 1 LIMIT 1";
+const WANTED: &str = "SELECT subscription_id FROM subscription WHERE matches_agent_notices = 1 LIMIT 1";
 
 const TELL: &str = "
-    INSERT INTO telling (agent_id, seq, body, done, at_ms, version)
-    VALUES (?1, ?2, ?3, NULL, ?4, (SELECT version FROM alert))";
+    INSERT INTO agent_outbox (agent_id, seq, body, dispatched_to, at_ms, subscription_version)
+    VALUES (?1, ?2, ?3, NULL, ?4, (SELECT subscription_version FROM outbox_cursor))";
 
 impl Tx<'_> {
     /// Puts what an agent's doing says into the outbox, where somebody subscribes to such. Whether it did. It is told under
@@ -270,7 +274,8 @@ impl Tx<'_> {
         if self.sql.query(WANTED, &[])?.is_empty() {
             return Ok(false);
         }
-        let body = serde_json::to_string(&row.telling).map_err(|_| StoreError::Malformed("telling.body"))?;
+        let body =
+            serde_json::to_string(&row.telling).map_err(|_| StoreError::Malformed("agent_outbox.body"))?;
         let params = [
             (&row.agent_id).into(),
             row.seq.into(),
@@ -282,28 +287,32 @@ impl Tx<'_> {
 }
 
 const TELLINGS: &str = "
-    SELECT agent_id, seq, body, done, at_ms, version FROM telling ORDER BY version, at_ms, agent_id, seq LIMIT ?1";
+    SELECT agent_id, seq, body, dispatched_to, at_ms, subscription_version FROM agent_outbox ORDER BY subscription_version, at_ms, agent_id, seq LIMIT ?1";
 
 impl View<'_> {
     /// What agents' doings say and nobody has seen to yet, oldest first.
     pub fn tellings(&mut self, at_most: u32) -> Result<Vec<TellingRow>> {
         records(self.sql.query(TELLINGS, &[limit(at_most)])?, |mut row| {
             Ok(TellingRow {
-                agent_id: row.agent_id("telling.agent_id")?,
-                seq: row.count("telling.seq")?,
-                telling: row.word("telling.body", |json| serde_json::from_str(json).ok())?,
-                done: place(row.optional_text("telling.done")?, "telling.done")?,
-                at: row.millis("telling.at_ms")?,
-                version: row.count("telling.version")?,
+                agent_id: row.agent_id("agent_outbox.agent_id")?,
+                seq: row.count("agent_outbox.seq")?,
+                telling: row.word("agent_outbox.body", |json| serde_json::from_str(json).ok())?,
+                done: place(
+                    row.optional_text("agent_outbox.dispatched_to")?,
+                    "agent_outbox.dispatched_to",
+                )?,
+                at: row.millis("agent_outbox.at_ms")?,
+                version: row.count("agent_outbox.subscription_version")?,
             })
         })
     }
 }
 
-const SEEN_TO: &str = "DELETE FROM telling WHERE agent_id = ?1 AND seq = ?2 AND COALESCE(done, '') = ?3";
+const SEEN_TO: &str =
+    "DELETE FROM agent_outbox WHERE agent_id = ?1 AND seq = ?2 AND COALESCE(dispatched_to, '') = ?3";
 
 const SEE_ON: &str = "
-    UPDATE telling SET done = ?4 WHERE agent_id = ?1 AND seq = ?2 AND COALESCE(done, '') = ?3";
+    UPDATE agent_outbox SET dispatched_to = ?4 WHERE agent_id = ?1 AND seq = ?2 AND COALESCE(dispatched_to, '') = ?3";
 
 impl Tx<'_> {
     /// Notes that a telling was seen to up to a candidate, or takes it away where that was the last;
@@ -341,7 +350,7 @@ mod tests {
         for (query, index) in [
             (OF_AGENT, "subscription_of_agent"),
             (COUNT_OF_AGENT, "subscription_of_agent"),
-            (WANTED, "subscription_to_agents"),
+            (WANTED, "subscription_matching_agent_notices"),
         ] {
             let plan = plan(query);
             assert!(

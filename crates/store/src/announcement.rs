@@ -9,11 +9,11 @@ use crate::{ROWS_MAX, Result, Tx, View};
 
 /// What came through stays so, whoever tried once more.
 const PUT: &str = "
-    INSERT INTO announcement (decision_id, severity, way, tries, is_done, error, at_ms)
+    INSERT INTO decision_notification (decision_id, severity, target, attempts, is_delivered, error, at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-    ON CONFLICT (decision_id, severity, way) DO UPDATE
-    SET tries = excluded.tries, is_done = excluded.is_done, error = excluded.error, at_ms = excluded.at_ms
-    WHERE announcement.is_done = 0";
+    ON CONFLICT (decision_id, severity, target) DO UPDATE
+    SET attempts = excluded.attempts, is_delivered = excluded.is_delivered, error = excluded.error, at_ms = excluded.at_ms
+    WHERE decision_notification.is_delivered = 0";
 
 impl Tx<'_> {
     /// Keeps that somebody was told of a question, or could not be. The last try stands; what was done stays done.
@@ -32,8 +32,8 @@ impl Tx<'_> {
 }
 
 const OF: &str = "
-    SELECT severity, way, tries, is_done, error, at_ms FROM announcement WHERE decision_id = ?1
-    ORDER BY at_ms, severity, way LIMIT ?2";
+    SELECT severity, target, attempts, is_delivered, error, at_ms FROM decision_notification WHERE decision_id = ?1
+    ORDER BY at_ms, severity, target LIMIT ?2";
 
 impl View<'_> {
     /// Who was told of a question, and who could not be.
@@ -43,12 +43,12 @@ impl View<'_> {
             |mut row| {
                 Ok(AnnouncementRow {
                     decision_id: *decision,
-                    severity: row.word("announcement.severity", Severity::parse)?,
-                    way: row.text("announcement.way")?,
-                    tries: row.small_count("announcement.tries")?,
-                    is_done: row.int("announcement.is_done")? == 1,
-                    error: row.optional_text("announcement.error")?,
-                    at: row.millis("announcement.at_ms")?,
+                    severity: row.word("decision_notification.severity", Severity::parse)?,
+                    way: row.text("decision_notification.target")?,
+                    tries: row.small_count("decision_notification.attempts")?,
+                    is_done: row.int("decision_notification.is_delivered")? == 1,
+                    error: row.optional_text("decision_notification.error")?,
+                    at: row.millis("decision_notification.at_ms")?,
                 })
             },
         )

@@ -17,18 +17,18 @@ const INCONSISTENCIES_MAX: u32 = 100;
 
 /// What must hold between rows: each query finds keys of rows for which it does not. Keys are text or bytes.
 const RULES: [(&str, &str); 18] = [
-    ("agent_head.queued", "
-        SELECT h.agent_id, h.queued FROM agent_head h WHERE h.queued <> (
+    ("agent_head.queued_count", "
+        SELECT h.agent_id, h.queued_count FROM agent_head h WHERE h.queued_count <> (
             SELECT COUNT(*) FROM queue q WHERE q.agent_id = h.agent_id) LIMIT ?1"),
     ("agent_head.incarnation", "
         SELECT h.agent_id, h.next_seq FROM agent_head h WHERE h.incarnation <> COALESCE((
-            SELECT l.incarnation FROM event_life l WHERE l.agent_id = h.agent_id
+            SELECT l.incarnation FROM event_incarnation l WHERE l.agent_id = h.agent_id
             ORDER BY l.first_seq DESC LIMIT 1), '') LIMIT ?1"),
-    ("agent_head.began_at_ms", "
-        SELECT h.agent_id, h.next_seq FROM agent_head h WHERE h.began_at_ms IS NOT NULL AND NOT EXISTS (
-            SELECT 1 FROM run r WHERE r.agent_id = h.agent_id AND r.started_at_ms = h.began_at_ms) LIMIT ?1"),
-    ("agent_head.began_at_ms", "
-        SELECT h.agent_id, h.next_seq FROM agent_head h WHERE h.began_at_ms IS NULL AND EXISTS (
+    ("agent_head.last_run_started_at_ms", "
+        SELECT h.agent_id, h.next_seq FROM agent_head h WHERE h.last_run_started_at_ms IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM run r WHERE r.agent_id = h.agent_id AND r.started_at_ms = h.last_run_started_at_ms) LIMIT ?1"),
+    ("agent_head.last_run_started_at_ms", "
+        SELECT h.agent_id, h.next_seq FROM agent_head h WHERE h.last_run_started_at_ms IS NULL AND EXISTS (
             SELECT 1 FROM run r WHERE r.agent_id = h.agent_id) LIMIT ?1"),
     ("agent_head.agent_id", "
         SELECT a.agent_id, 0 FROM agent a WHERE NOT EXISTS (
@@ -36,8 +36,8 @@ const RULES: [(&str, &str); 18] = [
     ("signed_head.agent_id", "
         SELECT s.agent_id, s.seq FROM signed_head s WHERE NOT EXISTS (
             SELECT 1 FROM agent_head h WHERE h.agent_id = s.agent_id) LIMIT ?1"),
-    ("event_life.agent_id", "
-        SELECT l.agent_id, l.first_seq FROM event_life l WHERE NOT EXISTS (
+    ("event_incarnation.agent_id", "
+        SELECT l.agent_id, l.first_seq FROM event_incarnation l WHERE NOT EXISTS (
             SELECT 1 FROM agent_head h WHERE h.agent_id = l.agent_id) LIMIT ?1"),
     ("queue.run_key", "
         SELECT m.agent_id, m.run_key FROM message m
@@ -52,14 +52,14 @@ const RULES: [(&str, &str); 18] = [
         SELECT q.agent_id, q.run_key FROM queue q WHERE NOT EXISTS (
             SELECT 1 FROM event e WHERE e.agent_id = q.agent_id AND e.seq = q.seq AND e.run_key = q.run_key
                 AND e.kind = 'message_admitted') LIMIT ?1"),
-    ("entry.position", "
-        SELECT e.thread_id, e.position FROM entry e
+    ("transcript_entry.position", "
+        SELECT e.thread_id, e.position FROM transcript_entry e
         WHERE e.position > 1
-            AND NOT EXISTS (SELECT 1 FROM entry p WHERE p.thread_id = e.thread_id AND p.position = e.position - 1)
-            AND NOT EXISTS (SELECT 1 FROM run r WHERE r.thread_id = e.thread_id AND (r.pruned = 2 OR EXISTS (
-                SELECT 1 FROM journal j WHERE j.run_key = r.run_key AND length(j.body) = 0))) LIMIT ?1"),
-    ("entry.run_key", "
-        SELECT e.thread_id, e.position FROM entry e WHERE NOT EXISTS (
+            AND NOT EXISTS (SELECT 1 FROM transcript_entry p WHERE p.thread_id = e.thread_id AND p.position = e.position - 1)
+            AND NOT EXISTS (SELECT 1 FROM run r WHERE r.thread_id = e.thread_id AND (r.prune_level = 2 OR EXISTS (
+                SELECT 1 FROM run_log j WHERE j.run_key = r.run_key AND length(j.input) = 0))) LIMIT ?1"),
+    ("transcript_entry.run_key", "
+        SELECT e.thread_id, e.position FROM transcript_entry e WHERE NOT EXISTS (
             SELECT 1 FROM run r WHERE r.run_key = e.run_key AND r.thread_id = e.thread_id) LIMIT ?1"),
     ("step.run_key", "
         SELECT s.name, s.operation_id FROM step s WHERE NOT EXISTS (
@@ -77,8 +77,8 @@ const RULES: [(&str, &str); 18] = [
     ("wake.verdict", "
         SELECT w.agent_id, w.run_key FROM wake w WHERE w.verdict = 'run' AND NOT EXISTS (
             SELECT 1 FROM run r WHERE r.run_key = w.run_key) LIMIT ?1"),
-    ("alert.subscriptions", "
-        SELECT '', a.subscriptions FROM alert a WHERE a.subscriptions <> (SELECT COUNT(*) FROM subscription) LIMIT ?1"),
+    ("outbox_cursor.subscription_count", "
+        SELECT '', a.subscription_count FROM outbox_cursor a WHERE a.subscription_count <> (SELECT COUNT(*) FROM subscription) LIMIT ?1"),
 ];
 
 impl View<'_> {
@@ -98,7 +98,7 @@ impl View<'_> {
 }
 
 const LINES: &str = "
-    SELECT position, run_key, role, content, at_ms FROM entry
+    SELECT position, run_key, role, content_hash, at_ms FROM transcript_entry
     WHERE thread_id = ?1 AND run_key = ?2 AND position > ?3 ORDER BY position LIMIT ?4";
 
 impl View<'_> {
@@ -110,12 +110,12 @@ impl View<'_> {
             .query(LINES, &[thread.into(), key.into(), after.into(), limit(at_most)])?;
         records(rows, |mut row| {
             Ok(PlacedEntry {
-                position: row.int("entry.position")?,
+                position: row.int("transcript_entry.position")?,
                 entry: EntryRow {
-                    run_key: RunKey(row.digest("entry.run_key")?),
-                    role: row.word("entry.role", Role::parse)?,
-                    content: BlobHash(row.digest("entry.content")?),
-                    at: row.millis("entry.at_ms")?,
+                    run_key: RunKey(row.digest("transcript_entry.run_key")?),
+                    role: row.word("transcript_entry.role", Role::parse)?,
+                    content: BlobHash(row.digest("transcript_entry.content_hash")?),
+                    at: row.millis("transcript_entry.at_ms")?,
                 },
             })
         })
@@ -159,7 +159,7 @@ fn read_asked(mut row: Row) -> Result<DecisionRow> {
 }
 
 const PLACES: &str = "
-    SELECT agent_id, seq, run_key, rank, due_at_ms FROM queue
+    SELECT agent_id, seq, run_key, rank, due_at_ms, admitted_at_ms FROM queue
     WHERE (agent_id, seq) > (?1, ?2) ORDER BY agent_id, seq LIMIT ?3";
 
 impl View<'_> {
@@ -176,6 +176,7 @@ impl View<'_> {
                     run_key: RunKey(row.digest("queue.run_key")?),
                     rank: row.int("queue.rank")?,
                     not_before: row.optional_millis("queue.due_at_ms")?,
+                    admitted_at: row.millis("queue.admitted_at_ms")?,
                 })
             },
         )
@@ -194,7 +195,7 @@ impl View<'_> {
 }
 
 const NOTICES: &str = "
-    SELECT agent_id, seq, body, at_ms FROM telling WHERE (agent_id, seq) > (?1, ?2) ORDER BY agent_id, seq LIMIT ?3";
+    SELECT agent_id, seq, body, at_ms FROM agent_outbox WHERE (agent_id, seq) > (?1, ?2) ORDER BY agent_id, seq LIMIT ?3";
 
 impl View<'_> {
     /// Notices that wait to be dispatched, by agent and event, after one.
@@ -205,18 +206,18 @@ impl View<'_> {
             .query(NOTICES, &[agent.into(), seq.into(), limit(at_most)])?;
         records(rows, |mut row| {
             Ok(NoticeRow {
-                agent_id: row.agent_id("telling.agent_id")?,
-                seq: row.count("telling.seq")?,
-                notice: row.word("telling.body", |json| serde_json::from_str(json).ok())?,
-                at: row.millis("telling.at_ms")?,
+                agent_id: row.agent_id("agent_outbox.agent_id")?,
+                seq: row.count("agent_outbox.seq")?,
+                notice: row.word("agent_outbox.body", |json| serde_json::from_str(json).ok())?,
+                at: row.millis("agent_outbox.at_ms")?,
             })
         })
     }
 }
 
 const DELIVERIES: &str = "
-    SELECT trigger_id, delivery, at_ms FROM outside_delivery
-    WHERE (trigger_id, delivery) > (?1, ?2) ORDER BY trigger_id, delivery LIMIT ?3";
+    SELECT external_trigger_id, delivery_id, at_ms FROM external_trigger_delivery
+    WHERE (external_trigger_id, delivery_id) > (?1, ?2) ORDER BY external_trigger_id, delivery_id LIMIT ?3";
 
 impl View<'_> {
     /// Deliveries that are remembered, by trigger and name, after one.
@@ -228,16 +229,16 @@ impl View<'_> {
             .query(DELIVERIES, &[trigger.into(), delivery.into(), limit(at_most)])?;
         records(rows, |mut row| {
             Ok(DeliveryRow {
-                trigger_id: row.rule_id("outside_delivery.trigger_id")?,
-                delivery: row.text("outside_delivery.delivery")?,
-                at: row.millis("outside_delivery.at_ms")?,
+                trigger_id: row.rule_id("external_trigger_delivery.external_trigger_id")?,
+                delivery: row.text("external_trigger_delivery.delivery_id")?,
+                at: row.millis("external_trigger_delivery.at_ms")?,
             })
         })
     }
 }
 
 const MARKS: &str = "
-    SELECT pruned, (SELECT COUNT(*) FROM journal j WHERE j.run_key = run.run_key) FROM run WHERE run_key = ?1";
+    SELECT prune_level, (SELECT COUNT(*) FROM run_log j WHERE j.run_key = run.run_key) FROM run WHERE run_key = ?1";
 
 impl View<'_> {
     /// What retention took from a run; none where there is no such run.
@@ -245,8 +246,8 @@ impl View<'_> {
         let row = at_most_one(self.sql.query(MARKS, &[run.into()])?);
         row.map(|mut row| {
             Ok(RunMarks {
-                pruned: row.int("run.pruned")?,
-                journal_rows: row.int("journal.ordinal")?,
+                pruned: row.int("run.prune_level")?,
+                journal_rows: row.int("run_log.ordinal")?,
             })
         })
         .transpose()

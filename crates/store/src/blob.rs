@@ -11,7 +11,7 @@ use crate::{Result, StoreError, Tx, View, pack};
 /// transaction.
 const PUT: &str = "
     INSERT INTO blob (hash, size, encoding, bytes, generation)
-    VALUES (?1, ?2, ?3, ?4, (SELECT generation FROM care WHERE row_id = 1))
+    VALUES (?1, ?2, ?3, ?4, (SELECT generation FROM retention_state WHERE row_id = 1))
     ON CONFLICT (hash) DO UPDATE SET generation = excluded.generation
         WHERE blob.generation < excluded.generation";
 

@@ -98,8 +98,8 @@ bound!(
         "agent_id",
         "revision",
         "label",
-        "intent",
-        "say",
+        "pattern",
+        "message",
         "status",
         "concurrency",
         "allows_catch_up",
@@ -109,12 +109,12 @@ bound!(
         "wakes_always",
         "last_execution_at_ms",
         "next_execution_at_ms",
-        "seen_until_ms",
-        "last_run",
-        "executions",
+        "evaluated_until_ms",
+        "last_run_key",
+        "execution_count",
         "version",
         "guard",
-        "event",
+        "event_name",
         "created_at_ms"
     ]
 );
@@ -125,9 +125,9 @@ bound!(
     [
         "revision",
         "due_at_ms",
-        "count",
+        "firing_count",
         "is_capped",
-        "source",
+        "trigger_source",
         "outcome",
         "reason",
         "run_key",
@@ -135,7 +135,7 @@ bound!(
         "at_ms"
     ]
 );
-bound!(SECRET, "outside_secret", ["row_id"], ["secret"]);
+bound!(SECRET, "external_trigger_secret", ["row_id"], ["secret"]);
 bound!(
     SPEND,
     "spend",
@@ -163,18 +163,18 @@ bound!(
     ["subscription_id"],
     [
         "agent_id",
-        "terms",
-        "concerns_agents",
-        "journal_seq",
+        "spec",
+        "matches_agent_notices",
+        "after_journal_seq",
         "created_at_ms",
         "is_active",
-        "version"
+        "after_version"
     ]
 );
 bound!(
     TRIGGER,
-    "outside_trigger",
-    ["trigger_id"],
+    "external_trigger",
+    ["external_trigger_id"],
     ["agent_id", "generation", "is_active", "created_at_ms"]
 );
 
@@ -293,21 +293,6 @@ fn lock_home(sql: &mut dyn Sql) -> Result<HomeLog> {
     // Another process has made it meanwhile.
     head::lock_to_announce(sql, &home)?;
     Ok(HomeLog::Old)
-}
-
-const NEWEST_EVENT_AT: &str = "SELECT COALESCE(MAX(at_ms), 0) FROM event";
-
-/// Binds every row there is, when a home of an earlier program is brought up to date. A migration has no clock, so the
-/// time is that of the newest event.
-pub(crate) fn adopt(sql: &mut dyn Sql) -> Result<()> {
-    let newest = at_most_one(sql.query(NEWEST_EVENT_AT, &[])?);
-    let at = newest.map(|mut row| row.millis("event.at_ms")).transpose()?;
-    head::create_home(sql)?;
-    for bound in ALL {
-        let rows = all_of(sql, bound)?;
-        append(sql, &rows, at.unwrap_or(Millis(0)))?;
-    }
-    Ok(())
 }
 
 fn all_of(sql: &mut dyn Sql, bound: &'static Bound) -> Result<Vec<Binding>> {

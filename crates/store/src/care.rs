@@ -14,7 +14,7 @@ const HELD_EVENTS: &str = "
     SELECT COUNT(*), CAST(COALESCE(SUM(length(payload)), 0) AS BIGINT) FROM event WHERE payload IS NOT NULL";
 
 const HELD_JOURNALS: &str = "
-    SELECT COUNT(*), CAST(COALESCE(SUM(length(body)), 0) AS BIGINT) FROM journal";
+    SELECT COUNT(*), CAST(COALESCE(SUM(length(input)), 0) AS BIGINT) FROM run_log";
 
 const HELD_ATTEMPTS: &str = "
     SELECT COUNT(*), CAST(COALESCE(SUM(length(attempt)), 0) AS BIGINT) FROM step WHERE attempt IS NOT NULL";
@@ -61,23 +61,23 @@ const OLD_EVENTS: &str = "
 /// Of runs that began before the newest of their agent. `pruned < 2` is said once more for the index.
 const OLD_TRACES: &str = "
     SELECT run.ended_at_ms, run.agent_id, run.run_key,
-        (SELECT COUNT(*) FROM journal WHERE journal.run_key = run.run_key),
-        CAST((SELECT COALESCE(SUM(length(journal.body)), 0) FROM journal WHERE journal.run_key = run.run_key)
+        (SELECT COUNT(*) FROM run_log WHERE run_log.run_key = run.run_key),
+        CAST((SELECT COALESCE(SUM(length(run_log.input)), 0) FROM run_log WHERE run_log.run_key = run.run_key)
             + (SELECT COALESCE(SUM(length(step.attempt)), 0) FROM step WHERE step.run_key = run.run_key) AS BIGINT)
     FROM run
-    WHERE run.ended_at_ms IS NOT NULL AND run.status <> 'quarantined' AND run.pruned < 2 AND run.pruned < 1 AND run.ended_at_ms < ?1
+    WHERE run.ended_at_ms IS NOT NULL AND run.status <> 'quarantined' AND run.prune_level < 2 AND run.prune_level < 1 AND run.ended_at_ms < ?1
         AND run.started_at_ms < (SELECT newer.started_at_ms FROM run AS newer
             WHERE newer.agent_id = run.agent_id ORDER BY newer.started_at_ms DESC LIMIT 1 OFFSET ?2)
     ORDER BY run.ended_at_ms, run.agent_id, run.run_key LIMIT ?3";
 
 const OLD_LINES: &str = "
     SELECT run.ended_at_ms, run.agent_id, run.run_key, run.thread_id,
-        COALESCE(MIN(entry.position), 0), COALESCE(MAX(entry.position), 0), COUNT(entry.position),
+        COALESCE(MIN(transcript_entry.position), 0), COALESCE(MAX(transcript_entry.position), 0), COUNT(transcript_entry.position),
         CAST(COALESCE(SUM(COALESCE(length(blob.bytes), blob.size)), 0) AS BIGINT)
     FROM run
-        LEFT JOIN entry ON entry.thread_id = run.thread_id AND entry.run_key = run.run_key
-        LEFT JOIN blob ON blob.hash = entry.content
-    WHERE run.ended_at_ms IS NOT NULL AND run.status <> 'quarantined' AND run.pruned < 2 AND run.ended_at_ms < ?1
+        LEFT JOIN transcript_entry ON transcript_entry.thread_id = run.thread_id AND transcript_entry.run_key = run.run_key
+        LEFT JOIN blob ON blob.hash = transcript_entry.content_hash
+    WHERE run.ended_at_ms IS NOT NULL AND run.status <> 'quarantined' AND run.prune_level < 2 AND run.ended_at_ms < ?1
         AND run.started_at_ms < (SELECT newer.started_at_ms FROM run AS newer
             WHERE newer.agent_id = run.agent_id ORDER BY newer.started_at_ms DESC LIMIT 1 OFFSET ?2)
     GROUP BY run.ended_at_ms, run.agent_id, run.run_key, run.thread_id
@@ -138,8 +138,8 @@ fn read_lines(mut row: Row) -> Result<Aged> {
         what: Old::Lines {
             run_key: RunKey(row.digest("run.run_key")?),
             thread_id: ThreadId::new(row.text("run.thread_id")?),
-            first: row.int("entry.position")?,
-            last: row.int("entry.position")?,
+            first: row.int("transcript_entry.position")?,
+            last: row.int("transcript_entry.position")?,
         },
         held: read_held(&mut row)?,
     })
@@ -177,7 +177,7 @@ impl Tx<'_> {
     }
 }
 
-const PRUNED: &str = "SELECT run_key FROM run WHERE run_key = ?1 AND pruned > 0";
+const PRUNED: &str = "SELECT run_key FROM run WHERE run_key = ?1 AND prune_level > 0";
 
 impl View<'_> {
     /// Whether what a run was told was taken away because it was old.
@@ -212,9 +212,9 @@ fn prune_event(sql: &mut dyn Sql, agent: &AgentId, seq: u64) -> Result<Taken> {
 /// The last ordinal of the next piece of a journal, how many rows it has and how many bytes.
 const PIECE: &str = "
     SELECT COALESCE(MAX(ordinal), 0), COUNT(*), CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM (
-        SELECT ordinal, length(body) AS bytes FROM journal WHERE run_key = ?1 ORDER BY ordinal LIMIT ?2) AS piece";
+        SELECT ordinal, length(input) AS bytes FROM run_log WHERE run_key = ?1 ORDER BY ordinal LIMIT ?2) AS piece";
 
-const FORGET_INPUTS: &str = "DELETE FROM journal WHERE run_key = ?1 AND ordinal <= ?2";
+const FORGET_INPUTS: &str = "DELETE FROM run_log WHERE run_key = ?1 AND ordinal <= ?2";
 
 /// A run may have as many steps as it has journal rows, so their diagnostics go in pieces as well.
 const FORGET_ATTEMPTS: &str = "
@@ -225,8 +225,8 @@ fn prune_trace(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<Taken> {
     // Marked with the first piece: half a journal can be replayed as little as none.
     mark(sql, run, TRACE_GONE)?;
     let piece = at_most_one(sql.query(PIECE, &[run.into(), limit(at_most)])?);
-    let mut piece = piece.ok_or(StoreError::Malformed("journal.ordinal"))?;
-    let last = piece.int("journal.ordinal")?;
+    let mut piece = piece.ok_or(StoreError::Malformed("run_log.ordinal"))?;
+    let last = piece.int("run_log.ordinal")?;
     let held = read_held(&mut piece)?;
     let inputs = sql.execute(FORGET_INPUTS, &[run.into(), last.into()])?;
     let attempts = sql.execute(FORGET_ATTEMPTS, &[run.into(), limit(at_most)])?;
@@ -239,13 +239,13 @@ fn prune_trace(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<Taken> {
 /// The place of the last of the next lines, how many they are, and how many bytes they name.
 const LINES: &str = "
     SELECT COALESCE(MAX(position), 0), COUNT(*), CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM (
-        SELECT entry.position, COALESCE(length(blob.bytes), blob.size) AS bytes
-        FROM entry LEFT JOIN blob ON blob.hash = entry.content
-        WHERE entry.thread_id = ?1 AND entry.run_key = ?2 AND entry.position BETWEEN ?3 AND ?4
-        ORDER BY entry.position LIMIT ?5) AS piece";
+        SELECT transcript_entry.position, COALESCE(length(blob.bytes), blob.size) AS bytes
+        FROM transcript_entry LEFT JOIN blob ON blob.hash = transcript_entry.content_hash
+        WHERE transcript_entry.thread_id = ?1 AND transcript_entry.run_key = ?2 AND transcript_entry.position BETWEEN ?3 AND ?4
+        ORDER BY transcript_entry.position LIMIT ?5) AS piece";
 
 const FORGET_LINES: &str = "
-    DELETE FROM entry WHERE thread_id = ?1 AND run_key = ?2 AND position BETWEEN ?3 AND ?4";
+    DELETE FROM transcript_entry WHERE thread_id = ?1 AND run_key = ?2 AND position BETWEEN ?3 AND ?4";
 
 fn prune_lines(
     sql: &mut dyn Sql,
@@ -255,8 +255,8 @@ fn prune_lines(
 ) -> Result<Held> {
     let [thread, run, first] = [thread.into(), run.into(), first.into()];
     let found = sql.query(LINES, &[thread, run, first, last.into(), limit(at_most)])?;
-    let mut found = at_most_one(found).ok_or(StoreError::Malformed("entry.position"))?;
-    let until = found.int("entry.position")?;
+    let mut found = at_most_one(found).ok_or(StoreError::Malformed("transcript_entry.position"))?;
+    let until = found.int("transcript_entry.position")?;
     let held = read_held(&mut found)?;
     sql.execute(FORGET_LINES, &[thread, run, first, until.into()])?;
     Ok(held)
@@ -265,7 +265,7 @@ fn prune_lines(
 /// What a person was asked goes with what it was about, and who was told of it goes as well. A question that is open
 /// stays, whatever became of its run.
 const FORGET_ANNOUNCEMENTS: &str = "
-    DELETE FROM announcement WHERE decision_id IN (
+    DELETE FROM decision_notification WHERE decision_id IN (
         SELECT decision_id FROM decision WHERE run_key = ?1 AND status <> 'pending'
         ORDER BY asked_at_ms, decision_id LIMIT ?2)";
 
@@ -284,32 +284,31 @@ fn prune_decisions(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<u64>
 const TRACE_GONE: i64 = 1;
 const CONTENTS_GONE: i64 = 2;
 
-const MARK: &str =
-    "UPDATE run SET pruned = ?2 WHERE run_key = ?1 AND pruned < ?2 AND status NOT IN ('open', 'quarantined')";
+const MARK: &str = "UPDATE run SET prune_level = ?2 WHERE run_key = ?1 AND prune_level < ?2 AND status NOT IN ('open', 'quarantined')";
 
 fn mark(sql: &mut dyn Sql, run: &RunKey, gone: i64) -> Result<()> {
     sql.execute(MARK, &[run.into(), gone.into()]).map(drop)
 }
 
-const CARE: &str =
-    "SELECT generation, generation_at_ms, clock_ms, pruned_at_ms, unswept FROM care WHERE row_id = 1";
+const CARE: &str = "SELECT generation, generation_at_ms, age_clock_ms, pruned_at_ms, unswept_generation FROM retention_state WHERE row_id = 1";
 
 impl View<'_> {
     /// How far the care of data has come.
     pub fn care(&mut self) -> Result<CareRow> {
-        let mut row = at_most_one(self.sql.query(CARE, &[])?).ok_or(StoreError::Malformed("care"))?;
+        let mut row =
+            at_most_one(self.sql.query(CARE, &[])?).ok_or(StoreError::Malformed("retention_state"))?;
         Ok(CareRow {
-            generation: row.int("care.generation")?,
-            generation_at: row.millis("care.generation_at_ms")?,
-            clock: row.millis("care.clock_ms")?,
-            pruned_at: row.millis("care.pruned_at_ms")?,
-            unswept: row.int("care.unswept")?,
+            generation: row.int("retention_state.generation")?,
+            generation_at: row.millis("retention_state.generation_at_ms")?,
+            clock: row.millis("retention_state.age_clock_ms")?,
+            pruned_at: row.millis("retention_state.pruned_at_ms")?,
+            unswept: row.int("retention_state.unswept_generation")?,
         })
     }
 }
 
 const PUT_CARE: &str = "
-    UPDATE care SET generation = ?2, generation_at_ms = ?3, clock_ms = ?4, pruned_at_ms = ?5, unswept = ?6
+    UPDATE retention_state SET generation = ?2, generation_at_ms = ?3, age_clock_ms = ?4, pruned_at_ms = ?5, unswept_generation = ?6
     WHERE row_id = 1 AND generation = ?1";
 
 impl Tx<'_> {

@@ -58,7 +58,7 @@ pub(crate) const MESSAGES: &str = "
         FROM agent_head JOIN queue ON queue.agent_id = agent_head.agent_id AND queue.seq = COALESCE(
             (SELECT seq FROM queue WHERE queue.agent_id = agent_head.agent_id AND due_at_ms IS NULL LIMIT 1),
             (SELECT seq FROM queue WHERE queue.agent_id = agent_head.agent_id AND due_at_ms <= ?4 LIMIT 1))
-        WHERE agent_head.queued > 0 AND agent_head.agent_id >= ?2
+        WHERE agent_head.queued_count > 0 AND agent_head.agent_id >= ?2
             AND NOT EXISTS (SELECT 1 FROM brake WHERE brake.agent_id = '' OR brake.agent_id = agent_head.agent_id)
             AND EXISTS (SELECT 1 FROM agent WHERE agent.agent_id = agent_head.agent_id AND agent.control = 'running')
             AND NOT EXISTS (SELECT 1 FROM run WHERE run.agent_id = agent_head.agent_id AND run.status = 'open')

@@ -10,8 +10,8 @@ use crate::sql::{Row, Sql, limit, records};
 use crate::{Result, Tx, View};
 
 const APPEND: &str = "
-    INSERT INTO entry (thread_id, position, run_key, role, content, at_ms)
-    VALUES (?1, (SELECT COALESCE(MAX(position), 0) + 1 FROM entry WHERE thread_id = ?1), ?2, ?3, ?4, ?5)
+    INSERT INTO transcript_entry (thread_id, position, run_key, role, content_hash, at_ms)
+    VALUES (?1, (SELECT COALESCE(MAX(position), 0) + 1 FROM transcript_entry WHERE thread_id = ?1), ?2, ?3, ?4, ?5)
     ON CONFLICT (thread_id, position) DO NOTHING";
 
 impl Tx<'_> {
@@ -29,7 +29,7 @@ impl Tx<'_> {
 }
 
 const NEWEST: &str = "
-    SELECT run_key, role, content, at_ms FROM entry WHERE thread_id = ?1 ORDER BY position DESC LIMIT ?2";
+    SELECT run_key, role, content_hash, at_ms FROM transcript_entry WHERE thread_id = ?1 ORDER BY position DESC LIMIT ?2";
 
 impl View<'_> {
     /// The newest entries of a thread, oldest first.
@@ -41,7 +41,7 @@ impl View<'_> {
 }
 
 const OF_RUN: &str = "
-    SELECT position, content FROM entry
+    SELECT position, content_hash FROM transcript_entry
     WHERE thread_id = ?1 AND run_key = ?2 AND position > ?3 ORDER BY position LIMIT ?4";
 
 impl View<'_> {
@@ -54,16 +54,19 @@ impl View<'_> {
             limit(at_most),
         ];
         records(self.sql.query(OF_RUN, &params)?, |mut row| {
-            Ok((row.int("entry.position")?, BlobHash(row.digest("entry.content")?)))
+            Ok((
+                row.int("transcript_entry.position")?,
+                BlobHash(row.digest("transcript_entry.content_hash")?),
+            ))
         })
     }
 }
 
 fn read(mut row: Row) -> Result<EntryRow> {
     Ok(EntryRow {
-        run_key: RunKey(row.digest("entry.run_key")?),
-        role: row.word("entry.role", Role::parse)?,
-        content: BlobHash(row.digest("entry.content")?),
-        at: row.millis("entry.at_ms")?,
+        run_key: RunKey(row.digest("transcript_entry.run_key")?),
+        role: row.word("transcript_entry.role", Role::parse)?,
+        content: BlobHash(row.digest("transcript_entry.content_hash")?),
+        at: row.millis("transcript_entry.at_ms")?,
     })
 }

@@ -81,17 +81,17 @@ impl Tx<'_> {
     }
 }
 
-const JOURNAL: &str = "UPDATE journal SET body = ?2 WHERE run_key = ?1 AND length(body) > 0";
+const JOURNAL: &str = "UPDATE run_log SET input = ?2 WHERE run_key = ?1 AND length(input) > 0";
 
 const CAUSE: &str = "SELECT cause FROM message WHERE run_key = ?1";
 
 /// The name of a content is its plain hash, and what is short can be guessed from it.
-const MESSAGE: &str = "UPDATE message SET body = ?2, cause = ?3 WHERE run_key = ?1";
+const MESSAGE: &str = "UPDATE message SET body_hash = ?2, cause = ?3 WHERE run_key = ?1";
 
 const WAKE: &str = "UPDATE wake SET cause = ?2 WHERE run_key = ?1";
 
 /// The lines go whole: a conversation goes on without them, and half of a call with its result would be in its way.
-const ENTRIES: &str = "DELETE FROM entry WHERE thread_id = ?1 AND run_key = ?2";
+const ENTRIES: &str = "DELETE FROM transcript_entry WHERE thread_id = ?1 AND run_key = ?2";
 
 const STATE: &str = "UPDATE run SET state = ?2 WHERE run_key = ?1";
 
@@ -137,18 +137,18 @@ impl Tx<'_> {
 const ALONE_POSTGRES: &str = "LOCK TABLE blob IN SHARE ROW EXCLUSIVE MODE";
 
 const NAMED_SQLITE: &str = "
-    SELECT content FROM entry WHERE content IN (SELECT unhex(value) FROM json_each(?1))
+    SELECT content_hash FROM transcript_entry WHERE content_hash IN (SELECT unhex(value) FROM json_each(?1))
     UNION
-    SELECT body FROM message WHERE body IN (SELECT unhex(value) FROM json_each(?1))
+    SELECT body_hash FROM message WHERE body_hash IN (SELECT unhex(value) FROM json_each(?1))
     UNION
     SELECT unhex(w.value) FROM json_each(?1) w
     WHERE EXISTS (SELECT 1 FROM run WHERE status IN ('open', 'quarantined') AND instr(state, w.value) > 0)";
 
 const NAMED_POSTGRES: &str = "
     WITH wanted AS (SELECT value FROM jsonb_array_elements_text(CAST(CAST(?1 AS TEXT) AS JSONB)) AS list(value))
-    SELECT content FROM entry WHERE content IN (SELECT decode(value, 'hex') FROM wanted)
+    SELECT content_hash FROM transcript_entry WHERE content_hash IN (SELECT decode(value, 'hex') FROM wanted)
     UNION
-    SELECT body FROM message WHERE body IN (SELECT decode(value, 'hex') FROM wanted)
+    SELECT body_hash FROM message WHERE body_hash IN (SELECT decode(value, 'hex') FROM wanted)
     UNION
     SELECT decode(w.value, 'hex') FROM wanted w
     WHERE EXISTS (SELECT 1 FROM run WHERE status IN ('open', 'quarantined') AND position(w.value IN state) > 0)";

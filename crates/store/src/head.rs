@@ -73,7 +73,7 @@ impl Tx<'_> {
 
 /// A life that has written nothing gives its place to the next.
 const BEGIN_LIFE: &str = "
-    INSERT INTO event_life (agent_id, first_seq, incarnation)
+    INSERT INTO event_incarnation (agent_id, first_seq, incarnation)
     SELECT agent_id, next_seq, incarnation FROM agent_head WHERE agent_id = ?1
     ON CONFLICT (agent_id, first_seq) DO UPDATE SET incarnation = excluded.incarnation";
 

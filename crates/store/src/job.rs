@@ -154,6 +154,7 @@ pub(crate) fn again(error: &StoreError) -> StoreError {
         StoreError::LogRemoved => StoreError::LogRemoved,
         StoreError::Corrupt(source) => StoreError::Corrupt(words(source.as_ref())),
         StoreError::Foreign => StoreError::Foreign,
+        StoreError::DevelopmentHome => StoreError::DevelopmentHome,
         StoreError::NewerSchema { found, known } => StoreError::NewerSchema {
             found: *found,
             known: *known,

@@ -7,7 +7,7 @@ use crate::sql::{Row, Sql, limit, records};
 use crate::{Result, Tx, View};
 
 const APPEND: &str = "
-    INSERT INTO journal (run_key, ordinal, body, reads_hash, state_hash, effects_hash, at_ms)
+    INSERT INTO run_log (run_key, ordinal, input, reads_hash, state_hash, effects_hash, at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     ON CONFLICT (run_key, ordinal) DO NOTHING";
 
@@ -28,8 +28,8 @@ impl Tx<'_> {
 }
 
 const AFTER: &str = "
-    SELECT run_key, ordinal, body, reads_hash, state_hash, effects_hash, at_ms
-    FROM journal WHERE run_key = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
+    SELECT run_key, ordinal, input, reads_hash, state_hash, effects_hash, at_ms
+    FROM run_log WHERE run_key = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
 
 impl View<'_> {
     /// The journal of a run, oldest first, after an ordinal.
@@ -44,12 +44,12 @@ impl View<'_> {
 
 fn read(mut row: Row) -> Result<JournalRow> {
     Ok(JournalRow {
-        run_key: RunKey(row.digest("journal.run_key")?),
-        ordinal: row.int("journal.ordinal")?,
-        body: row.bytes("journal.body")?,
-        reads_hash: row.digest("journal.reads_hash")?,
-        state_hash: row.digest("journal.state_hash")?,
-        effects_hash: row.digest("journal.effects_hash")?,
-        at: row.millis("journal.at_ms")?,
+        run_key: RunKey(row.digest("run_log.run_key")?),
+        ordinal: row.int("run_log.ordinal")?,
+        body: row.bytes("run_log.input")?,
+        reads_hash: row.digest("run_log.reads_hash")?,
+        state_hash: row.digest("run_log.state_hash")?,
+        effects_hash: row.digest("run_log.effects_hash")?,
+        at: row.millis("run_log.at_ms")?,
     })
 }

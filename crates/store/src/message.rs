@@ -14,8 +14,8 @@ use crate::sql::{Row, Sql, at_most_one, limit, records};
 use crate::{ROWS_MAX, Result, StoreError, Tx, View};
 
 const ADMIT: &str = "
-    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, wishes, admitted_at_ms,
-        parent_run, parent_agent, parent_operation, depth, cause)
+    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body_hash, options, admitted_at_ms,
+        parent_run, parent_agent, parent_operation, sub_run_depth, cause)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
     ON CONFLICT (run_key) DO NOTHING";
 
@@ -29,7 +29,7 @@ impl Tx<'_> {
             spell(&message.context)?,
         ];
         let wishes =
-            serde_json::to_string(&message.wishes).map_err(|_| StoreError::Malformed("message.wishes"))?;
+            serde_json::to_string(&message.wishes).map_err(|_| StoreError::Malformed("message.options"))?;
         let cause =
             serde_json::to_string(&message.cause).map_err(|_| StoreError::Malformed("message.cause"))?;
         let [kind, authority, surface, context] = words.each_ref().map(|word| word.as_str().into());
@@ -64,8 +64,8 @@ impl Tx<'_> {
 }
 
 const ONE: &str = "
-    SELECT run_key, agent_id, thread_id, kind, authority, surface, context, body, wishes, admitted_at_ms,
-        parent_run, parent_agent, parent_operation, depth, cause
+    SELECT run_key, agent_id, thread_id, kind, authority, surface, context, body_hash, options, admitted_at_ms,
+        parent_run, parent_agent, parent_operation, sub_run_depth, cause
     FROM message WHERE run_key = ?1";
 
 impl View<'_> {
@@ -85,8 +85,8 @@ fn read(mut row: Row) -> Result<Message> {
         authority: row.word("message.authority", unspell)?,
         surface: row.word("message.surface", unspell)?,
         context: row.word("message.context", unspell)?,
-        body: BlobHash(row.digest("message.body")?),
-        wishes: row.word("message.wishes", |json| serde_json::from_str(json).ok())?,
+        body: BlobHash(row.digest("message.body_hash")?),
+        wishes: row.word("message.options", |json| serde_json::from_str(json).ok())?,
         admitted_at: row.millis("message.admitted_at_ms")?,
         parent: parent(&mut row)?,
         cause: row.word("message.cause", |json| serde_json::from_str(json).ok())?,
@@ -98,7 +98,7 @@ fn parent(row: &mut Row) -> Result<Option<Parent>> {
     let run_key = row.optional_digest("message.parent_run")?.map(RunKey);
     let agent_id = row.optional_text("message.parent_agent")?;
     let operation_id = row.optional_digest("message.parent_operation")?.map(OperationId);
-    let depth = row.small_count("message.depth")?;
+    let depth = row.small_count("message.sub_run_depth")?;
     let malformed = || StoreError::Malformed("message.parent_agent");
     match (run_key, agent_id, operation_id) {
         (None, None, None) if depth == 0 => Ok(None),

@@ -13,24 +13,24 @@ use crate::{Result, StoreError, View};
 
 /// Of runs whose contents were taken away nothing is named any more, nor by the messages that they took up.
 const RUNS: &str = "
-    SELECT run_key, state FROM run WHERE run_key > ?1 AND pruned < 2 ORDER BY run_key LIMIT ?2";
+    SELECT run_key, state FROM run WHERE run_key > ?1 AND prune_level < 2 ORDER BY run_key LIMIT ?2";
 
 const MESSAGES: &str = "
-    SELECT message.run_key, message.body FROM message
+    SELECT message.run_key, message.body_hash FROM message
     LEFT JOIN wake ON wake.run_key = message.run_key
     LEFT JOIN run ON run.run_key = COALESCE(wake.absorbed_by, message.run_key)
-    WHERE message.run_key > ?1 AND COALESCE(run.pruned, 0) < 2 ORDER BY message.run_key LIMIT ?2";
+    WHERE message.run_key > ?1 AND COALESCE(run.prune_level, 0) < 2 ORDER BY message.run_key LIMIT ?2";
 
 const STEPS: &str = "
     SELECT run_key, ordinal, attempt FROM step
     WHERE (run_key, ordinal) > (?1, ?2) AND attempt IS NOT NULL ORDER BY run_key, ordinal LIMIT ?3";
 
 const JOURNALS: &str = "
-    SELECT run_key, ordinal, body FROM journal
+    SELECT run_key, ordinal, input FROM run_log
     WHERE (run_key, ordinal) > (?1, ?2) ORDER BY run_key, ordinal LIMIT ?3";
 
 const ENTRIES: &str = "
-    SELECT thread_id, position, content FROM entry
+    SELECT thread_id, position, content_hash FROM transcript_entry
     WHERE (thread_id, position) > (?1, ?2) ORDER BY thread_id, position LIMIT ?3";
 
 impl View<'_> {
@@ -54,7 +54,7 @@ impl View<'_> {
                     .query(MESSAGES, &[after_key(after.as_ref()).into(), limit(at_most)])?;
                 let page = page(rows, |row, found| {
                     let key = RunKey(row.digest("message.run_key")?);
-                    found.push(BlobHash(row.digest("message.body")?));
+                    found.push(BlobHash(row.digest("message.body_hash")?));
                     Ok(key)
                 })?;
                 Ok(page.or_next(NamesFrom::Steps(None), |key| NamesFrom::Messages(Some(key))))
@@ -88,12 +88,12 @@ fn read_step(row: &mut Row, found: &mut Vec<BlobHash>) -> Result<(RunKey, i64)> 
 
 fn read_input(row: &mut Row, found: &mut Vec<BlobHash>) -> Result<(RunKey, i64)> {
     let place = (
-        RunKey(row.digest("journal.run_key")?),
-        row.int("journal.ordinal")?,
+        RunKey(row.digest("run_log.run_key")?),
+        row.int("run_log.ordinal")?,
     );
-    let body = row.bytes("journal.body")?;
+    let body = row.bytes("run_log.input")?;
     // What cannot be read may name anything, and then nothing may be swept.
-    let text = std::str::from_utf8(&body).map_err(|_| StoreError::Malformed("journal.body"))?;
+    let text = std::str::from_utf8(&body).map_err(|_| StoreError::Malformed("run_log.input"))?;
     found.extend(names_in(text.as_bytes()));
     Ok(place)
 }
@@ -103,10 +103,10 @@ fn entries(sql: &mut dyn Sql, after: Option<&(ThreadId, i64)>, at_most: u32) -> 
     let rows = sql.query(ENTRIES, &[thread.into(), position.into(), limit(at_most)])?;
     let page = page(rows, |row, found| {
         let place = (
-            ThreadId::new(row.text("entry.thread_id")?),
-            row.int("entry.position")?,
+            ThreadId::new(row.text("transcript_entry.thread_id")?),
+            row.int("transcript_entry.position")?,
         );
-        found.push(BlobHash(row.digest("entry.content")?));
+        found.push(BlobHash(row.digest("transcript_entry.content_hash")?));
         Ok(place)
     })?;
     Ok(Names {
@@ -119,19 +119,19 @@ const STATE_OF: &str = "SELECT state FROM run WHERE run_key = ?1";
 
 /// Its own message, and those that it took up.
 const MESSAGES_OF: &str = "
-    SELECT body FROM message WHERE run_key = ?1
+    SELECT body_hash FROM message WHERE run_key = ?1
     UNION ALL
-    SELECT message.body FROM wake JOIN message ON message.run_key = wake.run_key WHERE wake.absorbed_by = ?1";
+    SELECT message.body_hash FROM wake JOIN message ON message.run_key = wake.run_key WHERE wake.absorbed_by = ?1";
 
 const STEPS_OF: &str = "
     SELECT run_key, ordinal, attempt FROM step
     WHERE run_key = ?1 AND ordinal > ?2 AND attempt IS NOT NULL ORDER BY ordinal LIMIT ?3";
 
 const JOURNAL_OF: &str = "
-    SELECT run_key, ordinal, body FROM journal WHERE run_key = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
+    SELECT run_key, ordinal, input FROM run_log WHERE run_key = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
 
 const LINES_OF: &str = "
-    SELECT content FROM entry WHERE thread_id = ?1 AND run_key = ?2 AND position BETWEEN ?3 AND ?4";
+    SELECT content_hash FROM transcript_entry WHERE thread_id = ?1 AND run_key = ?2 AND position BETWEEN ?3 AND ?4";
 
 /// Rows of one run that are read at once.
 const ROWS_OF_RUN: u32 = 500;
@@ -155,11 +155,11 @@ impl View<'_> {
             found.extend(names_in(row.text("run.state")?.as_bytes()));
         }
         for mut row in self.sql.query(MESSAGES_OF, &[run])? {
-            found.push(BlobHash(row.digest("message.body")?));
+            found.push(BlobHash(row.digest("message.body_hash")?));
         }
         let lines = [thread_id.into(), run, (*first).into(), (*last).into()];
         for mut row in self.sql.query(LINES_OF, &lines)? {
-            found.push(BlobHash(row.digest("entry.content")?));
+            found.push(BlobHash(row.digest("transcript_entry.content_hash")?));
         }
         let mut names: BTreeSet<BlobHash> = found.into_iter().collect();
         for (query, read) in [(STEPS_OF, read_step as ReadPlace), (JOURNAL_OF, read_input)] {
@@ -223,9 +223,9 @@ mod tests {
 
     /// Columns that name blobs, and are read above.
     const NAMING: [&str; 5] = [
-        "entry.content",
-        "journal.body",
-        "message.body",
+        "transcript_entry.content_hash",
+        "run_log.input",
+        "message.body_hash",
         "run.state",
         "step.attempt",
     ];
@@ -235,28 +235,29 @@ mod tests {
     const SILENT: &str = "
         agent.agent_id agent.control agent.lifecycle agent.model_ref agent.visibility agent.workspace
         agent_head.agent_id agent_head.chain_hash agent_head.incarnation agent_head.runner_id
-        blob.bytes blob.encoding blob.hash cap.agent_id entry.role entry.run_key entry.thread_id
+        blob.bytes blob.encoding blob.hash cap.agent_id transcript_entry.role transcript_entry.run_key transcript_entry.thread_id
         event.agent_id event.hash event.kind event.payload event.payload_hash event.policy_version event.run_key event.salt
-        host.host_id journal.effects_hash journal.reads_hash journal.run_key journal.state_hash
+        host.host_id run_log.effects_hash run_log.reads_hash run_log.run_key run_log.state_hash
         message.agent_id message.authority message.context message.kind message.run_key message.surface
-        message.thread_id message.wishes message.cause message.parent_agent message.parent_operation message.parent_run
+        message.thread_id message.options message.cause message.parent_agent message.parent_operation message.parent_run
         privacy_receipt.channel privacy_receipt.policy_version privacy_receipt.provider queue.agent_id queue.run_key
-        run.agent_id run.machine run.run_key run.status run.thread_id run_cancel.run_key runner.place runner.runner_id
+        run.agent_id run.machine run.run_key run.status run.thread_id run_cancel.run_key runner.machine runner.runner_id
         spend.agent_id spend.model_ref spend.operation_id spend.policy_version spend.rule spend.run_key spend_day.agent_id
-        step.base step.class step.name step.operation_id step.reason step.run_key step.sandbox step.status
+        step.action_base step.class step.name step.operation_id step.reason step.run_key step.sandbox step.status
         wake.agent_id wake.gates wake.run_key wake.verdict wake.source wake.cause wake.absorbed_by
-        subscription.subscription_id subscription.agent_id subscription.terms schedule.guard schedule.event alert.journal_done
-        telling.agent_id telling.body telling.done
-        refusal.agent_id refusal.source refusal.code agent.mode
-        outside_delivery.delivery outside_delivery.trigger_id outside_secret.secret outside_trigger.agent_id outside_trigger.trigger_id
-        announcement.decision_id announcement.error announcement.severity announcement.way
+        subscription.subscription_id subscription.agent_id subscription.spec schedule.guard schedule.event_name outbox_cursor.journal_dispatched_to
+        agent_outbox.agent_id agent_outbox.body agent_outbox.dispatched_to
+        wake_refusal.agent_id wake_refusal.source wake_refusal.code agent.mode
+        external_trigger_delivery.delivery_id external_trigger_delivery.external_trigger_id
+        external_trigger_secret.secret external_trigger.agent_id external_trigger.external_trigger_id
+        decision_notification.decision_id decision_notification.error decision_notification.severity decision_notification.target
         brake.agent_id brake.channel brake.reason
         decision.agent_id decision.body decision.decision_id decision.run_key decision.status
-        event_life.agent_id event_life.incarnation journal_host.host_id run.fault
+        event_incarnation.agent_id event_incarnation.incarnation journal_host.host_id run.fault
         saga.last_error saga.operation_id saga.phase saga.run_key saga.status
-        schedule.agent_id schedule.concurrency schedule.intent schedule.label schedule.last_run schedule.say schedule.schedule_id
+        schedule.agent_id schedule.concurrency schedule.pattern schedule.label schedule.last_run_key schedule.message schedule.schedule_id
         schedule.status scheduled_execution.outcome scheduled_execution.reason scheduled_execution.run_key
-        scheduled_execution.schedule_id scheduled_execution.source
+        scheduled_execution.schedule_id scheduled_execution.trigger_source
         signed_head.agent_id signed_head.chain_hash signed_head.public_key signed_head.signature";
 
     const COLUMNS: &str = "
@@ -299,7 +300,7 @@ mod tests {
         ];
         let read = read_input(&mut Row::new(values), &mut Vec::new());
         assert!(
-            matches!(read, Err(StoreError::Malformed("journal.body"))),
+            matches!(read, Err(StoreError::Malformed("run_log.input"))),
             "{read:?}"
         );
     }

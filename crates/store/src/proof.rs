@@ -46,7 +46,7 @@ fn place(row: &mut Row) -> Result<Place> {
 }
 
 const LIVES: &str = "
-    SELECT first_seq, incarnation FROM event_life WHERE agent_id = ?1 ORDER BY first_seq LIMIT ?2";
+    SELECT first_seq, incarnation FROM event_incarnation WHERE agent_id = ?1 ORDER BY first_seq LIMIT ?2";
 
 impl View<'_> {
     /// Which lives of the host wrote an agent's log, oldest first.
@@ -54,8 +54,8 @@ impl View<'_> {
         let rows = self.sql.query(LIVES, &[agent.into(), limit(ROWS_MAX)])?;
         records(rows, |mut row| {
             Ok(Life {
-                first_seq: row.count("event_life.first_seq")?,
-                incarnation: Incarnation::new(row.text("event_life.incarnation")?),
+                first_seq: row.count("event_incarnation.first_seq")?,
+                incarnation: Incarnation::new(row.text("event_incarnation.incarnation")?),
             })
         })
     }

@@ -10,7 +10,8 @@ use crate::rows::{Overview, QueueRow};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 use crate::{Result, StoreError, Tx, View, agent};
 
-const COUNT_IN: &str = "UPDATE agent_head SET queued = queued + 1 WHERE agent_id = ?1 AND queued < ?2";
+const COUNT_IN: &str =
+    "UPDATE agent_head SET queued_count = queued_count + 1 WHERE agent_id = ?1 AND queued_count < ?2";
 
 const APPEND: &str = "
     INSERT INTO queue (agent_id, seq, run_key, rank, due_at_ms, admitted_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -37,7 +38,7 @@ impl Tx<'_> {
 
 const TAKE: &str = "DELETE FROM queue WHERE run_key = ?1";
 
-const COUNT_OUT: &str = "UPDATE agent_head SET queued = queued - 1 WHERE agent_id = ?1";
+const COUNT_OUT: &str = "UPDATE agent_head SET queued_count = queued_count - 1 WHERE agent_id = ?1";
 
 impl Tx<'_> {
     /// Takes a message out of the queue; [`StoreError::Conflict`] when somebody else has.
@@ -90,13 +91,13 @@ impl QueuedAt {
     }
 }
 
-const COUNT: &str = "SELECT queued FROM agent_head WHERE agent_id = ?1";
+const COUNT: &str = "SELECT queued_count FROM agent_head WHERE agent_id = ?1";
 
 impl View<'_> {
     /// How many messages of an agent wait.
     pub fn queued(&mut self, agent: &AgentId) -> Result<u64> {
         let row = at_most_one(self.sql.query(COUNT, &[agent.into()])?);
-        row.map_or(Ok(0), |mut row| row.count("agent_head.queued"))
+        row.map_or(Ok(0), |mut row| row.count("agent_head.queued_count"))
     }
 }
 
@@ -153,7 +154,7 @@ impl Tx<'_> {
 }
 
 pub(crate) const STANDING: &str = "
-    SELECT queued, next_seq - 1,
+    SELECT queued_count, next_seq - 1,
         (SELECT run_key FROM run WHERE run.agent_id = ?1 AND status = 'open'
             ORDER BY CASE WHEN wait_kind = 'turn' THEN 1 ELSE 0 END, +started_at_ms, run_key LIMIT 1),
         (SELECT run_key FROM run WHERE run.agent_id = ?1 ORDER BY started_at_ms DESC, run_key LIMIT 1),
@@ -172,7 +173,7 @@ impl View<'_> {
         let mut row: Row = row.ok_or(StoreError::Malformed("agent_head.agent_id"))?;
         Ok(Some(Overview {
             agent,
-            queued: row.count("agent_head.queued")?,
+            queued: row.count("agent_head.queued_count")?,
             last_seq: row.count("agent_head.next_seq")?,
             open_run: row.optional_digest("run.run_key")?.map(RunKey),
             last_run: row.optional_digest("run.run_key")?.map(RunKey),

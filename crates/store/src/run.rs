@@ -40,12 +40,12 @@ impl Tx<'_> {
     }
 }
 
-const BEGAN: &str = "UPDATE agent_head SET began_at_ms = ?2 WHERE agent_id = ?1";
+const BEGAN: &str = "UPDATE agent_head SET last_run_started_at_ms = ?2 WHERE agent_id = ?1";
 
 /// The machine's version may move on with the state; who the run is of does not.
 const PUT_STATE: &str = "
     UPDATE run SET machine_version = ?3, version = ?4, state = ?5, status = ?6, ended_at_ms = ?7, wait_kind = ?8,
-        wait_until_ms = ?9, suspended_at_ms = ?10, claims = 0
+        wait_until_ms = ?9, suspended_at_ms = ?10, claim_count = 0
     WHERE run_key = ?1 AND version = ?2 AND status = 'open'";
 
 impl Tx<'_> {
@@ -229,14 +229,14 @@ impl View<'_> {
     }
 }
 
-const LAST_BEGAN: &str = "SELECT began_at_ms FROM agent_head WHERE agent_id = ?1";
+const LAST_BEGAN: &str = "SELECT last_run_started_at_ms FROM agent_head WHERE agent_id = ?1";
 
 impl View<'_> {
     /// When the agent's newest run began: a time to come where the clock was set back since.
     pub fn last_run_at(&mut self, agent: &AgentId) -> Result<Option<Millis>> {
         let row = at_most_one(self.sql.query(LAST_BEGAN, &[agent.into()])?);
         let began = row
-            .map(|mut row| row.optional_millis("agent_head.began_at_ms"))
+            .map(|mut row| row.optional_millis("agent_head.last_run_started_at_ms"))
             .transpose()?;
         Ok(began.flatten())
     }
@@ -265,17 +265,18 @@ impl Tx<'_> {
     }
 }
 
-const COUNT_CLAIM: &str = "UPDATE run SET claims = claims + 1 WHERE run_key = ?1 RETURNING claims";
+const COUNT_CLAIM: &str =
+    "UPDATE run SET claim_count = claim_count + 1 WHERE run_key = ?1 RETURNING claim_count";
 
 impl Tx<'_> {
     /// Counts that a run was taken up; how often it was since it last moved.
     pub fn count_claim(&mut self, run: &RunKey) -> Result<u32> {
         let row = at_most_one(self.sql.query(COUNT_CLAIM, &[run.into()])?);
-        row.map_or(Ok(0), |mut row| row.small_count("run.claims"))
+        row.map_or(Ok(0), |mut row| row.small_count("run.claim_count"))
     }
 }
 
-const FORGET_CLAIMS: &str = "UPDATE run SET claims = 0 WHERE run_key = ?1 AND claims > 0";
+const FORGET_CLAIMS: &str = "UPDATE run SET claim_count = 0 WHERE run_key = ?1 AND claim_count > 0";
 
 impl Tx<'_> {
     /// Forgets how often a run was taken up: whoever had it gave it back in order.
@@ -287,7 +288,7 @@ impl Tx<'_> {
 /// From the open aside, and from aside to anywhere. One that has ended stays as it is.
 const SET_ASIDE: &str = "
     UPDATE run SET status = ?2, fault = COALESCE(?3, fault), ended_at_ms = ?4, wait_kind = NULL,
-        wait_until_ms = NULL, suspended_at_ms = NULL, claims = 0
+        wait_until_ms = NULL, suspended_at_ms = NULL, claim_count = 0
     WHERE run_key = ?1 AND status IN ('open', 'quarantined') AND status <> ?2";
 
 impl Tx<'_> {
@@ -359,7 +360,7 @@ pub(crate) mod tests {
             (crate::dispatch::RUNS, "run_wait"),
             (crate::dispatch::RUNS, "run_due"),
             (crate::dispatch::RUNS, "run_suspended"),
-            (crate::dispatch::MESSAGES, "queue_not_before"),
+            (crate::dispatch::MESSAGES, "queue_due_of_agent"),
             (crate::dispatch::MESSAGES, "queue_admitted"),
             (crate::dispatch::RUNS_OF_AGENT, "run_open"),
             (crate::message::CHILDREN, "message_of_parent"),

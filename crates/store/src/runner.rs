@@ -28,16 +28,16 @@ const FORGOTTEN_MAX: u32 = 16;
 
 /// With SQLite nobody beats, and no clock is read: a simulation must be the same every time.
 const REGISTER_SQLITE: &str = "
-    INSERT INTO runner (runner_id, place, pid, pid_started, beat_at_ms) VALUES (?1, ?2, ?3, ?4, 0)
+    INSERT INTO runner (runner_id, machine, pid, pid_start_time, heartbeat_at_ms) VALUES (?1, ?2, ?3, ?4, 0)
     ON CONFLICT (runner_id) DO UPDATE SET
-        place = excluded.place, pid = excluded.pid, pid_started = excluded.pid_started";
+        machine = excluded.machine, pid = excluded.pid, pid_start_time = excluded.pid_start_time";
 
 /// `clock_timestamp` and not `now`: the latter is when the transaction began.
 const REGISTER_POSTGRES: &str = "
-    INSERT INTO runner (runner_id, place, pid, pid_started, beat_at_ms)
+    INSERT INTO runner (runner_id, machine, pid, pid_start_time, heartbeat_at_ms)
     VALUES (?1, ?2, ?3, ?4, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT))
-    ON CONFLICT (runner_id) DO UPDATE SET place = excluded.place, pid = excluded.pid,
-        pid_started = excluded.pid_started, beat_at_ms = excluded.beat_at_ms";
+    ON CONFLICT (runner_id) DO UPDATE SET machine = excluded.machine, pid = excluded.pid,
+        pid_start_time = excluded.pid_start_time, heartbeat_at_ms = excluded.heartbeat_at_ms";
 
 impl Tx<'_> {
     /// Registers this process, and forgets those that have long been silent. On PostgreSQL that is also its first beat.
@@ -59,8 +59,8 @@ impl Tx<'_> {
 /// Rows that are locked are left to whoever is at them: another registration, or a beat that has come after all.
 const SILENT: &str = "
     SELECT runner_id FROM runner
-    WHERE beat_at_ms < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - ?1
-    ORDER BY beat_at_ms LIMIT ?2 FOR UPDATE SKIP LOCKED";
+    WHERE heartbeat_at_ms < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - ?1
+    ORDER BY heartbeat_at_ms LIMIT ?2 FOR UPDATE SKIP LOCKED";
 
 impl Tx<'_> {
     /// Removes runners that have been silent for so long that their leases no longer matter, so that the table stays small.
@@ -80,7 +80,7 @@ impl Tx<'_> {
 }
 
 const BEAT: &str = "
-    UPDATE runner SET beat_at_ms = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)
+    UPDATE runner SET heartbeat_at_ms = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)
     WHERE runner_id = ?1";
 
 /// Says that a runner lives. False when it was buried meanwhile.
@@ -90,7 +90,7 @@ pub(crate) fn beat(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool> {
 
 const EXPIRE: &str = "
     DELETE FROM runner WHERE runner_id = ?1
-        AND beat_at_ms < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - ?2";
+        AND heartbeat_at_ms < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - ?2";
 
 const REGISTERED: &str = "SELECT pid FROM runner WHERE runner_id = ?1";
 
@@ -111,7 +111,7 @@ impl Tx<'_> {
     }
 }
 
-const ALL: &str = "SELECT runner_id, place, pid, pid_started FROM runner ORDER BY runner_id LIMIT ?1";
+const ALL: &str = "SELECT runner_id, machine, pid, pid_start_time FROM runner ORDER BY runner_id LIMIT ?1";
 
 impl View<'_> {
     /// The runners that are registered.
@@ -123,9 +123,9 @@ impl View<'_> {
 fn read(mut row: Row) -> Result<Runner> {
     Ok(Runner {
         runner_id: RunnerId::new(row.text("runner.runner_id")?),
-        place: row.text("runner.place")?,
+        place: row.text("runner.machine")?,
         pid: row.small_count("runner.pid")?,
-        pid_started: row.count("runner.pid_started")?,
+        pid_started: row.count("runner.pid_start_time")?,
     })
 }
 

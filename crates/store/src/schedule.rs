@@ -12,9 +12,9 @@ use crate::sql::{Param, Row, Sql, at_most_one, exactly_one, limit, records};
 use crate::{Result, StoreError, Tx, View, bound};
 
 const CREATE: &str = "
-    INSERT INTO schedule (schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+    INSERT INTO schedule (schedule_id, agent_id, revision, label, pattern, message, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, guard, event, created_at_ms)
+        next_execution_at_ms, evaluated_until_ms, last_run_key, execution_count, version, guard, event_name, created_at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
     ON CONFLICT (schedule_id) DO NOTHING";
 
@@ -34,10 +34,10 @@ impl Tx<'_> {
 }
 
 const PUT: &str = "
-    UPDATE schedule SET agent_id = ?2, revision = ?3, label = ?4, intent = ?5, say = ?6, status = ?7, concurrency = ?8,
+    UPDATE schedule SET agent_id = ?2, revision = ?3, label = ?4, pattern = ?5, message = ?6, status = ?7, concurrency = ?8,
         allows_catch_up = ?9, auto_disable_after_run = ?10, catch_up_window_seconds = ?11,
         max_catch_up_runs_per_tick = ?12, wakes_always = ?13, last_execution_at_ms = ?14, next_execution_at_ms = ?15,
-        seen_until_ms = ?16, last_run = ?17, executions = ?18, guard = ?20, event = ?21, version = version + 1
+        evaluated_until_ms = ?16, last_run_key = ?17, execution_count = ?18, guard = ?20, event_name = ?21, version = version + 1
     WHERE schedule_id = ?1 AND version = ?19";
 
 impl Tx<'_> {
@@ -52,7 +52,7 @@ impl Tx<'_> {
 }
 
 fn intent(timer: &Timer) -> Result<String> {
-    serde_json::to_string(&timer.when).map_err(|_| StoreError::Malformed("schedule.intent"))
+    serde_json::to_string(&timer.when).map_err(|_| StoreError::Malformed("schedule.pattern"))
 }
 
 fn guard(timer: &Timer) -> Option<String> {
@@ -91,8 +91,8 @@ fn read(mut row: Row) -> Result<Timer> {
         agent_id: row.agent_id("schedule.agent_id")?,
         revision: row.small_count("schedule.revision")?,
         label: row.text("schedule.label")?,
-        when: row.word("schedule.intent", |json| serde_json::from_str(json).ok())?,
-        say: row.text("schedule.say")?,
+        when: row.word("schedule.pattern", |json| serde_json::from_str(json).ok())?,
+        say: row.text("schedule.message")?,
         status: row.word("schedule.status", Status::parse)?,
         concurrency: row.word("schedule.concurrency", Concurrency::parse)?,
         allows_catch_up: row.flag("schedule.allows_catch_up")?,
@@ -102,15 +102,15 @@ fn read(mut row: Row) -> Result<Timer> {
         always: row.flag("schedule.wakes_always")?,
         last_execution_at: row.optional_millis("schedule.last_execution_at_ms")?,
         next_execution_at: row.optional_millis("schedule.next_execution_at_ms")?,
-        seen_until: row.millis("schedule.seen_until_ms")?,
-        last_run: row.optional_digest("schedule.last_run")?.map(RunKey),
-        executions: row.count("schedule.executions")?,
+        seen_until: row.millis("schedule.evaluated_until_ms")?,
+        last_run: row.optional_digest("schedule.last_run_key")?.map(RunKey),
+        executions: row.count("schedule.execution_count")?,
         version: row.count("schedule.version")?,
         created_at: row.millis("schedule.created_at_ms")?,
         guard: row.optional_word("schedule.guard", |json| {
             Guard::parse(&serde_json::from_str(json).ok()?).ok()
         })?,
-        event: row.optional_word("schedule.event", |name| EventName::parse(name).ok())?,
+        event: row.optional_word("schedule.event_name", |name| EventName::parse(name).ok())?,
     })
 }
 
@@ -133,9 +133,9 @@ fn read_each(rows: Vec<Row>) -> Result<Schedules> {
 }
 
 const ONE: &str = "
-    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+    SELECT schedule_id, agent_id, revision, label, pattern, message, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
+        next_execution_at_ms, evaluated_until_ms, last_run_key, execution_count, version, created_at_ms, guard, event_name
     FROM schedule WHERE schedule_id = ?1";
 
 impl View<'_> {
@@ -148,15 +148,15 @@ impl View<'_> {
 }
 
 const LIST: &str = "
-    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+    SELECT schedule_id, agent_id, revision, label, pattern, message, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
+        next_execution_at_ms, evaluated_until_ms, last_run_key, execution_count, version, created_at_ms, guard, event_name
     FROM schedule WHERE schedule_id > ?1 ORDER BY schedule_id LIMIT ?2";
 
 const LIST_OF_AGENT: &str = "
-    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+    SELECT schedule_id, agent_id, revision, label, pattern, message, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
+        next_execution_at_ms, evaluated_until_ms, last_run_key, execution_count, version, created_at_ms, guard, event_name
     FROM schedule WHERE schedule_id > ?1 AND agent_id = ?3 ORDER BY schedule_id LIMIT ?2";
 
 impl View<'_> {
@@ -174,10 +174,10 @@ impl View<'_> {
 }
 
 const OF_EVENT: &str = "
-    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+    SELECT schedule_id, agent_id, revision, label, pattern, message, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
-    FROM schedule WHERE event = ?1 AND status = 'active' AND schedule_id > ?2 ORDER BY schedule_id LIMIT ?3";
+        next_execution_at_ms, evaluated_until_ms, last_run_key, execution_count, version, created_at_ms, guard, event_name
+    FROM schedule WHERE event_name = ?1 AND status = 'active' AND schedule_id > ?2 ORDER BY schedule_id LIMIT ?3";
 
 impl View<'_> {
     /// Active schedules that wait for an event, by name, after one.
@@ -195,7 +195,7 @@ impl View<'_> {
     }
 }
 
-const COUNT_OF_EVENT: &str = "SELECT COUNT(*) FROM schedule WHERE event = ?1 AND status <> 'disabled'";
+const COUNT_OF_EVENT: &str = "SELECT COUNT(*) FROM schedule WHERE event_name = ?1 AND status <> 'disabled'";
 
 impl View<'_> {
     /// How many schedules that are not disabled wait for an event.
@@ -216,18 +216,18 @@ impl View<'_> {
 }
 
 const DUE: &str = "
-    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+    SELECT schedule_id, agent_id, revision, label, pattern, message, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
+        next_execution_at_ms, evaluated_until_ms, last_run_key, execution_count, version, created_at_ms, guard, event_name
     FROM schedule WHERE status = 'active' AND next_execution_at_ms <= ?1
     ORDER BY next_execution_at_ms, schedule_id LIMIT ?2";
 
 /// What was looked at in a future that is not there any more.
 const AHEAD: &str = "
-    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+    SELECT schedule_id, agent_id, revision, label, pattern, message, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
-    FROM schedule WHERE status = 'active' AND seen_until_ms > ?1 ORDER BY seen_until_ms DESC LIMIT ?2";
+        next_execution_at_ms, evaluated_until_ms, last_run_key, execution_count, version, created_at_ms, guard, event_name
+    FROM schedule WHERE status = 'active' AND evaluated_until_ms > ?1 ORDER BY evaluated_until_ms DESC LIMIT ?2";
 
 impl View<'_> {
     /// Active schedules that want to be looked at: those that are due, the longest due first, and those that were last
@@ -253,7 +253,7 @@ impl View<'_> {
 }
 
 const APPEND: &str = "
-    INSERT INTO scheduled_execution (schedule_id, seq, revision, due_at_ms, count, is_capped, source, outcome, reason,
+    INSERT INTO scheduled_execution (schedule_id, seq, revision, due_at_ms, firing_count, is_capped, trigger_source, outcome, reason,
         run_key, is_catch_up, at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
 
@@ -300,12 +300,12 @@ fn forget(sql: &mut dyn Sql, name: &str, newest: u64) -> Result<()> {
 }
 
 const SET_ASIDE: &str = "
-    UPDATE schedule SET status = 'paused', next_execution_at_ms = NULL, executions = executions + 1, version = version + 1
-    WHERE schedule_id = ?1 AND status = 'active' RETURNING schedule_id, revision, executions";
+    UPDATE schedule SET status = 'paused', next_execution_at_ms = NULL, execution_count = execution_count + 1, version = version + 1
+    WHERE schedule_id = ?1 AND status = 'active' RETURNING schedule_id, revision, execution_count";
 
 const END_OF_AGENT: &str = "
-    UPDATE schedule SET status = 'disabled', next_execution_at_ms = NULL, executions = executions + 1, version = version + 1
-    WHERE agent_id = ?1 AND status <> 'disabled' RETURNING schedule_id, revision, executions";
+    UPDATE schedule SET status = 'disabled', next_execution_at_ms = NULL, execution_count = execution_count + 1, version = version + 1
+    WHERE agent_id = ?1 AND status <> 'disabled' RETURNING schedule_id, revision, execution_count";
 
 impl Tx<'_> {
     /// Lets an active schedule rest of which something cannot be read, with a record. False where it is not active any
@@ -334,7 +334,10 @@ fn note_each(
     let mut noted = 0;
     for mut row in rows {
         let name = row.text("schedule.schedule_id")?;
-        let (revision, seq) = (row.int("schedule.revision")?, row.int("schedule.executions")?);
+        let (revision, seq) = (
+            row.int("schedule.revision")?,
+            row.int("schedule.execution_count")?,
+        );
         let params = [
             name.as_str().into(),
             seq.into(),
@@ -360,7 +363,7 @@ fn note_each(
 
 /// What was taken up by another run ends with that one.
 const EXECUTIONS: &str = "
-    SELECT one.schedule_id, one.seq, one.revision, one.due_at_ms, one.count, one.is_capped, one.source, one.outcome,
+    SELECT one.schedule_id, one.seq, one.revision, one.due_at_ms, one.firing_count, one.is_capped, one.trigger_source, one.outcome,
         one.reason, one.run_key, one.is_catch_up, one.at_ms, run.status, run.started_at_ms, run.ended_at_ms
     FROM scheduled_execution AS one
         LEFT JOIN wake ON wake.run_key = one.run_key
@@ -379,9 +382,9 @@ impl View<'_> {
                         seq: row.count("scheduled_execution.seq")?,
                         revision: row.small_count("scheduled_execution.revision")?,
                         due_at: row.millis("scheduled_execution.due_at_ms")?,
-                        count: row.count("scheduled_execution.count")?,
+                        count: row.count("scheduled_execution.firing_count")?,
                         is_capped: row.flag("scheduled_execution.is_capped")?,
-                        source: row.word("scheduled_execution.source", TriggerSource::parse)?,
+                        source: row.word("scheduled_execution.trigger_source", TriggerSource::parse)?,
                         outcome: row.word("scheduled_execution.outcome", Outcome::parse)?,
                         reason: row.optional_text("scheduled_execution.reason")?,
                         run_key: row.optional_digest("scheduled_execution.run_key")?.map(RunKey),

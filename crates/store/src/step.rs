@@ -14,7 +14,7 @@ use crate::{Result, StoreError, Tx, View};
 /// The ordinal comes from the rows that are there. Two writers of one run would meet in the unique index, and
 /// the second would see a conflict; the lock on the head keeps them from it.
 const PUT: &str = "
-    INSERT INTO step (operation_id, run_key, ordinal, name, class, base, status, reason, put_at_ms,
+    INSERT INTO step (operation_id, run_key, ordinal, name, class, action_base, status, reason, created_at_ms,
         duration_ms, sandbox, input_tokens, output_tokens)
     VALUES (?1, ?2, (SELECT COALESCE(MAX(ordinal), 0) + 1 FROM step WHERE run_key = ?2),
         ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
@@ -112,7 +112,7 @@ impl Tx<'_> {
 }
 
 const AFTER: &str = "
-    SELECT operation_id, run_key, ordinal, name, class, base, status, reason, put_at_ms,
+    SELECT operation_id, run_key, ordinal, name, class, action_base, status, reason, created_at_ms,
         duration_ms, sandbox, input_tokens, output_tokens, attempt
     FROM step WHERE run_key = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
 
@@ -134,10 +134,10 @@ fn read(mut row: Row) -> Result<StepRow> {
         ordinal: row.int("step.ordinal")?,
         name: row.text("step.name")?,
         class: class(row.optional_text("step.class")?)?,
-        base: row.optional_digest("step.base")?.map(ActionBase),
+        base: row.optional_digest("step.action_base")?.map(ActionBase),
         status: row.word("step.status", Status::parse)?,
         reason: row.text("step.reason")?,
-        put_at: row.millis("step.put_at_ms")?,
+        put_at: row.millis("step.created_at_ms")?,
         duration_ms: duration(row.optional_int("step.duration_ms")?)?,
         sandbox: row.optional_text("step.sandbox")?,
         usage: Usage::of(row.count("step.input_tokens")?, row.count("step.output_tokens")?),
@@ -166,10 +166,10 @@ fn duration(ms: Option<i64>) -> Result<Option<u64>> {
 
 const SEEN: &str = "
     SELECT COUNT(*), COUNT(*) FILTER (WHERE status = 'outcome_unknown')
-    FROM step WHERE run_key = ?1 AND base = ?2";
+    FROM step WHERE run_key = ?1 AND action_base = ?2";
 
 const NEWEST_UNKNOWN: &str = "
-    SELECT operation_id FROM step WHERE run_key = ?1 AND base = ?2 AND status = 'outcome_unknown'
+    SELECT operation_id FROM step WHERE run_key = ?1 AND action_base = ?2 AND status = 'outcome_unknown'
     ORDER BY ordinal DESC LIMIT 1";
 
 impl View<'_> {

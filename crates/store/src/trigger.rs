@@ -9,8 +9,8 @@ use crate::sql::{Row, Sql, at_most_one, exactly_one};
 use crate::{Result, Tx, View, bound};
 
 const ONE: &str = "
-    SELECT trigger_id, agent_id, generation, is_active, delivered, last_at_ms, created_at_ms FROM outside_trigger
-    WHERE trigger_id = ?1";
+    SELECT external_trigger_id, agent_id, generation, is_active, trigger_count, last_triggered_at_ms, created_at_ms FROM external_trigger
+    WHERE external_trigger_id = ?1";
 
 impl View<'_> {
     /// One trigger.
@@ -22,7 +22,7 @@ impl View<'_> {
 }
 
 const OF_AGENT: &str = "
-    SELECT trigger_id, agent_id, generation, is_active, delivered, last_at_ms, created_at_ms FROM outside_trigger
+    SELECT external_trigger_id, agent_id, generation, is_active, trigger_count, last_triggered_at_ms, created_at_ms FROM external_trigger
     WHERE agent_id = ?1";
 
 impl View<'_> {
@@ -36,21 +36,21 @@ impl View<'_> {
 
 fn read(mut row: Row) -> Result<TriggerRow> {
     Ok(TriggerRow {
-        trigger_id: row.rule_id("outside_trigger.trigger_id")?,
-        agent_id: row.agent_id("outside_trigger.agent_id")?,
-        generation: row.count("outside_trigger.generation")?,
-        is_active: row.flag("outside_trigger.is_active")?,
-        delivered: row.count("outside_trigger.delivered")?,
-        last_at: row.optional_millis("outside_trigger.last_at_ms")?,
-        created_at: row.millis("outside_trigger.created_at_ms")?,
+        trigger_id: row.rule_id("external_trigger.external_trigger_id")?,
+        agent_id: row.agent_id("external_trigger.agent_id")?,
+        generation: row.count("external_trigger.generation")?,
+        is_active: row.flag("external_trigger.is_active")?,
+        delivered: row.count("external_trigger.trigger_count")?,
+        last_at: row.optional_millis("external_trigger.last_triggered_at_ms")?,
+        created_at: row.millis("external_trigger.created_at_ms")?,
     })
 }
 
 const PUT: &str = "
-    INSERT INTO outside_trigger (trigger_id, agent_id, generation, is_active, delivered, last_at_ms, created_at_ms)
+    INSERT INTO external_trigger (external_trigger_id, agent_id, generation, is_active, trigger_count, last_triggered_at_ms, created_at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-    ON CONFLICT (trigger_id) DO UPDATE SET generation = excluded.generation, is_active = excluded.is_active,
-        delivered = excluded.delivered, last_at_ms = excluded.last_at_ms";
+    ON CONFLICT (external_trigger_id) DO UPDATE SET generation = excluded.generation, is_active = excluded.is_active,
+        trigger_count = excluded.trigger_count, last_triggered_at_ms = excluded.last_triggered_at_ms";
 
 impl Tx<'_> {
     /// Keeps a trigger as it now stands.
@@ -76,18 +76,19 @@ impl Tx<'_> {
     }
 }
 
-const SECRET: &str = "SELECT secret FROM outside_secret";
+const SECRET: &str = "SELECT secret FROM external_trigger_secret";
 
 impl View<'_> {
     /// What the addresses of triggers are made with; none before the first of them.
     pub fn trigger_secret(&mut self) -> Result<Option<Digest>> {
         let row = at_most_one(self.sql.query(SECRET, &[])?);
-        row.map(|mut row| row.digest("outside_secret.secret")).transpose()
+        row.map(|mut row| row.digest("external_trigger_secret.secret"))
+            .transpose()
     }
 }
 
 const PUT_SECRET: &str = "
-    INSERT INTO outside_secret (row_id, secret) VALUES (1, ?1) ON CONFLICT (row_id) DO NOTHING";
+    INSERT INTO external_trigger_secret (row_id, secret) VALUES (1, ?1) ON CONFLICT (row_id) DO NOTHING";
 
 impl Tx<'_> {
     /// Keeps a secret where there is none. The first one stands.
@@ -99,20 +100,21 @@ impl Tx<'_> {
     }
 }
 
-const DELIVERED: &str = "SELECT at_ms FROM outside_delivery WHERE trigger_id = ?1 AND delivery = ?2";
+const DELIVERED: &str =
+    "SELECT at_ms FROM external_trigger_delivery WHERE external_trigger_id = ?1 AND delivery_id = ?2";
 
 impl View<'_> {
     /// When a delivery was taken in before, as far as that is remembered.
     pub fn delivered_at(&mut self, trigger: &RuleId, delivery: &str) -> Result<Option<Millis>> {
         let row = at_most_one(self.sql.query(DELIVERED, &[trigger.into(), delivery.into()])?);
-        row.map(|mut row| row.millis("outside_delivery.at_ms"))
+        row.map(|mut row| row.millis("external_trigger_delivery.at_ms"))
             .transpose()
     }
 }
 
 const NOTE: &str = "
-    INSERT INTO outside_delivery (trigger_id, delivery, at_ms) VALUES (?1, ?2, ?3)
-    ON CONFLICT (trigger_id, delivery) DO NOTHING";
+    INSERT INTO external_trigger_delivery (external_trigger_id, delivery_id, at_ms) VALUES (?1, ?2, ?3)
+    ON CONFLICT (external_trigger_id, delivery_id) DO NOTHING";
 
 impl Tx<'_> {
     /// Remembers a delivery.
@@ -124,9 +126,9 @@ impl Tx<'_> {
 }
 
 const FORGET: &str = "
-    DELETE FROM outside_delivery WHERE trigger_id = ?1 AND (at_ms < ?2 OR at_ms < (
+    DELETE FROM external_trigger_delivery WHERE external_trigger_id = ?1 AND (at_ms < ?2 OR at_ms < (
         SELECT MIN(newest.at_ms) FROM (
-            SELECT at_ms FROM outside_delivery WHERE trigger_id = ?1 ORDER BY at_ms DESC LIMIT ?3) AS newest))";
+            SELECT at_ms FROM external_trigger_delivery WHERE external_trigger_id = ?1 ORDER BY at_ms DESC LIMIT ?3) AS newest))";
 
 impl Tx<'_> {
     /// Forgets deliveries that came before a moment, and those beyond so many.

@@ -60,6 +60,7 @@ const fn is_of_storage(error: &StoreError) -> bool {
         | StoreError::Braked(_)
         | StoreError::QueueFull(_)
         | StoreError::Foreign
+        | StoreError::DevelopmentHome
         | StoreError::NewerSchema { .. }
         | StoreError::OlderSchema { .. }
         | StoreError::Absent

@@ -91,8 +91,8 @@ impl View<'_> {
 }
 
 const COUNT: &str = "
-    INSERT INTO refusal (agent_id, source, code, day, count, first_at_ms, last_at_ms) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?5)
-    ON CONFLICT (agent_id, source, code, day) DO UPDATE SET count = refusal.count + 1, last_at_ms = excluded.last_at_ms
+    INSERT INTO wake_refusal (agent_id, source, code, day, count, first_at_ms, last_at_ms) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?5)
+    ON CONFLICT (agent_id, source, code, day) DO UPDATE SET count = wake_refusal.count + 1, last_at_ms = excluded.last_at_ms
     RETURNING count";
 
 impl Tx<'_> {
@@ -107,8 +107,8 @@ impl Tx<'_> {
             wake.at.into(),
         ];
         let row = at_most_one(self.sql.query(COUNT, &params)?);
-        let mut row = row.ok_or(StoreError::Malformed("refusal"))?;
-        if row.count("refusal.count")? <= REFUSALS_KEPT_MAX {
+        let mut row = row.ok_or(StoreError::Malformed("wake_refusal"))?;
+        if row.count("wake_refusal.count")? <= REFUSALS_KEPT_MAX {
             self.put_wake(wake)?;
         }
         Ok(())
@@ -116,7 +116,7 @@ impl Tx<'_> {
 }
 
 const REFUSALS: &str = "
-    SELECT agent_id, source, code, day, count, first_at_ms, last_at_ms FROM refusal
+    SELECT agent_id, source, code, day, count, first_at_ms, last_at_ms FROM wake_refusal
     WHERE agent_id = ?1 AND day >= ?2 ORDER BY day DESC, source, code LIMIT ?3";
 
 impl View<'_> {
@@ -127,13 +127,13 @@ impl View<'_> {
             .query(REFUSALS, &[agent.into(), from.0.into(), limit(ROWS_MAX)])?;
         records(rows, |mut row| {
             Ok(RefusalRow {
-                agent_id: row.agent_id("refusal.agent_id")?,
-                source: SourceName::new(row.text("refusal.source")?),
-                code: row.text("refusal.code")?,
-                day: Day(row.int("refusal.day")?),
-                count: row.count("refusal.count")?,
-                first_at: row.millis("refusal.first_at_ms")?,
-                last_at: row.millis("refusal.last_at_ms")?,
+                agent_id: row.agent_id("wake_refusal.agent_id")?,
+                source: SourceName::new(row.text("wake_refusal.source")?),
+                code: row.text("wake_refusal.code")?,
+                day: Day(row.int("wake_refusal.day")?),
+                count: row.count("wake_refusal.count")?,
+                first_at: row.millis("wake_refusal.first_at_ms")?,
+                last_at: row.millis("wake_refusal.last_at_ms")?,
             })
         })
     }

@@ -22,8 +22,8 @@ pub(crate) const ABOUT: &str = "wakeful-backup.json";
 /// The last entry.
 pub(crate) const SUMS: &str = "SHA256SUMS";
 
-/// The format that this program writes, and the newest that it reads.
-pub(crate) const FORMAT: u32 = 1;
+/// The format that this program writes and reads. Format 1 was that of development builds, whose databases are not read.
+pub(crate) const FORMAT: u32 = 2;
 
 /// Files in one archive. A home has a file for each large blob; its list is held in memory.
 const FILES_MAX: usize = 4_000_000;
@@ -53,6 +53,8 @@ pub(crate) struct About {
 pub(crate) enum Bad {
     #[error("it is no backup of Wakeful")]
     Foreign,
+    #[error("it was made by a development build of Wakeful, whose homes this program cannot read")]
+    Development,
     #[error("it has format {found}, this program knows up to {FORMAT}")]
     Newer { found: u32 },
     #[error("it ends in the middle")]

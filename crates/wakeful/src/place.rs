@@ -440,6 +440,21 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn an_upgrade_says_where_the_old_database_is() {
+        let upgraded = Upgraded {
+            from: 1,
+            to: 2,
+            copy: "/home/a/agent.sqlite.schema-1.bak".into(),
+        };
+        let words = told("the database", &upgraded, Path::new("/home/a/agent.sqlite"));
+        assert_eq!(
+            words,
+            "the database was brought from schema 1 to 2; what it was is kept in /home/a/agent.sqlite.schema-1.bak: to \
+             go back, end what runs, put that file in the place of /home/a/agent.sqlite and use the older program"
+        );
+    }
+
     /// Settings may break, or be away for a moment, after they were read.
     #[test]
     fn a_place_that_nobody_gave_settings_opens_no_gate() {

@@ -107,15 +107,13 @@ pub type Told = (String, Option<Digest>);
 pub struct Ties {
     /// Events of the machine whose payloads are gone. What they said is not known, and may have been anything.
     pub erased: u64,
-    /// Events that hold no bond: an earlier program wrote them. What they say was compared, what was said in full was not.
-    pub loose: u64,
 }
 
 impl Ties {
     /// Whether every transition that tells anything is held by the log.
     #[must_use]
     pub const fn hold(&self) -> bool {
-        self.erased == 0 && self.loose == 0
+        self.erased == 0
     }
 }
 
@@ -123,9 +121,8 @@ impl Ties {
 #[derive(Debug)]
 struct Made {
     kind: Kind,
-    plain: Digest,
     /// With the bond, where it is the last of its transition.
-    bound: Option<Digest>,
+    payload: Digest,
 }
 
 /// A run on its way through its journal.
@@ -176,16 +173,11 @@ impl Replay {
         same("read set", row.reads_hash, digest(&reads).map_err(no_form)?)?;
         let said = said(&input);
         let moved = self.turn.clone().apply(&reads, input);
-        let mut moved = moved.map_err(|error| Difference::Refused {
+        let moved = moved.map_err(|error| Difference::Refused {
             ordinal,
             why: error.to_string(),
         })?;
-        let mut state = digest(&moved.turn).map_err(no_form)?;
-        if state != row.state_hash {
-            self.as_version_three(&mut moved);
-            state = digest(&moved.turn).map_err(no_form)?;
-        }
-        same("state", row.state_hash, state)?;
+        same("state", row.state_hash, digest(&moved.turn).map_err(no_form)?)?;
         let effects = digest(&moved.effects).map_err(no_form)?;
         same("list of effects", row.effects_hash, effects)?;
         self.note(row, &moved).map_err(no_form)?;
@@ -200,28 +192,19 @@ impl Replay {
         for Draft { kind, payload, .. } in &moved.events {
             self.made.push(Made {
                 kind: *kind,
-                plain: digest(payload)?,
-                bound: None,
+                payload: digest(payload)?,
             });
         }
         if let (Some(made), Some(last)) = (self.made.last_mut(), moved.events.last()) {
             let mut last = [last.clone()];
             bind(&self.turn.run_key, row, &mut last);
             let [last] = last;
-            made.bound = Some(digest(&last.payload)?);
+            made.payload = digest(&last.payload)?;
         }
         self.contents
             .extend(moved.entries.iter().map(|entry| entry.content));
         self.contents.extend(moved.blobs.iter().map(Blob::hash));
         Ok(())
-    }
-
-    /// The machine up to version 3 did not keep which model it had passed over for want of money, and went on without it. A
-    /// run may have begun there and ended here, so this is asked of each row whose state is not what this machine comes to.
-    fn as_version_three(&self, moved: &mut Moved) {
-        if self.turn.unpaid.is_none() {
-            moved.turn.unpaid = None;
-        }
     }
 
     /// How many transitions were compared.
@@ -242,9 +225,7 @@ impl Replay {
             let rows = self.rows;
             return Err(Difference::Length { rows, version });
         }
-        // Earlier programs kept the members in the order of the fields.
-        let canonical = canonical(&self.turn).is_ok_and(|ended| ended == state.as_bytes());
-        let same = canonical || serde_json::to_string(&self.turn).is_ok_and(|ended| ended == state);
+        let same = canonical(&self.turn).is_ok_and(|ended| ended == state.as_bytes());
         same.then_some(()).ok_or(Difference::State)
     }
 
@@ -266,7 +247,6 @@ impl Replay {
                 .filter_map(|(_, hash)| made.tie(hash.as_ref()));
             let tie = found.next().ok_or(Difference::Event { kind, nth })?;
             ties.erased += u64::from(tie == Tie::Erased);
-            ties.loose += u64::from(tie == Tie::Loose);
         }
         Ok(ties)
     }
@@ -294,19 +274,15 @@ impl Replay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tie {
     Held,
-    Loose,
     Erased,
 }
 
 impl Made {
     /// None for an event that says something else.
     fn tie(&self, payload: Option<&Digest>) -> Option<Tie> {
-        match (payload, &self.bound) {
-            (None, _) => Some(Tie::Erased),
-            (Some(payload), Some(bound)) if payload == bound => Some(Tie::Held),
-            (Some(payload), None) if *payload == self.plain => Some(Tie::Held),
-            (Some(payload), Some(_)) if *payload == self.plain => Some(Tie::Loose),
-            (Some(_), _) => None,
+        match payload {
+            None => Some(Tie::Erased),
+            Some(payload) => (*payload == self.payload).then_some(Tie::Held),
         }
     }
 }

@@ -42,14 +42,7 @@ pub const MACHINE: &str = "turn";
 
 /// The machine's version, stored with every run. It grows when an older program could no longer read a state, or would go
 /// on from it in another way.
-///
-/// | version | brought |
-/// |---|---|
-/// | 2 | questions to people, and waits |
-/// | 3 | runs that start others |
-/// | 4 | [`Turn::unpaid`], and what a person says into a run ([`Reads::interjected`]) |
-/// | 5 | [`Turn::outside`] |
-pub const MACHINE_VERSION: u32 = 5;
+pub const MACHINE_VERSION: u32 = 1;
 
 /// The oldest version whose states are still read.
 pub const MACHINE_VERSION_OLDEST: u32 = 1;

@@ -138,6 +138,6 @@ async fn an_alteration_is_found_while_a_daemon_works() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(
         (found[0].place.as_str(), &found[0].row),
-        ("entry", &run.to_string())
+        ("transcript_entry", &run.to_string())
     );
 }

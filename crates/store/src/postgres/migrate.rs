@@ -3,7 +3,6 @@
 //! The lock is on a table of our own and ends with its transaction. Advisory locks would do the same on one
 //! server, but not on every engine that speaks its protocol.
 
-use crate::bound;
 use crate::host;
 use crate::postgres::connection::Connection;
 use crate::schema::{self, Schema};
@@ -12,7 +11,7 @@ use crate::{Result, StoreError};
 
 /// Makes sure that the tables are there and as this program knows them.
 pub(crate) fn bring_up_to_date(connection: &mut Connection, schema: &Schema, host_id: &str) -> Result<()> {
-    if has_versions(connection, schema)? && current(connection, schema)? == schema.number {
+    if has_versions(connection, schema)? && current(connection, schema)? == schema.number() {
         return Ok(());
     }
     prepare(connection, schema)?;
@@ -32,13 +31,26 @@ pub(crate) fn look(connection: &mut Connection, schema: &Schema) -> Result<()> {
     // Counted before it is asked whether ours is among them: in between another process may make it.
     let tables = count(connection, TABLES, &[schema.namespace.into()])?;
     if has_versions(connection, schema)? {
-        return schema::readable(current(connection, schema)?, schema.number);
+        return schema::readable(current(connection, schema)?, schema.number());
     }
+    refuse_development(connection)?;
     Err(if tables > 0 {
         StoreError::Foreign
     } else {
         StoreError::Absent
     })
+}
+
+const DEVELOPMENT: &str = "
+    SELECT COUNT(*) FROM pg_catalog.pg_tables
+    WHERE schemaname IN ('wakeful', 'wakeful_journal') AND tablename = 'schema_version'";
+
+/// Refuses a database in which builds before the baseline kept their tables.
+fn refuse_development(connection: &mut Connection) -> Result<(), StoreError> {
+    match count(connection, DEVELOPMENT, &[])? {
+        0 => Ok(()),
+        _ => Err(StoreError::DevelopmentHome),
+    }
 }
 
 const HAS_VERSIONS: &str = "
@@ -54,7 +66,7 @@ const VERSION: &str = "SELECT COALESCE(MAX(version), 0) FROM schema_version";
 fn current(connection: &mut Connection, schema: &Schema) -> Result<u32> {
     let found = count(connection, VERSION, &[])?;
     let found = u32::try_from(found).map_err(|_| StoreError::Malformed("schema_version.version"))?;
-    let known = schema.number;
+    let known = schema.number();
     if found > known {
         return Err(StoreError::NewerSchema { found, known });
     }
@@ -67,6 +79,7 @@ const TABLES: &str = "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname
 
 /// Makes what the lock stands on. It comes before all other tables, so tables without it are somebody else's.
 fn prepare(connection: &mut Connection, schema: &Schema) -> Result<()> {
+    refuse_development(connection)?;
     let namespace = schema.namespace;
     if count(connection, SCHEMAS, &[namespace.into()])? == 0 {
         connection.create(&format!("CREATE SCHEMA IF NOT EXISTS {namespace}"))?;
@@ -91,11 +104,7 @@ fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Resul
         connection.batch(migration)?;
         connection.execute(SEEN, &[number.into()])?;
     }
-    host::found(connection, host_id)?;
-    if schema::binds_records(schema.postgres, seen) {
-        bound::adopt(connection)?;
-    }
-    Ok(())
+    host::found(connection, host_id)
 }
 
 fn count(connection: &mut Connection, query: &'static str, params: &[Param<'_>]) -> Result<i64> {

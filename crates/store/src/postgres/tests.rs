@@ -9,8 +9,8 @@ use super::boot_time::BootTime;
 use super::lease::{Lease, Pulse};
 use super::{Connection, config, migrate};
 use crate::rows::Runner;
-use crate::schema::AGENT;
-use crate::sql::Access;
+use crate::schema::{AGENT, JOURNAL, SCHEMA, Schema};
+use crate::sql::{Access, Sql as _, at_most_one};
 use crate::{StoreError, Tx, runner};
 
 /// A database of its own, dropped when the test ends.
@@ -40,9 +40,13 @@ impl Fresh {
     }
 
     fn connect(&self) -> Connection {
-        let mut connection = Connection::open(&self.config, &AGENT, Access::Write).unwrap();
+        let mut connection = self.open(&AGENT);
         migrate::bring_up_to_date(&mut connection, &AGENT, "host").unwrap();
         connection
+    }
+
+    fn open(&self, schema: &Schema) -> Connection {
+        Connection::open(&self.config, schema, Access::Write).unwrap()
     }
 }
 
@@ -75,7 +79,7 @@ fn a_beat_renews_the_lease_here_and_in_the_database() {
     let mut connection = fresh.connect();
     let one = registered(&mut connection);
     connection
-        .batch("UPDATE runner SET beat_at_ms = beat_at_ms - 60000")
+        .batch("UPDATE runner SET heartbeat_at_ms = heartbeat_at_ms - 60000")
         .unwrap();
     let lease = Arc::new(Lease::default());
     let mut pulse = Pulse::new(fresh.config.clone(), one.clone(), Arc::clone(&lease));
@@ -83,7 +87,7 @@ fn a_beat_renews_the_lease_here_and_in_the_database() {
     assert!(runner::confirm_alive(&mut connection, &one).unwrap());
     assert!(lease.holds_at(BootTime::now()));
     connection
-        .batch("UPDATE runner SET beat_at_ms = beat_at_ms - 60000")
+        .batch("UPDATE runner SET heartbeat_at_ms = heartbeat_at_ms - 60000")
         .unwrap();
     assert!(!runner::confirm_alive(&mut connection, &one).unwrap());
     // Whoever found it silent may have taken its agents, so the lease stays lost.
@@ -128,4 +132,88 @@ fn the_sessions_of_a_reader_refuse_to_write() {
     let mut connection = Connection::open(&fresh.config, &AGENT, Access::Read).unwrap();
     let written = connection.batch("UPDATE host SET incarnation = 2");
     assert!(matches!(written, Err(StoreError::ReadOnly)), "{written:?}");
+}
+
+/// The example step of the schema's own tests, on a server.
+const STEP: &str = "ALTER TABLE host ADD COLUMN label TEXT; UPDATE host SET label = host_id;";
+
+#[test]
+fn older_tables_on_a_server_are_brought_up_to_date_with_all_that_they_hold() {
+    let fresh = Fresh::new("steps");
+    fresh
+        .connect()
+        .batch("INSERT INTO cap VALUES ('main', 7, 1)")
+        .unwrap();
+    let steps: &'static [&'static str] = Vec::leak([AGENT.postgres, &[STEP]].concat());
+    let new = Schema {
+        sqlite: steps,
+        postgres: steps,
+        ..AGENT
+    };
+    let mut connection = fresh.open(&new);
+    let read = migrate::look(&mut connection, &new);
+    assert!(
+        matches!(read, Err(StoreError::OlderSchema { found: SCHEMA, known }) if known == SCHEMA + 1),
+        "{read:?}"
+    );
+    for _ in 0..2 {
+        migrate::bring_up_to_date(&mut connection, &new, "other").unwrap();
+    }
+    migrate::look(&mut connection, &new).unwrap();
+    let held = "SELECT daily_microusd FROM cap, host WHERE label = 'host'";
+    let held = at_most_one(connection.query(held, &[]).unwrap());
+    assert_eq!(held.unwrap().int("daily_microusd").unwrap(), 7);
+    let mut older = fresh.open(&AGENT);
+    for refused in [
+        migrate::look(&mut older, &AGENT),
+        migrate::bring_up_to_date(&mut older, &AGENT, "host"),
+    ] {
+        assert!(
+            matches!(refused, Err(StoreError::NewerSchema { found, known: SCHEMA }) if found == SCHEMA + 1),
+            "{refused:?}"
+        );
+    }
+}
+
+#[test]
+fn a_migration_that_fails_leaves_the_tables_as_they_were() {
+    let fresh = Fresh::new("broken");
+    drop(fresh.connect());
+    let steps: &'static [&'static str] =
+        Vec::leak([AGENT.postgres, &["DROP TABLE cap; CREATE TABLE broken (;"]].concat());
+    let broken = Schema {
+        sqlite: steps,
+        postgres: steps,
+        ..AGENT
+    };
+    migrate::bring_up_to_date(&mut fresh.open(&broken), &broken, "host").unwrap_err();
+    let mut connection = fresh.open(&AGENT);
+    migrate::look(&mut connection, &AGENT).unwrap();
+    connection.batch("INSERT INTO cap VALUES ('main', 7, 1)").unwrap();
+}
+
+#[test]
+fn a_server_with_tables_of_a_development_build_is_refused_and_not_touched() {
+    const TABLES: &str = "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname LIKE 'wakeful%'";
+    for (schema, before) in [(&AGENT, "wakeful"), (&JOURNAL, "wakeful_journal")] {
+        let fresh = Fresh::new(&format!("of_{before}"));
+        let mut connection = fresh.open(schema);
+        let made = format!(
+            "CREATE SCHEMA {before}; CREATE TABLE {before}.schema_version (version BIGINT NOT NULL PRIMARY KEY);
+            INSERT INTO {before}.schema_version VALUES (15);"
+        );
+        connection.batch(&made).unwrap();
+        for refused in [
+            migrate::look(&mut connection, schema),
+            migrate::bring_up_to_date(&mut connection, schema, "host"),
+        ] {
+            assert!(matches!(refused, Err(StoreError::DevelopmentHome)), "{refused:?}");
+        }
+        let tables = at_most_one(connection.query(TABLES, &[]).unwrap());
+        assert_eq!(
+            tables.unwrap().int("count").unwrap(),
+            1,
+            "nothing was made beside it"
+        );
+    }
 }

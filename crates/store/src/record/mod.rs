@@ -408,7 +408,7 @@ fn befores(sql: &mut dyn Sql, previous: Vec<Previous>) -> Result<Vec<Before>> {
         befores.push(Before {
             version,
             record,
-            now: now.ok_or(StoreError::Malformed("operation.previous"))?,
+            now: now.ok_or(StoreError::Malformed("operation.previous_records"))?,
             dependents,
         });
     }

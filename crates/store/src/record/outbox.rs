@@ -202,7 +202,7 @@ impl Operation {
 }
 
 const OPERATION: &str = "
-    SELECT state, mutation, receipt, previous, author FROM operation WHERE operation_id = ?1";
+    SELECT state, mutation_hash, receipt, previous_records, author FROM operation WHERE operation_id = ?1";
 
 /// An operation, if it was ever carried out or called off.
 pub(super) fn operation(sql: &mut dyn Sql, id: &OperationId) -> Result<Option<Operation>> {
@@ -210,14 +210,14 @@ pub(super) fn operation(sql: &mut dyn Sql, id: &OperationId) -> Result<Option<Op
         return Ok(None);
     };
     let state = row.word("operation.state", State::parse)?;
-    let mutation = row.optional_digest("operation.mutation")?;
+    let mutation = row.optional_digest("operation.mutation_hash")?;
     let receipt = row.optional_text("operation.receipt")?;
-    let previous = row.optional_text("operation.previous")?;
+    let previous = row.optional_text("operation.previous_records")?;
     let receipt: Option<Receipt> = receipt
         .map(|text| parsed("operation.receipt", &text))
         .transpose()?;
     let previous = previous
-        .map(|text| parsed("operation.previous", &text))
+        .map(|text| parsed("operation.previous_records", &text))
         .transpose()?;
     Ok(Some(Operation {
         state,
@@ -229,7 +229,7 @@ pub(super) fn operation(sql: &mut dyn Sql, id: &OperationId) -> Result<Option<Op
 }
 
 const PUT: &str = "
-    INSERT INTO operation (operation_id, state, mutation, receipt, previous, author, at_ms)
+    INSERT INTO operation (operation_id, state, mutation_hash, receipt, previous_records, author, at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 /// Keeps an operation.
@@ -241,7 +241,7 @@ pub(super) fn put_operation(
 ) -> Result<()> {
     let encoded = |receipt: &Receipt| json("operation.receipt", receipt);
     let receipt = operation.receipt.as_ref().map(encoded).transpose()?;
-    let previous = json("operation.previous", &operation.previous)?;
+    let previous = json("operation.previous_records", &operation.previous)?;
     let author = operation.author.as_ref().map(Author::to_text);
     let params = [
         id.into(),

@@ -91,8 +91,8 @@ enum Untold {
 }
 
 const LIST: &str = "
-    SELECT source_id, kind, path, device, created_at_ms, version, fresh, trouble,
-        (SELECT COUNT(*) FROM seen WHERE seen.source_id = source.source_id AND mark IS NOT NULL)
+    SELECT source_id, kind, path, device, created_at_ms, version, is_initial_scan, last_error,
+        (SELECT COUNT(*) FROM source_entry WHERE source_entry.source_id = source.source_id AND content_mark IS NOT NULL)
     FROM source ORDER BY source_id";
 
 fn list(sql: &mut dyn Sql) -> Result<Vec<Listed>> {
@@ -112,8 +112,8 @@ fn read_source(row: &mut Row) -> Result<Source> {
         device: row.text("source.device")?,
         created_at: row.millis("source.created_at_ms")?,
         version: row.count("source.version")?,
-        is_fresh: row.flag("source.fresh")?,
-        trouble: row.optional_text("source.trouble")?,
+        is_fresh: row.flag("source.is_initial_scan")?,
+        trouble: row.optional_text("source.last_error")?,
     })
 }
 
@@ -122,7 +122,7 @@ fn source_id(row: &mut Row) -> Result<SourceId> {
 }
 
 const ADD: &str = "
-    INSERT INTO source (source_id, kind, path, device, created_at_ms, version, fresh)
+    INSERT INTO source (source_id, kind, path, device, created_at_ms, version, is_initial_scan)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 fn add(sql: &mut dyn Sql, source: &Source, at_most: u32) -> Result<Added> {
@@ -157,9 +157,9 @@ fn add(sql: &mut dyn Sql, source: &Source, at_most: u32) -> Result<Added> {
 }
 
 const ONE: &str = "
-    SELECT source_id, kind, path, device, created_at_ms, version, fresh, trouble FROM source WHERE source_id = ?1";
+    SELECT source_id, kind, path, device, created_at_ms, version, is_initial_scan, last_error FROM source WHERE source_id = ?1";
 const REMOVE: &str = "DELETE FROM source WHERE source_id = ?1";
-const REMOVE_SEEN: &str = "DELETE FROM seen WHERE source_id = ?1";
+const REMOVE_SEEN: &str = "DELETE FROM source_entry WHERE source_id = ?1";
 
 fn remove(sql: &mut dyn Sql, id: &SourceId) -> Result<Option<Source>> {
     outbox::lock(sql)?;
@@ -172,19 +172,19 @@ fn remove(sql: &mut dyn Sql, id: &SourceId) -> Result<Option<Source>> {
     Ok(Some(source))
 }
 
-const TROUBLE: &str = "UPDATE source SET trouble = ?2 WHERE source_id = ?1";
+const TROUBLE: &str = "UPDATE source SET last_error = ?2 WHERE source_id = ?1";
 
 const KNOWN: &str = "
-    SELECT name, mark, size, stamp FROM seen
-    WHERE source_id = ?1 AND name > ?2 AND mark IS NOT NULL ORDER BY name LIMIT ?3";
+    SELECT name, content_mark, size, file_stamp FROM source_entry
+    WHERE source_id = ?1 AND name > ?2 AND content_mark IS NOT NULL ORDER BY name LIMIT ?3";
 
 fn known(sql: &mut dyn Sql, id: &SourceId, after: &[u8], at_most: u32) -> Result<Vec<(Vec<u8>, Known)>> {
     let read = |mut row: Row| {
-        let name = row.bytes("seen.name")?;
+        let name = row.bytes("source_entry.name")?;
         let known = Known {
-            mark: row.bytes("seen.mark")?,
-            size: row.count("seen.size")?,
-            stamp: row.optional_text("seen.stamp")?,
+            mark: row.bytes("source_entry.content_mark")?,
+            size: row.count("source_entry.size")?,
+            stamp: row.optional_text("source_entry.file_stamp")?,
         };
         Ok((name, known))
     };
@@ -193,7 +193,7 @@ fn known(sql: &mut dyn Sql, id: &SourceId, after: &[u8], at_most: u32) -> Result
 }
 
 const MOVE: &str = "
-    UPDATE source SET version = version + 1, fresh = fresh * ?4
+    UPDATE source SET version = version + 1, is_initial_scan = is_initial_scan * ?4
     WHERE source_id = ?1 AND version = ?2 AND created_at_ms = ?3";
 
 /// Writes what was found and tells it, in one transaction.
@@ -246,11 +246,11 @@ fn told_of(finding: &Finding, place: &Place, name: &[u8], change: EntryChange) -
 }
 
 const PUT: &str = "
-    INSERT INTO seen (record_id, source_id, name, mark, size, stamp, change, seq, at_ms)
+    INSERT INTO source_entry (record_id, source_id, name, content_mark, size, file_stamp, last_change, seq, at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-    ON CONFLICT (record_id) DO UPDATE SET mark = excluded.mark, size = excluded.size, stamp = excluded.stamp,
-        change = excluded.change, seq = excluded.seq, at_ms = excluded.at_ms";
-const STAMP: &str = "UPDATE seen SET stamp = ?2, size = ?3 WHERE record_id = ?1";
+    ON CONFLICT (record_id) DO UPDATE SET content_mark = excluded.content_mark, size = excluded.size, file_stamp = excluded.file_stamp,
+        last_change = excluded.last_change, seq = excluded.seq, at_ms = excluded.at_ms";
+const STAMP: &str = "UPDATE source_entry SET file_stamp = ?2, size = ?3 WHERE record_id = ?1";
 
 fn put(
     sql: &mut dyn Sql,
@@ -283,8 +283,8 @@ fn put(
 }
 
 const PRUNE: &str = "
-    DELETE FROM seen WHERE source_id = ?1 AND mark IS NULL AND seq <
-        (SELECT seq FROM seen WHERE source_id = ?1 AND mark IS NULL ORDER BY seq DESC LIMIT 1 OFFSET ?2)";
+    DELETE FROM source_entry WHERE source_id = ?1 AND content_mark IS NULL AND seq <
+        (SELECT seq FROM source_entry WHERE source_id = ?1 AND content_mark IS NULL ORDER BY seq DESC LIMIT 1 OFFSET ?2)";
 
 /// Forgets what is gone for long.
 fn prune(sql: &mut dyn Sql, id: &SourceId) -> Result<()> {
@@ -293,10 +293,10 @@ fn prune(sql: &mut dyn Sql, id: &SourceId) -> Result<()> {
 }
 
 const ENTRIES_SQLITE: &str = "
-    SELECT seen.source_id, kind, name, mark, size, change, at_ms FROM seen JOIN source USING (source_id)
+    SELECT source_entry.source_id, kind, name, content_mark, size, last_change, at_ms FROM source_entry JOIN source USING (source_id)
     WHERE record_id IN (SELECT value FROM json_each(?1))";
 const ENTRIES_POSTGRES: &str = "
-    SELECT seen.source_id, kind, name, mark, size, change, at_ms FROM seen JOIN source USING (source_id)
+    SELECT source_entry.source_id, kind, name, content_mark, size, last_change, at_ms FROM source_entry JOIN source USING (source_id)
     WHERE record_id = ANY (string_to_array(?1, ','))";
 
 /// The fields of entries by their names, in as few reads as there are pages of names.
@@ -319,13 +319,15 @@ fn read_entry(mut row: Row) -> Result<Entry> {
     Ok(Entry {
         source_id: source_id(&mut row)?,
         kind: row.word("source.kind", SourceKind::parse)?,
-        name: row.bytes("seen.name")?,
-        mark: row.optional_bytes("seen.mark")?,
-        size: row.count("seen.size")?,
-        change: match row.optional_text("seen.change")? {
-            Some(text) => Some(EntryChange::parse(&text).ok_or(StoreError::Malformed("seen.change"))?),
+        name: row.bytes("source_entry.name")?,
+        mark: row.optional_bytes("source_entry.content_mark")?,
+        size: row.count("source_entry.size")?,
+        change: match row.optional_text("source_entry.last_change")? {
+            Some(text) => {
+                Some(EntryChange::parse(&text).ok_or(StoreError::Malformed("source_entry.last_change"))?)
+            }
             None => None,
         },
-        at: row.millis("seen.at_ms")?,
+        at: row.millis("source_entry.at_ms")?,
     })
 }

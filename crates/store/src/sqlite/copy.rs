@@ -13,7 +13,7 @@ use crate::schema::{AGENT, JOURNAL, Schema};
 use crate::sql::{Access, Sql, at_most_one};
 use crate::sqlite::connection::Connection;
 use crate::sqlite::log;
-use crate::sqlite::open::{identify, identify_any, may_be_ours};
+use crate::sqlite::open::{identify, may_be_ours};
 use crate::sqlite::still::Still;
 use crate::{Result, StoreError, View};
 
@@ -246,13 +246,18 @@ fn remove_dead_drafts(path: &Path) {
 }
 
 /// Keeps what a database is before it is brought up to date. None when another process was faster.
-pub(crate) fn keep_old(connection: &Connection, path: &Path, schema: u32) -> Result<Option<PathBuf>> {
-    let kept = beside(path, &format!(".schema-{schema}.bak"));
-    let draft = beside(path, &format!(".schema-{schema}.{}.draft", std::process::id()));
+pub(crate) fn keep_old(
+    connection: &Connection,
+    path: &Path,
+    schema: &Schema,
+    found: u32,
+) -> Result<Option<PathBuf>> {
+    let kept = beside(path, &format!(".schema-{found}.bak"));
+    let draft = beside(path, &format!(".schema-{found}.{}.draft", std::process::id()));
     remove_if_there(&draft)?;
     let made = copy(connection, &draft).and_then(|()| {
         let mut copy = Connection::open(&draft, Access::Read, Duration::ZERO)?;
-        Ok(identify_any(&mut copy)? == schema)
+        Ok(identify(&mut copy, schema)? == found)
     });
     let kept = made.and_then(|is_old| {
         if !is_old {

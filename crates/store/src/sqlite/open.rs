@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use wakeful_ports::planted;
 
-use crate::bound;
 use crate::host;
 use crate::pack::{damaged, refused};
 use crate::schema::{self, Schema};
@@ -53,14 +52,14 @@ pub(crate) fn open_to_write(path: &Path, schema: &Schema, busy: Duration, host_i
     })?;
     connection.control("PRAGMA journal_size_limit = 16777216")?;
     let mut upgraded = None;
-    if found != schema.number {
+    if found != schema.number() {
         // What it was is kept whole before anything is changed.
-        let copy = copy::keep_old(&connection, path, found)?;
+        let copy = copy::keep_old(&connection, path, schema, found)?;
         migrate(&mut connection, schema, host_id)?;
-        copy::forget_older(path, schema.number);
+        copy::forget_older(path, schema.number());
         upgraded = copy.map(|copy| Upgraded {
             from: found,
-            to: schema.number,
+            to: schema.number(),
             copy,
         });
     }
@@ -98,13 +97,13 @@ pub(crate) fn open_to_read(path: &Path, schema: &Schema, busy: Duration) -> Resu
             };
         }
     };
-    schema::readable(found, schema.number)?;
+    schema::readable(found, schema.number())?;
     Ok(Reader::Shared(connection))
 }
 
 fn open_still(still: Still, schema: &Schema) -> Result<Reader> {
     let mut connection = Connection::open_still(&still)?;
-    schema::readable(identify(&mut connection, schema)?, schema.number)?;
+    schema::readable(identify(&mut connection, schema)?, schema.number())?;
     Ok(Reader::Still(connection, still))
 }
 
@@ -145,18 +144,13 @@ pub(crate) fn may_be_ours(connection: &mut Connection) -> Result<(i64, i64, bool
     Ok((application, version, row.int("sqlite_schema")? == 0))
 }
 
-/// The schema number of a database of either kind.
-pub(crate) fn identify_any(connection: &mut Connection) -> Result<u32> {
-    let (application, _, _) = may_be_ours(connection)?;
-    let kinds = [&schema::AGENT, &schema::JOURNAL];
-    let kind = kinds.into_iter().find(|kind| kind.application_id == application);
-    identify(connection, kind.unwrap_or(&schema::AGENT))
-}
-
 /// The schema number of a database that is ours or empty.
 pub(crate) fn identify(connection: &mut Connection, schema: &Schema) -> Result<u32> {
     let (application, version, is_empty) = may_be_ours(connection)?;
-    let known = schema.number;
+    if Schema::is_development(application) {
+        return Err(StoreError::DevelopmentHome);
+    }
+    let known = schema.number();
     match u32::try_from(version) {
         Ok(0) if application == 0 && is_empty => Ok(0),
         Ok(found) if application == schema.application_id && found > known => {
@@ -192,13 +186,10 @@ fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Resul
         }
         connection.batch(&format!(
             "PRAGMA application_id = {}; PRAGMA user_version = {};",
-            schema.application_id, schema.number
+            schema.application_id,
+            schema.number()
         ))?;
-        host::found(connection, host_id)?;
-        if schema::binds_records(schema.sqlite, seen) {
-            bound::adopt(connection)?;
-        }
-        Ok(())
+        host::found(connection, host_id)
     });
     match done {
         Ok(()) => connection.control("COMMIT"),
@@ -213,7 +204,7 @@ fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{AGENT, SCHEMA};
+    use crate::schema::AGENT;
 
     const BUSY: Duration = Duration::from_secs(1);
 
@@ -268,96 +259,5 @@ mod tests {
         let rows = connection.query("PRAGMA synchronous", &[]).unwrap();
         let full = at_most_one(rows).unwrap().int("synchronous").unwrap();
         assert_eq!(full, 2, "2 is FULL");
-    }
-
-    #[test]
-    fn a_database_of_the_first_schema_is_brought_up_to_date_and_keeps_what_it_holds() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join("agent.sqlite");
-        let mut old = Connection::open(&path, Access::Write, BUSY).unwrap();
-        old.batch(schema::SQLITE[0]).unwrap();
-        old.batch(&format!(
-            "PRAGMA application_id = {}; PRAGMA user_version = 1;
-            INSERT INTO host VALUES (1, 'host', 1);
-            INSERT INTO agent VALUES ('main', 'public', 'active', '/tmp', 1, 2, 3, 4);
-            INSERT INTO agent_head VALUES ('main', 'host.1', NULL, 5, 6, zeroblob(32));",
-            AGENT.application_id
-        ))
-        .unwrap();
-        drop(old);
-        let reading = open_to_read(&path, &AGENT, BUSY).err();
-        assert!(matches!(
-            reading,
-            Some(StoreError::OlderSchema {
-                found: 1,
-                known: SCHEMA
-            })
-        ));
-        let mut new = open_to_write(&path, &AGENT, BUSY, "other").unwrap().connection;
-        let main = wakeful_core::id::AgentId::parse("main").unwrap();
-        let overview = crate::View::new(&mut new, None).overview(&main).unwrap().unwrap();
-        assert_eq!(
-            (overview.agent.control.as_str(), overview.agent.model_rounds),
-            ("running", 4)
-        );
-        assert_eq!((overview.queued, overview.last_seq), (0, 5));
-    }
-    /// A database of the third schema with something in it.
-    fn third(path: &Path) {
-        let mut old = Connection::open(path, Access::Write, BUSY).unwrap();
-        for brought in schema::SQLITE.iter().take(3) {
-            old.batch(brought).unwrap();
-        }
-        old.batch(&format!(
-            "PRAGMA application_id = {}; PRAGMA user_version = 3;
-            INSERT INTO host VALUES (1, 'host', 1);
-            INSERT INTO cap VALUES ('main', 7, 1);",
-            AGENT.application_id
-        ))
-        .unwrap();
-    }
-
-    #[test]
-    fn a_migration_that_fails_leaves_the_database_as_it_was_and_a_copy_beside_it() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join("agent.sqlite");
-        third(&path);
-        let mut brings = schema::SQLITE;
-        // The last one breaks after it has done something.
-        brings[schema::SQLITE.len() - 1] = "DROP TABLE cap; CREATE TABLE broken (;";
-        let broken = Schema {
-            sqlite: Vec::leak(brings.to_vec()),
-            ..AGENT
-        };
-        let opened = open_to_write(&path, &broken, BUSY, "host");
-        assert!(opened.is_err());
-        for path in [path.clone(), home.path().join("agent.sqlite.schema-3.bak")] {
-            let mut found = Connection::open(&path, Access::Read, BUSY).unwrap();
-            assert_eq!(identify(&mut found, &AGENT).unwrap(), 3, "{}", path.display());
-            let rows = found.query("SELECT daily_microusd FROM cap", &[]).unwrap();
-            assert_eq!(at_most_one(rows).unwrap().int("daily_microusd").unwrap(), 7);
-        }
-        let again = open_to_write(&path, &AGENT, BUSY, "host").unwrap();
-        assert_eq!(
-            again.upgraded.map(|upgraded| upgraded.from),
-            Some(3),
-            "and can be tried again"
-        );
-    }
-
-    #[test]
-    fn without_room_for_the_copy_nothing_is_changed() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join("agent.sqlite");
-        third(&path);
-        // A folder stands where the copy is to be.
-        std::fs::create_dir(home.path().join("agent.sqlite.schema-3.bak")).unwrap();
-        std::fs::write(home.path().join("agent.sqlite.schema-3.bak/full"), "").unwrap();
-        assert!(open_to_write(&path, &AGENT, BUSY, "host").is_err());
-        let mut found = Connection::open(&path, Access::Read, BUSY).unwrap();
-        assert_eq!(identify(&mut found, &AGENT).unwrap(), 3);
-        let left = std::fs::read_dir(home.path()).unwrap().filter_map(Result::ok);
-        let drafts = left.filter(|entry| entry.file_name().to_string_lossy().contains("draft"));
-        assert_eq!(drafts.count(), 0, "no half copy is left");
     }
 }

@@ -87,7 +87,7 @@ mod tests {
         let mut used = take(&AGENT, "host").expect("a database");
         let before = used.contents().expect("its contents");
         used.batch(
-            "INSERT INTO cap VALUES ('main', 7, 1); UPDATE host SET host_id = 'other'; DELETE FROM care;",
+            "INSERT INTO cap VALUES ('main', 7, 1); UPDATE host SET host_id = 'other'; DELETE FROM retention_state;",
         )
         .expect("written");
         let rows = used.query(COUNT, &[]).expect("rows");

@@ -10,7 +10,6 @@ use crate::contract::head::{claim, held};
 use crate::world::{HOST, Server, block_on, fresh_number, sample};
 
 mod bound;
-mod golden;
 mod journal;
 mod read_only;
 
@@ -80,14 +79,14 @@ fn an_agent_can_be_claimed_when_the_lease_of_its_holder_has_run_out() {
         let fence = held(&one).await;
         // A holder that nobody beats for, seen some seconds ago and then longer ago than its lease.
         let seen_10_s_ago = "
-            INSERT INTO runner (runner_id, place, pid, pid_started, beat_at_ms)
+            INSERT INTO runner (runner_id, machine, pid, pid_start_time, heartbeat_at_ms)
             VALUES ('ghost', 'machine', 1, 1, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - 10000);
             UPDATE agent_head SET runner_id = 'ghost'";
         behind(server, seen_10_s_ago).await;
         assert_eq!(claim(&two, "two").await, None, "it may still be alive");
         behind(
             server,
-            "UPDATE runner SET beat_at_ms = beat_at_ms - 5001 WHERE runner_id = 'ghost'",
+            "UPDATE runner SET heartbeat_at_ms = heartbeat_at_ms - 5001 WHERE runner_id = 'ghost'",
         )
         .await;
         assert!(claim(&two, "two").await.is_some(), "it is dead by now");
@@ -121,7 +120,7 @@ fn a_runner_that_was_silent_for_a_day_is_forgotten_when_another_registers() {
     with_two(async |server, one, two| {
         let fence = held(&one).await;
         let silent = "
-            INSERT INTO runner (runner_id, place, pid, pid_started, beat_at_ms)
+            INSERT INTO runner (runner_id, machine, pid, pid_start_time, heartbeat_at_ms)
             SELECT name, 'machine/1', 4194304, 123456789,
                 CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - silent_ms
             FROM (VALUES ('long', 86400001), ('short', 86300000)) AS ghost (name, silent_ms);
@@ -142,7 +141,7 @@ fn a_runner_that_was_silent_for_a_day_is_forgotten_when_another_registers() {
 #[test]
 fn a_runner_that_registers_again_after_a_day_is_not_forgotten_itself() {
     with_two(async |server, one, two| {
-        let silent = "INSERT INTO runner (runner_id, place, pid, pid_started, beat_at_ms)
+        let silent = "INSERT INTO runner (runner_id, machine, pid, pid_start_time, heartbeat_at_ms)
             VALUES ('two', 'elsewhere', 1, 1, 0)";
         behind(server, silent).await;
         two.write(|tx| tx.register_runner(&sample::runner("two")))
@@ -156,7 +155,7 @@ fn a_runner_that_registers_again_after_a_day_is_not_forgotten_itself() {
 #[test]
 fn however_many_runners_fell_silent_the_table_shrinks_with_each_registration() {
     with_two(async |server, one, _| {
-        let silent = "INSERT INTO runner (runner_id, place, pid, pid_started, beat_at_ms)
+        let silent = "INSERT INTO runner (runner_id, machine, pid, pid_start_time, heartbeat_at_ms)
             SELECT 'ghost' || n, 'machine', 1, 1, 0 FROM generate_series(1, 100) AS n";
         behind(server, silent).await;
         let mut left = vec![100];
@@ -400,7 +399,7 @@ fn many_who_open_a_fresh_database_at_once_agree_on_one_schema() {
 #[test]
 fn a_schema_of_another_program_is_left_alone() {
     let server = Server::fresh();
-    server.behind("CREATE SCHEMA wakeful; CREATE TABLE wakeful.recipe (name TEXT)");
+    server.behind("CREATE SCHEMA wakeful_agents; CREATE TABLE wakeful_agents.recipe (name TEXT)");
     assert!(matches!(block_on(open_failed(&server.url)), StoreError::Foreign));
 }
 

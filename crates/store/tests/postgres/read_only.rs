@@ -28,7 +28,7 @@ fn a_reader_of_a_server_without_tables_makes_none() {
     let server = Server::fresh();
     assert!(matches!(failed(&server.url), StoreError::Absent));
     // This fails where the schema has been made.
-    server.behind("CREATE SCHEMA wakeful");
+    server.behind("CREATE SCHEMA wakeful_agents");
     assert!(matches!(failed(&server.url), StoreError::Absent));
     server.behind("CREATE TABLE schema_version (version BIGINT NOT NULL PRIMARY KEY)");
     assert!(matches!(failed(&server.url), StoreError::Absent));
@@ -47,7 +47,7 @@ fn a_reader_is_told_of_a_newer_schema_on_a_server_and_of_another_program() {
         }
     ));
     let server = Server::fresh();
-    server.behind("CREATE SCHEMA wakeful; CREATE TABLE wakeful.recipe (name TEXT)");
+    server.behind("CREATE SCHEMA wakeful_agents; CREATE TABLE wakeful_agents.recipe (name TEXT)");
     assert!(matches!(failed(&server.url), StoreError::Foreign));
 }
 
@@ -82,7 +82,7 @@ fn a_reader_of_a_server_needs_the_right_to_read_and_no_other() {
     server.behind(&format!("CREATE ROLE {user} LOGIN"));
     let without = failed(&url);
     server.behind(&format!(
-        "GRANT USAGE ON SCHEMA wakeful TO {user}; GRANT SELECT ON ALL TABLES IN SCHEMA wakeful TO {user}"
+        "GRANT USAGE ON SCHEMA wakeful_agents TO {user}; GRANT SELECT ON ALL TABLES IN SCHEMA wakeful_agents TO {user}"
     ));
     let incarnation = block_on(async {
         let reader = Store::open_postgres_read_only(&options(&url)).await?;

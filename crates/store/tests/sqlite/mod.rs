@@ -15,7 +15,6 @@ use crate::world::{HOST, block_on, files, open_file, sample};
 mod budget;
 mod care;
 mod draft;
-mod golden;
 mod journal;
 mod schedule;
 mod still;
@@ -70,7 +69,7 @@ fn what_was_committed_is_there_after_opening_again() {
 fn a_file_says_whose_it_is_and_keeps_a_write_ahead_log() {
     let home = tempfile::tempdir().expect("a folder");
     drop(open_file(home.path()));
-    assert_eq!(pragma::<i64>(home.path(), "application_id"), 0x5741_4b45);
+    assert_eq!(pragma::<i64>(home.path(), "application_id"), 0x574b_4641);
     assert_eq!(
         pragma::<i64>(home.path(), "user_version"),
         i64::from(wakeful_store::SCHEMA)

@@ -15,8 +15,8 @@ const REFUSED: [&str; 10] = [
     "UPDATE schedule SET revision = 0",
     "UPDATE schedule SET catch_up_window_seconds = 0",
     "UPDATE schedule SET max_catch_up_runs_per_tick = 0",
-    "UPDATE schedule SET intent = NULL",
-    "UPDATE scheduled_execution SET source = 'CronTick'",
+    "UPDATE schedule SET pattern = NULL",
+    "UPDATE scheduled_execution SET trigger_source = 'CronTick'",
     "UPDATE scheduled_execution SET due_at_ms = NULL",
     "UPDATE scheduled_execution SET outcome = NULL",
     "UPDATE scheduled_execution SET schedule_id = NULL",
@@ -46,17 +46,17 @@ fn a_schedule_that_cannot_be_read_does_not_hide_the_others_and_is_set_aside_once
         }
         for (column, breaks) in [
             (
-                "schedule.intent",
-                "UPDATE schedule SET intent = '{}' WHERE schedule_id = 'broken'",
+                "schedule.pattern",
+                "UPDATE schedule SET pattern = '{}' WHERE schedule_id = 'broken'",
             ),
             (
                 "schedule.guard",
-                "UPDATE schedule SET intent = (SELECT intent FROM schedule WHERE schedule_id = 'fine'),
+                "UPDATE schedule SET pattern = (SELECT pattern FROM schedule WHERE schedule_id = 'fine'),
                 guard = '[]' WHERE schedule_id = 'broken'",
             ),
             (
-                "schedule.event",
-                "UPDATE schedule SET guard = NULL, event = 'No Name' WHERE schedule_id = 'broken'",
+                "schedule.event_name",
+                "UPDATE schedule SET guard = NULL, event_name = 'No Name' WHERE schedule_id = 'broken'",
             ),
         ] {
             behind(home.path()).execute(breaks, []).expect("broken");
@@ -120,7 +120,7 @@ fn a_word_that_is_none_of_ours_or_a_record_without_a_part_is_refused_by_the_data
     }
     for sql in [
         "UPDATE schedule SET status = 'active', concurrency = 'replace'",
-        "UPDATE scheduled_execution SET source = 'event', reason = NULL",
+        "UPDATE scheduled_execution SET trigger_source = 'event', reason = NULL",
     ] {
         assert_eq!(file.execute(sql, []).expect("SQLite takes it"), 1, "{sql}");
         server.try_behind(sql).expect("PostgreSQL takes it");

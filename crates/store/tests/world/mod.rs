@@ -1,6 +1,5 @@
 //! The databases that tests run on, each fresh, and things to put into them.
 
-pub(crate) mod lived;
 pub(crate) mod sample;
 pub(crate) mod server;
 

@@ -51,7 +51,7 @@ impl Server {
     pub(crate) fn try_behind(&self, sql: &str) -> Result<(), postgres::Error> {
         let mut client = Client::connect(&self.url, NoTls).expect("a connection");
         client
-            .batch_execute("SET search_path TO wakeful")
+            .batch_execute("SET search_path TO wakeful_agents")
             .expect("a search path");
         client.batch_execute(sql)
     }

@@ -61,7 +61,8 @@ fn read_about(from: &mut impl Read) -> Result<(Digest, About), Bad> {
     let header = match next(from) {
         Ok(Some(header)) if header.name == ABOUT && header.size <= ABOUT_BYTES_MAX => header,
         Err(Bad::Io(error)) => return Err(Bad::Io(error)),
-        Ok(_) | Err(Bad::Foreign | Bad::Newer { .. } | Bad::Truncated | Bad::Damaged(_)) => {
+        Ok(_)
+        | Err(Bad::Foreign | Bad::Development | Bad::Newer { .. } | Bad::Truncated | Bad::Damaged(_)) => {
             return Err(Bad::Foreign);
         }
     };
@@ -72,8 +73,10 @@ fn read_about(from: &mut impl Read) -> Result<(Digest, About), Bad> {
     let found = format
         .and_then(|format| u32::try_from(format).ok())
         .ok_or(Bad::Foreign)?;
-    if found > FORMAT {
-        return Err(Bad::Newer { found });
+    match found {
+        FORMAT => {}
+        found if found > FORMAT => return Err(Bad::Newer { found }),
+        _ => return Err(Bad::Development),
     }
     let about = serde_json::from_value(value);
     let about = about.map_err(|error| Bad::Damaged(format!("{ABOUT}: {error}")))?;

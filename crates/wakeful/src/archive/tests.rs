@@ -110,12 +110,18 @@ fn other_files_and_newer_formats_are_told_apart() {
             "{bytes:?}"
         );
     }
-    let newer = br#"{"format": 2, "anything": "else"}"#;
-    let path = folder.path().join("newer");
-    let mut writer = Writer::new(File::create_new(&path).expect("a file"), 0);
-    writer.add(ABOUT, newer.len() as u64, &newer[..]).expect("added");
-    writer.finish().expect("finished");
-    assert!(matches!(verify(&path), Err(Bad::Newer { found: 2 })));
+    let of_format = |format: u32| {
+        let about = format!(r#"{{"format": {format}, "anything": "else"}}"#);
+        let path = folder.path().join(format!("format-{format}"));
+        let mut writer = Writer::new(File::create_new(&path).expect("a file"), 0);
+        writer
+            .add(ABOUT, about.len() as u64, about.as_bytes())
+            .expect("added");
+        writer.finish().expect("finished");
+        verify(&path)
+    };
+    assert!(matches!(of_format(3), Err(Bad::Newer { found: 3 })));
+    assert!(matches!(of_format(1), Err(Bad::Development)));
 }
 
 #[test]

@@ -317,6 +317,10 @@ fn elsewhere(failure: Failure) -> Failure {
 pub(crate) fn unusable(path: &Path, bad: &Bad) -> Failure {
     let (code, hint) = match bad {
         Bad::Foreign => ("backup_foreign", "give a file that `wakeful backup` made"),
+        Bad::Development => (
+            "development_home",
+            "restore it with the build that made it, or use another backup",
+        ),
         Bad::Newer { .. } => ("backup_newer", "use the newer wakeful that made it"),
         Bad::Truncated | Bad::Damaged(_) => ("backup_damaged", "use another copy of it, or another backup"),
         Bad::Io(_) => ("backup_unreadable", "give a file that you may read"),

@@ -44,14 +44,11 @@ pub(crate) async fn replay(args: &ReplayArgs, shared: &GlobalArgs, out: &Out) ->
     let object = json!({
         "run_key": run, "agent_id": row.agent_id, "outcome": row.status, "ok": true,
         "transitions": transitions, "events": events,
-        "bound": ties.hold(), "erased": ties.erased, "loose": ties.loose,
+        "bound": ties.hold(), "erased": ties.erased,
     });
-    let held = match (ties.erased, ties.loose) {
-        (0, 0) => String::new(),
-        (0, loose) => format!(
-            "\n{loose} transitions were recorded by an earlier wakeful: what was said in full is not held by the log"
-        ),
-        (erased, _) => format!(
+    let held = match ties.erased {
+        0 => String::new(),
+        erased => format!(
             "\nwhat {erased} of its events said was erased: nothing holds that part of the journal to the log"
         ),
     };

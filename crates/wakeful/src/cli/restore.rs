@@ -159,7 +159,9 @@ async fn fill(staged: &Staged, file: &Path, contents: &Contents) -> Result<Resto
     };
     archive::extract(file, contents, place).map_err(|bad| match bad {
         Bad::Io(error) => unwritable(home.root(), &error),
-        bad @ (Bad::Foreign | Bad::Newer { .. } | Bad::Truncated | Bad::Damaged(_)) => unusable(file, &bad),
+        bad @ (Bad::Foreign | Bad::Development | Bad::Newer { .. } | Bad::Truncated | Bad::Damaged(_)) => {
+            unusable(file, &bad)
+        }
     })?;
     let damaged = |error: StoreError| damaged(file, error);
     let is_there = |name: &&str| contents.files.contains_key(*name);
@@ -200,6 +202,9 @@ fn not_ours(file: &Path, name: &str, error: StoreError) -> Failure {
             file.display()
         );
         return Failure::new("backup_newer", message, "use the newer wakeful that made it");
+    }
+    if matches!(error, StoreError::DevelopmentHome) {
+        return unusable(file, &Bad::Development);
     }
     if matches!(error, StoreError::Foreign) {
         let message = format!("{}: {name} is no such database of Wakeful", file.display());

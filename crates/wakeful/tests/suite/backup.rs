@@ -234,17 +234,19 @@ fn a_backup_that_is_damaged_cut_foreign_or_newer_is_refused_and_nothing_is_made(
     let mut flipped = whole.clone();
     flipped[whole.len() / 2] ^= 1;
     let newer = String::from_utf8_lossy(&whole[512..2_048])
-        .find("\"format\": 1")
+        .find("\"format\": 2")
         .expect("a format")
         + 512;
-    let mut from_the_future = whole.clone();
+    let (mut from_the_future, mut from_development) = (whole.clone(), whole.clone());
     from_the_future[newer + 10] = b'9';
+    from_development[newer + 10] = b'1';
     let cases = [
         (flipped, "backup_damaged"),
         (whole[..whole.len() / 2].to_vec(), "backup_damaged"),
         (whole[..whole.len() - 512].to_vec(), "backup_damaged"),
         (b"not a backup".to_vec(), "backup_foreign"),
         (from_the_future, "backup_newer"),
+        (from_development, "development_home"),
     ];
     for (bytes, code) in cases {
         fs::write(file(&world), bytes).expect("written");
@@ -375,9 +377,14 @@ fn a_journal_that_is_foreign_or_newer_is_neither_copied_nor_brought_back() {
         ("PRAGMA application_id = 3", "database_foreign", "backup_foreign"),
         // The database of agents is ours, and no journal.
         (
-            "PRAGMA application_id = 0x57414b45",
+            "PRAGMA application_id = 0x574b4641",
             "database_foreign",
             "backup_foreign",
+        ),
+        (
+            "PRAGMA application_id = 0x57414b4a",
+            "development_home",
+            "development_home",
         ),
     ];
     for (pragma, refused, unusable) in cases {

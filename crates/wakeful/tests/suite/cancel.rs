@@ -144,5 +144,10 @@ fn cancelling_on_postgres_waits_for_the_driver_and_leaves_no_runner_behind() {
     );
     let said: Said = running.wait_with_output().expect("ends").into();
     assert_eq!(said.json()["outcome"], "cancelled", "{said:?}");
-    assert_eq!(world.database().value("SELECT count(*) FROM wakeful.runner"), "0");
+    assert_eq!(
+        world
+            .database()
+            .value("SELECT count(*) FROM wakeful_agents.runner"),
+        "0"
+    );
 }

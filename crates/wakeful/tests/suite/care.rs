@@ -23,8 +23,8 @@ fn earlier(world: &World, ms: i64) {
         .execute_batch(&format!(
             "UPDATE event SET at_ms = at_ms - {ms};
             UPDATE run SET started_at_ms = started_at_ms - {ms}, ended_at_ms = ended_at_ms - {ms};
-            UPDATE entry SET at_ms = at_ms - {ms}; UPDATE journal SET at_ms = at_ms - {ms};
-            UPDATE care SET clock_ms = clock_ms - {ms} WHERE clock_ms > 0;"
+            UPDATE transcript_entry SET at_ms = at_ms - {ms}; UPDATE run_log SET at_ms = at_ms - {ms};
+            UPDATE retention_state SET age_clock_ms = age_clock_ms - {ms} WHERE age_clock_ms > 0;"
         ))
         .expect("moved");
 }
@@ -44,12 +44,12 @@ const COPIES: &str = "
     INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms)
         SELECT copy.run_key, agent_id, thread_id, machine, machine_version, version, state, status,
             started_at_ms + i, ended_at_ms + i FROM one, copy;
-    INSERT INTO journal (run_key, ordinal, body, reads_hash, state_hash, effects_hash, at_ms)
-        SELECT copy.run_key, ordinal, body, reads_hash, state_hash, effects_hash, at_ms + i
-        FROM journal, copy WHERE journal.run_key = (SELECT run_key FROM one);
-    INSERT INTO entry (thread_id, position, run_key, role, content, at_ms)
-        SELECT thread_id, position + i, copy.run_key, role, content, at_ms + i
-        FROM (SELECT * FROM entry ORDER BY position DESC LIMIT 1), copy;";
+    INSERT INTO run_log (run_key, ordinal, input, reads_hash, state_hash, effects_hash, at_ms)
+        SELECT copy.run_key, ordinal, input, reads_hash, state_hash, effects_hash, at_ms + i
+        FROM run_log, copy WHERE run_log.run_key = (SELECT run_key FROM one);
+    INSERT INTO transcript_entry (thread_id, position, run_key, role, content_hash, at_ms)
+        SELECT thread_id, position + i, copy.run_key, role, content_hash, at_ms + i
+        FROM (SELECT * FROM transcript_entry ORDER BY position DESC LIMIT 1), copy;";
 
 /// Fifty-two runs of one agent, of which the first gave out a lot.
 fn busy() -> World {
@@ -124,7 +124,8 @@ fn what_is_too_old_goes_and_the_newest_fifty_runs_stay_whole() {
     earlier(&world, 400 * 86_400_000);
     // By the clock of ages only what a real clock has seen pass is old, so it is told how it stood.
     let now = "CAST(strftime('%s','now') AS INTEGER) * 1000";
-    let stood = format!("UPDATE care SET clock_ms = {now}, generation = 9, generation_at_ms = 0");
+    let stood =
+        format!("UPDATE retention_state SET age_clock_ms = {now}, generation = 9, generation_at_ms = 0");
     behind(&world).execute_batch(&stood).expect("set");
     let would = world.wakeful(&["retention", "run", "--dry-run", "--json"]).json();
     assert_eq!(
@@ -133,14 +134,14 @@ fn what_is_too_old_goes_and_the_newest_fifty_runs_stay_whole() {
         "lines of two runs: {would}"
     );
     assert_eq!(
-        count(&world, "SELECT COUNT(*) FROM run WHERE pruned > 0"),
+        count(&world, "SELECT COUNT(*) FROM run WHERE prune_level > 0"),
         0,
         "looking changes nothing"
     );
     let ran = world.wakeful(&["retention", "run", "--json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert_eq!(count(&world, "SELECT COUNT(*) FROM run WHERE pruned = 2"), 2);
-    assert_eq!(count(&world, "SELECT COUNT(DISTINCT run_key) FROM journal"), 50);
+    assert_eq!(count(&world, "SELECT COUNT(*) FROM run WHERE prune_level = 2"), 2);
+    assert_eq!(count(&world, "SELECT COUNT(DISTINCT run_key) FROM run_log"), 50);
     assert!(ran.json()["swept"]["rows"].as_u64() > Some(0), "{ran:?}");
     assert_eq!(
         count(&world, "SELECT COUNT(*) FROM blob WHERE encoding = 'file'"),
@@ -177,18 +178,18 @@ fn a_daemon_takes_care_by_itself_after_its_first_commit() {
     earlier(&world, 400 * 86_400_000);
     let now = "CAST(strftime('%s','now') AS INTEGER) * 1000";
     behind(&world)
-        .execute_batch(&format!("UPDATE care SET clock_ms = {now}"))
+        .execute_batch(&format!("UPDATE retention_state SET age_clock_ms = {now}"))
         .expect("set");
     let daemon = Daemon::serve(&world, &[]);
     assert_eq!(
-        count(&world, "SELECT COUNT(*) FROM run WHERE pruned > 0"),
+        count(&world, "SELECT COUNT(*) FROM run WHERE prune_level > 0"),
         0,
         "an idle daemon looks at nothing"
     );
     assert_eq!(world.run(HELLO, &["--agent", "main"]).code, Some(0));
-    wait_until(|| count(&world, "SELECT pruned_at_ms > 0 FROM care") == 1);
+    wait_until(|| count(&world, "SELECT pruned_at_ms > 0 FROM retention_state") == 1);
     assert_eq!(
-        count(&world, "SELECT COUNT(*) FROM run WHERE pruned = 2"),
+        count(&world, "SELECT COUNT(*) FROM run WHERE prune_level = 2"),
         3,
         "with the new one there are 53"
     );
@@ -360,7 +361,7 @@ fn damaged_pages_and_lost_or_orphaned_files_are_found() {
     // A page of zeros where a table was.
     let page = count(
         &world,
-        "SELECT rootpage FROM sqlite_schema WHERE name = 'journal'",
+        "SELECT rootpage FROM sqlite_schema WHERE name = 'run_log'",
     );
     let path = world.home().join("agent.sqlite");
     let mut bytes = fs::read(&path).expect("read");
@@ -380,57 +381,4 @@ fn damaged_pages_and_lost_or_orphaned_files_are_found() {
         (Some(1), "database_corrupt"),
         "{run:?}"
     );
-}
-
-#[test]
-fn an_upgrade_says_where_the_old_database_is() {
-    let world = World::new();
-    assert_eq!(world.wakeful(&["init"]).code, Some(0));
-    let golden =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/golden/schema-3.sqlite");
-    fs::copy(golden, world.home().join("agent.sqlite")).expect("copied");
-    let read = world.wakeful(&["runs", "list", "--json"]);
-    assert_eq!(read.error_code(), "schema_older", "a reader changes nothing");
-    let said = world.wakeful(&["agent", "create", "fresh"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    let kept = world.home().join("agent.sqlite.schema-3.bak");
-    assert!(
-        kept.exists()
-            && said.stderr.contains("to go back")
-            && said.stderr.contains(&kept.display().to_string()),
-        "{said:?}"
-    );
-    let runs = world.wakeful(&["runs", "list", "--json"]).json();
-    assert_eq!(runs["runs"].as_array().map(Vec::len), Some(2));
-    assert_eq!(
-        world.wakeful(&["agent", "create", "another"]).stderr,
-        "",
-        "once is enough"
-    );
-}
-
-#[test]
-fn an_older_journal_is_brought_up_to_date_by_the_way_out_that_readers_are_told() {
-    let world = World::new();
-    assert_eq!(world.wakeful(&["init"]).code, Some(0));
-    let golden =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/golden/journal-1.sqlite");
-    fs::copy(golden, world.home().join("db.sqlite")).expect("copied");
-    let read = world.wakeful(&["journal", "task", "list", "--json"]);
-    assert_eq!(read.error_code(), "schema_older", "a reader changes nothing");
-    assert!(read.stderr.contains("`wakeful run --resume`"), "{read:?}");
-    let said = world.wakeful(&["run", "--resume"]);
-    let kept = world.home().join("db.sqlite.schema-1.bak");
-    assert!(
-        kept.exists()
-            && said.stderr.contains("the journal was brought from schema 1")
-            && said.stderr.contains(&kept.display().to_string()),
-        "{said:?}"
-    );
-    assert_eq!(
-        world.wakeful(&["journal", "task", "list", "--json"]).code,
-        Some(0)
-    );
-    let again = world.wakeful(&["run", "--resume"]).stderr;
-    assert!(!again.contains("schema"), "once is enough: {again}");
 }

@@ -32,19 +32,17 @@ use super::world::{World, commands};
 const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/proof.md");
 
 /// Values that are as good as the ones that are there, for columns whose check or type would refuse a random one.
-const OTHERS: [(&str, &str, &str); 13] = [
+const OTHERS: [(&str, &str, &str); 12] = [
     ("message", "kind", "hint"),
     ("message", "authority", "external_evidence"),
     ("message", "surface", "cli_prompt"),
     ("message", "context", "runtime_owned"),
     ("message", "cause", "{\"priority\":\"interject\"}"),
-    ("message", "wishes", "{\"max_rounds\":9}"),
+    ("message", "options", "{\"max_rounds\":9}"),
     ("run", "status", "failed"),
-    // One that this program knows as well.
-    ("run", "machine_version", "4"),
     ("step", "status", "denied"),
     ("step", "class", "internal"),
-    ("entry", "role", "assistant"),
+    ("transcript_entry", "role", "assistant"),
     ("brake", "channel", "api"),
     ("wake", "verdict", "called_off"),
 ];

@@ -77,7 +77,8 @@ fn number(world: &World, sql: &str) -> i64 {
 }
 
 /// How many whole outputs there are: contents that are no line of a transcript.
-const OUTPUTS: &str = "SELECT COUNT(*) FROM blob WHERE hash NOT IN (SELECT content FROM entry)";
+const OUTPUTS: &str =
+    "SELECT COUNT(*) FROM blob WHERE hash NOT IN (SELECT content_hash FROM transcript_entry)";
 
 /// A run whose commands give out so many numbered lines each, and its key.
 fn gave_out(world: &World, word: &str, lines: &[u32]) -> String {
@@ -113,7 +114,7 @@ fn the_whole_output_of_a_command_goes_with_its_run() {
     assert!(!holds(&world, "gold-") && files(&world) == 0);
     assert_eq!(verify(&world, &[]).code, Some(0));
     assert!(
-        number(&world, "SELECT unswept FROM care") > 0,
+        number(&world, "SELECT unswept_generation FROM retention_state") > 0,
         "nobody would sweep"
     );
 }

@@ -103,6 +103,56 @@ fn a_newer_schema_is_refused() {
     );
 }
 
+/// The marks and the newest schema numbers of the files that builds before the first schema wrote.
+const DEVELOPMENT: [(&str, &str); 2] = [
+    (
+        "agent.sqlite",
+        "PRAGMA application_id = 0x57414b45; PRAGMA user_version = 15;",
+    ),
+    (
+        "db.sqlite",
+        "PRAGMA application_id = 0x57414b4a; PRAGMA user_version = 3;",
+    ),
+];
+
+#[test]
+fn a_home_of_a_development_build_is_refused_and_left_as_it_is() {
+    for (name, marks) in DEVELOPMENT {
+        let world = World::new();
+        assert_eq!(world.run(HELLO, &[]).code, Some(0));
+        assert_eq!(world.wakeful(&["journal", "task", "add", "x"]).code, Some(0));
+        let path = world.home().join(name);
+        let database = rusqlite::Connection::open(&path).expect("opens");
+        database.execute_batch(marks).expect("marked");
+        drop(database);
+        let before = fs::read(&path).expect("a database");
+        let refused: [&[&str]; 4] = match name {
+            "agent.sqlite" => [
+                &["agent", "create", "other", "--json"],
+                &["runs", "list", "--json"],
+                &["brake", "on", "--json"],
+                &["backup", "../copy.tar", "--json"],
+            ],
+            _ => [
+                &["journal", "task", "add", "y", "--json"],
+                &["journal", "task", "list", "--json"],
+                &["journal", "changes", "--json"],
+                &["backup", "../copy.tar", "--json"],
+            ],
+        };
+        for args in refused {
+            let said = world.wakeful(args);
+            assert_eq!(
+                (said.code, said.error_code().as_str()),
+                (Some(1), "development_home"),
+                "{args:?}: {said:?}"
+            );
+            assert!(said.stderr.contains("--home"), "the way out: {said:?}");
+        }
+        assert_eq!(fs::read(&path).expect("a database"), before, "{name}");
+    }
+}
+
 #[test]
 fn a_home_that_cannot_be_made_is_named() {
     let world = World::new();

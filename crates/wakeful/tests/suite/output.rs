@@ -196,8 +196,8 @@ fn a_transcript_line_that_cannot_be_read_is_an_error_and_not_an_erasure() {
     world.run(&script, &["--agent", "a", "--create-agent"]);
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
     // The command's whole output is kept, too, and is no line of a transcript.
-    let foreign = "SELECT hash FROM blob WHERE size = 60000 AND hash NOT IN (SELECT content FROM entry)";
-    let change = format!("UPDATE entry SET content = ({foreign}) WHERE role = 'tool'");
+    let foreign = "SELECT hash FROM blob WHERE size = 60000 AND hash NOT IN (SELECT content_hash FROM transcript_entry)";
+    let change = format!("UPDATE transcript_entry SET content_hash = ({foreign}) WHERE role = 'tool'");
     assert_eq!(database.execute(&change, []).expect("damage"), 1);
     drop(database);
     let said = world.wakeful(&["transcript", "a", "--json"]);

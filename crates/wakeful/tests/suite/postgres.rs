@@ -178,7 +178,7 @@ fn looking_at_a_postgres_database_makes_nothing_and_registers_nobody() {
             "{look:?} {said:?}"
         );
     }
-    let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'wakeful'";
+    let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'wakeful_agents'";
     assert_eq!(
         (world.home().exists(), world.database().value(schemas).as_str()),
         (false, "0")
@@ -198,7 +198,12 @@ fn looking_at_a_postgres_database_makes_nothing_and_registers_nobody() {
         assert_eq!(said.code, Some(0), "{look:?} {said:?}");
     }
     assert!(!world.home().exists(), "looking made a home");
-    assert_eq!(world.database().value("SELECT count(*) FROM wakeful.runner"), "0");
+    assert_eq!(
+        world
+            .database()
+            .value("SELECT count(*) FROM wakeful_agents.runner"),
+        "0"
+    );
 }
 
 #[test]
@@ -215,7 +220,12 @@ fn a_call_that_fails_leaves_no_runner_behind() {
         world.wakeful(&["runs", "cancel", "00", "--json"]).error_code(),
         "run_unknown"
     );
-    assert_eq!(world.database().value("SELECT count(*) FROM wakeful.runner"), "0");
+    assert_eq!(
+        world
+            .database()
+            .value("SELECT count(*) FROM wakeful_agents.runner"),
+        "0"
+    );
 }
 
 #[test]
@@ -276,15 +286,15 @@ fn who_takes_over_while_a_run_ends_does_not_go_on_from_what_it_was() {
     let requests = || {
         world
             .database()
-            .value("SELECT coalesce(sum(requests), 0) FROM wakeful.spend_day WHERE agent_id = 'a'")
+            .value("SELECT coalesce(sum(requests), 0) FROM wakeful_agents.spend_day WHERE agent_id = 'a'")
     };
     let has_schema =
-        "SELECT count(*) FROM pg_tables WHERE schemaname = 'wakeful' AND tablename = 'spend_day'";
+        "SELECT count(*) FROM pg_tables WHERE schemaname = 'wakeful_agents' AND tablename = 'spend_day'";
     wait_until(|| world.database().value(has_schema) == "1" && requests() == "1");
     first.kill().expect("kill -9");
     first.wait().expect("gone");
     world.script(&script(0));
-    let free = "UPDATE wakeful.agent_head SET runner_id = NULL; DELETE FROM wakeful.runner";
+    let free = "UPDATE wakeful_agents.agent_head SET runner_id = NULL; DELETE FROM wakeful_agents.runner";
     world.database().value(free);
     // Another process holds the head, and ends the run when the second one already waits for its turn.
     let mut other = Command::new("psql");
@@ -294,7 +304,7 @@ fn who_takes_over_while_a_run_ends_does_not_go_on_from_what_it_was() {
         .spawn()
         .expect("psql");
     let mut says = other.stdin.take().expect("a pipe");
-    writeln!(says, "BEGIN; SELECT 1 FROM wakeful.agent_head FOR UPDATE;").expect("said");
+    writeln!(says, "BEGIN; SELECT 1 FROM wakeful_agents.agent_head FOR UPDATE;").expect("said");
     let locks = "SELECT count(*) FROM pg_locks WHERE mode = 'RowShareLock' AND relation = 'wakeful.agent_head'::regclass";
     wait_until(|| world.database().value(locks) == "1");
     let second = world.start(&["run", "--resume", "--json"]);
@@ -302,13 +312,13 @@ fn who_takes_over_while_a_run_ends_does_not_go_on_from_what_it_was() {
     wait_until(|| world.database().value(waiting) == "1");
     writeln!(
         says,
-        "UPDATE wakeful.run SET status = 'cancelled', ended_at_ms = started_at_ms, version = version + 1; COMMIT;"
+        "UPDATE wakeful_agents.run SET status = 'cancelled', ended_at_ms = started_at_ms, version = version + 1; COMMIT;"
     )
     .expect("said");
     drop(says);
     other.wait().expect("ends");
     second.wait_with_output().expect("ends");
-    let held = "SELECT count(*) FROM wakeful.agent_head WHERE runner_id IS NOT NULL";
+    let held = "SELECT count(*) FROM wakeful_agents.agent_head WHERE runner_id IS NOT NULL";
     assert_eq!(
         (requests().as_str(), world.database().value(held).as_str()),
         ("1", "0")

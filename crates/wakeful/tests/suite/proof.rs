@@ -128,7 +128,7 @@ const CHANGES: [(&str, &str, Option<u64>); 13] = [
         None,
     ),
     (
-        "UPDATE event_life SET incarnation = 'other.1'",
+        "UPDATE event_incarnation SET incarnation = 'other.1'",
         "event_changed",
         Some(1),
     ),
@@ -267,27 +267,27 @@ fn only_what_is_new_enough_is_walked_when_that_is_asked_for() {
 /// What is done to a run, and how it is told.
 const DIFFERENCES: [(&str, &str); 11] = [
     (
-        "UPDATE journal SET state_hash = zeroblob(32) WHERE ordinal = 2",
+        "UPDATE run_log SET state_hash = zeroblob(32) WHERE ordinal = 2",
         "transition 2: the state",
     ),
     (
-        "UPDATE journal SET effects_hash = zeroblob(32) WHERE ordinal = 2",
+        "UPDATE run_log SET effects_hash = zeroblob(32) WHERE ordinal = 2",
         "transition 2: the list of effects",
     ),
     (
-        "UPDATE journal SET reads_hash = zeroblob(32) WHERE ordinal = 2",
+        "UPDATE run_log SET reads_hash = zeroblob(32) WHERE ordinal = 2",
         "transition 2: the read set",
     ),
     (
-        "UPDATE journal SET body = CAST(replace(CAST(body AS TEXT), 'duration_ms\":', 'duration_ms\":1') AS BLOB) WHERE ordinal = 3",
+        "UPDATE run_log SET input = CAST(replace(CAST(input AS TEXT), 'duration_ms\":', 'duration_ms\":1') AS BLOB) WHERE ordinal = 3",
         "",
     ),
     (
-        "DELETE FROM journal WHERE ordinal = 2",
+        "DELETE FROM run_log WHERE ordinal = 2",
         "transition 3 stands where transition 2 should",
     ),
     (
-        "DELETE FROM journal WHERE ordinal = (SELECT MAX(ordinal) FROM journal)",
+        "DELETE FROM run_log WHERE ordinal = (SELECT MAX(ordinal) FROM run_log)",
         "its journal holds",
     ),
     (
@@ -303,12 +303,12 @@ const DIFFERENCES: [(&str, &str); 11] = [
         "the state that is kept of the run cannot be read",
     ),
     (
-        "INSERT INTO journal SELECT run_key, ordinal + 1, body, reads_hash, state_hash, effects_hash, at_ms FROM journal \
+        "INSERT INTO run_log SELECT run_key, ordinal + 1, input, reads_hash, state_hash, effects_hash, at_ms FROM run_log \
          ORDER BY ordinal DESC LIMIT 1",
         "its journal holds",
     ),
     (
-        "UPDATE journal SET at_ms = at_ms + 1 WHERE ordinal = 2",
+        "UPDATE run_log SET at_ms = at_ms + 1 WHERE ordinal = 2",
         "the log does not tell of the",
     ),
 ];
@@ -392,7 +392,7 @@ fn a_journal_whose_events_are_erased_is_said_to_hang_on_nothing() {
 fn a_run_that_is_too_old_to_be_played_again_says_so_and_is_no_forgery() {
     let world = World::new();
     let run = ran(&world);
-    tamper(&world, "UPDATE run SET pruned = 1; DELETE FROM journal");
+    tamper(&world, "UPDATE run SET prune_level = 1; DELETE FROM run_log");
     for verb in ["replay", "export"] {
         let said = world.wakeful(&[verb, &run, "--json"]);
         assert_eq!(
@@ -487,14 +487,17 @@ fn on_postgres_logs_are_verified_runs_replayed_and_exported_and_contents_erased(
     ]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.json()["blobs"].as_u64() >= Some(3), "{said:?}");
-    assert_eq!(world.database().value("SELECT COUNT(*) FROM wakeful.blob"), "0");
+    assert_eq!(
+        world.database().value("SELECT COUNT(*) FROM wakeful_agents.blob"),
+        "0"
+    );
     let said = verify(&world, &[]);
     assert_eq!(
         (said.code, said.json()["erased"].as_u64() > Some(3)),
         (Some(0), true),
         "{said:?}"
     );
-    let values = "UPDATE wakeful.event SET kind = 'run_ended' WHERE seq = 3 RETURNING 1";
+    let values = "UPDATE wakeful_agents.event SET kind = 'run_ended' WHERE seq = 3 RETURNING 1";
     assert_eq!(world.database().value(values), "1");
     assert_eq!(flaw(&verify(&world, &[]))["seq"], 3);
 }

@@ -136,7 +136,7 @@ fn a_daemon_that_is_still_opening_its_database_is_found_and_waited_for() {
     let words = holder.stdin.as_mut().expect("a pipe");
     writeln!(
         words,
-        "BEGIN; LOCK TABLE wakeful.runner IN ACCESS EXCLUSIVE MODE;"
+        "BEGIN; LOCK TABLE wakeful_agents.runner IN ACCESS EXCLUSIVE MODE;"
     )
     .expect("written");
     let held = "SELECT count(*) FROM pg_locks WHERE relation = 'wakeful.runner'::regclass \

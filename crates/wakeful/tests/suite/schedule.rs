@@ -264,7 +264,7 @@ fn one_schedule_that_cannot_be_read_rests_and_is_told_and_the_others_fire() {
     assert_eq!(world.wakeful(&broken).code, Some(0));
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("a database");
     let broke = database.execute(
-        "UPDATE schedule SET intent = '{}' WHERE schedule_id = 'broken'",
+        "UPDATE schedule SET pattern = '{}' WHERE schedule_id = 'broken'",
         [],
     );
     assert_eq!(broke.expect("broken"), 1);
@@ -274,7 +274,7 @@ fn one_schedule_that_cannot_be_read_rests_and_is_told_and_the_others_fire() {
     assert_eq!(world.lines(), ["one"]);
     let list = world.wakeful(&["schedule", "list", "--json"]).json();
     let unreadable =
-        serde_json::json!([{"schedule_id": "broken", "agent_id": "coach", "column": "schedule.intent"}]);
+        serde_json::json!([{"schedule_id": "broken", "agent_id": "coach", "column": "schedule.pattern"}]);
     assert_eq!(list["unreadable"], unreadable, "{list}");
     assert_eq!(list["schedules"].as_array().map(Vec::len), Some(1), "{list}");
     let shown = world.wakeful(&["schedule", "list"]).stdout;

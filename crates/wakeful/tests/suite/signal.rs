@@ -89,7 +89,12 @@ fn stopped_by_a_signal_on_postgres_a_run_is_free_for_others_at_once() {
     send("-TERM", &running);
     let said: Said = running.wait_with_output().expect("ends").into();
     assert_eq!(said.code, Some(143), "{said:?}");
-    assert_eq!(world.database().value("SELECT count(*) FROM wakeful.runner"), "0");
+    assert_eq!(
+        world
+            .database()
+            .value("SELECT count(*) FROM wakeful_agents.runner"),
+        "0"
+    );
     world.script("rounds: [{text: went on}]\n");
     let resumed = world.wakeful(&["run", "--resume", "--json"]);
     assert_eq!(resumed.json()["final_text"], "went on", "{resumed:?}");

@@ -229,7 +229,12 @@ fn while_postgres_hangs_the_brake_holds_and_readyz_says_so() {
     assert_eq!(brake(&world, &["status"])["is_on"], true);
     drop(frozen);
     wait_until(|| brake(&world, &["status"])["brakes"][0]["not_durable"].is_null());
-    assert_eq!(world.database().value("SELECT count(*) FROM wakeful.brake"), "1");
+    assert_eq!(
+        world
+            .database()
+            .value("SELECT count(*) FROM wakeful_agents.brake"),
+        "1"
+    );
 }
 
 #[test]

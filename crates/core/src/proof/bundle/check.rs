@@ -61,8 +61,8 @@ pub enum Unproven {
     Difference(#[from] Difference),
     /// The journal in it may be anybody's.
     #[error(
-        "nothing ties the journal to the signed log: {} of its events came without what they say, {} hold no bond",
-        .0.erased, .0.loose
+        "nothing ties the journal to the signed log: {} of its events came without what they say",
+        .0.erased
     )]
     Unbound(Ties),
     /// A content is not what its name says.

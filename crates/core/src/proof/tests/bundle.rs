@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::sample::{PROMPT, REPLY, Row, agent, key, lives, log, plain_log, run, run_key, run_with_output};
 use crate::blob::Blob;
+use crate::json::canonical_text;
 use crate::key::Digest;
 use crate::proof::bundle::{
     Again, BlobBody, BlobLine, Check, Closing, EventLine, FORMAT, FORMAT_VERSION, JournalLine, Line, Opening,
@@ -60,7 +61,7 @@ pub(super) fn bundle((rows, turn, events): (&[Row], &Turn, &[Event]), contents: 
             machine: MACHINE.to_owned(),
             machine_version: MACHINE_VERSION,
             transitions: i64::try_from(rows.len()).expect("few"),
-            state: serde_json::to_string(turn).expect("JSON"),
+            state: canonical_text(turn).expect("canonical"),
         }),
         after: Place::BEGINNING,
         lives: lives(),

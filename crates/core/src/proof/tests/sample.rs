@@ -136,15 +136,6 @@ pub(super) fn run_without_money() -> (Vec<Row>, Turn, Vec<Draft>) {
     recorded([Input::Admitted { body }, passed_over, replied()])
 }
 
-/// The same as version 3 of the machine kept it: which model was passed over is in no state.
-pub(super) fn run_of_version_three() -> (Vec<Row>, Turn) {
-    let (mut rows, mut turn, _) = run_without_money();
-    turn.unpaid = None;
-    let last = rows.last_mut().expect("a row");
-    last.hashes[1] = digest(&turn).expect("canonical");
-    (rows, turn)
-}
-
 fn replied() -> Input {
     Input::Replied(Reply {
         content: BlobHash(Digest::of(REPLY)),

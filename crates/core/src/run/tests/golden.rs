@@ -1,5 +1,5 @@
-//! States as earlier versions of the machine wrote them. A program that carries such a version must read them for
-//! ever; when one of these tests fails, the machine needs a new version and not a new file.
+//! States as this version of the machine wrote them. A program that carries the version must read them for ever; when
+//! one of these tests fails after a release, the machine needs a new version and not a new file.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,8 @@ use crate::run::{Bill, Effect, Input, MACHINE_VERSION, MACHINE_VERSION_OLDEST, O
 use crate::step::{Action, EffectClass, Fate, Question, Status, StepResult};
 use crate::time::Millis;
 
-const NOT_BEGUN: &str = include_str!("../golden/turn_v1_not_begun.json");
-const MODELLING: &str = include_str!("../golden/turn_v1_modelling.json");
-const ACTING: &str = include_str!("../golden/turn_v1_acting.json");
-const ENDED: &str = include_str!("../golden/turn_v1_ended.json");
-const FAILED: &str = include_str!("../golden/turn_v1_failed.json");
-const UNPAID: &str = include_str!("../golden/turn_v4_unpaid.json");
-const OUTSIDE: &str = include_str!("../golden/turn_v5_outside.json");
+const UNPAID: &str = include_str!("../golden/turn_v1_unpaid.json");
+const OUTSIDE: &str = include_str!("../golden/turn_v1_outside.json");
 
 /// States of one version, one per phase and fate.
 struct Golden {
@@ -35,33 +30,18 @@ struct Golden {
     cancelled: &'static str,
 }
 
-/// As the first program of version 3 wrote them.
-const OF_THREE: Golden = Golden {
-    not_begun: include_str!("../golden/turn_v3_not_begun.json"),
-    modelling: include_str!("../golden/turn_v3_modelling.json"),
-    parked: include_str!("../golden/turn_v3_parked.json"),
-    permitted: include_str!("../golden/turn_v3_permitted.json"),
-    asked: include_str!("../golden/turn_v3_asked.json"),
-    intended: include_str!("../golden/turn_v3_intended.json"),
-    started: include_str!("../golden/turn_v3_waiting.json"),
-    completed: include_str!("../golden/turn_v3_completed.json"),
-    failed: include_str!("../golden/turn_v3_failed.json"),
-    out_of_rounds: include_str!("../golden/turn_v3_out_of_rounds.json"),
-    cancelled: include_str!("../golden/turn_v3_cancelled.json"),
-};
-
-const OF_FOUR: Golden = Golden {
-    not_begun: include_str!("../golden/turn_v4_not_begun.json"),
-    modelling: include_str!("../golden/turn_v4_modelling.json"),
-    parked: include_str!("../golden/turn_v4_parked.json"),
-    permitted: include_str!("../golden/turn_v4_permitted.json"),
-    asked: include_str!("../golden/turn_v4_asked.json"),
-    intended: include_str!("../golden/turn_v4_intended.json"),
-    started: include_str!("../golden/turn_v4_started.json"),
-    completed: include_str!("../golden/turn_v4_completed.json"),
-    failed: include_str!("../golden/turn_v4_failed.json"),
-    out_of_rounds: include_str!("../golden/turn_v4_out_of_rounds.json"),
-    cancelled: include_str!("../golden/turn_v4_cancelled.json"),
+const STORED: Golden = Golden {
+    not_begun: include_str!("../golden/turn_v1_not_begun.json"),
+    modelling: include_str!("../golden/turn_v1_modelling.json"),
+    parked: include_str!("../golden/turn_v1_parked.json"),
+    permitted: include_str!("../golden/turn_v1_permitted.json"),
+    asked: include_str!("../golden/turn_v1_asked.json"),
+    intended: include_str!("../golden/turn_v1_intended.json"),
+    started: include_str!("../golden/turn_v1_started.json"),
+    completed: include_str!("../golden/turn_v1_completed.json"),
+    failed: include_str!("../golden/turn_v1_failed.json"),
+    out_of_rounds: include_str!("../golden/turn_v1_out_of_rounds.json"),
+    cancelled: include_str!("../golden/turn_v1_cancelled.json"),
 };
 
 impl Golden {
@@ -92,49 +72,23 @@ fn is_read_and_written_as_it_was(text: &str) {
 }
 
 #[test]
-fn states_of_version_one_are_read_and_written_as_they_were() {
+fn stored_states_are_read_and_written_as_they_were() {
     const {
         assert!(
-            MACHINE_VERSION_OLDEST == 1,
-            "states that are no longer read need no test"
-        )
-    };
-    [NOT_BEGUN, MODELLING, ACTING, ENDED, FAILED]
-        .into_iter()
-        .for_each(is_read_and_written_as_it_was);
-}
-
-#[test]
-fn states_of_this_version_and_of_the_one_before_are_read_and_written_as_they_were() {
-    const {
-        assert!(
-            MACHINE_VERSION == 5,
+            MACHINE_VERSION == 1 && MACHINE_VERSION_OLDEST == 1,
             "a new version needs golden states of its own"
         )
     };
-    let all = [OF_THREE.all(), OF_FOUR.all()].concat();
+    let all = [&STORED.all()[..], &[UNPAID, OUTSIDE]].concat();
     all.into_iter().for_each(is_read_and_written_as_it_was);
-    [UNPAID, OUTSIDE]
-        .into_iter()
-        .for_each(is_read_and_written_as_it_was);
 }
 
 #[test]
 fn the_stored_states_show_everything_that_a_state_can_hold() {
-    let all = |texts: &[&str]| -> BTreeSet<&str> {
-        let turns = texts.iter().map(|text| decode(text));
-        turns.flat_map(|turn| shown(&turn)).collect()
-    };
-    let brought_by_four = BTreeSet::from(["unpaid", "missed.exceeded"]);
-    let everything = BTreeSet::from(EVERYTHING);
-    let brought_by_five = BTreeSet::from(["outside"]);
-    let of_four = &everything - &brought_by_five;
-    assert_eq!(
-        all(&[&OF_FOUR.all()[..], &[UNPAID, OUTSIDE]].concat()),
-        everything
-    );
-    assert_eq!(all(&[&OF_FOUR.all()[..], &[UNPAID]].concat()), of_four);
-    assert_eq!(all(&OF_THREE.all()), &of_four - &brought_by_four);
+    let all = [&STORED.all()[..], &[UNPAID, OUTSIDE]].concat();
+    let turns = all.into_iter().map(decode);
+    let shown: BTreeSet<&str> = turns.flat_map(|turn| shown(&turn)).collect();
+    assert_eq!(shown, BTreeSet::from(EVERYTHING));
 }
 
 const EVERYTHING: [&str; 32] = [
@@ -321,85 +275,47 @@ fn settle(text: &str) -> Turn {
 }
 
 #[test]
-fn what_this_version_and_the_one_before_stored_goes_on_from_where_it_stood() {
-    for golden in [&OF_THREE, &OF_FOUR] {
-        let begun = take(golden.not_begun, Input::Admitted { body: body() });
-        assert_eq!(begun.pending().len(), 1);
-        assert_eq!(decode(golden.modelling).active_model(), "scripted:z");
-        let cancelled = take(golden.modelling, Input::Cancelled);
-        assert_eq!(cancelled.outcome(), Some(&Outcome::Cancelled));
-        let resumed = take(golden.parked, Input::Resumed);
-        assert_eq!(
-            (resumed.active_model(), resumed.pending().len()),
-            ("scripted:y", 1)
-        );
-        let until = Millis(1_771_344_000_000);
-        assert!(decode(golden.permitted).lapsed_on(until).is_some());
-        let begun = take(golden.permitted, Input::Settled { results: vec![] });
-        assert_eq!(pending(&begun), [("c1_1".to_owned(), EffectClass::Plain)]);
-        let decision_id = decode(golden.asked).waits_on().expect("it waits for an answer");
-        let ruling = Ruling::Approved { until };
-        let answered = take(golden.asked, Input::Decided { decision_id, ruling });
-        assert_eq!(pending(&answered), [("c1_1".to_owned(), EffectClass::Plain)]);
-        assert_eq!(decode(golden.intended).phase.delay_ms(), 200);
-        let both = [("c1_0", EffectClass::Saga), ("c1_1", EffectClass::Idempotent)];
-        let both = both.map(|(call, class)| (call.to_owned(), class));
-        assert_eq!(pending(&decode(golden.intended)), both);
-        assert_eq!(
-            pending(&settle(golden.intended)),
-            [("c1_2".to_owned(), EffectClass::Plain)]
-        );
-        assert!(decode(golden.started).waits_on_runs());
-        assert!(!settle(golden.started).waits_on_runs());
-        assert_eq!(decode(golden.completed).outcome(), Some(&Outcome::Completed));
-        assert!(matches!(
-            decode(golden.failed).outcome(),
-            Some(Outcome::Failed(_))
-        ));
-        assert_eq!(
-            decode(golden.out_of_rounds).outcome(),
-            Some(&Outcome::OutOfRounds)
-        );
-        assert_eq!(decode(golden.cancelled).outcome(), Some(&Outcome::Cancelled));
-    }
+fn what_was_stored_goes_on_from_where_it_stood() {
+    let begun = take(STORED.not_begun, Input::Admitted { body: body() });
+    assert_eq!(begun.pending().len(), 1);
+    assert_eq!(decode(STORED.modelling).active_model(), "scripted:z");
+    let cancelled = take(STORED.modelling, Input::Cancelled);
+    assert_eq!(cancelled.outcome(), Some(&Outcome::Cancelled));
+    let resumed = take(STORED.parked, Input::Resumed);
+    assert_eq!(
+        (resumed.active_model(), resumed.pending().len()),
+        ("scripted:y", 1)
+    );
+    let until = Millis(1_771_344_000_000);
+    assert!(decode(STORED.permitted).lapsed_on(until).is_some());
+    let begun = take(STORED.permitted, Input::Settled { results: vec![] });
+    assert_eq!(pending(&begun), [("c1_1".to_owned(), EffectClass::Plain)]);
+    let decision_id = decode(STORED.asked).waits_on().expect("it waits for an answer");
+    let ruling = Ruling::Approved { until };
+    let answered = take(STORED.asked, Input::Decided { decision_id, ruling });
+    assert_eq!(pending(&answered), [("c1_1".to_owned(), EffectClass::Plain)]);
+    assert_eq!(decode(STORED.intended).phase.delay_ms(), 200);
+    let both = [("c1_0", EffectClass::Saga), ("c1_1", EffectClass::Idempotent)];
+    let both = both.map(|(call, class)| (call.to_owned(), class));
+    assert_eq!(pending(&decode(STORED.intended)), both);
+    assert_eq!(
+        pending(&settle(STORED.intended)),
+        [("c1_2".to_owned(), EffectClass::Plain)]
+    );
+    assert!(decode(STORED.started).waits_on_runs());
+    assert!(!settle(STORED.started).waits_on_runs());
+    assert_eq!(decode(STORED.completed).outcome(), Some(&Outcome::Completed));
+    assert!(matches!(
+        decode(STORED.failed).outcome(),
+        Some(Outcome::Failed(_))
+    ));
+    assert_eq!(
+        decode(STORED.out_of_rounds).outcome(),
+        Some(&Outcome::OutOfRounds)
+    );
+    assert_eq!(decode(STORED.cancelled).outcome(), Some(&Outcome::Cancelled));
 }
 
-#[test]
-fn a_stored_state_of_each_phase_goes_on_from_where_it_stood() {
-    let apply = |text, input| decode(text).apply(&Reads::default(), input).expect("fits").turn;
-    assert_eq!(
-        apply(NOT_BEGUN, Input::Admitted { body: body() }).pending().len(),
-        1
-    );
-    let retried = Phase::Modelling {
-        attempt: 2,
-        delay_ms: 250,
-        missed: vec![],
-    };
-    assert_eq!(decode(MODELLING).phase, retried);
-    assert_eq!(
-        apply(MODELLING, Input::Cancelled).outcome(),
-        Some(&Outcome::Cancelled)
-    );
-    let acting = decode(ACTING);
-    let Phase::Acting { actions, .. } = &acting.phase else {
-        panic!("does not act")
-    };
-    assert!(matches!(actions[0].fate, Fate::Settled(_)));
-    assert_eq!(
-        (&actions[1].fate, &actions[2].fate),
-        (&Fate::Intended, &Fate::Waiting)
-    );
-    assert_eq!(acting.pending().len(), 1);
-    assert_eq!(
-        apply(ACTING, Input::Cancelled).outcome(),
-        Some(&Outcome::Cancelled)
-    );
-    assert_eq!(decode(ENDED).outcome(), Some(&Outcome::Completed));
-    assert!(matches!(decode(FAILED).outcome(), Some(Outcome::Failed(_))));
-}
-
-/// What version 4 wrote is read for as long as it is carried.
 #[test]
 fn a_stored_state_that_passed_over_a_model_goes_back_to_it_when_the_other_fails() {
     let turn = decode(UNPAID);

@@ -9,7 +9,7 @@ use crate::run::{Effect, Input, Misfit, Outcome, Phase, Reads, Start, Turn};
 use crate::step::{Child, EffectClass, Fate, Status};
 use crate::subrun::{START_RUN, STARTS_PER_ROUND_MAX};
 
-const WAITING: &str = include_str!("../golden/turn_v3_waiting.json");
+const WAITING: &str = include_str!("../golden/turn_v1_started.json");
 
 /// A run that has started as many runs as its reply asks for.
 fn waiting(calls: &[Asked]) -> Played {
@@ -179,10 +179,9 @@ fn one_reply_starts_only_so_many_runs() {
     assert_eq!(played.receipt(&last)["kind"], "too_many_runs");
 }
 
-/// What version 3 wrote is read for as long as it is carried.
 #[test]
 fn a_stored_state_that_waits_for_a_run_goes_on_from_where_it_stood() {
-    let turn: Turn = serde_json::from_str(WAITING).expect("a state of version 3");
+    let turn: Turn = serde_json::from_str(WAITING).expect("a state that was stored");
     let stored: serde_json::Value = serde_json::from_str(WAITING).expect("json");
     assert_eq!(serde_json::to_value(&turn).expect("json"), stored);
     assert!(turn.waits_on_runs() && turn.may_start.contains("helper"));

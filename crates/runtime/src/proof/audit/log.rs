@@ -264,9 +264,10 @@ fn message(
     if let Some(column) = waiting_wake(view, &message)? {
         return altered(column, "it is not the wake record of a message that waits");
     }
-    // An earlier program did not bind messages.
+    // The payload of the event may be erased.
     let Some(hash) = hash else { return Ok(Vec::new()) };
-    let found = wakeful_core::json::digest(&message).map_err(|_| StoreError::Malformed("message.body"))?;
+    let found =
+        wakeful_core::json::digest(&message).map_err(|_| StoreError::Malformed("message.body_hash"))?;
     if found == hash {
         return Ok(Vec::new());
     }

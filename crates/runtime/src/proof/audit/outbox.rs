@@ -39,7 +39,7 @@ pub(super) async fn notices(store: &Store) -> Result<Vec<Alteration>, EngineErro
 fn notice(view: &mut View<'_>, row: &NoticeRow) -> Result<Option<&'static str>, StoreError> {
     let events = view.events(&row.agent_id, row.seq.saturating_sub(1), 1)?;
     let Some(event) = events.first().filter(|event| event.seq == row.seq) else {
-        return Ok(Some("telling.seq"));
+        return Ok(Some("agent_outbox.seq"));
     };
     let told = match event.run_key {
         None => Some(Telling::agent_changed(&row.agent_id)),
@@ -49,9 +49,9 @@ fn notice(view: &mut View<'_>, row: &NoticeRow) -> Result<Option<&'static str>, 
         }
     };
     Ok(if event.at != row.at {
-        Some("telling.at_ms")
+        Some("agent_outbox.at_ms")
     } else if told.as_ref() != Some(&row.notice) {
-        Some("telling.body")
+        Some("agent_outbox.body")
     } else {
         None
     })
@@ -83,14 +83,14 @@ pub(super) async fn deliveries(store: &Store) -> Result<Vec<Alteration>, EngineE
 
 fn delivery(view: &mut View<'_>, row: &DeliveryRow) -> Result<Option<&'static str>, StoreError> {
     let Some(trigger) = view.trigger(&row.trigger_id)? else {
-        return Ok(Some("outside_delivery.trigger_id"));
+        return Ok(Some("external_trigger_delivery.external_trigger_id"));
     };
     let (kind, source) = (SourceKind::Trigger, row.delivery.as_str());
     let run = RunKey::of(trigger.agent_id.as_str(), &Cause::Source { kind, source });
     let message = view.message(&run)?;
     Ok(match message {
-        None => Some("outside_delivery.delivery"),
-        Some(message) if message.admitted_at != row.at => Some("outside_delivery.at_ms"),
+        None => Some("external_trigger_delivery.delivery_id"),
+        Some(message) if message.admitted_at != row.at => Some("external_trigger_delivery.at_ms"),
         Some(_) => None,
     })
 }

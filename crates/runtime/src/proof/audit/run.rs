@@ -226,7 +226,7 @@ fn columns(row: &RunRow, agent: &AgentId, events: &RunEvents, marks: RunMarks) -
             row.fault == events.fault || events.told.iter().any(|(_, payload)| payload.is_none()),
             "run.fault",
         ),
-        (marks.pruned == 0 || !is_whole, "run.pruned"),
+        (marks.pruned == 0 || !is_whole, "run.prune_level"),
     ];
     let wrong = compared.into_iter().filter(|(is_same, _)| !is_same);
     let what = "it is not what the log says of the run";
@@ -298,7 +298,7 @@ impl Rebuilt {
             .collect();
         if entries != self.entries {
             let what = "the transcript of the run is not what its journal leads to";
-            found.push(Alteration::new("entry", &run, what));
+            found.push(Alteration::new("transcript_entry", &run, what));
         }
         found.extend(self.decisions(run, &rows.decisions, events));
         found
@@ -352,10 +352,10 @@ fn differing(step: &StepRow, expected: &StepRow) -> Vec<&'static str> {
         (step.ordinal == expected.ordinal, "step.ordinal"),
         (step.name == expected.name, "step.name"),
         (step.class == expected.class, "step.class"),
-        (step.base == expected.base, "step.base"),
+        (step.base == expected.base, "step.action_base"),
         (step.status == expected.status, "step.status"),
         (step.reason == expected.reason, "step.reason"),
-        (step.put_at == expected.put_at, "step.put_at_ms"),
+        (step.put_at == expected.put_at, "step.created_at_ms"),
         (step.duration_ms == expected.duration_ms, "step.duration_ms"),
         (step.sandbox == expected.sandbox, "step.sandbox"),
         (
@@ -375,10 +375,10 @@ fn differing(step: &StepRow, expected: &StepRow) -> Vec<&'static str> {
 /// The column at which a difference shows.
 const fn place(difference: &Difference) -> &'static str {
     match difference {
-        Difference::Erased(_) | Difference::Unreadable { .. } | Difference::Refused { .. } => "journal.body",
-        Difference::Misplaced { .. } | Difference::Length { .. } => "journal.ordinal",
-        Difference::Hash { .. } => "journal",
+        Difference::Erased(_) | Difference::Unreadable { .. } | Difference::Refused { .. } => "run_log.input",
+        Difference::Misplaced { .. } | Difference::Length { .. } => "run_log.ordinal",
+        Difference::Hash { .. } => "run_log",
         Difference::State | Difference::NoState(_) => "run.state",
-        Difference::Event { .. } | Difference::Untold { .. } => "journal.body",
+        Difference::Event { .. } | Difference::Untold { .. } => "run_log.input",
     }
 }

@@ -130,11 +130,11 @@ pub(super) fn blocks_in(sql: &mut dyn Sql, category: &RecordId, at_most: u32) ->
 }
 
 const PUT_RATING: &str = "
-    INSERT INTO rating (rating_id, target_id, target_day, scale, value, most, note, created_at_ms,
+    INSERT INTO rating (rating_id, target_id, target_day, scale, value, scale_max, note, created_at_ms,
     version, removed_at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
     ON CONFLICT (rating_id) DO UPDATE SET target_id = excluded.target_id, target_day =
-    excluded.target_day, scale = excluded.scale, value = excluded.value, most = excluded.most, note =
+    excluded.target_day, scale = excluded.scale, value = excluded.value, scale_max = excluded.scale_max, note =
     excluded.note, version = excluded.version, removed_at_ms = excluded.removed_at_ms";
 
 pub(super) fn put_rating(sql: &mut dyn Sql, rating: &Rating) -> Result<()> {
@@ -160,7 +160,7 @@ pub(super) fn put_rating(sql: &mut dyn Sql, rating: &Rating) -> Result<()> {
 pub(super) const RATING: ById = by_id!(
     "rating",
     "rating_id",
-    "rating_id, target_id, target_day, scale, value, most, note, created_at_ms, version, removed_at_ms"
+    "rating_id, target_id, target_day, scale, value, scale_max, note, created_at_ms, version, removed_at_ms"
 );
 
 pub(super) fn read_rating(mut row: Row) -> Result<Rating> {
@@ -174,22 +174,22 @@ pub(super) fn read_rating(mut row: Row) -> Result<Rating> {
         target: target.ok_or(StoreError::Malformed("rating.target_day"))?,
         scale: row.text("rating.scale")?,
         value: row.small_count("rating.value")?,
-        most: row.small_count("rating.most")?,
+        most: row.small_count("rating.scale_max")?,
         note: row.text("rating.note")?,
         life: life(&mut row)?,
     })
 }
 
 const RATINGS: &str = "
-    SELECT rating_id, target_id, target_day, scale, value, most, note, created_at_ms, version, removed_at_ms
+    SELECT rating_id, target_id, target_day, scale, value, scale_max, note, created_at_ms, version, removed_at_ms
     FROM rating WHERE removed_at_ms IS NULL ORDER BY created_at_ms DESC, rating_id DESC LIMIT ?1";
 
 const RATINGS_OF_RECORD: &str = "
-    SELECT rating_id, target_id, target_day, scale, value, most, note, created_at_ms, version, removed_at_ms
+    SELECT rating_id, target_id, target_day, scale, value, scale_max, note, created_at_ms, version, removed_at_ms
     FROM rating WHERE removed_at_ms IS NULL AND target_id = ?2 ORDER BY created_at_ms DESC, rating_id DESC LIMIT ?1";
 
 const RATINGS_OF_DAY: &str = "
-    SELECT rating_id, target_id, target_day, scale, value, most, note, created_at_ms, version, removed_at_ms
+    SELECT rating_id, target_id, target_day, scale, value, scale_max, note, created_at_ms, version, removed_at_ms
     FROM rating WHERE removed_at_ms IS NULL AND target_day = ?2 ORDER BY created_at_ms DESC, rating_id DESC LIMIT ?1";
 
 /// Ratings, newest first.

@@ -184,6 +184,7 @@ const fn is_of_one_run(error: &StoreError) -> bool {
         | StoreError::Corrupt(_)
         | StoreError::LogRemoved
         | StoreError::Foreign
+        | StoreError::DevelopmentHome
         | StoreError::NewerSchema { .. }
         | StoreError::OlderSchema { .. }
         | StoreError::Absent
