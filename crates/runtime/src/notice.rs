@@ -94,16 +94,16 @@ enum Came {
 }
 
 impl Watcher {
-    /// Looks whenever something was committed, until a stop is asked for. `told` hears of looks that failed.
-    pub async fn run(&self, halt: &Halt, told: impl Fn(&str)) {
+    /// Looks whenever something was committed, until a stop is asked for.
+    pub async fn run(&self, halt: &Halt) {
         let mut heard = self.journal.heard();
         let (mut passed, mut last) = (Passed::default(), None);
         loop {
             let failed = self.look(&mut passed, halt).await.err();
             let why = failed.as_ref().map(|error| with_causes(error));
-            // What goes on for long is told once.
+            // A failure that goes on is logged once.
             if let Some(why) = why.as_ref().filter(|_| why != last) {
-                told(&format!("changes wake nobody for now: {why}"));
+                tracing::warn!(error = %why, "changes do not wake agents for now");
             }
             last = why;
             let again = match (failed, self.writers) {

@@ -5,7 +5,6 @@
 //! has become quiet or has gone on for long. What changed while nobody looked is found by the first look.
 
 use std::collections::BTreeMap;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
@@ -65,9 +64,6 @@ impl From<&OutsideError> for Problem {
     }
 }
 
-/// An answer that is on its way.
-pub type Told<'a, T> = Pin<Box<dyn Future<Output = Result<T, OutsideError>> + Send + 'a>>;
-
 /// A source to add.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSource {
@@ -86,18 +82,6 @@ pub struct Looked {
     pub changes: u64,
     /// How many entries could not be read.
     pub unreadable: u64,
-}
-
-/// What faces ask and tell about sources.
-pub trait OutsideDesk: Send + Sync + 'static {
-    /// All sources by name.
-    fn sources(&self) -> Told<'_, Vec<Listed>>;
-    /// Watches something from now on. The same one again is the same one.
-    fn add(&self, new: NewSource) -> Told<'_, Listed>;
-    /// Watches it no longer.
-    fn remove(&self, source: SourceId) -> Told<'_, Listed>;
-    /// Looks at it now.
-    fn scan(&self, source: SourceId) -> Told<'_, Looked>;
 }
 
 /// Whoever looks outside.
@@ -150,9 +134,8 @@ impl Due {
 }
 
 impl Scout {
-    /// Looks at everything, and then whenever something happens, until a stop is asked for. `told` hears of looks that
-    /// came to nothing.
-    pub async fn run(&self, halt: &Halt, told: impl Fn(&str)) {
+    /// Looks at everything, and then whenever something happens, until a stop is asked for.
+    pub async fn run(&self, halt: &Halt) {
         let mut due = BTreeMap::new();
         loop {
             match self.mine().await {
@@ -161,10 +144,9 @@ impl Scout {
                     due.extend(mine.into_iter().map(|id| (id, Due::at_once(now))));
                     break;
                 }
-                Err(error) => told(&format!(
-                    "nothing outside is watched for now: {}",
-                    with_causes(&error)
-                )),
+                Err(error) => {
+                    tracing::warn!(error = %with_causes(&error), "sources are not watched for now");
+                }
             }
             tokio::select! {
                 biased;
@@ -180,7 +162,7 @@ impl Scout {
                 tokio::select! {
                     biased;
                     () = halt.asked() => return,
-                    () = self.look_at(&mut due, &told) => {}
+                    () = self.look_at(&mut due) => {}
                 }
                 continue;
             }
@@ -208,7 +190,7 @@ impl Scout {
     }
 
     /// Looks at whatever is due.
-    async fn look_at(&self, due: &mut BTreeMap<SourceId, Due>, told: &impl Fn(&str)) {
+    async fn look_at(&self, due: &mut BTreeMap<SourceId, Due>) {
         let now = self.clock.ticks_ms();
         let ready: Vec<(SourceId, u32)> = due
             .iter()
@@ -222,12 +204,12 @@ impl Scout {
                 // Others got in the way again and again: what was to be seen is still there.
                 Err(OutsideError::Bad(busy @ BadSource::Busy(_))) => busy.to_string(),
                 Err(OutsideError::Bad(bad)) => {
-                    told(&format!("source {id}: {bad}"));
+                    tracing::warn!(source = %id, error = %bad, "the source cannot be read");
                     continue;
                 }
                 Err(OutsideError::Journal(error)) => with_causes(&error),
             };
-            told(&format!("source {id}: {why}"));
+            tracing::warn!(source = %id, error = %why, "the source cannot be read; trying again later");
             due.insert(id, Due::again(self.clock.ticks_ms(), stopped));
         }
     }
@@ -329,7 +311,8 @@ impl Scout {
         Ok(Some(changes))
     }
 
-    async fn watch(&self, new: NewSource) -> Result<Listed, OutsideError> {
+    /// Watches something from now on. The same one again is the same one.
+    pub async fn add(&self, new: NewSource) -> Result<Listed, OutsideError> {
         let NewSource {
             source_id,
             kind,
@@ -380,30 +363,23 @@ impl Scout {
         self.listed(id).await
     }
 
-    async fn leave(&self, id: SourceId) -> Result<Listed, OutsideError> {
+    /// Watches it no longer.
+    pub async fn remove(&self, id: SourceId) -> Result<Listed, OutsideError> {
         let _turn = self.turn.lock().await;
         let was = self.listed(&id).await?;
         self.sources.remove_source(id.clone()).await?;
         self.lookout.forget(&id);
         Ok(was)
     }
-}
 
-impl OutsideDesk for Scout {
-    fn sources(&self) -> Told<'_, Vec<Listed>> {
-        Box::pin(async move { Ok(self.sources.sources().await?) })
+    /// All sources by name.
+    pub async fn sources(&self) -> Result<Vec<Listed>, OutsideError> {
+        Ok(self.sources.sources().await?)
     }
 
-    fn add(&self, new: NewSource) -> Told<'_, Listed> {
-        Box::pin(self.watch(new))
-    }
-
-    fn remove(&self, source: SourceId) -> Told<'_, Listed> {
-        Box::pin(self.leave(source))
-    }
-
-    fn scan(&self, source: SourceId) -> Told<'_, Looked> {
-        Box::pin(async move { self.look(&source).await })
+    /// Looks at it now.
+    pub async fn scan(&self, source: SourceId) -> Result<Looked, OutsideError> {
+        self.look(&source).await
     }
 }
 

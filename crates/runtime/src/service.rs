@@ -21,7 +21,7 @@ use wakeful_store::{Store, View};
 
 pub use self::stuck::Stuck;
 use crate::absorb::{self, AgentWork, NextMessage, Opening};
-use crate::desk::{Clerk, Work};
+use crate::desk::{ApiContext, Clerk, Work};
 use crate::hub::Hub;
 use crate::run::{Claimed, DriveOutcome, claim, give_back, move_aside, poisoned};
 use crate::wake::{Admitted, Limits};
@@ -138,15 +138,13 @@ impl<W: Workshop + 'static> Service<W> {
     /// The service, the clerk at its desk, and who is stuck.
     #[must_use]
     pub fn new(options: Options<W>) -> (Self, Clerk, Stuck) {
-        let work = Arc::new(Work::default());
-        let clerk = Clerk::new(
-            options.store.clone(),
-            Arc::clone(&options.clock),
-            Arc::clone(&options.entropy),
-            Arc::clone(&options.hub),
-            Arc::clone(&work),
-        )
-        .governed(options.governance);
+        let clerk = Clerk::new(ApiContext {
+            store: options.store.clone(),
+            clock: Arc::clone(&options.clock),
+            entropy: Arc::clone(&options.entropy),
+            hub: Arc::clone(&options.hub),
+            governance: options.governance,
+        });
         let stuck = Stuck::default();
         let service = Self {
             store: options.store,
@@ -157,7 +155,7 @@ impl<W: Workshop + 'static> Service<W> {
             clock: options.clock,
             entropy: options.entropy,
             hub: options.hub,
-            work,
+            work: clerk.work(),
             stuck: stuck.clone(),
         };
         (service, clerk, stuck)

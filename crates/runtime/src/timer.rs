@@ -54,18 +54,13 @@ pub struct Timers {
 impl Timers {
     /// Looks until a stop is asked for. What came due while nobody looked is due now.
     pub async fn run(&self, halt: &Halt) {
-        self.run_and_tell(halt, |_| {}).await;
-    }
-
-    /// The same; `told` hears of schedules that are set aside, and of looks that failed.
-    pub async fn run_and_tell(&self, halt: &Halt, told: impl Fn(&str)) {
         let mut last = None;
         while !halt.is_set() {
-            let next = self.look(&told).await;
+            let next = self.look().await;
             let why = next.as_ref().err().map(|error| with_causes(error));
-            // What goes on for long is told once.
+            // A failure that goes on is logged once.
             if let Some(why) = why.as_ref().filter(|_| why != last) {
-                told(&format!("schedules wake nobody for now: {why}"));
+                tracing::warn!(error = %why, "schedules do not wake agents for now");
             }
             last = why;
             tokio::select! {
@@ -91,7 +86,7 @@ impl Timers {
     }
 
     /// Takes up everything that is due, and says when something is again.
-    async fn look(&self, told: &impl Fn(&str)) -> Result<Option<Millis>, StoreError> {
+    async fn look(&self) -> Result<Option<Millis>, StoreError> {
         for _ in 0..LOOKS_MAX {
             let now = self.clock.now();
             let due = self
@@ -102,7 +97,7 @@ impl Timers {
                 return self.store.read(|view| view.next_schedule_due()).await;
             }
             for unreadable in due.unreadable {
-                self.set_aside(unreadable, now, told).await?;
+                self.set_aside(unreadable, now).await?;
             }
             for timer in due.timers {
                 let (schedule_id, agent_id) = (timer.schedule_id.to_string(), timer.agent_id.to_string());
@@ -114,7 +109,7 @@ impl Timers {
                             agent_id,
                             column,
                         };
-                        self.set_aside(unreadable, now, told).await?;
+                        self.set_aside(unreadable, now).await?;
                     }
                     ticked => ticked?,
                 }
@@ -124,13 +119,8 @@ impl Timers {
         self.store.read(|view| view.next_schedule_due()).await
     }
 
-    /// Lets a schedule rest of which something cannot be read, so that the others go on: it is kept as it is, and told of.
-    async fn set_aside(
-        &self,
-        found: Unreadable,
-        now: Millis,
-        told: &impl Fn(&str),
-    ) -> Result<(), StoreError> {
+    /// Lets a schedule rest of which something cannot be read, so that the others go on: it is kept as it is, and logged.
+    async fn set_aside(&self, found: Unreadable, now: Millis) -> Result<(), StoreError> {
         let Unreadable {
             schedule_id: name,
             agent_id,
@@ -158,9 +148,12 @@ impl Timers {
         if let (Some(agent), Some(event)) = (agent, event.await?) {
             self.hub.saw(&agent, &[event]);
         }
-        told(&format!(
-            "schedule {name} of agent {agent_id} cannot be read ({column}): it is paused, and the others go on"
-        ));
+        tracing::warn!(
+            schedule = %name,
+            agent = %agent_id,
+            column,
+            "the schedule cannot be read; it is paused, and the others go on"
+        );
         Ok(())
     }
 

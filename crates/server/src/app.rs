@@ -21,8 +21,8 @@ use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{AlertDesk, DATABASE_SLOW, Desk, JournalDesk, Scheduling};
-use wakeful_runtime::outside::OutsideDesk;
+use wakeful_runtime::desk::{AlertClerk, Clerk, DATABASE_SLOW, JournalClerk};
+use wakeful_runtime::outside::Scout;
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::Stuck;
 
@@ -102,17 +102,17 @@ pub enum Stage {
 #[derive(Clone)]
 pub struct Open {
     /// Where everything is asked and told.
-    pub desk: Arc<dyn Desk>,
+    pub desk: Arc<Clerk>,
     /// Where schedules are asked and told.
-    pub schedules: Arc<dyn Scheduling>,
+    pub schedules: Arc<Clerk>,
     /// Who cannot go on, and why.
     pub stuck: Stuck,
     /// Where the journal is asked and told.
-    pub journal: Arc<dyn JournalDesk>,
+    pub journal: Arc<JournalClerk>,
     /// Where subscriptions are asked and told.
-    pub alert: Arc<dyn AlertDesk>,
+    pub alert: Arc<AlertClerk>,
     /// Where sources are asked and told.
-    pub outside: Arc<dyn OutsideDesk>,
+    pub outside: Arc<Scout>,
 }
 
 /// What only the binary knows how to do.
@@ -260,7 +260,7 @@ impl App {
         }
     }
 
-    pub(crate) fn desk(&self) -> Result<Arc<dyn Desk>, ApiError> {
+    pub(crate) fn desk(&self) -> Result<Arc<Clerk>, ApiError> {
         self.open().map(|open| open.desk)
     }
 

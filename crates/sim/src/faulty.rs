@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use wakeful_store::{FaultPoint, Faults, Passing, Store, StoreError};
+use wakeful_store::{FaultFuture, FaultPoint, Faults, Store, StoreError};
 
 use crate::chance::Chance;
 use crate::ledger::Site;
@@ -43,7 +43,7 @@ impl<P: Process> ProcessFaults<P> {
 }
 
 impl<P: Process> Faults for ProcessFaults<P> {
-    fn pass(&self, point: FaultPoint) -> Passing<'_> {
+    fn pass(&self, point: FaultPoint) -> FaultFuture<'_> {
         let site = match point {
             FaultPoint::Read => Site::Read,
             FaultPoint::BeforeCommit => Site::BeforeCommit,

@@ -17,6 +17,7 @@
 //! | `play`, `tally` | a whole schedule: asks, processes, sleepers, and the judge after each |
 //! | `alert` | the other kind of world: a daemon that is woken by changes, moments and calls from outside |
 //! | `evidence`, `invariant` | what ledger and store say, and what must hold of it |
+//! | `warning` | what the program logs, for those who must know of it |
 //! | [`search`](mod@search) | many schedules, and the smallest one that still fails |
 //!
 //! There is no thread, no real clock and no runtime here: a process is one future, polled by hand. When it waits
@@ -40,9 +41,11 @@ pub mod search;
 mod service;
 mod tally;
 mod time;
+mod warning;
 mod world;
 
 pub use crate::invariant::Violation;
 pub use crate::play::{crashing_equals_not_crashing, log_hash, play, same_again};
 pub use crate::schedule::{ASKS_MAX, BadSchedule, Kind, Mishap, Schedule, What};
 pub use crate::tally::Tally;
+pub use crate::warning::OnWarning;

@@ -4,7 +4,7 @@
 //! a call as well: then nobody was told anything, and what it had committed stands.
 
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -15,9 +15,9 @@ use wakeful_core::key::{DecisionId, Digest, RunKey};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{Asked, Clerk, Deciding as _};
+use wakeful_runtime::desk::{ApiContext, Clerk};
 use wakeful_store::rows::{DecisionFilter, RUN_OPEN, RunRow};
-use wakeful_store::{FaultPoint, Faults, Passing, ROWS_MAX, Store, StoreError};
+use wakeful_store::{FaultFuture, FaultPoint, Faults, ROWS_MAX, Store, StoreError};
 
 use crate::chance::Chance;
 use crate::ledger::{Answered, Held, Poison};
@@ -93,7 +93,7 @@ impl Clock for TrueClock {
 struct Mortal(Arc<AtomicU32>);
 
 impl Faults for Mortal {
-    fn pass(&self, point: FaultPoint) -> Passing<'_> {
+    fn pass(&self, point: FaultPoint) -> FaultFuture<'_> {
         Box::pin(poll_fn(move |_| {
             let left = self.0.load(Ordering::Relaxed);
             if point != FaultPoint::Pack && left == 0 {
@@ -137,7 +137,7 @@ impl People {
         let clock: Arc<dyn Clock> = Arc::new(TrueClock(Arc::clone(&self.time)));
         let salts: Arc<dyn Entropy> = Arc::<Salts>::clone(&self.salts);
         Visit {
-            clerk: Clerk::alone(store, clock, salts),
+            clerk: Clerk::alone(ApiContext::new(store, clock, salts)),
             left,
         }
     }
@@ -213,12 +213,12 @@ impl People {
         speak(world, id, APPROVE);
         speak(world, id, DENY);
         let (slow, quick) = (self.visit(1), self.visit(u32::MAX));
-        let mut waiting = slow.clerk.answer(id.to_string(), reply(APPROVE, None));
-        let early = poll(&mut waiting);
+        let mut waiting = pin!(slow.clerk.answer(id.to_string(), reply(APPROVE, None)));
+        let early = poll(waiting.as_mut());
         let said = at_the_desk(quick.clerk.answer(id.to_string(), reply(DENY, None)));
         self.hear(world, id, DENY, said);
         slow.left.store(u32::MAX, Ordering::Relaxed);
-        let late = early.or_else(|| poll(&mut waiting));
+        let late = early.or_else(|| poll(waiting.as_mut()));
         self.hear(world, id, APPROVE, late);
     }
 
@@ -401,12 +401,12 @@ fn reply(word: &str, version: Option<u32>) -> Reply {
 }
 
 /// What a call at the desk comes to; none when its process died before it could say.
-fn at_the_desk<T>(mut call: Asked<'_, T>) -> Option<Result<T, EngineError>> {
-    poll(&mut call)
+fn at_the_desk<T>(call: impl Future<Output = Result<T, EngineError>>) -> Option<Result<T, EngineError>> {
+    poll(pin!(call))
 }
 
-fn poll<T>(call: &mut Asked<'_, T>) -> Option<Result<T, EngineError>> {
-    match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+fn poll<T>(call: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+    match call.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(said) => Some(said),
         Poll::Pending => None,
     }

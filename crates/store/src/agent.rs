@@ -124,7 +124,7 @@ impl Tx<'_> {
 const SET_LIFECYCLE: &str = "UPDATE agent SET lifecycle = ?2 WHERE agent_id = ?1";
 
 impl Tx<'_> {
-    /// Moves an agent on in its life. False when there is no such agent.
+    /// Sets the lifecycle of an agent. False when there is no such agent.
     pub fn set_lifecycle(&mut self, agent: &AgentId, lifecycle: Lifecycle) -> Result<bool> {
         set(&mut self.sql, SET_LIFECYCLE, agent, lifecycle.as_str().into())
     }
@@ -133,7 +133,7 @@ impl Tx<'_> {
 const SET_MODE: &str = "UPDATE agent SET mode = ?2 WHERE agent_id = ?1";
 
 impl Tx<'_> {
-    /// Settles who may wake an agent. False when there is no such agent.
+    /// Sets which causes may wake an agent. False when there is no such agent.
     pub fn set_mode(&mut self, agent: &AgentId, mode: Mode) -> Result<bool> {
         set(&mut self.sql, SET_MODE, agent, mode.as_str().into())
     }
@@ -142,7 +142,7 @@ impl Tx<'_> {
 const SET_SLEEP: &str = "UPDATE agent SET sleep_until_ms = ?2 WHERE agent_id = ?1";
 
 impl Tx<'_> {
-    /// Lets an agent sleep until a moment, or takes the barrier away. False when there is no such agent.
+    /// Sets or clears the time until which an agent sleeps. False when there is no such agent.
     pub fn set_sleep(&mut self, agent: &AgentId, until: Option<Millis>) -> Result<bool> {
         set(&mut self.sql, SET_SLEEP, agent, until.into())
     }

@@ -12,7 +12,7 @@ const ALERT: &str =
     "SELECT subscription_version, subscription_count, journal_seq, journal_dispatched_to FROM outbox_cursor";
 
 impl View<'_> {
-    /// How far changes have become wakes.
+    /// How far the journal's outbox is dispatched, and the version of the subscriptions.
     pub fn alert(&mut self) -> Result<AlertRow> {
         let row = at_most_one(self.sql.query(ALERT, &[])?);
         let mut row = row.ok_or(StoreError::Malformed("outbox_cursor"))?;
@@ -95,8 +95,8 @@ fn rule_id(row: &mut Row) -> Result<RuleId> {
 const LOCK: &str = "UPDATE outbox_cursor SET subscription_version = subscription_version";
 
 impl Tx<'_> {
-    /// Lets nobody else change subscriptions until this transaction ends. Whoever announces the change as well calls this
-    /// before it locks an agent's head: notices lock in this order, and who locks in another waits for ever.
+    /// Locks the subscriptions until this transaction ends. Called before an agent's head is locked: dispatching
+    /// notices locks in this order, and another order could deadlock.
     pub fn lock_subscriptions(&mut self) -> Result<()> {
         exactly_one(self.sql.execute(LOCK, &[])?)
     }
@@ -117,8 +117,8 @@ const PUT: &str = "
 const TAKE_BACK: &str = "UPDATE outbox_cursor SET subscription_version = subscription_version - 1, subscription_count = subscription_count - 1";
 
 impl Tx<'_> {
-    /// Keeps a subscription, within the bounds. `of_agent` and `in_all` say how many there may be. Its version is the one
-    /// that the subscriptions have then, whatever the row says.
+    /// Stores a subscription, unless an agent has `of_agent` of them already or all agents together have `in_all`. Its
+    /// version is the new version of the subscriptions, whatever the row says.
     pub fn put_subscription(
         &mut self,
         new: &SubscriptionRow,
@@ -199,8 +199,8 @@ const SET_ACTIVE: &str = "
     UPDATE subscription SET is_active = ?2, after_journal_seq = ?3, after_version = ?4 WHERE subscription_id = ?1";
 
 impl Tx<'_> {
-    /// Puts a subscription aside, or takes it up again from the newest change on that the row names; the version that the
-    /// subscriptions have then, which is also its own where it is taken up. None when there is none.
+    /// Pauses a subscription, or resumes it from the newest change that the row names. Returns the new version of the
+    /// subscriptions, which is also its own where it resumes. None when there is no such subscription.
     pub fn set_active(&mut self, row: &SubscriptionRow) -> Result<Option<u64>> {
         let id = &row.subscription_id;
         let Some(mut counted) = at_most_one(self.sql.query(COUNT_CHANGE, &[id.into()])?) else {
@@ -268,8 +268,8 @@ const TELL: &str = "
     VALUES (?1, ?2, ?3, NULL, ?4, (SELECT subscription_version FROM outbox_cursor))";
 
 impl Tx<'_> {
-    /// Puts what an agent's doing says into the outbox, where somebody subscribes to such. Whether it did. It is told under
-    /// the version that the subscriptions have now, whatever the row says.
+    /// Puts an agent notice into the outbox, if any subscription matches agent notices. Returns whether it did. Its
+    /// version is the current one of the subscriptions, whatever the row says.
     pub fn tell(&mut self, row: &TellingRow) -> Result<bool> {
         if self.sql.query(WANTED, &[])?.is_empty() {
             return Ok(false);
@@ -290,7 +290,7 @@ const TELLINGS: &str = "
     SELECT agent_id, seq, body, dispatched_to, at_ms, subscription_version FROM agent_outbox ORDER BY subscription_version, at_ms, agent_id, seq LIMIT ?1";
 
 impl View<'_> {
-    /// What agents' doings say and nobody has seen to yet, oldest first.
+    /// Agent notices that are not dispatched yet, oldest first.
     pub fn tellings(&mut self, at_most: u32) -> Result<Vec<TellingRow>> {
         records(self.sql.query(TELLINGS, &[limit(at_most)])?, |mut row| {
             Ok(TellingRow {
@@ -315,8 +315,8 @@ const SEE_ON: &str = "
     UPDATE agent_outbox SET dispatched_to = ?4 WHERE agent_id = ?1 AND seq = ?2 AND COALESCE(dispatched_to, '') = ?3";
 
 impl Tx<'_> {
-    /// Notes that a telling was seen to up to a candidate, or takes it away where that was the last;
-    /// [`StoreError::Conflict`] when somebody else has.
+    /// Notes up to which candidate an agent notice is dispatched, or deletes it after the last;
+    /// [`StoreError::Conflict`] when another writer was first.
     pub fn see_to_telling(&mut self, seen: &TellingRow, next: Option<&Place>) -> Result<()> {
         let done = seen.done.as_ref().map(Place::to_text).unwrap_or_default();
         let next = next.map(Place::to_text);

@@ -16,7 +16,8 @@ const PUT: &str = "
     WHERE decision_notification.is_delivered = 0";
 
 impl Tx<'_> {
-    /// Keeps that somebody was told of a question, or could not be. The last try stands; what was done stays done.
+    /// Stores whether a notification of a decision was delivered. The last attempt replaces earlier ones; a delivered
+    /// one stays delivered.
     pub fn put_announcement(&mut self, row: &AnnouncementRow) -> Result<()> {
         let params = [
             (&row.decision_id).into(),
@@ -36,7 +37,7 @@ const OF: &str = "
     ORDER BY at_ms, severity, target LIMIT ?2";
 
 impl View<'_> {
-    /// Who was told of a question, and who could not be.
+    /// The notifications of a decision, delivered or failed.
     pub fn announcements(&mut self, decision: &DecisionId) -> Result<Vec<AnnouncementRow>> {
         records(
             self.sql.query(OF, &[decision.into(), limit(ROWS_MAX)])?,

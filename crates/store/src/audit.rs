@@ -198,7 +198,7 @@ const NOTICES: &str = "
     SELECT agent_id, seq, body, at_ms FROM agent_outbox WHERE (agent_id, seq) > (?1, ?2) ORDER BY agent_id, seq LIMIT ?3";
 
 impl View<'_> {
-    /// Notices that wait to be dispatched, by agent and event, after one.
+    /// Agent notices that are not dispatched yet, by agent and event, after one.
     pub fn notices(&mut self, after: Option<(&AgentId, u64)>, at_most: u32) -> Result<Vec<NoticeRow>> {
         let (agent, seq) = after.map_or(("", 0), |(agent, seq)| (agent.as_str(), seq));
         let rows = self
@@ -241,7 +241,7 @@ const MARKS: &str = "
     SELECT prune_level, (SELECT COUNT(*) FROM run_log j WHERE j.run_key = run.run_key) FROM run WHERE run_key = ?1";
 
 impl View<'_> {
-    /// What retention took from a run; none where there is no such run.
+    /// What retention removed from a run; none where there is no such run.
     pub fn run_marks(&mut self, run: &RunKey) -> Result<Option<RunMarks>> {
         let row = at_most_one(self.sql.query(MARKS, &[run.into()])?);
         row.map(|mut row| {

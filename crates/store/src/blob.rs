@@ -16,7 +16,7 @@ const PUT: &str = "
         WHERE blob.generation < excluded.generation";
 
 impl Tx<'_> {
-    /// Keeps a blob; nothing happens when it is there already.
+    /// Stores a blob; nothing happens when it exists already.
     pub fn put_blob(&mut self, blob: &PackedBlob) -> Result<()> {
         let folder = self.blobs;
         let (encoding, bytes) = match (&blob.body, folder) {
@@ -92,7 +92,7 @@ impl View<'_> {
 const IS_THERE: &str = "SELECT hash FROM blob WHERE hash = ?1";
 
 impl View<'_> {
-    /// Whether there is a blob of this name. Its bytes are not looked at.
+    /// Whether a row names this blob. Its bytes are not read.
     pub fn has_blob(&mut self, hash: &BlobHash) -> Result<bool> {
         Ok(!self.sql.query(IS_THERE, &[hash.into()])?.is_empty())
     }

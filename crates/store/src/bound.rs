@@ -11,7 +11,7 @@ use wakeful_core::time::Millis;
 
 use crate::rows::{BoundRow, KeyPart};
 use crate::sql::{Param, Row, Sql, Value, at_most_one, limit};
-use crate::{Result, StoreError, View, event, head};
+use crate::{Result, StoreError, Tx, View, head};
 
 /// A table whose rows are bound.
 #[derive(Debug)]
@@ -255,24 +255,24 @@ pub(crate) fn key_text(key: Vec<Value>) -> String {
 ///
 /// Lock order: heads of agents by name, then the lock of spending, then rows, then the home's log. A transaction that holds
 /// the home's log takes no further lock, so no cycle of waiting transactions contains it.
-pub(crate) fn bind(sql: &mut dyn Sql, touched: Touched) -> Result<()> {
+pub(crate) fn bind(tx: &mut Tx<'_>, touched: Touched) -> Result<()> {
     if touched.rows.is_empty() {
         return Ok(());
     }
     let at = touched.at.unwrap_or(Millis(0));
-    let mut bindings = match lock_home(sql)? {
+    let mut bindings = match lock_home(tx)? {
         HomeLog::Old => Vec::new(),
-        HomeLog::New => all_of(sql, &HOST)?,
+        HomeLog::New => all_of(&mut tx.sql, &HOST)?,
     };
     for ((table, key), bound) in touched.rows {
         let params: Vec<Param<'_>> = key.iter().map(Param::from).collect();
         bindings.push(Binding {
             table: table.to_owned(),
-            record_hash: hash_of(sql, bound, &params)?,
+            record_hash: hash_of(&mut tx.sql, bound, &params)?,
             key: key_text(key),
         });
     }
-    append(sql, &bindings, at)
+    append(tx, &bindings, at)
 }
 
 /// Whether this transaction began the home's log.
@@ -282,16 +282,16 @@ enum HomeLog {
 }
 
 /// Locks the home's log until the end of the transaction, and makes it where there is none.
-fn lock_home(sql: &mut dyn Sql) -> Result<HomeLog> {
+fn lock_home(tx: &mut Tx<'_>) -> Result<HomeLog> {
     let home = AgentId::home_log();
-    if head::lock_to_announce(sql, &home)?.is_some() {
+    if tx.lock_head_to_announce(&home)?.is_some() {
         return Ok(HomeLog::Old);
     }
-    if head::create_home(sql)? {
+    if head::create_home(&mut tx.sql)? {
         return Ok(HomeLog::New);
     }
     // Another process has made it meanwhile.
-    head::lock_to_announce(sql, &home)?;
+    tx.lock_head_to_announce(&home)?;
     Ok(HomeLog::Old)
 }
 
@@ -309,16 +309,16 @@ fn all_of(sql: &mut dyn Sql, bound: &'static Bound) -> Result<Vec<Binding>> {
     }
 }
 
-fn append(sql: &mut dyn Sql, bindings: &[Binding], at: Millis) -> Result<()> {
+fn append(tx: &mut Tx<'_>, bindings: &[Binding], at: Millis) -> Result<()> {
     let home = AgentId::home_log();
     for some in bindings.chunks(RECORDS_PER_EVENT_MAX) {
-        let head = head::lock_to_announce(sql, &home)?;
+        let head = tx.lock_head_to_announce(&home)?;
         let mut head = head.ok_or(StoreError::Malformed("agent_head.agent_id"))?;
         let sealed = Sealed::new(bound(some), at, None, salt(&head.chain_hash));
         let sealed = sealed.map_err(|_| StoreError::Malformed("event.payload"))?;
         let event = head.chain(&home, sealed);
-        event::append(sql, &home, &event)?;
-        head::put(sql, &home, &head)?;
+        tx.append_event(&home, &event)?;
+        tx.put_head(&home, &head)?;
     }
     Ok(())
 }

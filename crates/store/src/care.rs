@@ -84,8 +84,8 @@ const OLD_LINES: &str = "
     ORDER BY run.ended_at_ms, run.agent_id, run.run_key LIMIT ?3";
 
 impl View<'_> {
-    /// What of a class may be taken away and is older than a moment, oldest first, by time, agent and place. Never what
-    /// belongs to an open run or a waiting message, nor what is among the newest of its agent. Looks at all of it.
+    /// What retention may remove of a class and is older than a time, oldest first, by time, agent and place. Never
+    /// anything of an open run or a queued message, nor the newest of an agent. Scans all of it.
     pub fn oldest(&mut self, class: DataClass, before: Millis, at_most: u32) -> Result<Vec<Aged>> {
         let spared = |count: u32| -> Param<'static> { count.into() };
         let (before, at_most) = (before.into(), limit(at_most));
@@ -146,7 +146,7 @@ fn read_lines(mut row: Row) -> Result<Aged> {
 }
 
 impl Tx<'_> {
-    /// Takes away something old, at most so many rows of it. What is gone already counts as nothing.
+    /// Removes at most so many rows of something old. What is gone already counts as nothing.
     pub fn prune(&mut self, agent: &AgentId, old: &Old, at_most: u32) -> Result<Taken> {
         let nothing = Taken {
             is_all: true,
@@ -180,7 +180,7 @@ impl Tx<'_> {
 const PRUNED: &str = "SELECT run_key FROM run WHERE run_key = ?1 AND prune_level > 0";
 
 impl View<'_> {
-    /// Whether what a run was told was taken away because it was old.
+    /// Whether retention removed the input log of a run.
     pub fn is_pruned(&mut self, run: &RunKey) -> Result<bool> {
         Ok(!self.sql.query(PRUNED, &[run.into()])?.is_empty())
     }
@@ -293,7 +293,7 @@ fn mark(sql: &mut dyn Sql, run: &RunKey, gone: i64) -> Result<()> {
 const CARE: &str = "SELECT generation, generation_at_ms, age_clock_ms, pruned_at_ms, unswept_generation FROM retention_state WHERE row_id = 1";
 
 impl View<'_> {
-    /// How far the care of data has come.
+    /// How far retention has come.
     pub fn care(&mut self) -> Result<CareRow> {
         let mut row =
             at_most_one(self.sql.query(CARE, &[])?).ok_or(StoreError::Malformed("retention_state"))?;
@@ -312,7 +312,7 @@ const PUT_CARE: &str = "
     WHERE row_id = 1 AND generation = ?1";
 
 impl Tx<'_> {
-    /// Notes how far the care of data has come, if its generation is still the expected one. False when it is not.
+    /// Stores how far retention has come, if its generation is still the expected one. False when it is not.
     pub fn put_care(&mut self, care: &CareRow, expected: i64) -> Result<bool> {
         let params = [
             expected.into(),

@@ -18,7 +18,7 @@ const CHANGE: &str = "
     WHERE decision_id = ?1 AND version = ?2 AND status = 'pending'";
 
 impl Tx<'_> {
-    /// Keeps a question: a new one where `expected` is 0, else the next version of the one with that version.
+    /// Stores a decision: a new one where `expected` is 0, else the next version of the one with that version.
     pub fn put_decision(&mut self, decision: &Decision, expected: u32) -> Result<()> {
         let body = serde_json::to_string(decision).map_err(|_| StoreError::Malformed("decision.body"))?;
         let (id, status) = (&decision.inquiry.decision_id, decision.status.as_str());
@@ -53,7 +53,7 @@ impl Tx<'_> {
 const APPLY: &str = "UPDATE decision SET is_applied = 1 WHERE decision_id = ?1 AND is_applied = 0";
 
 impl Tx<'_> {
-    /// Notes that the run has been told how a question ended.
+    /// Notes that the run has received the outcome of a decision.
     pub fn apply_decision(&mut self, decision: &DecisionId) -> Result<()> {
         exactly_one(self.sql.execute(APPLY, &[decision.into()])?)
     }
@@ -62,7 +62,7 @@ impl Tx<'_> {
 const ONE: &str = "SELECT body FROM decision WHERE decision_id = ?1";
 
 impl View<'_> {
-    /// One question.
+    /// One decision.
     pub fn decision(&mut self, decision: &DecisionId) -> Result<Option<Decision>> {
         let rows = self.sql.query(ONE, &[decision.into()])?;
         at_most_one(rows).map(read).transpose()
@@ -81,7 +81,7 @@ const PENDING_OF_RUN: &str = "
     SELECT body FROM decision WHERE run_key = ?2 AND status = 'pending' ORDER BY asked_at_ms, decision_id LIMIT ?1";
 
 impl View<'_> {
-    /// Questions, oldest first.
+    /// Decisions: pending ones and those of one run oldest first, all of them newest first.
     pub fn decisions(&mut self, filter: &DecisionFilter) -> Result<Vec<Decision>> {
         let at_most = limit(filter.limit);
         let rows = match (&filter.run_key, filter.pending_only) {
@@ -98,7 +98,7 @@ const BETWEEN: &str = "
     SELECT decision_id FROM decision WHERE decision_id >= ?1 AND decision_id <= ?2 ORDER BY decision_id LIMIT 2";
 
 impl View<'_> {
-    /// Names of questions that begin with these hex digits: at most two.
+    /// Ids of decisions that begin with these hex digits: at most two.
     pub fn decisions_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<DecisionId>> {
         let Some((first, last)) = range(hex_prefix) else {
             return Ok(Vec::new());
@@ -113,7 +113,7 @@ pub(crate) const RULINGS: &str = "
     ORDER BY asked_at_ms, decision_id LIMIT ?2";
 
 impl View<'_> {
-    /// Questions of a run that are closed and that it has not been told of, oldest first.
+    /// Closed decisions of a run whose outcome it has not received yet, oldest first.
     pub fn rulings(&mut self, run: &RunKey) -> Result<Vec<Decision>> {
         records(self.sql.query(RULINGS, &[run.into(), limit(ROWS_MAX)])?, read)
     }
@@ -124,7 +124,7 @@ pub(crate) const OWED: &str = "
         (SELECT COUNT(*) FROM run WHERE status = 'quarantined')";
 
 impl View<'_> {
-    /// What waits for a person, over all agents.
+    /// What requires a person, over all agents.
     pub fn owed(&mut self) -> Result<Owed> {
         let row = at_most_one(self.sql.query(OWED, &[])?);
         let mut row = row.ok_or(StoreError::Malformed("decision"))?;

@@ -63,8 +63,8 @@ const EVENTS_OF_RUN: &str = "
         AND kind NOT IN ('content_erased', 'data_pruned', 'record_bound')";
 
 impl Tx<'_> {
-    /// Takes payload and salt from events of an agent, first and last included; only from those of one run where one is
-    /// given. Says how many had any. What tells of payloads that were taken away stays.
+    /// Erases payload and salt of events of an agent, first and last included; only of one run where one is given.
+    /// Returns how many had any. Events that tell of erasure or retention keep their payload.
     pub fn erase_events(
         &mut self,
         agent: &AgentId,
@@ -96,7 +96,7 @@ const ENTRIES: &str = "DELETE FROM transcript_entry WHERE thread_id = ?1 AND run
 const STATE: &str = "UPDATE run SET state = ?2 WHERE run_key = ?1";
 
 impl Tx<'_> {
-    /// Takes from a message the name of what it says, and the words by which its sender called it.
+    /// Erases the content hash of a message, and its sender's own key for it.
     pub fn erase_message(&mut self, run: &RunKey) -> Result<()> {
         thoroughly(self, |tx| words(&mut tx.sql, run))
     }
@@ -117,8 +117,8 @@ fn words(sql: &mut dyn Sql, run: &RunKey) -> Result<()> {
 }
 
 impl Tx<'_> {
-    /// Takes from a run what it was told and the lines of what was said in it, and puts another last state in the place
-    /// of the one it has. Says how many rows of its journal had anything.
+    /// Erases the input log and the transcript of a run, and replaces its last state. Returns how many rows of the log
+    /// had any content.
     pub fn erase_run(&mut self, run: &RunRow) -> Result<u64> {
         thoroughly(self, |tx| {
             let key = &run.run_key;
@@ -156,8 +156,8 @@ const NAMED_POSTGRES: &str = "
 const DELETE: &str = "DELETE FROM blob WHERE hash = ?1 AND generation < ?2";
 
 impl Tx<'_> {
-    /// Removes those of these contents that no row names and that were last put before a generation, and says which they
-    /// were. Nobody puts a content until the transaction ends.
+    /// Deletes those of these blobs that no row names and that were last put before a generation, and returns them. No
+    /// other transaction puts a blob until this one ends.
     pub fn erase_blobs(&mut self, hashes: &[BlobHash], below: i64) -> Result<Vec<BlobHash>> {
         if self.sql.dialect() == Dialect::Postgres {
             self.sql.execute(ALONE_POSTGRES, &[])?;

@@ -13,33 +13,28 @@ const APPEND: &str = "
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
     ON CONFLICT (agent_id, seq) DO NOTHING";
 
-/// Appends an event that has its place. A place that is taken is a conflict.
-pub(crate) fn append(sql: &mut dyn Sql, agent: &AgentId, event: &Event) -> Result<()> {
-    let sealed = &event.sealed;
-    let params = [
-        agent.into(),
-        event.seq.into(),
-        sealed.run_key.as_ref().into(),
-        sealed.kind.as_str().into(),
-        sealed.at.into(),
-        (&event.hash).into(),
-        (&sealed.payload_hash).into(),
-        sealed
-            .policy_version
-            .as_ref()
-            .map_or("", PolicyVersion::as_str)
-            .into(),
-        sealed.payload.as_slice().into(),
-        sealed.salt.as_slice().into(),
-    ];
-    sql.run_once(APPEND, &params)
-}
-
 impl Tx<'_> {
     /// Appends an event that has its place.
     pub fn append_event(&mut self, agent: &AgentId, event: &Event) -> Result<()> {
         self.sql.note_time(event.sealed.at);
-        append(&mut self.sql, agent, event)
+        let sealed = &event.sealed;
+        let params = [
+            agent.into(),
+            event.seq.into(),
+            sealed.run_key.as_ref().into(),
+            sealed.kind.as_str().into(),
+            sealed.at.into(),
+            (&event.hash).into(),
+            (&sealed.payload_hash).into(),
+            sealed
+                .policy_version
+                .as_ref()
+                .map_or("", PolicyVersion::as_str)
+                .into(),
+            sealed.payload.as_slice().into(),
+            sealed.salt.as_slice().into(),
+        ];
+        self.sql.run_once(APPEND, &params)
     }
 }
 

@@ -18,12 +18,12 @@ pub enum FaultPoint {
 }
 
 /// A call that passes a [`FaultPoint`]. It never resolves where the process died there.
-pub type Passing<'a> = Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
+pub type FaultFuture<'a> = Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
 
 /// The faults of a simulated process, see [`Store::with_faults`](crate::Store::with_faults).
 pub trait Faults: Send + Sync + 'static {
     /// Passes a point; an error is what the caller gets.
-    fn pass(&self, point: FaultPoint) -> Passing<'_>;
+    fn pass(&self, point: FaultPoint) -> FaultFuture<'_>;
 
     /// Whether the next transaction is run, rolled back and run again. It must not notice.
     fn runs_twice(&self) -> bool {

@@ -137,28 +137,23 @@ const ANNOUNCE_POSTGRES: &str = "
 
 const REVIVE: &str = "UPDATE agent_head SET incarnation = ?2 WHERE agent_id = ?1";
 
-/// Locks an agent's head without a fence, for what changes no run.
-pub(crate) fn lock_to_announce(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<LockedHead>> {
-    let query = sql.dialect().pick(ANNOUNCE_SQLITE, ANNOUNCE_POSTGRES);
-    let Some(mut row) = at_most_one(sql.query(query, &[agent.into()])?) else {
-        return Ok(None);
-    };
-    let mut head = read_from(&mut row)?;
-    let present = Incarnation::new(row.text("host.incarnation")?);
-    if head.incarnation != present {
-        // A restore has changed it since; two copies that go on must never write the same names.
-        sql.execute(REVIVE, &[agent.into(), (&present).into()])?;
-        begin_life(sql, agent)?;
-        head.incarnation = present;
-    }
-    Ok(Some(head))
-}
-
 impl Tx<'_> {
-    /// Locks an agent's head for announcing something, whoever drives the agent: what enters a queue changes no
-    /// run, so it needs no fence, only the chain's next place. None when there is no such agent.
+    /// Locks an agent's head without a fence: what enters a queue changes no run, so it needs only the next sequence
+    /// number. None when there is no such agent.
     pub fn lock_head_to_announce(&mut self, agent: &AgentId) -> Result<Option<LockedHead>> {
-        lock_to_announce(&mut self.sql, agent)
+        let query = self.sql.dialect().pick(ANNOUNCE_SQLITE, ANNOUNCE_POSTGRES);
+        let Some(mut row) = at_most_one(self.sql.query(query, &[agent.into()])?) else {
+            return Ok(None);
+        };
+        let mut head = read_from(&mut row)?;
+        let present = Incarnation::new(row.text("host.incarnation")?);
+        if head.incarnation != present {
+            // A restore has changed it since; two copies that go on must never write the same names.
+            self.sql.execute(REVIVE, &[agent.into(), (&present).into()])?;
+            begin_life(&mut self.sql, agent)?;
+            head.incarnation = present;
+        }
+        Ok(Some(head))
     }
 }
 
@@ -194,20 +189,15 @@ const PUT: &str = "
     UPDATE agent_head SET next_seq = ?2, chain_hash = ?3, incarnation = ?4
     WHERE agent_id = ?1 AND next_seq <= ?2";
 
-/// Stores a head that was moved on.
-pub(crate) fn put(sql: &mut dyn Sql, agent: &AgentId, head: &LockedHead) -> Result<()> {
-    let params = [
-        agent.into(),
-        head.next_seq.into(),
-        (&head.chain_hash).into(),
-        (&head.incarnation).into(),
-    ];
-    sql.run_once(PUT, &params)
-}
-
 impl Tx<'_> {
     /// Stores a head that was moved on.
     pub fn put_head(&mut self, agent: &AgentId, head: &LockedHead) -> Result<()> {
-        put(&mut self.sql, agent, head)
+        let params = [
+            agent.into(),
+            head.next_seq.into(),
+            (&head.chain_hash).into(),
+            (&head.incarnation).into(),
+        ];
+        self.sql.run_once(PUT, &params)
     }
 }

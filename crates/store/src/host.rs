@@ -19,7 +19,7 @@ pub(crate) fn found(sql: &mut dyn Sql, host_id: &str) -> Result<()> {
 const INCARNATION: &str = "SELECT host_id, incarnation FROM host";
 
 impl View<'_> {
-    /// The host and its life, as it enters event hashes.
+    /// The host and its incarnation, as they enter event hashes.
     pub fn incarnation(&mut self) -> Result<Incarnation> {
         let rows = self.sql.query(INCARNATION, &[])?;
         let mut row = at_most_one(rows).ok_or(StoreError::Malformed("host"))?;
@@ -46,8 +46,8 @@ pub(crate) fn reborn(sql: &mut dyn Sql, number: i64) -> Result<()> {
 }
 
 impl Tx<'_> {
-    /// Begins a new life of this database, after a restore: no agent is held by anybody, and every later event is
-    /// chained under a name that was never used before. The number must be higher than that of every life before it.
+    /// Begins a new incarnation of this database, after a restore: no agent is claimed, and later events are chained
+    /// under a name that was never used before. The number must be higher than all before it.
     pub fn begin_life(&mut self, number: i64, at: Millis) -> Result<Incarnation> {
         self.sql.touch(&bound::HOST, &[1_i64.into()], Some(at));
         reborn(&mut self.sql, number)?;

@@ -74,7 +74,7 @@ mod trouble;
 mod tx;
 mod wake;
 
-pub use crate::faults::{FaultPoint, Faults, Passing};
+pub use crate::faults::{FaultFuture, FaultPoint, Faults};
 pub use crate::job::QUEUE_MAX;
 pub use crate::pack::{BLOB_BYTES_MAX, DRAFT_AGE, INLINE_BYTES_MAX};
 pub use crate::postgres::{CONNECTIONS_MAX, PostgresOptions, TRUST_MS};

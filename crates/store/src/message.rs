@@ -20,7 +20,7 @@ const ADMIT: &str = "
     ON CONFLICT (run_key) DO NOTHING";
 
 impl Tx<'_> {
-    /// Keeps a message, unless its key is there already.
+    /// Stores a message, unless its key exists already.
     pub fn admit_message(&mut self, message: &Message) -> Result<Admission> {
         let words = [
             spell(&message.kind)?,
@@ -146,7 +146,7 @@ pub(crate) const AWAITED: &str = "
     ORDER BY 1 LIMIT ?2";
 
 impl View<'_> {
-    /// The agents for whose runs an agent's own runs wait.
+    /// The agents whose runs the runs of an agent wait for.
     pub fn awaited(&mut self, agent: &AgentId) -> Result<Vec<AgentId>> {
         records(
             self.sql.query(AWAITED, &[agent.into(), limit(ROWS_MAX)])?,
@@ -159,8 +159,8 @@ const LOCK_SQLITE: &str = "SELECT host_id FROM host";
 const LOCK_POSTGRES: &str = "SELECT host_id FROM host FOR UPDATE";
 
 impl Tx<'_> {
-    /// Keeps everybody else from starting runs of others until this transaction ends: two that look at once would both
-    /// find nobody waiting. Taken after the heads.
+    /// Keeps other transactions from starting sub-runs until this one ends: two that check at once would both find no
+    /// cycle of waiting agents. Taken after the heads.
     pub fn lock_starting(&mut self) -> Result<()> {
         let lock = self.sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
         self.sql.query(lock, &[]).map(drop)

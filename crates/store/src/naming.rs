@@ -137,7 +137,7 @@ const LINES_OF: &str = "
 const ROWS_OF_RUN: u32 = 500;
 
 impl View<'_> {
-    /// Names of blobs that the rows of something old hold; of a run whose lines may go, all of its rows.
+    /// Names of blobs in the rows of something old; of a run whose transcript may go, in all of its rows.
     pub fn names_of(&mut self, old: &Old) -> Result<BTreeSet<BlobHash>> {
         let Old::Lines {
             run_key,

@@ -96,7 +96,7 @@ const PUT: &str = "
     ON CONFLICT (agent_id, seq, public_key) DO NOTHING";
 
 impl Tx<'_> {
-    /// Keeps a signed head; nothing happens when it is there already.
+    /// Stores a signed head; nothing happens when it exists already.
     pub fn put_signed_head(&mut self, head: &SignedHead) -> Result<()> {
         let params = [
             (&head.agent_id).into(),
@@ -146,7 +146,7 @@ const UNSIGNED: &str = "
     ORDER BY h.agent_id LIMIT ?3";
 
 impl View<'_> {
-    /// Agents by name, after one, whose newest event this key has not signed, with where their logs end.
+    /// Agents by name, after one, whose newest event this key has not signed, each with the end of its log.
     pub fn unsigned(
         &mut self,
         key: &PublicKey,

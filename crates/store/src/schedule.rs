@@ -19,7 +19,7 @@ const CREATE: &str = "
     ON CONFLICT (schedule_id) DO NOTHING";
 
 impl Tx<'_> {
-    /// Keeps a new schedule. False when the name is taken.
+    /// Stores a new schedule. False when the name is taken.
     pub fn create_schedule(&mut self, timer: &Timer) -> Result<bool> {
         let (intent, guard) = (intent(timer)?, guard(timer));
         let mut params = fields(timer, &intent, guard.as_deref()).to_vec();
@@ -41,8 +41,8 @@ const PUT: &str = "
     WHERE schedule_id = ?1 AND version = ?19";
 
 impl Tx<'_> {
-    /// Stores a schedule that was changed; its version is the one that was read, and is counted on here.
-    /// [`StoreError::Conflict`] when somebody else changed it since.
+    /// Stores a changed schedule. Its version is the one that was read and is incremented here;
+    /// [`StoreError::Conflict`] when it changed since.
     pub fn put_schedule(&mut self, timer: &Timer) -> Result<()> {
         let (intent, guard) = (intent(timer)?, guard(timer));
         self.sql
@@ -230,8 +230,8 @@ const AHEAD: &str = "
     FROM schedule WHERE status = 'active' AND evaluated_until_ms > ?1 ORDER BY evaluated_until_ms DESC LIMIT ?2";
 
 impl View<'_> {
-    /// Active schedules that want to be looked at: those that are due, the longest due first, and those that were last
-    /// looked at in a future that a clock which was set back has not reached again.
+    /// Active schedules to evaluate: those that are due, the longest due first, and those that were last evaluated at a
+    /// time which is in the future again because the clock was set back.
     pub fn due_schedules(&mut self, now: Millis, at_most: u32) -> Result<Schedules> {
         let mut rows = self.sql.query(DUE, &[now.into(), limit(at_most)])?;
         let ahead = Millis(now.0.saturating_add(SET_BACK_MS));
@@ -262,7 +262,7 @@ const FORGOTTEN: &str = "SELECT seq FROM scheduled_execution WHERE schedule_id =
 const FORGET: &str = "DELETE FROM scheduled_execution WHERE schedule_id = ?1 AND seq <= ?2";
 
 impl Tx<'_> {
-    /// Keeps a record. The oldest beyond a bound goes.
+    /// Stores what became of a firing. The oldest record beyond a bound is deleted.
     pub fn append_execution(&mut self, row: &ExecutionRow) -> Result<()> {
         let params = [
             (&row.schedule_id).into(),
@@ -308,8 +308,8 @@ const END_OF_AGENT: &str = "
     WHERE agent_id = ?1 AND status <> 'disabled' RETURNING schedule_id, revision, execution_count";
 
 impl Tx<'_> {
-    /// Lets an active schedule rest of which something cannot be read, with a record. False where it is not active any
-    /// more. Its name is taken as it stands there: that may be what cannot be read.
+    /// Pauses an active schedule that cannot be read, with a record. False where it is no longer active. Its name is
+    /// taken as stored: that may be the unreadable part.
     pub fn set_schedule_aside(&mut self, name: &str, at: Millis) -> Result<bool> {
         let ended = self.sql.query(SET_ASIDE, &[name.into()])?;
         let because = (TriggerSource::Tick, Outcome::SetAside, UNREADABLE);
@@ -407,8 +407,8 @@ const UNDER_WAY: &str = "
         WHERE wake.run_key = ?1 AND run.status = 'open'";
 
 impl View<'_> {
-    /// Whether a run that a schedule asked for is under way: its message waits, its run is open, or an open run has taken
-    /// it up.
+    /// Whether a run that a schedule asked for is under way: its message is queued, its run is open, or an open run
+    /// absorbed it.
     pub fn is_under_way(&mut self, run: &RunKey) -> Result<bool> {
         Ok(!self.sql.query(UNDER_WAY, &[run.into()])?.is_empty())
     }

@@ -73,8 +73,8 @@ fn lock_all(sql: &mut dyn Sql) -> Result<()> {
 }
 
 impl Tx<'_> {
-    /// Keeps everybody else from reserving until this transaction ends: two that look at once would both find room. Gives
-    /// the day to reserve on: that of the clock, or a later one that was reserved on before.
+    /// Keeps other transactions from reserving until this one ends: two that check at once would both find room.
+    /// Returns the day to reserve on: that of the clock, or a later one that was reserved on before.
     pub fn lock_spending(&mut self, clock: Day) -> Result<Day> {
         lock_all(&mut self.sql)?;
         Ok(clock.not_before(self.latest_spend_day()?))
@@ -164,7 +164,7 @@ const RESERVE: &str = "
         reserved_microusd = excluded.reserved_microusd";
 
 impl Tx<'_> {
-    /// Puts money aside. Whoever calls has locked the day and found room.
+    /// Reserves money. The caller has locked spending and found room.
     pub fn reserve(&mut self, reservation: &Reservation) -> Result<()> {
         let params = [
             (&reservation.operation_id).into(),
@@ -193,7 +193,7 @@ const SETTLE: &str = "
     UPDATE spend SET settled_microusd = settled_microusd + ?2, reserved_microusd = 0 WHERE operation_id = ?1";
 
 impl Tx<'_> {
-    /// Turns money that was put aside into what was spent; without a cost, all of it. Nothing happens where none was.
+    /// Turns a reservation into spending; without a cost, all of it. Nothing happens where none was made.
     pub fn settle_spend(&mut self, operation: &OperationId, cost: Option<MicroUsd>) -> Result<()> {
         if self.sql.query(OPEN, &[operation.into()])?.is_empty() {
             return Ok(());
@@ -223,7 +223,7 @@ const OPEN_OF_RUN: &str =
     "SELECT operation_id FROM spend WHERE run_key = ?1 AND reserved_microusd > 0 LIMIT ?2";
 
 impl Tx<'_> {
-    /// Settles in full whatever is put aside for a run that will not go on.
+    /// Settles in full every reservation of a run that will not continue.
     pub fn settle_run(&mut self, run: &RunKey) -> Result<()> {
         let rows = self.sql.query(OPEN_OF_RUN, &[run.into(), limit(ROWS_MAX)])?;
         let open = records(rows, |mut row| row.digest("spend.operation_id").map(OperationId))?;
@@ -271,7 +271,7 @@ const OF_RUN: &str =
     "SELECT CAST(COALESCE(SUM(settled_microusd), 0) AS BIGINT) FROM spend WHERE run_key = ?1";
 
 impl View<'_> {
-    /// What a run cost so far, requests whose end nobody knows included.
+    /// What a run has cost so far, requests with unknown outcome included.
     pub fn spent_by_run(&mut self, run: &RunKey) -> Result<MicroUsd> {
         let rows = self.sql.query(OF_RUN, &[run.into()])?;
         let mut row = at_most_one(rows).ok_or(StoreError::Malformed("spend"))?;
@@ -323,7 +323,7 @@ const PUT_RECEIPT: &str = "
     ON CONFLICT (provider, policy_version) DO NOTHING";
 
 impl Tx<'_> {
-    /// Keeps that a person confirmed a provider; the first confirmation stands.
+    /// Stores that a person confirmed a provider; the first confirmation counts.
     pub fn put_receipt(&mut self, receipt: &ReceiptRow) -> Result<()> {
         let params = [
             receipt.provider.as_str().into(),

@@ -64,7 +64,7 @@ impl Tx<'_> {
 const POSTPONE: &str = "UPDATE step SET status = 'planned' WHERE operation_id = ?1 AND status = 'intended'";
 
 impl Tx<'_> {
-    /// Marks an intended step as planned again: nobody has begun it.
+    /// Marks an intended step as planned again: it has not begun.
     pub fn postpone_step(&mut self, operation: &OperationId) -> Result<()> {
         self.sql.run_once(POSTPONE, &[operation.into()])
     }
@@ -105,7 +105,7 @@ const LEAVE: &str = "
     UPDATE step SET status = 'outcome_unknown' WHERE run_key = ?1 AND status = 'intended' AND class = 'plain'";
 
 impl Tx<'_> {
-    /// Writes down of the plain actions of a run that were under way that nobody knows how they ended. How many there were.
+    /// Ends the plain actions of a run that were under way with an unknown outcome. Returns how many there were.
     pub fn leave_steps(&mut self, run: &RunKey) -> Result<u64> {
         self.sql.execute(LEAVE, &[run.into()])
     }

@@ -53,7 +53,7 @@ const PUT: &str = "
         trigger_count = excluded.trigger_count, last_triggered_at_ms = excluded.last_triggered_at_ms";
 
 impl Tx<'_> {
-    /// Keeps a trigger as it now stands.
+    /// Stores a trigger.
     pub fn put_trigger(&mut self, row: &TriggerRow) -> Result<()> {
         let params = [
             (&row.trigger_id).into(),
@@ -91,7 +91,7 @@ const PUT_SECRET: &str = "
     INSERT INTO external_trigger_secret (row_id, secret) VALUES (1, ?1) ON CONFLICT (row_id) DO NOTHING";
 
 impl Tx<'_> {
-    /// Keeps a secret where there is none. The first one stands.
+    /// Stores the secret, unless there is one already.
     pub fn put_trigger_secret(&mut self, secret: &Digest, at: Millis) -> Result<()> {
         if self.sql.execute(PUT_SECRET, &[secret.into()])? > 0 {
             self.sql.touch(&bound::SECRET, &[1_i64.into()], Some(at));
@@ -131,7 +131,7 @@ const FORGET: &str = "
             SELECT at_ms FROM external_trigger_delivery WHERE external_trigger_id = ?1 ORDER BY at_ms DESC LIMIT ?3) AS newest))";
 
 impl Tx<'_> {
-    /// Forgets deliveries that came before a moment, and those beyond so many.
+    /// Deletes deliveries from before a time, and the oldest beyond so many.
     pub fn forget_deliveries(&mut self, trigger: &RuleId, before: Millis, most: u32) -> Result<()> {
         self.sql
             .execute(FORGET, &[trigger.into(), before.into(), most.into()])

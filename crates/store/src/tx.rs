@@ -82,6 +82,6 @@ impl<'a> Tx<'a> {
     /// the lock on that log comes after all others.
     pub(crate) fn bind_records(&mut self) -> Result<()> {
         let touched = self.sql.take_touched();
-        bound::bind(&mut self.sql, touched)
+        bound::bind(self, touched)
     }
 }

@@ -19,7 +19,7 @@ const PUT: &str = "
     WHERE wake.verdict NOT IN ('run', 'absorbed')";
 
 impl Tx<'_> {
-    /// Keeps a wake record; a later verdict for the same key replaces an earlier refusal.
+    /// Stores a wake record; a later verdict for the same key replaces an earlier refusal.
     pub fn put_wake(&mut self, wake: &WakeRow) -> Result<()> {
         let (source, cause) = (wake.cause.origin.source(), cause(&wake.cause)?);
         let params = [
@@ -84,7 +84,8 @@ const ABSORBED: &str = "
     WHERE absorbed_by = ?1 ORDER BY at_ms, run_key LIMIT ?2";
 
 impl View<'_> {
-    /// What a run took up beside its own message, oldest first. At most [`ROWS_MAX`](super::ROWS_MAX).
+    /// The wake records that a run absorbed beside its own message, oldest first. At most
+    /// [`ROWS_MAX`](crate::ROWS_MAX).
     pub fn absorbed_by(&mut self, run: &RunKey) -> Result<Vec<WakeRow>> {
         records(self.sql.query(ABSORBED, &[run.into(), limit(ROWS_MAX)])?, read)
     }
@@ -96,7 +97,7 @@ const COUNT: &str = "
     RETURNING count";
 
 impl Tx<'_> {
-    /// Counts a refusal, and keeps its wake record while there are few of its kind that day.
+    /// Counts a refusal, and stores its wake record while there are few of its kind that day.
     pub fn refuse(&mut self, wake: &WakeRow) -> Result<()> {
         let source = wake.cause.origin.source();
         let params = [
@@ -120,7 +121,7 @@ const REFUSALS: &str = "
     WHERE agent_id = ?1 AND day >= ?2 ORDER BY day DESC, source, code LIMIT ?3";
 
 impl View<'_> {
-    /// Refusals of an agent by day, from one day on, newest day first. At most [`ROWS_MAX`](super::ROWS_MAX).
+    /// Refusals of an agent by day, from one day on, newest day first. At most [`ROWS_MAX`](crate::ROWS_MAX).
     pub fn refusals(&mut self, agent: &AgentId, from: Day) -> Result<Vec<RefusalRow>> {
         let rows = self
             .sql

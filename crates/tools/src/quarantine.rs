@@ -6,7 +6,6 @@
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,16 +21,8 @@ pub const FOLDERS_MAX: usize = 1_000;
 /// How long one background removal goes on at most.
 pub const BACKGROUND_TIME_MAX: Duration = Duration::from_secs(600);
 
-/// Where messages go. Not set in verbs that run one command and end: `doctor` tells of their leftovers.
-static REPORT: OnceLock<fn(&str)> = OnceLock::new();
-
 /// Whether a thread of this process removes what is in quarantine.
 static IS_REMOVING: AtomicBool = AtomicBool::new(false);
-
-/// Has messages about quarantined folders written to a log. Only the first call counts.
-pub fn report_to(log: fn(&str)) {
-    let _set_before = REPORT.set(log);
-}
 
 /// The folders in quarantine of a scratch folder, at most [`FOLDERS_MAX`].
 #[must_use]
@@ -82,24 +73,21 @@ fn move_in(path: &Path, left: &Left) {
             fs::rename(path, &to)
         }
     }) {
-        Ok(()) => report(&format!(
-            "a command left {shown}: {left}; moved to {}",
-            to.display()
-        )),
-        Err(error) => report(&format!(
-            "a command left {shown}: {left}; it cannot be quarantined either: {error}; see `wakeful doctor`"
-        )),
+        Ok(()) => tracing::warn!(
+            folder = %shown,
+            to = %to.display(),
+            "a command's folder cannot be removed and is quarantined: {left}"
+        ),
+        Err(error) => tracing::warn!(
+            folder = %shown,
+            %error,
+            "a command's folder can neither be removed nor quarantined: {left}; see `wakeful doctor`"
+        ),
     }
 }
 
 fn full() -> std::io::Error {
     std::io::Error::other(format!("{FOLDERS_MAX} folders are in quarantine already"))
-}
-
-fn report(line: &str) {
-    if let Some(log) = REPORT.get() {
-        log(line);
-    }
 }
 
 /// Removes one bounded part of each folder after the other, until nothing is left, nothing can be removed, or the time
@@ -111,7 +99,8 @@ fn remove_all(scratch: &Path, bounds: Bounds, deadline: Instant) {
         stuck.clear();
         for path in list(scratch) {
             if Instant::now() >= deadline {
-                return report(&format!("{} is not empty yet", scratch.join(FOLDER).display()));
+                tracing::info!(folder = %scratch.join(FOLDER).display(), "the quarantine is not empty yet");
+                return;
             }
             let removal = tree::remove(&path, bounds);
             progress += removal.progress;
@@ -122,9 +111,7 @@ fn remove_all(scratch: &Path, bounds: Bounds, deadline: Instant) {
         }
     }
     for line in &stuck {
-        report(&format!(
-            "{line}; remove it by hand, or have `wakeful doctor --fix` try again"
-        ));
+        tracing::warn!("{line}; remove it by hand, or have `wakeful doctor --fix` try again");
     }
     // It stays while it is not empty.
     let _left = fs::remove_dir(scratch.join(FOLDER));

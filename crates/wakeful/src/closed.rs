@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use wakeful_tools::{ClosedPlaces, closed};
 
-use crate::config::Config;
+use crate::config::Settings;
 use crate::secret::Handle;
 
 /// The list of homes, copies of homes and key files, below the user's folder for state.
@@ -20,7 +20,7 @@ const PASSWD_BYTES_MAX: u64 = 1024 * 1024;
 const ACCOUNTS_MAX: usize = 64;
 
 /// What is closed to commands under some settings.
-pub(crate) fn places(config: &Config) -> ClosedPlaces {
+pub(crate) fn places(config: &Settings) -> ClosedPlaces {
     let key_files = key_files(config);
     // Another home's commands must not read them either.
     key_files.iter().for_each(|file| remember(file));
@@ -50,12 +50,12 @@ fn list() -> Option<PathBuf> {
 }
 
 /// Every file that the settings say a key or token is in.
-fn key_files(config: &Config) -> Vec<PathBuf> {
+fn key_files(config: &Settings) -> Vec<PathBuf> {
     let providers = config
         .providers
         .values()
         .filter_map(|provider| provider.key.as_deref());
-    let handles = providers.chain(config.announce.webhook_key.as_deref());
+    let handles = providers.chain(config.notify.webhook_key.as_deref());
     let named = handles.filter_map(|text| match Handle::parse(text) {
         Ok(Handle::File(path)) => Some(path),
         Ok(Handle::Env(_) | Handle::Keyring { .. } | Handle::None) | Err(_) => None,
@@ -97,10 +97,10 @@ mod tests {
 
     #[test]
     fn every_file_that_holds_a_key_is_known_from_the_settings() {
-        let mut config = Config::default();
+        let mut config = Settings::default();
         config.providers.insert("a".to_owned(), provider("file:/keys/a"));
         config.providers.insert("b".to_owned(), provider("env:KEY"));
-        config.announce.webhook_key = Some("file:/keys/hook".to_owned());
+        config.notify.webhook_key = Some("file:/keys/hook".to_owned());
         config.server.token_file = Some("/keys/token".to_owned());
         let expected = ["/keys/a", "/keys/hook", "/keys/token"].map(PathBuf::from);
         assert_eq!(key_files(&config), expected);

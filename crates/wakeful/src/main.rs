@@ -3,7 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | [`cli`] | the command line: one file per verb |
-//! | [`announce`] | tells people that a decision waits: desktop, webhook, command |
+//! | [`notify`] | sends notifications of pending decisions: desktop, webhook, command |
 //! | [`config`] | settings: the file, the environment, the flags, one over the other |
 //! | [`archive`] | the file of a backup, written and read |
 //! | [`closed`] | what commands must not read outside the home |
@@ -17,7 +17,6 @@
 //! | [`failure`] | every failure a person sees: a code, a sentence, a way out |
 #![forbid(unsafe_code)]
 
-mod announce;
 mod archive;
 mod backend;
 mod cli;
@@ -31,6 +30,7 @@ mod guidance;
 mod home;
 mod journal;
 mod model;
+mod notify;
 mod permits;
 mod place;
 mod reach;

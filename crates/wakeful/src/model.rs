@@ -16,7 +16,7 @@ use wakeful_models::{
 use wakeful_store::rows::Agent;
 
 pub(crate) use self::provision::Provision;
-use crate::config::{Config, ThinkingSetting};
+use crate::config::{Settings, ThinkingSetting};
 use crate::failure::Failure;
 use crate::global_args::text_variable;
 use crate::secret::Handle;
@@ -28,7 +28,7 @@ pub(crate) const DEMO: &str = "demo";
 /// Everything that models are made from, once for a process: settings, connections, and what the keyring said.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelHouse {
-    config: Arc<Config>,
+    config: Arc<Settings>,
     clients: Clients,
     // A keyring takes its time and may ask a person. As many entries as there are providers in the settings.
     keyring: Arc<Mutex<BTreeMap<Handle, Credential>>>,
@@ -82,7 +82,7 @@ pub(crate) enum Why {
 }
 
 impl ModelHouse {
-    pub(crate) fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &Settings) -> Self {
         Self {
             config: Arc::new(config.clone()),
             clients: Clients::default(),
@@ -289,7 +289,7 @@ impl ModelHouse {
         names
     }
 
-    pub(crate) fn config(&self) -> &Config {
+    pub(crate) fn config(&self) -> &Settings {
         &self.config
     }
 
@@ -349,7 +349,7 @@ impl Chain {
 }
 
 /// The providers that are not at an address that is built in, each with who listens there.
-pub(crate) fn moved(config: &Config) -> Vec<String> {
+pub(crate) fn moved(config: &Settings) -> Vec<String> {
     let known = Known::ALL.iter().map(|known| known.name);
     let names: BTreeSet<&str> = known.chain(config.providers.keys().map(String::as_str)).collect();
     let hosts = names.into_iter().filter_map(|name| {

@@ -9,7 +9,7 @@ use wakeful_core::inference::Permissions;
 use wakeful_core::policy::{Question, Rules, Verdict};
 use wakeful_ports::policy::Policy;
 
-use crate::config::Config;
+use crate::config::Settings;
 use crate::model::moved;
 use crate::place::tool_names;
 
@@ -17,12 +17,12 @@ use crate::place::tool_names;
 #[derive(Debug)]
 pub(crate) struct Permits {
     rules: Rules,
-    settings: Arc<Config>,
+    settings: Arc<Settings>,
     moved: Vec<String>,
 }
 
 impl Permits {
-    pub(crate) fn new(settings: Arc<Config>) -> Self {
+    pub(crate) fn new(settings: Arc<Settings>) -> Self {
         Self {
             rules: Rules::new(tool_names()),
             moved: moved(&settings),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use wakeful_models::Models;
 use wakeful_ports::clock::Clock as _;
-use wakeful_runtime::desk::Clerk;
+use wakeful_runtime::desk::{ApiContext, Clerk};
 use wakeful_runtime::proof::sign;
 use wakeful_runtime::saga::{Recovered, recover};
 use wakeful_runtime::{Engine, Governance, Halt, Observer, Waiting};
@@ -16,7 +16,7 @@ use wakeful_store::{PostgresOptions, SqliteOptions, Store, StoreError, Upgraded}
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
 use crate::closed;
-use crate::config::{self, Config, Overrides};
+use crate::config::{self, Overrides, Settings};
 use crate::device;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
@@ -47,7 +47,7 @@ pub(crate) struct Place {
     pub(crate) runner: Runner,
     pub(crate) journal: Arc<HomeJournal>,
     // Nobody may be asked anything before somebody says what holds.
-    settings: Arc<Config>,
+    settings: Arc<Settings>,
     kind: Kind,
     lock: Option<HomeLock>,
 }
@@ -135,7 +135,7 @@ impl Place {
     async fn store_pending_stops(&self) {
         if !self.store.stops().pending().is_empty() {
             let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
-            let clerk = Clerk::alone(self.store.clone(), clock, entropy);
+            let clerk = Clerk::alone(ApiContext::new(self.store.clone(), clock, entropy));
             let _ = tokio::time::timeout(STOPS_WAIT, clerk.store_pending_stops()).await;
         }
     }
@@ -182,7 +182,7 @@ impl Place {
 
     /// The same under the settings that a verb has read: only there may models be asked. They are read once, so that a
     /// file that changes meanwhile opens and shuts nothing.
-    pub(crate) fn under(self, settings: &Config) -> Self {
+    pub(crate) fn under(self, settings: &Settings) -> Self {
         Self {
             settings: Arc::new(settings.clone()),
             ..self
@@ -222,7 +222,7 @@ impl Place {
         let store = store.with_slot(home.brake_slot());
         Ok(Self {
             journal: HomeJournal::new(store.clone(), Source::of(&home, None), Access::Write),
-            settings: Arc::new(Config::shut()),
+            settings: Arc::new(Settings::shut()),
             home,
             store,
             runner: this_runner(),
@@ -236,7 +236,7 @@ impl Place {
         let store = store.with_slot(home.brake_slot());
         let place = Self {
             journal: HomeJournal::new(store.clone(), Source::of(&home, Some(url)), Access::Write),
-            settings: Arc::new(Config::shut()),
+            settings: Arc::new(Settings::shut()),
             home,
             store,
             runner: this_runner(),
@@ -429,7 +429,7 @@ fn environment() -> BTreeMap<String, String> {
 /// stop them, and permit nothing.
 pub(crate) fn governance(home: &Path) -> Governance {
     let loaded = config::load(home, &Overrides::default());
-    let config = loaded.map_or_else(|_| Config::shut(), |loaded| loaded.config);
+    let config = loaded.map_or_else(|_| Settings::shut(), |loaded| loaded.config);
     config.governance()
 }
 

@@ -12,31 +12,11 @@ use wakeful_ports::journal::{Journal, JournalError};
 use wakeful_store::Store;
 use wakeful_store::rows::{Subscribed, SubscriptionRow};
 
-use super::Asked;
 use super::clerk::announce;
 use crate::hub::Hub;
 use crate::notice::Book;
 use crate::run::broken;
 use crate::{EngineError, Observer as _};
-
-/// What faces ask and tell about subscriptions.
-pub trait AlertDesk: Send + Sync + 'static {
-    /// Makes a subscription. The same one again is the same one.
-    fn subscribe(&self, new: NewSubscription) -> Asked<'_, SubscriptionRow>;
-    /// Takes a subscription away. What waits because of it stays.
-    fn unsubscribe(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow>;
-    /// Puts a subscription aside: until it is taken up again, it wakes nobody. What waits because of it stays.
-    fn pause_subscription(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow>;
-    /// Takes a subscription up again. What happened meanwhile stays unseen.
-    fn resume_subscription(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow>;
-    /// Subscriptions of one agent or of all by name, after one.
-    fn subscriptions(
-        &self,
-        agent: Option<AgentId>,
-        after: Option<RuleId>,
-        limit: u32,
-    ) -> Asked<'_, Vec<SubscriptionRow>>;
-}
 
 /// A subscription to make.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,7 +92,8 @@ impl Deed {
 }
 
 impl AlertClerk {
-    async fn make(&self, new: NewSubscription) -> Result<SubscriptionRow, EngineError> {
+    /// Makes a subscription. The same one again is the same one.
+    pub async fn subscribe(&self, new: NewSubscription) -> Result<SubscriptionRow, EngineError> {
         let NewSubscription {
             subscription_id,
             agent_id,
@@ -183,7 +164,8 @@ impl AlertClerk {
         RuleId::made_up("sub", &Digest::from_bytes(self.entropy.bytes32()))
     }
 
-    async fn take_away(&self, id: RuleId) -> Result<SubscriptionRow, EngineError> {
+    /// Takes a subscription away. What waits because of it stays.
+    pub async fn unsubscribe(&self, id: RuleId) -> Result<SubscriptionRow, EngineError> {
         let (wanted, sealed) = (id.clone(), self.seal(&id, Deed::Gone)?);
         let dropped = self.store.write(move |tx| {
             tx.lock_subscriptions()?;
@@ -234,47 +216,38 @@ impl AlertClerk {
         self.tell(&row, event);
         Ok(row)
     }
-}
 
-impl AlertDesk for AlertClerk {
-    fn subscribe(&self, new: NewSubscription) -> Asked<'_, SubscriptionRow> {
-        Box::pin(self.make(new))
+    /// Puts a subscription aside: until it is taken up again, it wakes nobody. What waits because of it stays.
+    pub async fn pause_subscription(&self, subscription: RuleId) -> Result<SubscriptionRow, EngineError> {
+        self.turn(subscription, Deed::Paused).await
     }
 
-    fn unsubscribe(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow> {
-        Box::pin(self.take_away(subscription))
+    /// Takes a subscription up again. What happened meanwhile stays unseen.
+    pub async fn resume_subscription(&self, subscription: RuleId) -> Result<SubscriptionRow, EngineError> {
+        self.turn(subscription, Deed::Resumed).await
     }
 
-    fn pause_subscription(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow> {
-        Box::pin(self.turn(subscription, Deed::Paused))
-    }
-
-    fn resume_subscription(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow> {
-        Box::pin(self.turn(subscription, Deed::Resumed))
-    }
-
-    fn subscriptions(
+    /// Subscriptions of one agent or of all by name, after one.
+    pub async fn subscriptions(
         &self,
         agent: Option<AgentId>,
         after: Option<RuleId>,
         limit: u32,
-    ) -> Asked<'_, Vec<SubscriptionRow>> {
-        Box::pin(async move {
-            let named = agent.clone();
-            let found = self.store.read(move |view| {
-                if let Some(agent) = &agent
-                    && view.agent(agent)?.is_none()
-                {
-                    return Ok(None);
-                }
-                view.subscriptions(agent.as_ref(), after.as_ref(), limit)
-                    .map(Some)
-            });
-            match (found.await?, named) {
-                (Some(rows), _) => Ok(rows),
-                (None, Some(agent)) => Err(EngineError::UnknownAgent(agent)),
-                (None, None) => Ok(Vec::new()),
+    ) -> Result<Vec<SubscriptionRow>, EngineError> {
+        let named = agent.clone();
+        let found = self.store.read(move |view| {
+            if let Some(agent) = &agent
+                && view.agent(agent)?.is_none()
+            {
+                return Ok(None);
             }
-        })
+            view.subscriptions(agent.as_ref(), after.as_ref(), limit)
+                .map(Some)
+        });
+        match (found.await?, named) {
+            (Some(rows), _) => Ok(rows),
+            (None, Some(agent)) => Err(EngineError::UnknownAgent(agent)),
+            (None, None) => Ok(Vec::new()),
+        }
     }
 }

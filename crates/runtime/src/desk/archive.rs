@@ -1,24 +1,17 @@
 //! What may be taken out of the log, at the desk.
 
-use super::{Asked, Clerk};
-use crate::Observer as _;
+use super::Clerk;
 use crate::proof::{Erase, Erased, erase};
+use crate::{EngineError, Observer as _};
 
-/// What faces tell about what was kept.
-pub trait Archive: Send + Sync + 'static {
+impl Clerk {
     /// Erases contents of what has ended. The log stays whole and tells of it.
-    fn erase(&self, erase: Erase) -> Asked<'_, Erased>;
-}
-
-impl Archive for Clerk {
-    fn erase(&self, wanted: Erase) -> Asked<'_, Erased> {
-        Box::pin(async move {
-            let agent = wanted.agent.clone();
-            let fresh = (self.clock.now(), self.entropy.bytes32());
-            erase(&self.store, wanted, fresh, |event| {
-                self.hub.saw(&agent, &[event]);
-            })
-            .await
+    pub async fn erase(&self, wanted: Erase) -> Result<Erased, EngineError> {
+        let agent = wanted.agent.clone();
+        let fresh = (self.clock.now(), self.entropy.bytes32());
+        erase(&self.store, wanted, fresh, |event| {
+            self.hub.saw(&agent, &[event]);
         })
+        .await
     }
 }

@@ -27,7 +27,8 @@ enum Called {
 }
 
 impl Clerk {
-    pub(super) async fn call_off(&self, run: RunKey) -> Result<RunReport, EngineError> {
+    /// Asks for the end of a run, or takes its message out of the queue. One that has ended stays as it is.
+    pub async fn cancel(&self, run: RunKey) -> Result<RunReport, EngineError> {
         self.request_end(run).await?;
         report::load(&self.store, run).await
     }

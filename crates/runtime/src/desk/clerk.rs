@@ -18,8 +18,7 @@ use wakeful_store::{Store, StoreError, Tx, View};
 use super::spoil;
 use super::work::Work;
 use super::{
-    AgentView, Asked, Cancelled, Conversation, Desk, Line, NewAgent, Post, Posted, RunGlance, SESSION,
-    TRANSCRIPT_BYTES_MAX, Waiting,
+    AgentView, Conversation, Line, NewAgent, Post, Posted, RunGlance, SESSION, TRANSCRIPT_BYTES_MAX, Waiting,
 };
 use crate::cause::{AdmissionOutcome, PreparedAdmission};
 use crate::hub::{Hub, Listener};
@@ -29,6 +28,34 @@ use crate::report::{self, RunReport};
 use crate::service::Writers;
 use crate::wake::{admitted_event, opening};
 use crate::{EngineError, Governance, Observer as _};
+
+/// What the services share. Cloning it is cheap.
+#[derive(Clone)]
+pub struct ApiContext {
+    /// Where everything durable is.
+    pub store: Store,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where salts and fresh ids come from.
+    pub entropy: Arc<dyn Entropy>,
+    /// Who is told of what was committed.
+    pub hub: Arc<Hub>,
+    /// What holds where no setting says otherwise.
+    pub governance: Governance,
+}
+
+impl ApiContext {
+    /// With the default settings, and a hub that has no listeners.
+    pub fn new(store: Store, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+        Self {
+            store,
+            clock,
+            entropy,
+            hub: Arc::default(),
+            governance: Governance::default(),
+        }
+    }
+}
 
 /// Serves at the desk.
 pub struct Clerk {
@@ -53,37 +80,33 @@ enum Door {
 }
 
 impl Clerk {
-    pub(crate) fn new(
-        store: Store,
-        clock: Arc<dyn Clock>,
-        entropy: Arc<dyn Entropy>,
-        hub: Arc<Hub>,
-        work: Arc<Work>,
-    ) -> Self {
+    /// The services of a daemon.
+    #[must_use]
+    pub fn new(context: ApiContext) -> Self {
         Self {
-            store,
-            clock,
-            entropy,
-            hub,
-            work,
-            governance: Governance::default(),
+            store: context.store,
+            clock: context.clock,
+            entropy: context.entropy,
+            hub: context.hub,
+            work: Arc::default(),
+            governance: context.governance,
             stop_lock: Arc::default(),
             door: Door::Daemon,
         }
     }
 
-    /// The same one, who knows what holds where nobody said otherwise.
+    /// The services of a process without a daemon loop: messages wait for one that has it.
     #[must_use]
-    pub fn governed(self, governance: Governance) -> Self {
-        Self { governance, ..self }
-    }
-
-    /// One who serves a single call, in a process without a service: what is posted waits for one that has it.
-    pub fn alone(store: Store, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+    pub fn alone(context: ApiContext) -> Self {
         Self {
             door: Door::Process,
-            ..Self::new(store, clock, entropy, Arc::default(), Arc::default())
+            ..Self::new(context)
         }
+    }
+
+    /// How the loop that drives agents learns of work.
+    pub(crate) fn work(&self) -> Arc<Work> {
+        Arc::clone(&self.work)
     }
 
     /// Whoever makes wakes of changes for the service whose desk this is.
@@ -100,7 +123,9 @@ impl Clerk {
         }
     }
 
-    async fn post_one(&self, post: Post) -> Result<Posted, EngineError> {
+    /// Puts a message into an agent's queue. It is durable when this returns.
+    pub async fn post(&self, post: Post) -> Result<Posted, EngineError> {
+        let now = self.clock.now();
         let Post {
             agent,
             turn,
@@ -108,8 +133,7 @@ impl Clerk {
             attachments,
             wishes,
             priority,
-        } = post;
-        let now = self.clock.now();
+        } = spoil::post(post, now);
         let (_, body) = opening(&text, attachments);
         let session = SessionId::new(SESSION);
         let message = Message::from_operator(agent.clone(), &session, &turn, body.hash(), now);
@@ -148,7 +172,8 @@ impl Clerk {
         }
     }
 
-    async fn make_agent(&self, new: NewAgent) -> Result<AgentView, EngineError> {
+    /// Makes an agent with an empty log. [`EngineError::AgentExists`] when the name is taken.
+    pub async fn create_agent(&self, new: NewAgent) -> Result<AgentView, EngineError> {
         let agent_id = new.agent_id.clone();
         let now = self.clock.now();
         let agent = Agent {
@@ -176,10 +201,11 @@ impl Clerk {
             Some(event) => self.hub.saw(&agent_id, &[event]),
             None => return Err(EngineError::AgentExists(agent_id)),
         }
-        self.view(agent_id).await
+        self.agent(agent_id).await
     }
 
-    async fn control(&self, agent: AgentId, control: Control) -> Result<AgentView, EngineError> {
+    /// Pauses an agent, stops it, or lets it go on.
+    pub async fn set_control(&self, agent: AgentId, control: Control) -> Result<AgentView, EngineError> {
         let payload = serde_json::json!({"change": "control", "control": control});
         self.try_change(agent, payload, move |tx, agent| {
             if agent.lifecycle == Lifecycle::Destroyed {
@@ -244,10 +270,11 @@ impl Clerk {
         }
         // Also where nothing changed: somebody wants to see the agent move.
         self.work.look_at(agent_id.clone());
-        self.view(agent_id).await
+        self.agent(agent_id).await
     }
 
-    async fn view(&self, agent: AgentId) -> Result<AgentView, EngineError> {
+    /// One agent, listed or not.
+    pub async fn agent(&self, agent: AgentId) -> Result<AgentView, EngineError> {
         let wanted = agent.clone();
         let found = self.store.read(move |view| {
             let overview = view.overview(&wanted)?;
@@ -269,26 +296,15 @@ impl Clerk {
         });
         found.await?.ok_or(EngineError::UnknownAgent(agent))
     }
-}
 
-impl Desk for Clerk {
-    fn trouble(&self) -> Option<Problem> {
+    /// Why the storage refused the last write, until one has worked again. Known without asking it.
+    #[must_use]
+    pub fn trouble(&self) -> Option<Problem> {
         self.store.trouble().as_ref().map(Problem::from)
     }
 
-    fn try_storage(&self) -> Asked<'_, ()> {
-        Box::pin(self.try_writing())
-    }
-
-    fn post(&self, post: Post) -> Asked<'_, Posted> {
-        Box::pin(self.post_one(spoil::post(post, self.clock.now())))
-    }
-
-    fn create_agent(&self, new: NewAgent) -> Asked<'_, AgentView> {
-        Box::pin(self.make_agent(new))
-    }
-
-    fn agents(&self, with_private: bool) -> Asked<'_, Vec<AgentView>> {
+    /// All agents by name; private ones only when asked for.
+    pub async fn agents(&self, with_private: bool) -> Result<Vec<AgentView>, EngineError> {
         let all = self.store.read(move |view| {
             let overviews = view.overviews(with_private)?;
             let all = overviews
@@ -296,54 +312,50 @@ impl Desk for Clerk {
                 .map(|overview| with_last_run(view, overview));
             all.collect::<Result<Vec<_>, StoreError>>()
         });
-        Box::pin(async { Ok(all.await?) })
+        Ok(all.await?)
     }
 
-    fn agent(&self, agent: AgentId) -> Asked<'_, AgentView> {
-        Box::pin(self.view(agent))
-    }
-
-    fn set_control(&self, agent: AgentId, control: Control) -> Asked<'_, AgentView> {
-        Box::pin(self.control(agent, control))
-    }
-
-    fn queue(&self, agent: AgentId, limit: u32) -> Asked<'_, Vec<Waiting>> {
-        Box::pin(self.of_agent(agent, move |view, agent| {
+    /// What waits for an agent, next first.
+    pub async fn queue(&self, agent: AgentId, limit: u32) -> Result<Vec<Waiting>, EngineError> {
+        self.of_agent(agent, move |view, agent| {
             let rows = view.queue(agent, limit)?;
             let waiting = rows.into_iter().map(|row| {
                 let preview = report::text(view, &row.message)?.map(|text| preview(&text));
                 Ok(Waiting { row, preview })
             });
             waiting.collect()
-        }))
-    }
-
-    fn runs(&self, filter: RunFilter) -> Asked<'_, Vec<RunGlance>> {
-        Box::pin(async move {
-            let named = filter.agent_id.clone();
-            let found = self.store.read(move |view| {
-                if let Some(agent) = &filter.agent_id
-                    && view.agent(agent)?.is_none()
-                {
-                    return Ok(None);
-                }
-                let rows = view.runs(&filter)?;
-                let glances = rows.into_iter().map(|row| glance(view, row));
-                glances.collect::<Result<Vec<_>, StoreError>>().map(Some)
-            });
-            match (found.await?, named) {
-                (Some(runs), _) => Ok(runs),
-                (None, Some(agent)) => Err(EngineError::UnknownAgent(agent)),
-                (None, None) => Ok(Vec::new()),
-            }
         })
+        .await
     }
 
-    fn run(&self, run: RunKey) -> Asked<'_, RunReport> {
-        Box::pin(report::load(&self.store, run))
+    /// Runs, newest first.
+    pub async fn runs(&self, filter: RunFilter) -> Result<Vec<RunGlance>, EngineError> {
+        let named = filter.agent_id.clone();
+        let found = self.store.read(move |view| {
+            if let Some(agent) = &filter.agent_id
+                && view.agent(agent)?.is_none()
+            {
+                return Ok(None);
+            }
+            let rows = view.runs(&filter)?;
+            let glances = rows.into_iter().map(|row| glance(view, row));
+            glances.collect::<Result<Vec<_>, StoreError>>().map(Some)
+        });
+        match (found.await?, named) {
+            (Some(runs), _) => Ok(runs),
+            (None, Some(agent)) => Err(EngineError::UnknownAgent(agent)),
+            (None, None) => Ok(Vec::new()),
+        }
     }
 
-    fn runs_with_prefix(&self, hex_prefix: String) -> Asked<'_, Vec<RunGlance>> {
+    /// One run with everything that happened in it.
+    pub async fn run(&self, run: RunKey) -> Result<RunReport, EngineError> {
+        report::load(&self.store, run).await
+    }
+
+    /// Runs whose keys begin with these hex digits, those that have not begun among them: at most two, which is
+    /// enough to know it is ambiguous.
+    pub async fn runs_with_prefix(&self, hex_prefix: String) -> Result<Vec<RunGlance>, EngineError> {
         let found = self.store.read(move |view| {
             let mut runs = Vec::new();
             for key in view.runs_with_prefix(&hex_prefix)? {
@@ -355,44 +367,57 @@ impl Desk for Clerk {
             }
             Ok(runs)
         });
-        Box::pin(async { Ok(found.await?) })
+        Ok(found.await?)
     }
 
-    fn cancel(&self, run: RunKey) -> Asked<'_, RunReport> {
-        Box::pin(self.call_off(run))
-    }
-
-    fn cancel_at_once(&self, run: RunKey) -> Asked<'_, Cancelled> {
-        Box::pin(self.cancel_soon(run))
-    }
-
-    fn probe(&self) -> Asked<'_, ()> {
+    /// Reads something small. One who waits for it finds out whether the database answers.
+    pub async fn probe(&self) -> Result<(), EngineError> {
         let read = self.store.read(|view| view.care());
-        Box::pin(async { Ok(read.await.map(drop)?) })
+        Ok(read.await.map(drop)?)
     }
 
-    fn events_after(&self, agent: AgentId, seq: u64, limit: u32) -> Asked<'_, Vec<EventRow>> {
-        Box::pin(self.of_agent(agent, move |view, agent| view.events(agent, seq, limit)))
+    /// Events of an agent after a number, oldest first.
+    pub async fn events_after(
+        &self,
+        agent: AgentId,
+        seq: u64,
+        limit: u32,
+    ) -> Result<Vec<EventRow>, EngineError> {
+        self.of_agent(agent, move |view, agent| view.events(agent, seq, limit))
+            .await
     }
 
-    fn events_before(&self, agent: AgentId, seq: u64, limit: u32) -> Asked<'_, Vec<EventRow>> {
-        Box::pin(self.of_agent(agent, move |view, agent| view.events_before(agent, seq, limit)))
+    /// The newest events of an agent before a number, oldest first.
+    pub async fn events_before(
+        &self,
+        agent: AgentId,
+        seq: u64,
+        limit: u32,
+    ) -> Result<Vec<EventRow>, EngineError> {
+        self.of_agent(agent, move |view, agent| view.events_before(agent, seq, limit))
+            .await
     }
 
-    fn transcript(&self, agent: AgentId, newest: u32) -> Asked<'_, Conversation> {
-        Box::pin(self.of_agent(agent, move |view, agent| {
+    /// The newest lines of an agent's conversation, oldest first; fewer when they are long.
+    pub async fn transcript(&self, agent: AgentId, newest: u32) -> Result<Conversation, EngineError> {
+        self.of_agent(agent, move |view, agent| {
             let thread = ThreadId::of_session(agent, &SessionId::new(SESSION));
             // One more than asked for tells whether there are older ones.
             let rows = view.entries(&thread, newest.saturating_add(1))?;
             conversation(view, rows, newest)
-        }))
+        })
+        .await
     }
 
-    fn listen(&self) -> Listener {
+    /// Listens to what is committed and said from now on.
+    #[must_use]
+    pub fn listen(&self) -> Listener {
         self.hub.listen()
     }
 
-    fn listeners(&self) -> usize {
+    /// How many listen.
+    #[must_use]
+    pub fn listeners(&self) -> usize {
         self.hub.listeners()
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wakeful_core::decision::{Channel, Decision, Reply, Unanswerable, in_order};
+use wakeful_core::decision::{Decision, Reply, Unanswerable, in_order};
 use wakeful_core::failure::clip;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, RunKey};
@@ -13,12 +13,12 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Refusal, Suspension, Wait};
 use wakeful_ports::fail;
 use wakeful_store::rows::{
-    AnnouncementRow, BrakeRow, DecisionFilter, Owed, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED, RunRow,
+    AnnouncementRow, DecisionFilter, Owed, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED, RunRow,
 };
 use wakeful_store::{PendingStop, ROWS_MAX, StoreError, Tx};
 
 use super::clerk::{announce, append};
-use super::{Arguments, Asked, Clerk, arguments};
+use super::{Arguments, Clerk, arguments};
 use crate::report::{self, RunReport};
 use crate::subrun::{end_children, lock_all, parent_of};
 use crate::wait::late_draft;
@@ -29,36 +29,6 @@ pub const REASON_CHARS_MAX: usize = 500;
 
 /// Agents that are told of a brake in its own transaction. A log takes well under a millisecond.
 const TOLD_AT_ONCE_MAX: usize = 500;
-
-/// What faces ask and tell about questions, brakes and runs that stand aside.
-pub trait Deciding: Send + Sync + 'static {
-    /// Questions in the order in which people should see them; `pending_only` leaves out those that are closed.
-    fn decisions(&self, pending_only: bool) -> Asked<'_, Vec<Decision>>;
-    /// The question whose name begins with these hex digits.
-    fn decision(&self, hex_prefix: String) -> Asked<'_, Decision>;
-    /// The arguments of the action that a question is about, all of them.
-    fn arguments(&self, decision: Decision) -> Asked<'_, Arguments>;
-    /// Answers a question. Whoever comes second is told what the first one said.
-    fn answer(&self, hex_prefix: String, reply: Reply) -> Asked<'_, Decision>;
-    /// Who was told of a question, and who could not be.
-    fn announcements(&self, decision: DecisionId) -> Asked<'_, Vec<AnnouncementRow>>;
-    /// What waits for a person, over all agents.
-    fn owed(&self) -> Asked<'_, Owed>;
-    /// Brakes that are on; that of all first.
-    fn brakes(&self) -> Asked<'_, Vec<BrakeRow>>;
-    /// Sets a brake on one agent or on all; the answer is what is on then.
-    fn brake(&self, agent: Option<AgentId>, reason: String, channel: Channel) -> Asked<'_, Vec<BrakeRow>>;
-    /// Releases a brake.
-    fn release(&self, agent: Option<AgentId>, channel: Channel) -> Asked<'_, Vec<BrakeRow>>;
-    /// Brakes and cancellations that are in force and that the database does not have yet.
-    fn pending_stops(&self) -> Vec<PendingStop> {
-        Vec::new()
-    }
-    /// Resumes a quarantined run.
-    fn retry(&self, run: RunKey) -> Asked<'_, RunReport>;
-    /// Abandons a quarantined run.
-    fn abandon(&self, run: RunKey) -> Asked<'_, RunReport>;
-}
 
 /// What a beginning of a name leads to.
 enum Named {
@@ -86,7 +56,8 @@ enum Moved {
 }
 
 impl Clerk {
-    async fn named(&self, hex_prefix: String) -> Result<Decision, EngineError> {
+    /// The question whose name begins with these hex digits.
+    pub async fn decision(&self, hex_prefix: String) -> Result<Decision, EngineError> {
         let wanted = hex_prefix.clone();
         let found = self.store.read(
             move |view| match view.decisions_with_prefix(&wanted)?.as_slice() {
@@ -105,8 +76,9 @@ impl Clerk {
         }
     }
 
-    async fn answer_one(&self, hex_prefix: String, reply: Reply) -> Result<Decision, EngineError> {
-        let id = self.named(hex_prefix).await?.inquiry.decision_id;
+    /// Answers a question. Whoever comes second is told what the first one said.
+    pub async fn answer(&self, hex_prefix: String, reply: Reply) -> Result<Decision, EngineError> {
+        let id = self.decision(hex_prefix).await?.inquiry.decision_id;
         // Sealed inside the transaction: which version an answer makes is known only with the lock. What time it is, too:
         // an answer that waited for the lock may have missed its deadline.
         let (clock, salt) = (Arc::clone(&self.clock), self.entropy.bytes32());
@@ -224,76 +196,54 @@ impl Clerk {
         }
         report::load(&self.store, run).await
     }
-}
 
-impl Deciding for Clerk {
-    fn decisions(&self, pending_only: bool) -> Asked<'_, Vec<Decision>> {
+    /// Questions in the order in which people should see them; `pending_only` leaves out those that are closed.
+    pub async fn decisions(&self, pending_only: bool) -> Result<Vec<Decision>, EngineError> {
         let filter = DecisionFilter {
             pending_only,
             run_key: None,
             limit: ROWS_MAX,
         };
         let found = self.store.read(move |view| view.decisions(&filter));
-        Box::pin(async move {
-            Ok(if pending_only {
-                in_order(found.await?)
-            } else {
-                found.await?
-            })
+        Ok(if pending_only {
+            in_order(found.await?)
+        } else {
+            found.await?
         })
     }
 
-    fn decision(&self, hex_prefix: String) -> Asked<'_, Decision> {
-        Box::pin(self.named(hex_prefix))
-    }
-
-    fn arguments(&self, decision: Decision) -> Asked<'_, Arguments> {
+    /// The arguments of the action that a question is about, all of them.
+    pub async fn arguments(&self, decision: Decision) -> Result<Arguments, EngineError> {
         let found = self.store.read(move |view| arguments::arguments(view, &decision));
-        Box::pin(async { Ok(found.await?) })
+        Ok(found.await?)
     }
 
-    fn answer(&self, hex_prefix: String, reply: Reply) -> Asked<'_, Decision> {
-        Box::pin(self.answer_one(hex_prefix, reply))
-    }
-
-    fn announcements(&self, decision: DecisionId) -> Asked<'_, Vec<AnnouncementRow>> {
+    /// Who was told of a question, and who could not be.
+    pub async fn announcements(&self, decision: DecisionId) -> Result<Vec<AnnouncementRow>, EngineError> {
         let found = self.store.read(move |view| view.announcements(&decision));
-        Box::pin(async { Ok(found.await?) })
+        Ok(found.await?)
     }
 
-    fn owed(&self) -> Asked<'_, Owed> {
+    /// What waits for a person, over all agents.
+    pub async fn owed(&self) -> Result<Owed, EngineError> {
         let found = self.store.read(|view| view.owed());
-        Box::pin(async { Ok(found.await?) })
+        Ok(found.await?)
     }
 
-    fn brakes(&self) -> Asked<'_, Vec<BrakeRow>> {
-        Box::pin(self.all_brakes())
-    }
-
-    fn brake(&self, agent_id: Option<AgentId>, reason: String, channel: Channel) -> Asked<'_, Vec<BrakeRow>> {
-        let (at, reason) = (self.clock.now(), clip(&reason, REASON_CHARS_MAX));
-        Box::pin(self.set_brake(BrakeRow {
-            agent_id,
-            reason,
-            channel,
-            at,
-        }))
-    }
-
-    fn release(&self, agent: Option<AgentId>, channel: Channel) -> Asked<'_, Vec<BrakeRow>> {
-        Box::pin(self.lift(agent, channel))
-    }
-
-    fn pending_stops(&self) -> Vec<PendingStop> {
+    /// Brakes and cancellations that are in force and that the database does not have yet.
+    #[must_use]
+    pub fn pending_stops(&self) -> Vec<PendingStop> {
         self.store.stops().pending()
     }
 
-    fn retry(&self, run: RunKey) -> Asked<'_, RunReport> {
-        Box::pin(self.move_aside(run, RUN_OPEN))
+    /// Resumes a quarantined run.
+    pub async fn retry(&self, run: RunKey) -> Result<RunReport, EngineError> {
+        self.move_aside(run, RUN_OPEN).await
     }
 
-    fn abandon(&self, run: RunKey) -> Asked<'_, RunReport> {
-        Box::pin(self.move_aside(run, RUN_ABANDONED))
+    /// Abandons a quarantined run.
+    pub async fn abandon(&self, run: RunKey) -> Result<RunReport, EngineError> {
+        self.move_aside(run, RUN_ABANDONED).await
     }
 }
 

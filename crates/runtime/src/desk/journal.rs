@@ -1,6 +1,5 @@
 //! The journal at the desk: what people write and read there, and the sagas that lead to it.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -13,31 +12,6 @@ use wakeful_store::Store;
 use wakeful_store::rows::SagaRow;
 
 use crate::saga;
-
-/// An answer that is on its way.
-pub type Told<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
-
-/// What faces ask and tell about the journal.
-pub trait JournalDesk: Send + Sync + 'static {
-    /// Writes for a person. The same key again is the same write.
-    fn write(&self, mutation: Mutation, key: Option<String>) -> Told<'_, Receipt>;
-    /// Tasks, newest first.
-    fn tasks(&self, filter: TaskFilter) -> Told<'_, Vec<Task>>;
-    /// Notes, newest first; only those of a task when one is named.
-    fn notes(&self, task: Option<RecordId>, limit: u32) -> Told<'_, Vec<Note>>;
-    /// Categories by name.
-    fn categories(&self) -> Told<'_, Vec<Category>>;
-    /// The fields of records that are listed.
-    fn records(&self, listing: Listing, limit: u32) -> Told<'_, Vec<Value>>;
-    /// The fields of records of any kind whose id begins like this, tombstones among them.
-    fn found(&self, id_prefix: String, limit: u32) -> Told<'_, Vec<Value>>;
-    /// What was committed after a place, oldest first, and the newest place there is.
-    fn changes(&self, after_seq: u64, limit: u32) -> Told<'_, (Vec<Change>, u64)>;
-    /// Sagas that are not over, oldest first, as far as both databases can tell.
-    fn sagas(&self) -> Told<'_, Vec<SagaRow>>;
-    /// Lets a person say that the journal is right as it is. None when no such saga is stuck.
-    fn keep(&self, operation: OperationId) -> Told<'_, Option<OperationId>>;
-}
 
 /// The one who serves there.
 pub struct JournalClerk {
@@ -58,72 +32,71 @@ impl JournalClerk {
         let mut fields = self.journal.entities(ids.clone()).await?;
         Ok(ids.iter().filter_map(|id| fields.remove(id)).collect())
     }
-}
 
-impl JournalDesk for JournalClerk {
-    fn write(&self, mutation: Mutation, key: Option<String>) -> Told<'_, Receipt> {
+    /// Writes for a person. The same key again is the same write.
+    pub async fn write(&self, mutation: Mutation, key: Option<String>) -> Result<Receipt, JournalError> {
         let key = key.unwrap_or_else(|| {
             let bytes = self.entropy.bytes32();
             wakeful_core::key::Digest::from_bytes(bytes).to_string()
         });
-        self.journal.write(Order {
-            operation_id: operation_of_person(&key),
-            author: Author::Person,
-            mutation,
-            at: self.clock.now(),
-        })
+        self.journal
+            .write(Order {
+                operation_id: operation_of_person(&key),
+                author: Author::Person,
+                mutation,
+                at: self.clock.now(),
+            })
+            .await
     }
 
-    fn tasks(&self, filter: TaskFilter) -> Told<'_, Vec<Task>> {
-        self.journal.tasks(filter)
+    /// Tasks, newest first.
+    pub async fn tasks(&self, filter: TaskFilter) -> Result<Vec<Task>, JournalError> {
+        self.journal.tasks(filter).await
     }
 
-    fn notes(&self, task: Option<RecordId>, limit: u32) -> Told<'_, Vec<Note>> {
-        self.journal.notes(task, limit)
+    /// Notes, newest first; only those of a task when one is named.
+    pub async fn notes(&self, task: Option<RecordId>, limit: u32) -> Result<Vec<Note>, JournalError> {
+        self.journal.notes(task, limit).await
     }
 
-    fn categories(&self) -> Told<'_, Vec<Category>> {
-        self.journal.categories()
+    /// Categories by name.
+    pub async fn categories(&self) -> Result<Vec<Category>, JournalError> {
+        self.journal.categories().await
     }
 
-    fn records(&self, listing: Listing, limit: u32) -> Told<'_, Vec<Value>> {
-        Box::pin(async move {
-            let records = self.journal.records(listing, limit).await?;
-            self.fields(&records).await
-        })
+    /// The fields of records that are listed.
+    pub async fn records(&self, listing: Listing, limit: u32) -> Result<Vec<Value>, JournalError> {
+        let records = self.journal.records(listing, limit).await?;
+        self.fields(&records).await
     }
 
-    fn found(&self, id_prefix: String, limit: u32) -> Told<'_, Vec<Value>> {
-        Box::pin(async move {
-            let records = self.journal.found(id_prefix, limit).await?;
-            self.fields(&records).await
-        })
+    /// The fields of records of any kind whose id begins like this, tombstones among them.
+    pub async fn found(&self, id_prefix: String, limit: u32) -> Result<Vec<Value>, JournalError> {
+        let records = self.journal.found(id_prefix, limit).await?;
+        self.fields(&records).await
     }
 
-    fn changes(&self, after_seq: u64, limit: u32) -> Told<'_, (Vec<Change>, u64)> {
-        Box::pin(async move {
-            let changes = self.journal.changes(after_seq, limit).await?;
-            Ok((changes, self.journal.last_seq().await?))
-        })
+    /// What was committed after a place, oldest first, and the newest place there is.
+    pub async fn changes(&self, after_seq: u64, limit: u32) -> Result<(Vec<Change>, u64), JournalError> {
+        let changes = self.journal.changes(after_seq, limit).await?;
+        Ok((changes, self.journal.last_seq().await?))
     }
 
-    fn sagas(&self) -> Told<'_, Vec<SagaRow>> {
-        Box::pin(async move {
-            let mut rows = self.store.read(|view| view.unfinished_sagas()).await?;
-            for row in rows.iter_mut().filter(|row| row.saga.phase == Phase::Intent) {
-                // A journal that cannot be asked leaves the phase that is stored.
-                if let Ok(Known::Written) = self.journal.known(row.saga.operation_id).await {
-                    row.saga.phase = Phase::Journal;
-                }
+    /// Sagas that are not over, oldest first, as far as both databases can tell.
+    pub async fn sagas(&self) -> Result<Vec<SagaRow>, JournalError> {
+        let mut rows = self.store.read(|view| view.unfinished_sagas()).await?;
+        for row in rows.iter_mut().filter(|row| row.saga.phase == Phase::Intent) {
+            // A journal that cannot be asked leaves the phase that is stored.
+            if let Ok(Known::Written) = self.journal.known(row.saga.operation_id).await {
+                row.saga.phase = Phase::Journal;
             }
-            Ok(rows)
-        })
+        }
+        Ok(rows)
     }
 
-    fn keep(&self, operation: OperationId) -> Told<'_, Option<OperationId>> {
-        Box::pin(async move {
-            let kept = saga::keep(&self.store, self.clock.as_ref(), operation).await?;
-            Ok(kept.map(|saga| saga.operation_id))
-        })
+    /// Lets a person say that the journal is right as it is. None when no such saga is stuck.
+    pub async fn keep(&self, operation: OperationId) -> Result<Option<OperationId>, JournalError> {
+        let kept = saga::keep(&self.store, self.clock.as_ref(), operation).await?;
+        Ok(kept.map(|saga| saga.operation_id))
     }
 }

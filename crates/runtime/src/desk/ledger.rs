@@ -7,35 +7,11 @@ use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_store::Tx;
 use wakeful_store::rows::{CapRow, ReceiptRow, SpendDay};
 
-use super::{AgentView, Asked, Clerk};
+use super::{AgentView, Clerk};
 use crate::EngineError;
 
 /// How many days back a ledger shows: a month.
 pub const DAYS_SHOWN: i64 = 31;
-
-/// What faces ask and tell about money, models and confirmations.
-pub trait Ledger: Send + Sync + 'static {
-    /// What was spent, and what may be.
-    fn budget(&self) -> Asked<'_, Budget>;
-    /// What an agent's last days cost.
-    fn spending(&self, agent: AgentId) -> Asked<'_, Vec<SpendDay>>;
-    /// Sets the cap of an agent or of all together, or takes it away. Who waits for money is looked at again.
-    fn set_cap(&self, agent: Option<AgentId>, daily: Option<MicroUsd>) -> Asked<'_, Budget>;
-    /// Makes the clock's day the day of the budget, where a clock that was wrong moved it ahead. What was spent on later
-    /// days counts for this one, and the log of every agent says who did it.
-    fn reset_day(&self, channel: &'static str) -> Asked<'_, Budget>;
-    /// Chooses an agent's model for the runs that begin from now on, or gives it the default back.
-    fn set_model(&self, agent: AgentId, model_ref: Option<String>) -> Asked<'_, AgentView>;
-    /// Keeps that a person confirmed a provider under these rules.
-    fn confirm(
-        &self,
-        provider: String,
-        versions: BTreeSet<PolicyVersion>,
-        channel: &'static str,
-    ) -> Asked<'_, Vec<ReceiptRow>>;
-    /// Every confirmation, oldest first.
-    fn receipts(&self) -> Asked<'_, Vec<ReceiptRow>>;
-}
 
 /// What was spent, and what may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,124 +28,131 @@ pub struct Budget {
     pub days: Vec<SpendDay>,
 }
 
-impl Ledger for Clerk {
-    fn budget(&self) -> Asked<'_, Budget> {
-        Box::pin(async move {
-            let clock = Day::of(self.clock.now());
-            let (day, caps, today, days) = self
-                .store
-                .read(move |view| {
-                    let day = clock.not_before(view.latest_spend_day()?);
-                    let days = view.spend_days(None, Day(day.0 - DAYS_SHOWN + 1))?;
-                    Ok((day, view.caps()?, view.spent_on(day)?, days))
-                })
-                .await?;
-            let cap_default = self.governance.daily_cap;
-            Ok(Budget {
-                day,
-                cap_default,
-                caps,
-                today,
-                days,
+impl Clerk {
+    /// What was spent, and what may be.
+    pub async fn budget(&self) -> Result<Budget, EngineError> {
+        let clock = Day::of(self.clock.now());
+        let (day, caps, today, days) = self
+            .store
+            .read(move |view| {
+                let day = clock.not_before(view.latest_spend_day()?);
+                let days = view.spend_days(None, Day(day.0 - DAYS_SHOWN + 1))?;
+                Ok((day, view.caps()?, view.spent_on(day)?, days))
             })
+            .await?;
+        let cap_default = self.governance.daily_cap;
+        Ok(Budget {
+            day,
+            cap_default,
+            caps,
+            today,
+            days,
         })
     }
 
-    fn spending(&self, agent: AgentId) -> Asked<'_, Vec<SpendDay>> {
-        Box::pin(async move {
-            let from = Day(Day::of(self.clock.now()).0 - DAYS_SHOWN + 1);
-            let wanted = agent.clone();
-            let found = self.store.read(move |view| {
-                let known = view.agent(&wanted)?;
-                let days = view.spend_days(Some(&wanted), from)?;
-                Ok(known.map(|_| days))
-            });
-            found.await?.ok_or(EngineError::UnknownAgent(agent))
-        })
+    /// What an agent's last days cost.
+    pub async fn spending(&self, agent: AgentId) -> Result<Vec<SpendDay>, EngineError> {
+        let from = Day(Day::of(self.clock.now()).0 - DAYS_SHOWN + 1);
+        let wanted = agent.clone();
+        let found = self.store.read(move |view| {
+            let known = view.agent(&wanted)?;
+            let days = view.spend_days(Some(&wanted), from)?;
+            Ok(known.map(|_| days))
+        });
+        found.await?.ok_or(EngineError::UnknownAgent(agent))
     }
 
-    fn set_cap(&self, agent: Option<AgentId>, daily: Option<MicroUsd>) -> Asked<'_, Budget> {
-        Box::pin(async move {
-            let (now, wanted) = (self.clock.now(), agent.clone());
-            let waiting = self
-                .write(move |tx| {
-                    if let Some(agent) = &wanted
-                        && tx.agent(agent)?.is_none()
-                    {
-                        return Ok(None);
-                    }
-                    tx.set_cap(wanted.as_ref(), daily, now)?;
-                    tx.agents_with_work(now).map(Some)
-                })
-                .await?;
-            match (waiting, agent) {
-                (Some(waiting), _) => waiting.into_iter().for_each(|agent| self.work.look_at(agent)),
-                (None, Some(agent)) => return Err(EngineError::UnknownAgent(agent)),
-                (None, None) => {}
-            }
-            self.budget().await
-        })
-    }
-
-    fn reset_day(&self, channel: &'static str) -> Asked<'_, Budget> {
-        Box::pin(async move {
-            let now = self.clock.now();
-            let clock = Day::of(now);
-            let latest = self.store.read(|view| view.latest_spend_day()).await?;
-            if latest.is_none_or(|latest| latest <= clock) {
-                return self.budget().await;
-            }
-            let payload = serde_json::json!({
-                "change": "budget_day", "from": latest, "to": clock, "channel": channel,
-            });
-            let reset = move |tx: &mut Tx<'_>| {
-                // A request locks the head of its agent and then spending; the heads are told of the reset below.
-                let agents: BTreeSet<AgentId> = tx.heads()?.into_iter().map(|(agent, _)| agent).collect();
-                for agent in &agents {
-                    tx.lock_head_to_announce(agent)?;
+    /// Sets the cap of an agent or of all together, or takes it away. Who waits for money is looked at again.
+    pub async fn set_cap(
+        &self,
+        agent: Option<AgentId>,
+        daily: Option<MicroUsd>,
+    ) -> Result<Budget, EngineError> {
+        let (now, wanted) = (self.clock.now(), agent.clone());
+        let waiting = self
+            .write(move |tx| {
+                if let Some(agent) = &wanted
+                    && tx.agent(agent)?.is_none()
+                {
+                    return Ok(None);
                 }
-                tx.reset_spend_day(clock).map(|()| true)
-            };
-            self.tell_all_of(payload, reset).await?;
-            let waiting = self.store.read(move |view| view.agents_with_work(now)).await?;
-            waiting.into_iter().for_each(|agent| self.work.look_at(agent));
-            self.budget().await
-        })
+                tx.set_cap(wanted.as_ref(), daily, now)?;
+                tx.agents_with_work(now).map(Some)
+            })
+            .await?;
+        match (waiting, agent) {
+            (Some(waiting), _) => waiting.into_iter().for_each(|agent| self.work.look_at(agent)),
+            (None, Some(agent)) => return Err(EngineError::UnknownAgent(agent)),
+            (None, None) => {}
+        }
+        self.budget().await
     }
 
-    fn set_model(&self, agent: AgentId, model_ref: Option<String>) -> Asked<'_, AgentView> {
+    /// Makes the clock's day the day of the budget, where a clock that was wrong moved it ahead. What was spent on later
+    /// days counts for this one, and the log of every agent says who did it.
+    pub async fn reset_day(&self, channel: &'static str) -> Result<Budget, EngineError> {
+        let now = self.clock.now();
+        let clock = Day::of(now);
+        let latest = self.store.read(|view| view.latest_spend_day()).await?;
+        if latest.is_none_or(|latest| latest <= clock) {
+            return self.budget().await;
+        }
+        let payload = serde_json::json!({
+            "change": "budget_day", "from": latest, "to": clock, "channel": channel,
+        });
+        let reset = move |tx: &mut Tx<'_>| {
+            // A request locks the head of its agent and then spending; the heads are told of the reset below.
+            let agents: BTreeSet<AgentId> = tx.heads()?.into_iter().map(|(agent, _)| agent).collect();
+            for agent in &agents {
+                tx.lock_head_to_announce(agent)?;
+            }
+            tx.reset_spend_day(clock).map(|()| true)
+        };
+        self.tell_all_of(payload, reset).await?;
+        let waiting = self.store.read(move |view| view.agents_with_work(now)).await?;
+        waiting.into_iter().for_each(|agent| self.work.look_at(agent));
+        self.budget().await
+    }
+
+    /// Chooses an agent's model for the runs that begin from now on, or gives it the default back.
+    pub async fn set_model(
+        &self,
+        agent: AgentId,
+        model_ref: Option<String>,
+    ) -> Result<AgentView, EngineError> {
         let payload = serde_json::json!({"change": "model", "model_ref": model_ref});
-        Box::pin(self.change(agent, payload, move |tx, agent| {
+        self.change(agent, payload, move |tx, agent| {
             if agent.model_ref == model_ref {
                 return Ok(false);
             }
             tx.set_model(&agent.agent_id, model_ref.as_deref())
-        }))
+        })
+        .await
     }
 
-    fn confirm(
+    /// Keeps that a person confirmed a provider under these rules.
+    pub async fn confirm(
         &self,
         provider: String,
         versions: BTreeSet<PolicyVersion>,
         channel: &'static str,
-    ) -> Asked<'_, Vec<ReceiptRow>> {
-        Box::pin(async move {
-            let at = self.clock.now();
-            let receipts = versions.into_iter().map(|policy_version| ReceiptRow {
-                provider: provider.clone(),
-                policy_version,
-                channel: channel.to_owned(),
-                at,
-            });
-            let receipts: Vec<ReceiptRow> = receipts.collect();
-            let put = receipts.clone();
-            let written = self.write(move |tx| put.iter().try_for_each(|receipt| tx.put_receipt(receipt)));
-            written.await?;
-            Ok(receipts)
-        })
+    ) -> Result<Vec<ReceiptRow>, EngineError> {
+        let at = self.clock.now();
+        let receipts = versions.into_iter().map(|policy_version| ReceiptRow {
+            provider: provider.clone(),
+            policy_version,
+            channel: channel.to_owned(),
+            at,
+        });
+        let receipts: Vec<ReceiptRow> = receipts.collect();
+        let put = receipts.clone();
+        let written = self.write(move |tx| put.iter().try_for_each(|receipt| tx.put_receipt(receipt)));
+        written.await?;
+        Ok(receipts)
     }
 
-    fn receipts(&self) -> Asked<'_, Vec<ReceiptRow>> {
-        Box::pin(async move { Ok(self.store.read(|view| view.receipts()).await?) })
+    /// Every confirmation, oldest first.
+    pub async fn receipts(&self) -> Result<Vec<ReceiptRow>, EngineError> {
+        Ok(self.store.read(|view| view.receipts()).await?)
     }
 }

@@ -11,7 +11,7 @@ use wakeful_core::wake::{Gate, Hold, holds};
 use wakeful_store::rows::{Execution, Overview, QueueRow, RefusalRow, ScheduleFilter, WakeFilter, WakeRow};
 use wakeful_store::{StoreError, View};
 
-use super::{Asked, Clerk};
+use super::Clerk;
 use crate::EngineError;
 use crate::absorb::ABSORBED;
 use crate::cause::QUEUED;
@@ -31,14 +31,6 @@ const QUEUE_READ_MAX: u32 = 500;
 
 /// Schedules and subscriptions that are counted.
 const RULES_READ_MAX: u32 = 500;
-
-/// What faces ask about causes.
-pub trait Reasons: Send + Sync + 'static {
-    /// What led to a run, or to none. [`EngineError::UnknownRun`] when nothing is known of such a key.
-    fn why(&self, run: RunKey) -> Asked<'_, Why>;
-    /// What kept an agent from being woken since a moment; none for a day ago.
-    fn why_not(&self, agent: AgentId, since: Option<Millis>) -> Asked<'_, WhyNot>;
-}
 
 /// What led to a run, or to none.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,23 +100,21 @@ impl WhyNot {
     }
 }
 
-impl Reasons for Clerk {
-    fn why(&self, run: RunKey) -> Asked<'_, Why> {
+impl Clerk {
+    /// What led to a run, or to none. [`EngineError::UnknownRun`] when nothing is known of such a key.
+    pub async fn why(&self, run: RunKey) -> Result<Why, EngineError> {
         let now = self.clock.now();
-        Box::pin(async move {
-            let found = self.store.read(move |view| why(view, run, now)).await?;
-            found.ok_or(EngineError::UnknownRun(run))
-        })
+        let found = self.store.read(move |view| why(view, run, now)).await?;
+        found.ok_or(EngineError::UnknownRun(run))
     }
 
-    fn why_not(&self, agent: AgentId, since: Option<Millis>) -> Asked<'_, WhyNot> {
+    /// What kept an agent from being woken since a moment; none for a day ago.
+    pub async fn why_not(&self, agent: AgentId, since: Option<Millis>) -> Result<WhyNot, EngineError> {
         let now = self.clock.now();
         let since = since.unwrap_or(Millis(now.0.saturating_sub(SINCE_DEFAULT_MS)));
-        Box::pin(async move {
-            let wanted = agent.clone();
-            let found = self.store.read(move |view| why_not(view, &wanted, (since, now)));
-            found.await?.ok_or(EngineError::UnknownAgent(agent))
-        })
+        let wanted = agent.clone();
+        let found = self.store.read(move |view| why_not(view, &wanted, (since, now)));
+        found.await?.ok_or(EngineError::UnknownAgent(agent))
     }
 }
 

@@ -14,8 +14,8 @@ use wakeful_ports::journal::Journal;
 use wakeful_store::rows::{Execution, ExecutionRow, ScheduleFilter, Schedules};
 use wakeful_store::{StoreError, Tx};
 
+use super::Clerk;
 use super::clerk::append;
-use super::{Asked, Clerk};
 use crate::service::Writers;
 use crate::timer::{Occasion, Timers, by_hand, tell};
 use crate::{EngineError, Observer as _};
@@ -83,30 +83,6 @@ pub struct Edit {
     pub event: Option<Option<EventName>>,
 }
 
-/// What faces ask and tell about schedules.
-pub trait Scheduling: Send + Sync + 'static {
-    /// Makes a schedule.
-    fn add_schedule(&self, draft: Draft) -> Asked<'_, Timer>;
-    /// One schedule.
-    fn schedule(&self, schedule: RuleId) -> Asked<'_, Timer>;
-    /// Schedules by name.
-    fn schedules(&self, filter: ScheduleFilter) -> Asked<'_, Schedules>;
-    /// Changes what a schedule is meant to do.
-    fn edit_schedule(&self, schedule: RuleId, edit: Edit) -> Asked<'_, Timer>;
-    /// Lets a schedule rest, go on, or be over. One that stands there already stays as it is.
-    fn set_schedule_status(&self, schedule: RuleId, status: Status) -> Asked<'_, Timer>;
-    /// Lets a schedule fire now; `request` names this wish, so that one which comes twice is one. The answer is what
-    /// became of it.
-    fn trigger_now(&self, schedule: RuleId, request: String) -> Asked<'_, ExecutionRow>;
-    /// Lets every active schedule fire that waits for an event; `key` names this delivery, so that one which comes twice
-    /// is one. The answer is what became of each, by the names of the schedules.
-    fn happened(&self, event: EventName, key: String) -> Asked<'_, Vec<ExecutionRow>>;
-    /// Whether a new schedule makes up for firings that were missed, where nobody says.
-    fn makes_up_for_missed(&self) -> bool;
-    /// A schedule and what became of its firings, newest first.
-    fn executions(&self, schedule: RuleId, limit: u32) -> Asked<'_, (Timer, Vec<Execution>)>;
-}
-
 /// What a transaction that changes a schedule found.
 enum Changed {
     Done(Box<Timer>, Box<Option<wakeful_core::report::Event>>),
@@ -130,7 +106,8 @@ impl Clerk {
         }
     }
 
-    async fn add(&self, draft: Draft) -> Result<Timer, EngineError> {
+    /// Makes a schedule.
+    pub async fn add_schedule(&self, draft: Draft) -> Result<Timer, EngineError> {
         let now = self.clock.now();
         let timer = draft.check(now).map_err(ScheduleFault::from)?;
         let sealed = self.seal(change_event(&timer, "schedule_added"), None, now)?;
@@ -208,14 +185,17 @@ impl Clerk {
         self.changed(written.await?, || ScheduleFault::Unknown(name).into())
     }
 
-    async fn known(&self, name: RuleId) -> Result<Timer, EngineError> {
+    /// One schedule.
+    pub async fn schedule(&self, name: RuleId) -> Result<Timer, EngineError> {
         let wanted = name.clone();
         let found = self.store.read(move |view| view.schedule(&wanted)).await?;
         found.ok_or_else(|| ScheduleFault::Unknown(name).into())
     }
 
-    async fn fire_now(&self, name: RuleId, request: &str) -> Result<ExecutionRow, EngineError> {
-        let fired = self.fire(name.clone(), Occasion::ByHand(request), |timer| {
+    /// Lets a schedule fire now; `request` names this wish, so that one which comes twice is one. The answer is what
+    /// became of it.
+    pub async fn trigger_now(&self, name: RuleId, request: String) -> Result<ExecutionRow, EngineError> {
+        let fired = self.fire(name.clone(), Occasion::ByHand(&request), |timer| {
             let (schedule, status) = (name.clone(), timer.status);
             match status {
                 Status::Active | Status::Paused => Ok(true),
@@ -227,8 +207,10 @@ impl Clerk {
             .ok_or(EngineError::Store(StoreError::Malformed("scheduled_execution")))
     }
 
+    /// Lets every active schedule fire that waits for an event; `key` names this delivery, so that one which comes twice
+    /// is one. The answer is what became of each, by the names of the schedules.
     /// Each schedule fires in a transaction of its own. Where this is cut off, the same delivery again fires the rest.
-    async fn fire_all(&self, event: EventName, key: &str) -> Result<Vec<ExecutionRow>, EngineError> {
+    pub async fn happened(&self, event: EventName, key: String) -> Result<Vec<ExecutionRow>, EngineError> {
         let (mut records, mut after) = (Vec::new(), None);
         loop {
             let (wanted, last) = (event.clone(), after.clone());
@@ -249,7 +231,7 @@ impl Clerk {
                 let waits = |timer: &Timer| {
                     Ok(timer.status == Status::Active && timer.event.as_ref() == Some(&event))
                 };
-                let fired = self.fire(name, Occasion::Event(&event, key), waits);
+                let fired = self.fire(name, Occasion::Event(&event, &key), waits);
                 records.extend(fired.await?);
             }
         }
@@ -264,7 +246,7 @@ impl Clerk {
     ) -> Result<Option<ExecutionRow>, EngineError> {
         let mut tries = 0;
         let (timer, fired) = loop {
-            let timer = self.known(name.clone()).await?;
+            let timer = self.schedule(name.clone()).await?;
             if !may(&timer)? {
                 return Ok(None);
             }
@@ -295,51 +277,36 @@ impl Clerk {
         let place = fired.records.iter().position(own).unwrap_or(0);
         Ok(fired.records.into_iter().nth(place))
     }
-}
 
-/// Why one more may not wait for an event.
-fn too_many_wait(tx: &mut Tx<'_>, event: Option<&EventName>) -> Result<Option<ScheduleFault>, StoreError> {
-    let Some(event) = event else { return Ok(None) };
-    let is_full = tx.waiting_for(event)? >= SCHEDULES_OF_EVENT_MAX;
-    Ok(is_full.then(|| ScheduleFault::EventFull(event.clone())))
-}
-
-impl Scheduling for Clerk {
-    fn add_schedule(&self, draft: Draft) -> Asked<'_, Timer> {
-        Box::pin(self.add(draft))
+    /// Schedules by name.
+    pub async fn schedules(&self, filter: ScheduleFilter) -> Result<Schedules, EngineError> {
+        Ok(self.store.read(move |view| view.schedules(&filter)).await?)
     }
 
-    fn schedule(&self, schedule: RuleId) -> Asked<'_, Timer> {
-        Box::pin(self.known(schedule))
-    }
-
-    fn schedules(&self, filter: ScheduleFilter) -> Asked<'_, Schedules> {
-        Box::pin(async move { Ok(self.store.read(move |view| view.schedules(&filter)).await?) })
-    }
-
-    fn edit_schedule(&self, schedule: RuleId, edit: Edit) -> Asked<'_, Timer> {
-        Box::pin(
-            self.change_schedule(schedule, "schedule_edited", move |seen, now| {
-                match seen.status {
-                    Status::Active | Status::Paused => {}
-                    status @ (Status::Disabled | Status::Expired) => {
-                        let schedule = seen.schedule_id.clone();
-                        return Err(ScheduleFault::Over { schedule, status });
-                    }
+    /// Changes what a schedule is meant to do.
+    pub async fn edit_schedule(&self, schedule: RuleId, edit: Edit) -> Result<Timer, EngineError> {
+        self.change_schedule(schedule, "schedule_edited", move |seen, now| {
+            match seen.status {
+                Status::Active | Status::Paused => {}
+                status @ (Status::Disabled | Status::Expired) => {
+                    let schedule = seen.schedule_id.clone();
+                    return Err(ScheduleFault::Over { schedule, status });
                 }
-                Ok(Some(seen.revised(&edited(seen, &edit), now)?))
-            }),
-        )
+            }
+            Ok(Some(seen.revised(&edited(seen, &edit), now)?))
+        })
+        .await
     }
 
-    fn set_schedule_status(&self, schedule: RuleId, status: Status) -> Asked<'_, Timer> {
+    /// Lets a schedule rest, go on, or be over. One that stands there already stays as it is.
+    pub async fn set_schedule_status(&self, schedule: RuleId, status: Status) -> Result<Timer, EngineError> {
         let word = match status {
             Status::Active => "schedule_resumed",
             Status::Paused => "schedule_paused",
             Status::Disabled => "schedule_disabled",
             Status::Expired => "schedule_expired",
         };
-        Box::pin(self.change_schedule(schedule, word, move |seen, now| {
+        self.change_schedule(schedule, word, move |seen, now| {
             if seen.status == status {
                 return Ok(None);
             }
@@ -347,32 +314,37 @@ impl Scheduling for Clerk {
             let next = seen.become_status(status, now);
             next.map(Some)
                 .map_err(|why| ScheduleFault::Status { schedule, why })
-        }))
+        })
+        .await
     }
 
-    fn trigger_now(&self, schedule: RuleId, request: String) -> Asked<'_, ExecutionRow> {
-        Box::pin(async move { self.fire_now(schedule, &request).await })
-    }
-
-    fn happened(&self, event: EventName, key: String) -> Asked<'_, Vec<ExecutionRow>> {
-        Box::pin(async move { self.fire_all(event, &key).await })
-    }
-
-    fn makes_up_for_missed(&self) -> bool {
+    /// Whether a new schedule makes up for firings that were missed, where nobody says.
+    #[must_use]
+    pub fn makes_up_for_missed(&self) -> bool {
         self.governance.makes_up_for_missed
     }
 
-    fn executions(&self, schedule: RuleId, limit: u32) -> Asked<'_, (Timer, Vec<Execution>)> {
-        Box::pin(async move {
-            let wanted = schedule.clone();
-            let found = self.store.read(move |view| {
-                let timer = view.schedule(&wanted)?;
-                let executions = view.executions(&wanted, limit)?;
-                Ok(timer.map(|timer| (timer, executions)))
-            });
-            Ok(found.await?.ok_or(ScheduleFault::Unknown(schedule))?)
-        })
+    /// A schedule and what became of its firings, newest first.
+    pub async fn executions(
+        &self,
+        schedule: RuleId,
+        limit: u32,
+    ) -> Result<(Timer, Vec<Execution>), EngineError> {
+        let wanted = schedule.clone();
+        let found = self.store.read(move |view| {
+            let timer = view.schedule(&wanted)?;
+            let executions = view.executions(&wanted, limit)?;
+            Ok(timer.map(|timer| (timer, executions)))
+        });
+        Ok(found.await?.ok_or(ScheduleFault::Unknown(schedule))?)
     }
+}
+
+/// Why one more may not wait for an event.
+fn too_many_wait(tx: &mut Tx<'_>, event: Option<&EventName>) -> Result<Option<ScheduleFault>, StoreError> {
+    let Some(event) = event else { return Ok(None) };
+    let is_full = tx.waiting_for(event)? >= SCHEDULES_OF_EVENT_MAX;
+    Ok(is_full.then(|| ScheduleFault::EventFull(event.clone())))
 }
 
 /// The schedule under its agent's head, as every transition locks it.

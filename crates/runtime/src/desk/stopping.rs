@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wakeful_core::decision::Channel;
+use wakeful_core::failure::clip;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::stop::{StopRequest, StopTarget};
@@ -15,7 +16,7 @@ use wakeful_store::rows::BrakeRow;
 use wakeful_store::{PendingStop, Stops, StoreError};
 
 use super::Clerk;
-use super::deciding::scope;
+use super::deciding::{REASON_CHARS_MAX, scope};
 use crate::problem::Problem;
 use crate::report::{self, RunReport};
 use crate::{EngineError, Halt};
@@ -39,21 +40,26 @@ pub enum Cancelled {
 }
 
 impl Clerk {
-    pub(super) async fn set_brake(&self, brake: BrakeRow) -> Result<Vec<BrakeRow>, EngineError> {
-        let target = StopTarget::brake(brake.agent_id.as_ref());
+    /// Sets a brake on one agent or on all; the answer is what is on then.
+    pub async fn brake(
+        &self,
+        agent: Option<AgentId>,
+        reason: String,
+        channel: Channel,
+    ) -> Result<Vec<BrakeRow>, EngineError> {
         self.stop(StopRequest {
             id: self.fresh_id(),
-            target,
-            reason: brake.reason,
-            channel: brake.channel,
-            at: brake.at,
+            target: StopTarget::brake(agent.as_ref()),
+            reason: clip(&reason, REASON_CHARS_MAX),
+            channel,
+            at: self.clock.now(),
         })
         .await?;
-        self.all_brakes().await
+        self.brakes().await
     }
 
-    /// Cancels a run: at once in this process, and then in the database.
-    pub(super) async fn cancel_soon(&self, run: RunKey) -> Result<Cancelled, EngineError> {
+    /// Cancels a run: at once in this process, and then in the database. Says so where the database does not take it in time.
+    pub async fn cancel_at_once(&self, run: RunKey) -> Result<Cancelled, EngineError> {
         let target = StopTarget::Run(run);
         self.stop(StopRequest {
             id: self.fresh_id(),
@@ -164,7 +170,7 @@ impl Clerk {
 
     /// Releases a brake. It counts when it is durable: what is pending of it is stored first and leaves the home before the
     /// release commits, so that nothing can set the brake again afterwards.
-    pub(super) async fn lift(
+    pub async fn release(
         &self,
         agent: Option<AgentId>,
         channel: Channel,
@@ -187,11 +193,11 @@ impl Clerk {
         let ready = self.store.read(move |view| view.agents_with_work(now)).await;
         let ready = ready.inspect_err(|_| self.look_everywhere())?;
         ready.into_iter().for_each(|agent| self.work.look_at(agent));
-        self.all_brakes().await
+        self.brakes().await
     }
 
-    /// The brakes that are on. Where the database does not say in time, those that it does not have yet.
-    pub(super) async fn all_brakes(&self) -> Result<Vec<BrakeRow>, EngineError> {
+    /// Brakes that are on; that of all first. Where the database does not say in time, those that it does not have yet.
+    pub async fn brakes(&self) -> Result<Vec<BrakeRow>, EngineError> {
         let read = self.store.read(|view| view.brakes());
         let pending = self.pending_brakes();
         if pending.is_empty() {

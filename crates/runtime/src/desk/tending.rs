@@ -9,7 +9,7 @@ use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
 use wakeful_store::rows::{Agent, TriggerRow};
 use wakeful_store::{StoreError, Tx};
 
-use super::{AgentView, Asked, Clerk};
+use super::{AgentView, Clerk};
 use crate::EngineError;
 
 /// Messages of a destroyed agent that are taken back at once.
@@ -28,20 +28,9 @@ pub enum AgentChange {
     Wake,
 }
 
-/// What faces tell about an agent.
-pub trait Tending: Send + Sync + 'static {
-    /// Changes how an agent stands. It is durable and told of when this returns.
-    fn tend(&self, agent: AgentId, change: AgentChange) -> Asked<'_, AgentView>;
-}
-
-impl Tending for Clerk {
-    fn tend(&self, agent: AgentId, change: AgentChange) -> Asked<'_, AgentView> {
-        Box::pin(self.changed_by(agent, change))
-    }
-}
-
 impl Clerk {
-    async fn changed_by(&self, agent: AgentId, change: AgentChange) -> Result<AgentView, EngineError> {
+    /// Changes how an agent stands. It is durable and told of when this returns.
+    pub async fn tend(&self, agent: AgentId, change: AgentChange) -> Result<AgentView, EngineError> {
         let now = self.clock.now();
         if let AgentChange::Sleep(until) = change
             && until <= now
@@ -80,10 +69,10 @@ impl Clerk {
                 .await?;
             let keys: Vec<RunKey> = waiting.iter().map(|row| row.message.run_key).collect();
             if keys.is_empty() || left == 0 {
-                return super::Desk::agent(self, agent).await;
+                return self.agent(agent).await;
             }
             for run in keys {
-                self.call_off(run).await?;
+                self.cancel(run).await?;
                 left = left.saturating_sub(1);
             }
         }

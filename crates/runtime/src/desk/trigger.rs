@@ -11,7 +11,7 @@ use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_store::rows::{Agent, TriggerRow};
 use wakeful_store::{StoreError, Tx};
 
-use super::{Asked, Clerk, Posted};
+use super::{Clerk, Posted};
 use crate::cause::{AdmissionOutcome, PreparedAdmission};
 use crate::wake::{admitted_event, opening};
 use crate::{EngineError, Observer as _};
@@ -30,20 +30,6 @@ pub const EVIDENCE_CHARS_MAX: usize = 64 * 1024;
 
 /// A delivery without a name of its own is the same as an equal one within this time.
 const BUCKET_MS: i64 = 60 * 1000;
-
-/// What faces ask and tell about triggers.
-pub trait Triggers: Send + Sync + 'static {
-    /// The trigger of an agent and what its address is made with. It is made when it is first asked for, and stays.
-    fn trigger(&self, agent: AgentId) -> Asked<'_, Capability>;
-    /// Gives the trigger another address; the one before is worth nothing from now on. One that was revoked is active again.
-    fn rotate_trigger(&self, agent: AgentId) -> Asked<'_, Capability>;
-    /// Takes the trigger back: nothing comes by it until it gets another address.
-    fn revoke_trigger(&self, agent: AgentId) -> Asked<'_, Capability>;
-    /// A trigger by name, for whoever was called by it; none where there is none.
-    fn called(&self, trigger: RuleId) -> Asked<'_, Option<Capability>>;
-    /// Takes in a delivery, by a trigger whose address was right. [`EngineError::NoTrigger`] when that has changed since.
-    fn deliver(&self, trigger: TriggerRow, delivery: Delivery) -> Asked<'_, Posted>;
-}
 
 /// A trigger, and what its address is made with.
 #[derive(Clone, PartialEq, Eq)]
@@ -139,7 +125,8 @@ impl Clerk {
         }
     }
 
-    async fn take_in(&self, trigger: TriggerRow, delivery: Delivery) -> Result<Posted, EngineError> {
+    /// Takes in a delivery, by a trigger whose address was right. [`EngineError::NoTrigger`] when that has changed since.
+    pub async fn deliver(&self, trigger: TriggerRow, delivery: Delivery) -> Result<Posted, EngineError> {
         let now = self.clock.now();
         let agent = trigger.agent_id.clone();
         let named = delivery.ids(&trigger.trigger_id, now).into_iter().map(|id| {
@@ -186,45 +173,44 @@ impl Clerk {
         };
         Ok(Posted { run_key, is_new })
     }
-}
 
-impl Triggers for Clerk {
-    fn trigger(&self, agent: AgentId) -> Asked<'_, Capability> {
-        Box::pin(self.turn_trigger(agent, "made", |kept, new| kept.is_none().then_some(new)))
+    /// The trigger of an agent and what its address is made with. It is made when it is first asked for, and stays.
+    pub async fn trigger(&self, agent: AgentId) -> Result<Capability, EngineError> {
+        self.turn_trigger(agent, "made", |kept, new| kept.is_none().then_some(new))
+            .await
     }
 
-    fn rotate_trigger(&self, agent: AgentId) -> Asked<'_, Capability> {
-        Box::pin(self.turn_trigger(agent, "rotated", |kept, new| {
+    /// Gives the trigger another address; the one before is worth nothing from now on. One that was revoked is active again.
+    pub async fn rotate_trigger(&self, agent: AgentId) -> Result<Capability, EngineError> {
+        self.turn_trigger(agent, "rotated", |kept, new| {
             Some(kept.map_or(new, |kept| TriggerRow {
                 generation: kept.generation.saturating_add(1),
                 is_active: true,
                 ..kept
             }))
-        }))
+        })
+        .await
     }
 
-    fn revoke_trigger(&self, agent: AgentId) -> Asked<'_, Capability> {
-        Box::pin(self.turn_trigger(agent, "revoked", |kept, new| {
+    /// Takes the trigger back: nothing comes by it until it gets another address.
+    pub async fn revoke_trigger(&self, agent: AgentId) -> Result<Capability, EngineError> {
+        self.turn_trigger(agent, "revoked", |kept, new| {
             let kept = kept.unwrap_or(new);
             kept.is_active.then_some(TriggerRow {
                 is_active: false,
                 ..kept
             })
-        }))
+        })
+        .await
     }
 
-    fn called(&self, trigger: RuleId) -> Asked<'_, Option<Capability>> {
+    /// A trigger by name, for whoever was called by it; none where there is none.
+    pub async fn called(&self, trigger: RuleId) -> Result<Option<Capability>, EngineError> {
         let found = self
             .store
             .read(move |view| Ok((view.trigger(&trigger)?, view.trigger_secret()?)));
-        Box::pin(async {
-            let (row, secret) = found.await?;
-            Ok(row.zip(secret).map(|(row, secret)| Capability { row, secret }))
-        })
-    }
-
-    fn deliver(&self, trigger: TriggerRow, delivery: Delivery) -> Asked<'_, Posted> {
-        Box::pin(self.take_in(trigger, delivery))
+        let (row, secret) = found.await?;
+        Ok(row.zip(secret).map(|(row, secret)| Capability { row, secret }))
     }
 }
 

@@ -30,9 +30,8 @@ impl Clerk {
         written
     }
 
-    /// Writes where the last write was refused. The same row once more changes nothing, and is a write like any other; the store
-    /// notes how it ended.
-    pub(super) async fn try_writing(&self) -> Result<(), EngineError> {
+    /// Tries a write where the last one was refused: nobody else may come while the daemon says that it cannot be used.
+    pub async fn try_storage(&self) -> Result<(), EngineError> {
         if self.store.trouble().is_some() {
             let written = self.store.write(|tx| {
                 let care = tx.care()?;

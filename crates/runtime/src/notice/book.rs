@@ -74,7 +74,7 @@ impl Book {
         if self.pages().version == Some(version) {
             return Ok(());
         }
-        let pages = store.read(|view| Pages::read(view)).await?;
+        let pages = store.read(Pages::read).await?;
         *self.pages() = pages;
         Ok(())
     }

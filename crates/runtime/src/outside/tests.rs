@@ -1,6 +1,7 @@
 //! When sources are looked at, and how what was found is written.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::pin::Pin;
 use std::sync::Mutex as Guarded;
 use std::time::Duration;
 
@@ -195,7 +196,7 @@ async fn during(scout: &Scout, happens: impl Future<Output = ()>) {
         happens.await;
         switch.throw();
     };
-    tokio::join!(scout.run(&halt, |_| {}), end);
+    tokio::join!(scout.run(&halt), end);
 }
 
 async fn wait(ms: u64) {

@@ -10,9 +10,9 @@ use wakeful_core::report::Event;
 use wakeful_core::retention::{DAY_MS, ROUND_EVERY_MS};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock;
-use wakeful_store::StoreError;
 
 use super::{Cared, Keeper, Sweep};
+use crate::problem::with_causes;
 use crate::{Halt, Observer, Spoken};
 
 /// Commits after which sizes are looked at, however early in the day it is.
@@ -82,8 +82,8 @@ impl<O: Observer> Observer for Pulsing<O> {
 }
 
 impl Keeper {
-    /// Cares for data whenever it is time, until a stop is asked for. What came of each round is told.
-    pub async fn run(&self, pulse: &Pulse, halt: &Halt, tell: impl Fn(&Result<Cared, StoreError>)) {
+    /// Removes old data whenever it is time, until a stop is asked for.
+    pub async fn run(&self, pulse: &Pulse, halt: &Halt) {
         // Where it cannot be read, the first commit tries again.
         let first = self.next_round().await;
         pulse.rest_until(first.unwrap_or(Millis(0)));
@@ -93,11 +93,39 @@ impl Keeper {
                 () = halt.asked() => return,
                 () = pulse.due.notified() => {}
             }
-            tell(&self.round(Sweep::WhereDue, halt).await);
+            match self.round(Sweep::WhereDue, halt).await {
+                Ok(removed) if removed.is_empty() => {}
+                Ok(removed) => log_removed(&removed),
+                Err(error) => tracing::warn!(error = %with_causes(&error), "retention failed"),
+            }
             let next = self.clock.now().0.saturating_add(ROUND_EVERY_MS);
             pulse.rest_until(Millis(next));
         }
     }
+}
+
+fn log_removed(removed: &Cared) {
+    let Cared {
+        pruned,
+        swept,
+        files,
+        is_done,
+    } = removed;
+    for (class, held) in pruned {
+        tracing::info!(
+            class = class.as_str(),
+            rows = held.rows,
+            bytes = held.bytes,
+            "retention removed data"
+        );
+    }
+    tracing::info!(
+        contents = swept.rows,
+        files = files.removed.rows,
+        bytes = swept.bytes + files.removed.bytes,
+        is_done,
+        "retention removed unreferenced contents"
+    );
 }
 
 #[cfg(test)]

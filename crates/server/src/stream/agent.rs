@@ -10,7 +10,7 @@ use axum::body::Bytes;
 use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::Desk;
+use wakeful_runtime::desk::Clerk;
 use wakeful_runtime::hub::News;
 use wakeful_runtime::rows::EventRow;
 
@@ -21,7 +21,7 @@ use crate::view;
 
 /// A stream of one agent.
 pub(super) struct Following {
-    desk: Arc<dyn Desk>,
+    desk: Arc<Clerk>,
     agent: AgentId,
     ear: Ear,
     phase: Phase,
@@ -45,7 +45,7 @@ enum Phase {
 
 /// Begins a stream after a number, or at the newest event.
 pub(super) async fn open(
-    desk: Arc<dyn Desk>,
+    desk: Arc<Clerk>,
     agent: AgentId,
     after_seq: Option<u64>,
     stay: Stay,

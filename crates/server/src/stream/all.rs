@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{AgentView, Desk};
+use wakeful_runtime::desk::{AgentView, Clerk};
 use wakeful_runtime::hub::News;
 use wakeful_runtime::rows::{EventRow, Visibility};
 
@@ -28,7 +28,7 @@ const PRIVATE_MAX: usize = 256;
 
 /// A stream of all listed agents.
 pub(super) struct Following {
-    desk: Arc<dyn Desk>,
+    desk: Arc<Clerk>,
     ear: Ear,
     phase: Phase,
     /// How far each agent's events were handed over.
@@ -63,7 +63,7 @@ impl From<EngineError> for Stop {
 
 /// Begins a stream after a cursor, or at the newest event of every agent.
 pub(super) async fn open(
-    desk: Arc<dyn Desk>,
+    desk: Arc<Clerk>,
     from: Option<Positions>,
     stay: Stay,
 ) -> Result<Following, Refused> {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use wakeful_api::{Event, EventFeed};
 use wakeful_core::id::AgentId;
 use wakeful_core::time::Millis;
-use wakeful_runtime::desk::{AgentView, Desk};
+use wakeful_runtime::desk::{AgentView, Clerk};
 use wakeful_runtime::rows::EventRow;
 
 use super::cursor::{Positions, Tag};
@@ -16,7 +16,7 @@ use crate::view;
 const CHUNK_EVENTS_MIN: u32 = 8;
 
 /// A page of all listed agents' events, oldest first: what follows a cursor, or else the newest.
-pub(super) async fn read(desk: &dyn Desk, from: Option<Positions>, limit: u32) -> Result<EventFeed, Refused> {
+pub(super) async fn read(desk: &Clerk, from: Option<Positions>, limit: u32) -> Result<EventFeed, Refused> {
     let agents = desk.agents(false).await?;
     let (positions, _) = all::begin(&agents, from.as_ref())?;
     match from {
@@ -38,7 +38,7 @@ struct Lane {
 /// Events after the positions. Within an agent by number, between agents by time: a clock that was set back does not
 /// change the order of one log.
 async fn following(
-    desk: &dyn Desk,
+    desk: &Clerk,
     agents: Vec<AgentView>,
     mut positions: Positions,
     limit: u32,
@@ -78,7 +78,7 @@ async fn following(
 
 /// The newest events up to the positions, found from their end.
 async fn newest(
-    desk: &dyn Desk,
+    desk: &Clerk,
     agents: Vec<AgentView>,
     positions: &Positions,
     limit: u32,

@@ -1,11 +1,9 @@
 //! Questions and brakes as programs and pages meet them.
 
-use std::sync::atomic::Ordering;
 use std::task::{Context, Waker};
 
 use serde_json::{Value, json};
 
-use super::desk::question;
 use super::login::Browser;
 use super::world::{HOST, World, posted};
 
@@ -16,7 +14,7 @@ fn json(body: &str) -> Value {
 #[tokio::test]
 async fn a_question_is_listed_shown_by_its_first_digits_and_answered() {
     let world = World::new();
-    let name = question().inquiry.decision_id.to_string();
+    let name = world.services.ask().inquiry.decision_id.to_string();
     let list = json(&world.get("/api/decisions").await.body);
     assert_eq!(list["decisions"][0]["decision_id"], name.as_str());
     let shown = json(&world.get(&format!("/api/decisions/{}", &name[..8])).await.body);
@@ -47,9 +45,11 @@ async fn a_question_is_listed_shown_by_its_first_digits_and_answered() {
 #[tokio::test]
 async fn an_answer_that_stands_is_told_although_nothing_beside_it_can_be_read() {
     let world = World::new();
-    let path = format!("/api/decisions/{}", question().inquiry.decision_id);
-    world.bell.is_blind.store(true, Ordering::Relaxed);
+    let path = format!("/api/decisions/{}", world.services.ask().inquiry.decision_id);
+    // The question itself, and nothing after it.
+    world.services.storage.fail_reads_after(1);
     assert!(world.get(&path).await.status.is_server_error());
+    world.services.storage.fail_reads_after(1);
     let answered = world
         .post(&format!("{path}/answer"), r#"{"option":"deny"}"#)
         .await;
@@ -62,7 +62,7 @@ async fn an_answer_that_stands_is_told_although_nothing_beside_it_can_be_read() 
 #[tokio::test]
 async fn an_answer_that_cannot_be_taken_says_why_in_a_code() {
     let world = World::new();
-    let name = question().inquiry.decision_id.to_string();
+    let name = world.services.ask().inquiry.decision_id.to_string();
     let path = format!("/api/decisions/{name}/answer");
     let long = format!(r#"{{"option":"deny","note":"{}"}}"#, "x".repeat(2_001));
     for (path, body, status, code) in [
@@ -109,6 +109,7 @@ async fn a_hand_on_the_brake_is_kept_with_the_way_it_came() {
         (&json!(true), &json!("api"))
     );
     assert_eq!(list["brakes"][0]["reason"], "it runs wild");
+    assert_eq!(world.post("/api/brake/release", "{}").await.status, 200);
     let browser = Browser::enter(&world).await;
     let origin = format!("http://{HOST}");
     let headers = browser.headers(&[("origin", origin.as_str())]);
@@ -163,14 +164,15 @@ async fn every_status_says_what_is_held_and_what_waits() {
 #[tokio::test]
 async fn what_somebody_asks_for_is_carried_through_although_they_go_away() {
     let world = World::new();
-    let name = question().inquiry.decision_id.to_string();
+    let name = world.services.ask().inquiry.decision_id.to_string();
     let answer = format!("/api/decisions/{name}/answer");
+    assert_eq!(world.post("/api/brake", "{}").await.status, 200);
     for (path, body) in [
         ("/api/agents/main/messages", r#"{"text":"hello"}"#),
         (answer.as_str(), r#"{"option":"deny"}"#),
         ("/api/brake/release", "{}"),
     ] {
-        let before = world.posts.load(Ordering::Relaxed);
+        let mut listener = world.services.hub.listen();
         let mut asking = Box::pin(world.post(path, body));
         let looked = asking.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         assert!(looked.is_pending(), "{path} did not wait");
@@ -178,6 +180,6 @@ async fn what_somebody_asks_for_is_carried_through_although_they_go_away() {
         for _ in 0..10 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(world.posts.load(Ordering::Relaxed), before + 1, "{path}");
+        assert!(listener.try_recv().is_ok(), "{path} was not announced");
     }
 }

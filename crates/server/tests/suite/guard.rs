@@ -123,7 +123,7 @@ async fn a_foreign_page_is_refused_even_with_the_token() {
         .send(posted(MESSAGES, MESSAGE, &[BEARER, ("origin", &ours)]))
         .await;
     assert_eq!(answer.status, 202);
-    assert_eq!(world.posts.load(Ordering::Relaxed), 1);
+    assert_eq!(world.services.storage.writes.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]

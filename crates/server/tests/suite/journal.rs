@@ -1,43 +1,50 @@
 //! The journal over HTTP: what each refusal is as a status. Behind it stands a journal with one task.
 
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use wakeful_core::change::Unit;
-use wakeful_core::id::{AgentId, Incarnation};
-use wakeful_core::journal::{
-    Category, Kind, Mutation, Note, Record, RecordId, Refusal, Task, TaskStatus, rule, told,
-};
+use wakeful_core::journal::{Author, Category, Kind, Mutation, Note, Record, RecordId, Task};
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::saga::{Input, Saga};
 use wakeful_core::time::Millis;
-use wakeful_ports::journal::{Change, JournalError, Listing, Receipt, TaskFilter};
-use wakeful_runtime::desk::JournalDesk;
-use wakeful_runtime::desk::journal::Told;
-use wakeful_runtime::rows::SagaRow;
+use wakeful_ports::journal::{
+    Change, Heard, Journal, JournalError, Known, Listing, Order, Pending, Receipt, TaskFilter, Undone,
+};
+use wakeful_runtime::desk::JournalClerk;
+use wakeful_server::{Open, Stage};
 
-use super::world::World;
-
-/// A journal with one task, which is gone when notes are asked for.
-pub(super) struct OneTask;
+use super::services::at_once;
+use super::world::{Counter, Time, World};
 
 fn operation() -> OperationId {
     OperationId(Digest::of(b"operation"))
 }
 
-fn task() -> Task {
-    Task {
-        id: RecordId::derived(Kind::Task, &operation()),
-        category: None,
-        title: "Buy milk".into(),
-        details: String::new(),
-        status: TaskStatus::Open,
-        created_at: Millis(0),
-        updated_at: Millis(1_000),
-        version: 1,
-        removed_at: None,
-    }
+fn task_id() -> RecordId {
+    RecordId::derived(Kind::Task, &operation())
 }
 
-fn stuck() -> SagaRow {
+/// A server whose journal has one task.
+fn with_task() -> World {
+    let world = World::new();
+    let written = world.services.journal.write(Order {
+        operation_id: operation(),
+        author: Author::Person,
+        mutation: Mutation::CreateTask {
+            title: "Buy milk".into(),
+            details: String::new(),
+            category: None,
+        },
+        at: Millis(1_000),
+    });
+    at_once(written).expect("a task");
+    world
+}
+
+/// A write to the journal that could not be undone.
+fn keep_stuck_saga(world: &World) {
     let saga = Saga::intended(operation())
         .apply(Input::GivenUp { why: "ended".into() })
         .and_then(|saga| {
@@ -45,82 +52,12 @@ fn stuck() -> SagaRow {
                 why: "changed".into(),
             })
         });
-    SagaRow {
-        saga: saga.expect("a stuck saga"),
-        run_key: RunKey(Digest::of(b"run")),
-        agent_id: AgentId::parse("main").ok(),
-        run_open: false,
-        updated_at: Millis(0),
-    }
-}
-
-impl JournalDesk for OneTask {
-    fn write(&self, mutation: Mutation, key: Option<String>) -> Told<'_, Receipt> {
-        Box::pin(async move {
-            if key.as_deref() == Some("used") {
-                return Err(Refusal::OperationReused.into());
-            }
-            let reads = rule::Reads {
-                records: [(task().id, Record::Task(task()))].into(),
-                members: Vec::new(),
-            };
-            let mut written = rule::apply(&mutation, &reads, &operation(), Millis(5))?;
-            let written = written.swap_remove(0);
-            let unit = Unit {
-                host: Incarnation::new("host.1"),
-                counter: 1,
-                payload_type: "task".into(),
-                payload_id: written.after.id().to_string(),
-            };
-            Ok(Receipt {
-                kind: written.after.kind(),
-                record_id: written.after.id().clone(),
-                version: written.after.version(),
-                tokens: Vec::new(),
-                unit,
-                also: Vec::new(),
-            })
-        })
-    }
-
-    fn tasks(&self, filter: TaskFilter) -> Told<'_, Vec<Task>> {
-        let fits = |task: &Task| {
-            let prefix = filter.id_prefix.as_deref().unwrap_or_default();
-            task.id.as_str().starts_with(prefix) && filter.status.is_none_or(|status| status == task.status)
-        };
-        let tasks = Some(task()).filter(fits).into_iter().collect();
-        Box::pin(async move { Ok(tasks) })
-    }
-
-    fn notes(&self, _task: Option<RecordId>, _limit: u32) -> Told<'_, Vec<Note>> {
-        Box::pin(async { Err(JournalError::Missing) })
-    }
-
-    fn categories(&self) -> Told<'_, Vec<Category>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
-    fn records(&self, _listing: Listing, _limit: u32) -> Told<'_, Vec<Value>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
-    fn found(&self, id_prefix: String, _limit: u32) -> Told<'_, Vec<Value>> {
-        let found = task().id.as_str().starts_with(&id_prefix);
-        let entity = told::entity(&Record::Task(task()), &told::Around::new());
-        Box::pin(async move { Ok(found.then_some(entity).into_iter().collect()) })
-    }
-
-    fn changes(&self, after_seq: u64, _limit: u32) -> Told<'_, (Vec<Change>, u64)> {
-        Box::pin(async move { Ok((Vec::new(), after_seq)) })
-    }
-
-    fn sagas(&self) -> Told<'_, Vec<SagaRow>> {
-        Box::pin(async { Ok(vec![stuck()]) })
-    }
-
-    fn keep(&self, wanted: OperationId) -> Told<'_, Option<OperationId>> {
-        Box::pin(async move { Ok((wanted == operation()).then_some(wanted)) })
-    }
+    let (saga, run) = (saga.expect("a stuck saga"), RunKey(Digest::of(b"run")));
+    let put = world
+        .services
+        .store
+        .write(move |tx| tx.begin_saga(&saga, &run, Millis(0)));
+    at_once(put).expect("a store");
 }
 
 /// The status of an answer, and its code when it is no success.
@@ -133,9 +70,15 @@ async fn posted(world: &World, path: &str, body: Value) -> (u16, String) {
 
 #[tokio::test]
 async fn each_refusal_of_the_journal_has_the_status_that_says_what_to_do() {
-    let world = World::new();
-    let (id, nobody) = (task().id.to_string(), "0".repeat(32));
+    let world = with_task();
+    let (id, nobody) = (task_id().to_string(), "0".repeat(32));
     let at = |id: &str| format!("/api/journal/tasks/{id}");
+    let first = posted(
+        &world,
+        "/api/journal/tasks",
+        json!({"title": "first", "key": "used"}),
+    );
+    assert_eq!(first.await.0, 200);
     let cases = [
         (
             "/api/journal/tasks".to_owned(),
@@ -188,8 +131,8 @@ async fn each_refusal_of_the_journal_has_the_status_that_says_what_to_do() {
 
 #[tokio::test]
 async fn a_write_of_any_kind_is_told_by_the_field_that_is_wrong() {
-    let world = World::new();
-    let (id, nobody) = (task().id.to_string(), "0".repeat(32));
+    let world = with_task();
+    let (id, nobody) = (task_id().to_string(), "0".repeat(32));
     let cases = [
         (
             json!({"kind": "create_checklist", "task_id": id, "title": "pack", "items": ["shoes"]}),
@@ -200,7 +143,6 @@ async fn a_write_of_any_kind_is_told_by_the_field_that_is_wrong() {
             json!({"kind": "rate", "record_id": id, "scale": "energy", "value": 4.0}),
             (200, ""),
         ),
-        (json!({"kind": "remove", "record_id": id}), (200, "")),
         (
             json!({"kind": "rate", "record_id": id, "scale": "energy", "value": 9}),
             (422, "bad_rating"),
@@ -238,6 +180,7 @@ async fn a_write_of_any_kind_is_told_by_the_field_that_is_wrong() {
             json!({"kind": "restore", "record_id": id, "agent_state": {}}),
             (400, "bad_field"),
         ),
+        (json!({"kind": "remove", "record_id": id}), (200, "")),
     ];
     for (write, (status, code)) in cases {
         let body = json!({"write": write});
@@ -251,8 +194,8 @@ async fn a_write_of_any_kind_is_told_by_the_field_that_is_wrong() {
 
 #[tokio::test]
 async fn records_of_any_kind_and_changes_are_shown() {
-    let world = World::new();
-    let (id, nobody) = (task().id.to_string(), "0".repeat(32));
+    let world = with_task();
+    let (id, nobody) = (task_id().to_string(), "0".repeat(32));
     let shown = world.get(&format!("/api/journal/records/{id}")).await;
     let shown: Value = serde_json::from_str(&shown.body).expect("JSON");
     assert_eq!(
@@ -274,21 +217,35 @@ async fn records_of_any_kind_and_changes_are_shown() {
         no_list.body
     );
     assert_eq!(
-        world.get("/api/journal/changes?after_seq=7").await.body,
-        r#"{"changes":[],"last_seq":7}"#
+        world.get("/api/journal/changes?after_seq=1").await.body,
+        r#"{"changes":[],"last_seq":1}"#
     );
+    let changes = world.get("/api/journal/changes?after_seq=0").await.body;
+    assert!(changes.contains(&id), "{changes}");
 }
 
 #[tokio::test]
 async fn a_journal_that_is_gone_is_told_with_the_way_out() {
-    let answer = World::new().get("/api/journal/notes").await;
+    let world = World::new();
+    let open = world.services.open.clone();
+    world.stage.send_replace(Stage::Ready(Open {
+        journal: Arc::new(JournalClerk {
+            store: world.services.store.clone(),
+            journal: Arc::new(MissingJournal),
+            clock: Arc::new(Time::default()),
+            entropy: Arc::new(Counter::default()),
+        }),
+        ..open
+    }));
+    let answer = world.get("/api/journal/notes").await;
     assert_eq!(answer.status.as_u16(), 503);
     assert!(answer.body.contains("journal_missing") && answer.body.contains("wakeful journal adopt"));
 }
 
 #[tokio::test]
 async fn tasks_are_shown_and_a_stuck_saga_can_be_kept() {
-    let world = World::new();
+    let world = with_task();
+    keep_stuck_saga(&world);
     let list = world.get("/api/journal/tasks?status=open").await;
     assert!(
         list.body.contains("Buy milk") && list.body.contains("1970-01-01T00:00:01.000Z"),
@@ -310,4 +267,74 @@ async fn tasks_are_shown_and_a_stuck_saga_can_be_kept() {
     let unknown = world.post(&keep("0".repeat(64)), "{}").await;
     assert_eq!(unknown.status.as_u16(), 404);
     assert_eq!(world.post(&keep("7".into()), "{}").await.status.as_u16(), 400);
+}
+
+/// A journal whose file is gone, as every call on it finds out.
+struct MissingJournal;
+
+fn missing<T: Send + 'static>() -> Pending<'static, T> {
+    Box::pin(std::future::ready(Err(JournalError::Missing)))
+}
+
+impl Journal for MissingJournal {
+    fn write(&self, _: Order) -> Pending<'_, Receipt> {
+        missing()
+    }
+
+    fn undo(&self, _: OperationId, _: Millis) -> Pending<'_, Undone> {
+        missing()
+    }
+
+    fn known(&self, _: OperationId) -> Pending<'_, Known> {
+        missing()
+    }
+
+    fn tasks(&self, _: TaskFilter) -> Pending<'_, Vec<Task>> {
+        missing()
+    }
+
+    fn notes(&self, _: Option<RecordId>, _: u32) -> Pending<'_, Vec<Note>> {
+        missing()
+    }
+
+    fn categories(&self) -> Pending<'_, Vec<Category>> {
+        missing()
+    }
+
+    fn newest_change_not_by(&self, _: Author) -> Pending<'_, Option<(u64, Millis)>> {
+        missing()
+    }
+
+    fn changes(&self, _: u64, _: u32) -> Pending<'_, Vec<Change>> {
+        missing()
+    }
+
+    fn last_seq(&self) -> Pending<'_, u64> {
+        missing()
+    }
+
+    fn records(&self, _: Listing, _: u32) -> Pending<'_, Vec<Record>> {
+        missing()
+    }
+
+    fn found(&self, _: String, _: u32) -> Pending<'_, Vec<Record>> {
+        missing()
+    }
+
+    fn entities(&self, _: Vec<RecordId>) -> Pending<'_, BTreeMap<RecordId, Value>> {
+        missing()
+    }
+
+    fn heard(&self) -> Box<dyn Heard> {
+        Box::new(Silence)
+    }
+}
+
+/// Nothing is committed to a journal that is gone.
+struct Silence;
+
+impl Heard for Silence {
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(std::future::pending())
+    }
 }

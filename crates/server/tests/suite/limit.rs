@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use axum::http::Method;
 use wakeful_server::Limits;
 
-use super::desk::SLOW;
 use super::world::{BEARER, World, request};
 
 const MESSAGE: &str = r#"{"text":"hello"}"#;
@@ -47,7 +46,7 @@ async fn an_agent_takes_so_many_messages_a_minute_and_no_body_is_read_beyond() {
         world.post("/api/agents/other/messages", MESSAGE).await.code().0,
         404
     );
-    assert_eq!(world.posts.load(Ordering::Relaxed), 2);
+    assert_eq!(world.services.storage.writes.load(Ordering::Relaxed), 2);
     assert!(
         world
             .get("/metrics")
@@ -81,8 +80,9 @@ async fn guessing_is_slowed_down_and_the_right_token_still_passes() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_takes_too_long_is_given_up() {
     let world = World::new();
+    let _held = world.services.storage.hold_writes().await;
     let began = tokio::time::Instant::now();
-    let answer = world.post(&format!("/api/agents/{SLOW}/messages"), MESSAGE).await;
+    let answer = world.post("/api/agents/main/messages", MESSAGE).await;
     assert_eq!(
         began.elapsed().as_secs(),
         60,
@@ -94,8 +94,9 @@ async fn an_answer_that_takes_too_long_is_given_up() {
 #[tokio::test(start_paused = true)]
 async fn beyond_so_many_requests_at_once_the_next_is_sent_away_but_health_answers() {
     let world = World::new();
-    let slow = format!("/api/agents/{SLOW}/messages");
-    let mut many: Vec<_> = (0..256).map(|_| Box::pin(world.post(&slow, MESSAGE))).collect();
+    let _held = world.services.storage.hold_writes().await;
+    let post = || Box::pin(world.post("/api/agents/main/messages", MESSAGE));
+    let mut many: Vec<_> = (0..256).map(|_| post()).collect();
     for request in &mut many {
         assert!(futures_poll(request.as_mut()).await.is_none(), "it waits");
     }

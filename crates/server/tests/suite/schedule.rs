@@ -1,76 +1,7 @@
-//! Schedules over HTTP: what is wrong is named, and what is asked for reaches the desk.
-
-use axum::http::StatusCode;
-use wakeful_core::id::{EventName, RuleId};
-use wakeful_core::time::Millis;
-use wakeful_core::timer::{Draft, Outcome, Status, Timer, TriggerSource};
-use wakeful_runtime::desk::{Asked, Edit, Scheduling};
-use wakeful_runtime::rows::{Execution, ExecutionRow, ScheduleFilter, Schedules};
-use wakeful_runtime::{EngineError, ScheduleFault};
+//! Schedules over HTTP: what is wrong is named, and what is asked for reaches the service.
 
 use super::world::{BEARER, World, posted};
-
-/// A desk that checks what it is asked for, and keeps nothing.
-pub(super) struct NoSchedules;
-
-fn unknown<T: Send + 'static>(schedule: RuleId) -> Asked<'static, T> {
-    Box::pin(std::future::ready(Err(ScheduleFault::Unknown(schedule).into())))
-}
-
-impl Scheduling for NoSchedules {
-    fn add_schedule(&self, draft: Draft) -> Asked<'_, Timer> {
-        let checked = draft
-            .check(Millis(1_800_000_000_000))
-            .map_err(ScheduleFault::from);
-        Box::pin(std::future::ready(checked.map_err(EngineError::from)))
-    }
-
-    fn schedule(&self, schedule: RuleId) -> Asked<'_, Timer> {
-        unknown(schedule)
-    }
-
-    fn schedules(&self, _: ScheduleFilter) -> Asked<'_, Schedules> {
-        Box::pin(std::future::ready(Ok(Schedules::default())))
-    }
-
-    fn edit_schedule(&self, schedule: RuleId, _: Edit) -> Asked<'_, Timer> {
-        unknown(schedule)
-    }
-
-    fn set_schedule_status(&self, schedule: RuleId, _: Status) -> Asked<'_, Timer> {
-        unknown(schedule)
-    }
-
-    fn trigger_now(&self, schedule: RuleId, _: String) -> Asked<'_, ExecutionRow> {
-        unknown(schedule)
-    }
-
-    fn happened(&self, event: EventName, key: String) -> Asked<'_, Vec<ExecutionRow>> {
-        let row = ExecutionRow {
-            schedule_id: RuleId::parse("daily").expect("a name"),
-            seq: 1,
-            revision: 1,
-            due_at: Millis(0),
-            count: 1,
-            is_capped: false,
-            source: TriggerSource::Event,
-            outcome: Outcome::Run,
-            reason: Some(format!("{event} {key}")),
-            run_key: None,
-            is_catch_up: false,
-            at: Millis(0),
-        };
-        Box::pin(std::future::ready(Ok(vec![row])))
-    }
-
-    fn makes_up_for_missed(&self) -> bool {
-        true
-    }
-
-    fn executions(&self, schedule: RuleId, _: u32) -> Asked<'_, (Timer, Vec<Execution>)> {
-        unknown(schedule)
-    }
-}
+use axum::http::StatusCode;
 
 #[tokio::test]
 async fn a_schedule_that_cannot_be_had_is_refused_with_the_field_that_is_wrong() {
@@ -184,7 +115,11 @@ async fn a_guard_and_an_event_are_told_back_and_what_is_none_is_named() {
 async fn an_event_is_named_by_its_key_wherever_that_stands() {
     let world = World::new();
     let path = "/api/events/backup.done";
-    let key = async |body: &str, headers: &[(&str, &str)]| {
+    let body = r#"{"schedule_id":"daily","agent_id":"main","say":"Look.","event":"backup.done",
+        "concurrency":"allow","pattern":{"interval_seconds":60}}"#;
+    let made = world.post("/api/schedules", body).await;
+    assert_eq!(made.status, StatusCode::CREATED, "{}", made.body);
+    let fire = async |body: &str, headers: &[(&str, &str)]| {
         let answer = world
             .send(posted(path, body, &[&[BEARER], headers].concat()))
             .await;
@@ -194,19 +129,17 @@ async fn an_event_is_named_by_its_key_wherever_that_stands() {
             panic!("{came:?}")
         };
         assert_eq!(one.trigger_source, wakeful_api::TriggerSource::Event);
-        assert_eq!(
-            one.reason,
-            Some(format!("backup.done {}", came.key)),
-            "the desk heard the same"
-        );
-        came.key
+        (came.key, one.run_key.clone().expect("a run"))
     };
-    assert_eq!(key(r#"{"key":"k1"}"#, &[]).await, "k1");
-    assert_eq!(key("{}", &[("idempotency-key", "k2")]).await, "k2");
-    assert_ne!(
-        key("{}", &[]).await,
-        key("{}", &[]).await,
-        "without one, each is another"
+    let in_body = fire(r#"{"key":"k1"}"#, &[]).await;
+    assert_eq!(in_body.0, "k1");
+    let in_header = fire("{}", &[("idempotency-key", "k1")]).await;
+    assert_eq!(in_header, in_body, "the same key is the same delivery");
+    assert_ne!(fire("{}", &[("idempotency-key", "k2")]).await.1, in_body.1);
+    let unnamed = [fire("{}", &[]).await, fire("{}", &[]).await];
+    assert!(
+        unnamed[0].0 != unnamed[1].0 && unnamed[0].1 != unnamed[1].1,
+        "without one, each is another: {unnamed:?}"
     );
     let both = posted(path, r#"{"key":"k1"}"#, &[BEARER, ("idempotency-key", "k2")]);
     assert_eq!(world.send(both).await.code(), (422, "two_keys".to_owned()));

@@ -7,7 +7,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use wakeful_server::{Ended, Stage, serve};
 
-use super::desk::question;
 use super::world::{HOST, TOKEN, World};
 
 #[tokio::test]
@@ -66,7 +65,10 @@ async fn whoever_descends_from_a_tool_neither_answers_nor_releases_and_still_may
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let server = tokio::spawn(serve(listener, world.app, std::future::pending()));
-    let answer = format!("/api/decisions/{}/answer", question().inquiry.decision_id);
+    let answer = format!(
+        "/api/decisions/{}/answer",
+        world.services.ask().inquiry.decision_id
+    );
     let deny = r#"{"option":"deny"}"#;
     for (is_tool, path, body, status) in [
         (true, answer.as_str(), deny, "HTTP/1.1 403"),

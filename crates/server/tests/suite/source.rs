@@ -1,111 +1,125 @@
 //! Sources over HTTP.
 
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::pin::Pin;
+use std::sync::Mutex;
 
 use axum::http::Method;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tower::ServiceExt as _;
 use wakeful_core::id::SourceId;
-use wakeful_core::outside::{BadSource, Source, SourceKind};
+use wakeful_core::outside::{BadSource, Change, Difference, Known, SOURCES_MAX, Source, SourceKind};
 use wakeful_core::time::Millis;
-use wakeful_ports::outside::Listed;
-use wakeful_runtime::outside::{Looked, NewSource, OutsideDesk, Told};
+use wakeful_ports::outside::{Hearing, Looking, Lookout, Sight, Sources as _};
 
+use super::services::at_once;
 use super::world::{BEARER, World, posted, request};
 
-/// A desk with one source, and one that takes its time to be added.
+/// How often others are let go on before something is given up.
+const ROUNDS_MAX: usize = 1_000;
+
+/// What is found in watched folders. `/gone` does not exist, and looking at `/slow` waits for a test.
 #[derive(Default)]
-pub(super) struct OneSource {
-    /// It is kept, and not read yet.
-    pub(super) begun: Notify,
-    /// It may be read.
-    pub(super) goes_on: Notify,
-    /// It is read.
-    pub(super) ended: Notify,
+pub(super) struct FolderScript {
+    /// What the next looks find; nothing after that.
+    sights: Mutex<VecDeque<Sight>>,
+    /// A look at `/slow` has begun.
+    begun: Notify,
+    /// It may end.
+    goes_on: Notify,
 }
 
-fn notes() -> Listed {
-    Listed {
-        source: Source {
-            source_id: SourceId::parse("notes").expect("a name"),
+impl FolderScript {
+    /// The next look finds so many files that are new or changed, and so many that it cannot read.
+    fn find(&self, changed: u64, unreadable: u64) {
+        let difference = |number: u64| Difference {
+            name: number.to_string().into_bytes(),
+            now: Some(Known {
+                mark: vec![u8::try_from(unreadable).expect("a small number")],
+                size: 0,
+                stamp: None,
+            }),
+            change: Some(Change::Changed),
+        };
+        let sight = Sight {
+            differences: (0..changed).map(difference).collect(),
+            unreadable,
+            deaf: None,
+        };
+        self.sights.lock().expect("a lock").push_back(sight);
+    }
+}
+
+impl Lookout for FolderScript {
+    fn place(&self, _: SourceKind, path: String) -> Looking<'_, String> {
+        Box::pin(std::future::ready(match path.as_str() {
+            "/gone" => Err(BadSource::NoFolder(path)),
+            _ => Ok(path),
+        }))
+    }
+
+    fn look(&self, source: Source, _: BTreeMap<Vec<u8>, Known>, _: Hearing, _: Millis) -> Looking<'_, Sight> {
+        Box::pin(async move {
+            if source.path == "/slow" {
+                self.begun.notify_one();
+                self.goes_on.notified().await;
+            }
+            let sight = self.sights.lock().expect("a lock").pop_front();
+            Ok(sight.unwrap_or_default())
+        })
+    }
+
+    fn forget(&self, _: &SourceId) {}
+
+    fn stirred(&self) -> Pin<Box<dyn Future<Output = BTreeSet<SourceId>> + Send + '_>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// As many sources are watched as may be.
+fn watch_all(world: &World) {
+    for number in 0..SOURCES_MAX {
+        let source = Source {
+            source_id: SourceId::parse(&format!("source-{number}")).expect("a name"),
             kind: SourceKind::Folder,
-            path: "/home/me/notes".into(),
+            path: format!("/{number}"),
             device: "here".into(),
             created_at: Millis(0),
             version: 1,
             is_fresh: false,
             trouble: None,
-        },
-        entries: 3,
-    }
-}
-
-impl OutsideDesk for OneSource {
-    fn sources(&self) -> Told<'_, Vec<Listed>> {
-        Box::pin(async { Ok(vec![notes()]) })
-    }
-
-    fn add(&self, new: NewSource) -> Told<'_, Listed> {
-        Box::pin(async move {
-            match new.path.as_str() {
-                "/gone" => Err(BadSource::NoFolder(new.path).into()),
-                "/many" => Err(BadSource::TooManySources.into()),
-                "/slow" => {
-                    self.begun.notify_one();
-                    self.goes_on.notified().await;
-                    self.ended.notify_one();
-                    Ok(notes())
-                }
-                _ => Ok(notes()),
-            }
-        })
-    }
-
-    fn remove(&self, source: SourceId) -> Told<'_, Listed> {
-        Box::pin(async move {
-            match source.as_str() {
-                "notes" => Ok(notes()),
-                _ => Err(BadSource::Unknown(source).into()),
-            }
-        })
-    }
-
-    fn scan(&self, source: SourceId) -> Told<'_, Looked> {
-        Box::pin(async move {
-            match source.as_str() {
-                "notes" => Ok(Looked {
-                    changes: 2,
-                    unreadable: 1,
-                }),
-                _ => Err(BadSource::Unknown(source).into()),
-            }
-        })
+        };
+        at_once(world.services.journal.add_source(source, SOURCES_MAX)).expect("a source");
     }
 }
 
 #[tokio::test]
 async fn sources_are_listed_added_looked_at_and_removed() {
     let world = World::new();
+    world.services.folders.find(3, 0);
+    let body = r#"{"source_id": "notes", "kind": "folder", "path": "/home/me/notes"}"#;
+    let added = world.post("/api/sources", body).await;
+    assert_eq!(added.status, 200, "{}", added.body);
     let list = world.get("/api/sources").await;
     let list: Value = serde_json::from_str(&list.body).expect("JSON");
     assert_eq!(list["sources"][0]["source_id"], "notes");
     assert_eq!(list["sources"][0]["entries"], 3);
-    let added = world
-        .post("/api/sources", r#"{"kind": "folder", "path": "/home/me/notes"}"#)
-        .await;
-    assert_eq!(added.status, 200, "{}", added.body);
+    world.services.folders.find(2, 1);
     let scan = world.post("/api/sources/notes/scan", "{}").await;
-    assert!(scan.body.contains("\"changes\":2"), "{}", scan.body);
+    let scan: Value = serde_json::from_str(&scan.body).expect("JSON");
+    assert_eq!((&scan["changes"], &scan["unreadable"]), (&2.into(), &1.into()));
     let gone = world
         .send(request(Method::DELETE, "/api/sources/notes", &[BEARER]))
         .await;
     assert_eq!(gone.status, 200, "{}", gone.body);
+    assert_eq!(world.get("/api/sources").await.body, r#"{"sources":[]}"#);
 }
 
 #[tokio::test]
 async fn what_cannot_be_watched_is_told_with_its_code() {
     let world = World::new();
+    watch_all(&world);
     for (body, status, code) in [
         (r#"{"kind": "folder", "path": "/gone"}"#, 422, "no_such_folder"),
         (r#"{"kind": "git", "path": "/many"}"#, 409, "too_many_sources"),
@@ -133,10 +147,18 @@ async fn whoever_hangs_up_while_a_source_is_added_does_not_leave_it_half_made() 
         &[BEARER],
     );
     let asked = tokio::spawn(world.app.clone().oneshot(add));
-    world.sources.begun.notified().await;
+    world.services.folders.find(3, 0);
+    world.services.folders.begun.notified().await;
     asked.abort();
-    assert!(asked.await.is_err(), "nobody waits for it any more");
-    world.sources.goes_on.notify_one();
-    let ended = tokio::time::timeout(Duration::from_secs(60), world.sources.ended.notified());
-    ended.await.expect("it is added to its end");
+    assert!(asked.await.is_err(), "no client waits for it");
+    world.services.folders.goes_on.notify_one();
+    let mut listed = String::new();
+    for _ in 0..ROUNDS_MAX {
+        tokio::task::yield_now().await;
+        listed = world.get("/api/sources").await.body;
+        if listed.contains(r#""entries":3"#) {
+            return;
+        }
+    }
+    panic!("it is not added to its end: {listed}");
 }

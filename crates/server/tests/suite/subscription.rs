@@ -1,80 +1,21 @@
 //! Subscriptions over HTTP.
 
+use super::world::{BEARER, World, request};
 use axum::http::Method;
 use serde_json::{Value, json};
-use wakeful_core::id::{AgentId, RuleId};
-use wakeful_core::subscription::Terms;
-use wakeful_core::time::Millis;
-use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::Asked;
-use wakeful_runtime::desk::alert::{AlertDesk, NewSubscription, Subscribing};
-use wakeful_runtime::rows::SubscriptionRow;
 
-use super::world::{BEARER, World, request};
-
-/// A desk with one subscription.
-pub(super) struct OneSubscription;
-
-fn gym() -> SubscriptionRow {
-    SubscriptionRow {
-        subscription_id: RuleId::parse("gym").expect("a name"),
-        agent_id: AgentId::parse("main").expect("a name"),
-        terms: Terms {
-            any: vec!["TASK".into()],
-            ..Terms::default()
-        },
-        journal_seq: 0,
-        last_due: None,
-        created_at: Millis(0),
-        is_active: true,
-        version: 1,
-    }
-}
-
-/// The one there is, or that there is none of this name.
-async fn only(subscription: RuleId, is_active: bool) -> Result<SubscriptionRow, EngineError> {
-    match subscription.as_str() {
-        "gym" => Ok(SubscriptionRow { is_active, ..gym() }),
-        _ => Err(Subscribing::Unknown(subscription).into()),
-    }
-}
-
-impl AlertDesk for OneSubscription {
-    fn subscribe(&self, new: NewSubscription) -> Asked<'_, SubscriptionRow> {
-        Box::pin(async move {
-            new.terms.check().map_err(Subscribing::from)?;
-            match new.subscription_id {
-                Some(id) if id.as_str() == "taken" => Err(Subscribing::Exists(id).into()),
-                Some(_) | None => Ok(gym()),
-            }
-        })
-    }
-
-    fn unsubscribe(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow> {
-        Box::pin(only(subscription, true))
-    }
-
-    fn pause_subscription(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow> {
-        Box::pin(only(subscription, false))
-    }
-
-    fn resume_subscription(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow> {
-        Box::pin(only(subscription, true))
-    }
-
-    fn subscriptions(
-        &self,
-        _agent: Option<AgentId>,
-        _after: Option<RuleId>,
-        _limit: u32,
-    ) -> Asked<'_, Vec<SubscriptionRow>> {
-        Box::pin(async { Ok(vec![gym()]) })
-    }
+/// A server whose agent has one subscription.
+async fn with_subscription() -> World {
+    let world = World::new();
+    let body = json!({"agent_id": "main", "any": ["TASK"], "subscription_id": "gym"});
+    let made = world.post("/api/subscriptions", &body.to_string()).await;
+    assert_eq!(made.status, 200, "{}", made.body);
+    world
 }
 
 #[tokio::test]
 async fn each_refusal_of_a_subscription_has_the_status_that_says_what_to_do() {
-    let world = World::new();
+    let world = with_subscription().await;
     let cases = [
         (json!({"agent_id": "main", "any": ["TASK"]}), (200, "")),
         (json!({"agent_id": "main"}), (422, "tokens_missing")),
@@ -88,7 +29,7 @@ async fn each_refusal_of_a_subscription_has_the_status_that_says_what_to_do() {
             (422, "bad_cooldown"),
         ),
         (
-            json!({"agent_id": "main", "any": ["TASK"], "subscription_id": "taken"}),
+            json!({"agent_id": "main", "any": ["NOTE"], "subscription_id": "gym"}),
             (409, "subscription_exists"),
         ),
         (
@@ -107,7 +48,7 @@ async fn each_refusal_of_a_subscription_has_the_status_that_says_what_to_do() {
 
 #[tokio::test]
 async fn subscriptions_are_listed_and_taken_away() {
-    let world = World::new();
+    let world = with_subscription().await;
     let list = world.get("/api/subscriptions?limit=5").await.body;
     assert!(
         list.contains(r#""subscription_id":"gym""#) && !list.contains("next_after"),
@@ -124,7 +65,7 @@ async fn subscriptions_are_listed_and_taken_away() {
 
 #[tokio::test]
 async fn a_subscription_is_put_aside_and_taken_up_again() {
-    let world = World::new();
+    let world = with_subscription().await;
     let turned = async |path: &str| {
         let answer = world.post(&format!("/api/subscriptions/{path}"), "").await;
         let told: Value = serde_json::from_str(&answer.body).expect("JSON");

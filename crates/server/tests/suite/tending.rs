@@ -1,4 +1,4 @@
-//! Why, why not and how an agent stands, over HTTP; and the public door of triggers before any desk.
+//! Why, why not and how an agent stands, over HTTP; and the public door of triggers before any service.
 
 use axum::http::{Method, StatusCode};
 use serde_json::Value;
@@ -8,10 +8,17 @@ use super::world::{World, posted, request};
 #[tokio::test]
 async fn an_agent_is_looked_after_by_one_path_for_each_change() {
     let world = World::new();
+    let change = async |path: &str, body: &str, field: &str, wanted: &str| {
+        let answer = world.post(&format!("/api/agents/main/{path}"), body).await;
+        assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.body);
+        let told: Value = serde_json::from_str(&answer.body).expect("JSON");
+        assert_eq!(told[field], wanted, "{path}");
+        let unknown = world.post(&format!("/api/agents/nobody/{path}"), body).await;
+        assert_eq!(unknown.status, StatusCode::NOT_FOUND, "{path}");
+    };
     for (path, body, field, wanted) in [
         ("activate", "", "lifecycle", "active"),
         ("dormant", "", "lifecycle", "dormant"),
-        ("destroy", "", "lifecycle", "destroyed"),
         ("stop", "", "control", "stopped"),
         ("mode", r#"{"mode":"interactive"}"#, "mode", "interactive"),
         (
@@ -21,12 +28,7 @@ async fn an_agent_is_looked_after_by_one_path_for_each_change() {
             "2030-01-01T00:00:00.000Z",
         ),
     ] {
-        let answer = world.post(&format!("/api/agents/main/{path}"), body).await;
-        assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.body);
-        let told: Value = serde_json::from_str(&answer.body).expect("JSON");
-        assert_eq!(told[field], wanted, "{path}");
-        let unknown = world.post(&format!("/api/agents/nobody/{path}"), body).await;
-        assert_eq!(unknown.status, StatusCode::NOT_FOUND, "{path}");
+        change(path, body, field, wanted).await;
     }
     for (path, body) in [
         ("mode", r#"{"mode":"sleepy"}"#),
@@ -36,6 +38,8 @@ async fn an_agent_is_looked_after_by_one_path_for_each_change() {
         let answer = world.post(&format!("/api/agents/main/{path}"), body).await;
         assert!(answer.status.is_client_error(), "{path} {body}: {}", answer.body);
     }
+    // Nothing can be changed about an agent that is gone.
+    change("destroy", "", "lifecycle", "destroyed").await;
 }
 
 #[tokio::test]

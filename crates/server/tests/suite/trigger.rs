@@ -38,7 +38,11 @@ async fn call(world: &World, path: &str) -> StatusCode {
 }
 
 fn looks(world: &World) -> usize {
-    world.bell.looks.load(Ordering::Relaxed)
+    world.services.storage.reads.load(Ordering::Relaxed)
+}
+
+fn writes(world: &World) -> usize {
+    world.services.storage.writes.load(Ordering::Relaxed)
 }
 
 /// Lets others go on until so many looks have begun.
@@ -54,14 +58,15 @@ async fn until_looked(world: &World, count: usize) {
 async fn an_address_that_is_used_up_is_refused_before_anything_is_read() {
     let world = world();
     let first = address(&world, "").await.expect("an address");
+    let before = looks(&world);
     for number in 0..DELIVERIES {
         assert_eq!(call(&world, &first).await, StatusCode::ACCEPTED, "{number}");
     }
-    assert_eq!(looks(&world), DELIVERIES);
+    assert_eq!(looks(&world), before + DELIVERIES);
     let refused = world.send(posted(&first, "x", &[])).await;
     assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{}", refused.body);
     assert_eq!(refused.headers["retry-after"], "60");
-    assert_eq!(looks(&world), DELIVERIES, "nothing was read");
+    assert_eq!(looks(&world), before + DELIVERIES, "nothing was read");
     // One that holds no more is unknown at once, however often it was used.
     let second = address(&world, "/rotate").await.expect("another");
     assert_eq!(call(&world, &first).await, StatusCode::NOT_FOUND);
@@ -97,7 +102,7 @@ async fn too_many_guesses_cost_one_look_at_a_time_and_a_right_address_still_pass
         "never seen before"
     );
     let before = looks(&world);
-    let still = world.bell.still.write().await;
+    let still = world.services.storage.reading.write().await;
     let begin = |path: String| {
         let world = Arc::clone(&world);
         tokio::spawn(async move { call(&world, &path).await })
@@ -120,18 +125,20 @@ async fn a_burst_of_deliveries_is_kept_a_few_at_a_time_and_leaves_room_for_other
     const AT_ONCE: usize = 8;
     let world = world();
     let path = address(&world, "").await.expect("an address");
-    let full = world.bell.full.write().await;
+    let (looked, written) = (looks(&world), writes(&world));
+    let full = world.services.storage.hold_writes().await;
     let begin = || {
         let (world, path) = (Arc::clone(&world), path.clone());
         tokio::spawn(async move { call(&world, &path).await })
     };
     let burst: Vec<_> = (0..PLACES).map(|_| begin()).collect();
-    until_looked(&world, PLACES).await;
+    until_looked(&world, looked + PLACES).await;
     for _ in 0..ROUNDS_MAX {
         tokio::task::yield_now().await;
     }
-    assert_eq!(world.bell.begun.load(Ordering::Relaxed), AT_ONCE);
+    assert_eq!(writes(&world), written + AT_ONCE);
     assert_eq!(call(&world, &path).await, StatusCode::SERVICE_UNAVAILABLE);
+    world.services.storage.hold_no_more_writes();
     let other = world
         .post("/api/agents/main/messages", r#"{"text":"hello"}"#)
         .await;

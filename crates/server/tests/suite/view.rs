@@ -3,23 +3,19 @@
 use wakeful_api::Activity;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::{Block, Role};
-use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::Control;
 use wakeful_runtime::desk::Line;
 use wakeful_runtime::rows::{EntryRow, EventRow};
 use wakeful_server::view::{self, Going};
 
-use super::desk::{self, MAIN};
-
-fn main() -> AgentId {
-    AgentId::parse(MAIN).expect("an id")
-}
+use super::services::{at_once, main};
+use super::world::World;
 
 #[test]
 fn what_an_agent_does_is_told_by_its_run_its_queue_and_what_is_in_its_way() {
-    let run = Some(RunKey(Digest::ZERO));
+    let (world, run) = (World::new(), Some(RunKey(Digest::ZERO)));
+    let asleep = at_once(world.services.open.desk.agent(main())).expect("the agent");
     for (open_run, queued, (asks, is_braked), going, activity) in [
         (None, 0, (0, false), Going::Well, Activity::Asleep),
         (None, 0, (0, true), Going::Well, Activity::Asleep),
@@ -32,7 +28,7 @@ fn what_an_agent_does_is_told_by_its_run_its_queue_and_what_is_in_its_way() {
         (None, 2, (0, false), Going::Stuck, Activity::Stuck),
         (None, 0, (0, false), Going::Stuck, Activity::Asleep),
     ] {
-        let mut agent = desk::view(main(), Control::Running).expect("the agent");
+        let mut agent = asleep.clone();
         (agent.overview.open_run, agent.overview.queued) = (open_run, queued);
         (agent.overview.pending_decisions, agent.overview.is_braked) = (asks, is_braked);
         assert_eq!(view::agent_status(&agent, going).activity, activity);

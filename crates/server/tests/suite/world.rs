@@ -5,7 +5,7 @@ use std::future::Future;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -25,18 +25,13 @@ use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::problem::Problem;
-use wakeful_runtime::service::Stuck;
-use wakeful_server::{Access, Facts, Host, InProcess, Limits, LoginHost, Open, Options, Peer, Stage, router};
+use wakeful_server::{Access, Facts, Host, InProcess, Limits, LoginHost, Options, Peer, Stage, router};
 
-use super::desk::{Bell, MAIN, OneAgent};
-use super::journal::OneTask;
-use super::schedule::NoSchedules;
-use super::source::OneSource;
-use super::subscription::OneSubscription;
+use super::services::{InMemoryServices, main};
 
 pub(super) const TOKEN: &str = "a-token-that-nobody-could-guess-0";
 pub(super) const HOST: &str = "127.0.0.1:7717";
-const NOON_MS: u64 = 1_771_344_000_000;
+pub(super) const NOON_MS: i64 = 1_771_344_000_000;
 
 /// A server and the strings it hangs on.
 pub(super) struct World {
@@ -44,19 +39,13 @@ pub(super) struct World {
     pub(super) stage: watch::Sender<Stage>,
     pub(super) time: Arc<Time>,
     pub(super) told: Arc<Told>,
-    pub(super) posts: Arc<AtomicUsize>,
-    pub(super) sources: Arc<OneSource>,
-    pub(super) bell: Arc<Bell>,
+    pub(super) services: InMemoryServices,
     pub(super) logins: Arc<LoginFiles>,
 }
 
 impl World {
     pub(super) fn new() -> Self {
-        Self::limited(Limits {
-            client_per_minute: 0,
-            turns_per_minute: 0,
-            failures_per_minute: 0,
-        })
+        Self::limited(Limits::default())
     }
 
     pub(super) fn limited(limits: Limits) -> Self {
@@ -69,19 +58,14 @@ impl World {
 
     /// The same home after a restart, with this token.
     pub(super) fn restarted(&self, token: &str) -> Self {
-        let limits = Limits {
-            client_per_minute: 0,
-            turns_per_minute: 0,
-            failures_per_minute: 0,
-        };
-        Self::on(Arc::clone(&self.logins), token, limits)
+        Self::on(Arc::clone(&self.logins), token, Limits::default())
     }
 
     fn on(logins: Arc<LoginFiles>, token: &str, limits: Limits) -> Self {
         let (time, told) = (Arc::new(Time::default()), Arc::new(Told::default()));
-        let (posts, bell) = (Arc::new(AtomicUsize::new(0)), Arc::new(Bell::default()));
-        let sources: Arc<OneSource> = Arc::default();
-        let (stage, receiver) = watch::channel(open(&posts, &bell, &sources));
+        let entropy: Arc<dyn Entropy> = Arc::new(Counter::default());
+        let services = InMemoryServices::new(Arc::clone(&time) as _, Arc::clone(&entropy));
+        let (stage, receiver) = watch::channel(Stage::Ready(services.open.clone()));
         let options = Options {
             stage: receiver,
             host: Arc::clone(&told) as Arc<dyn Host>,
@@ -90,7 +74,7 @@ impl World {
             limits,
             logins: Arc::clone(&logins) as Arc<dyn LoginHost>,
             clock: Arc::clone(&time) as Arc<dyn Clock>,
-            entropy: Arc::new(Counter::default()),
+            entropy,
         };
         let app = router(options);
         Self {
@@ -98,9 +82,7 @@ impl World {
             stage,
             time,
             told,
-            posts,
-            sources,
-            bell,
+            services,
             logins,
         }
     }
@@ -138,29 +120,15 @@ impl World {
 
 /// A client of a router in this process.
 pub(super) fn in_process() -> Client {
+    let (clock, entropy) = (Arc::new(Time::default()), Arc::new(Counter::default()));
     let parts = InProcess {
-        open: databases(&Arc::default(), &Arc::default(), &Arc::default()),
+        open: InMemoryServices::new(clock.clone(), entropy.clone()).open,
         host: Arc::new(Told::default()),
         facts: facts(),
-        clock: Arc::new(Time::default()),
-        entropy: Arc::new(Counter::default()),
+        clock,
+        entropy,
     };
     Client::in_process(wakeful_server::in_process(parts))
-}
-
-fn open(posts: &Arc<AtomicUsize>, bell: &Arc<Bell>, sources: &Arc<OneSource>) -> Stage {
-    Stage::Ready(databases(posts, bell, sources))
-}
-
-fn databases(posts: &Arc<AtomicUsize>, bell: &Arc<Bell>, sources: &Arc<OneSource>) -> Open {
-    Open {
-        desk: Arc::new(OneAgent::counting(Arc::clone(posts), Arc::clone(bell))),
-        schedules: Arc::new(NoSchedules),
-        stuck: Stuck::default(),
-        journal: Arc::new(OneTask),
-        alert: Arc::new(OneSubscription),
-        outside: Arc::clone(sources) as _,
-    }
 }
 
 pub(super) const BEARER: (&str, &str) = ("authorization", "Bearer a-token-that-nobody-could-guess-0");
@@ -248,7 +216,7 @@ fn facts() -> Facts {
             reference: "demo".to_owned(),
             is_demo: true,
         },
-        default_agent: AgentId::parse(MAIN).expect("an id"),
+        default_agent: main(),
         last_failure: None,
     }
 }
@@ -265,7 +233,7 @@ impl Time {
 
 impl Clock for Time {
     fn now(&self) -> Millis {
-        Millis(i64::try_from(NOON_MS + self.ticks_ms()).expect("a time"))
+        Millis(NOON_MS + i64::try_from(self.ticks_ms()).expect("a time"))
     }
 
     fn ticks_ms(&self) -> u64 {
@@ -279,11 +247,13 @@ impl Clock for Time {
 
 /// Bytes that are different each time.
 #[derive(Default)]
-struct Counter(AtomicU8);
+pub(super) struct Counter(AtomicU64);
 
 impl Entropy for Counter {
     fn bytes32(&self) -> [u8; 32] {
-        [self.0.fetch_add(1, Ordering::Relaxed); 32]
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&self.0.fetch_add(1, Ordering::Relaxed).to_le_bytes());
+        bytes
     }
 }
 

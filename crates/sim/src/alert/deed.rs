@@ -9,10 +9,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::journal::{Journal as _, Order, TaskFilter};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::alert::NewSubscription;
-use wakeful_runtime::desk::{
-    AgentChange, AlertDesk as _, Deciding as _, Delivery, Desk as _, Post, Scheduling as _, Tending as _,
-    Triggers as _,
-};
+use wakeful_runtime::desk::{AgentChange, Delivery, Post};
 use wakeful_store::rows::TriggerRow;
 
 use super::house::{Gone, House};

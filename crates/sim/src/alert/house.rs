@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 
 use tokio::task::JoinHandle;
+use tracing::instrument::WithSubscriber as _;
 use wakeful_core::decision::{Channel, DENY, Reply};
 use wakeful_core::id::{AgentId, BadId};
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::journal::Journal;
-use wakeful_runtime::desk::{
-    AgentChange, AlertClerk, Asked, Clerk, Deciding as _, Desk as _, NewAgent, Scheduling as _, Tending as _,
-};
+use wakeful_runtime::desk::{AgentChange, AlertClerk, Clerk, NewAgent};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_runtime::service::{Options, Service, Stuck, Writers};
@@ -24,6 +23,7 @@ use super::ports::{AlertClock, AlertSalts, Shop, runner};
 use super::script::AGENTS;
 use super::world::{Being, Fate, World};
 use crate::faulty::faulty_store;
+use crate::warning::OnWarning;
 
 /// How often time may move within one move before the daemon counts as one that never rests.
 const STEPS_MAX: u32 = 20_000;
@@ -121,12 +121,13 @@ impl House {
         let timers = clerk.timers(Arc::clone(&journal), Writers::Alone);
         let (watched, ticked, listener) = (halt.clone(), halt, being.clone());
         let watching = async move {
-            let told = |why: &str| {
+            let complain = move |why: &str| {
                 if !listener.has_failed() {
                     listener.world.complain(why.to_owned());
                 }
             };
-            watcher.run(&watched, told).await;
+            let watching = watcher.run(&watched);
+            watching.with_subscriber(OnWarning(complain)).await;
         };
         let tasks = vec![
             tokio::spawn(service.run()),
@@ -165,12 +166,18 @@ impl House {
     }
 
     /// What a call at the desk comes to; none where it was refused, or failed with the store.
-    pub(crate) async fn ask<T>(&self, call: Asked<'_, T>) -> Result<Option<T>, Gone> {
+    pub(crate) async fn ask<T>(
+        &self,
+        call: impl Future<Output = Result<T, EngineError>>,
+    ) -> Result<Option<T>, Gone> {
         self.answer(call).await.map(Result::ok)
     }
 
     /// The same with the reason.
-    pub(crate) async fn answer<T>(&self, call: Asked<'_, T>) -> Result<Result<T, EngineError>, Gone> {
+    pub(crate) async fn answer<T>(
+        &self,
+        call: impl Future<Output = Result<T, EngineError>>,
+    ) -> Result<Result<T, EngineError>, Gone> {
         let said = tokio::select! {
             biased;
             said = call => said,

@@ -16,7 +16,7 @@ use wakeful_core::id::TurnId;
 use wakeful_core::message::Wishes;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
-use wakeful_runtime::desk::{AgentChange, Delivery, Desk as _, Post, Tending as _, Triggers as _};
+use wakeful_runtime::desk::{AgentChange, Delivery, Post};
 use wakeful_store::rows::{RUN_OPEN, RunFilter, RunRow};
 
 use crate::notice::world::{Daemon, Home, agent, on};

@@ -12,7 +12,7 @@ use wakeful_core::proof::signing::DeviceKey;
 use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_runtime::desk::{Clerk, Desk as _, NewAgent};
+use wakeful_runtime::desk::{ApiContext, Clerk, NewAgent};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::proof::{EVENTS_BETWEEN, Notary, REST_MS, Wanted, verify};
 use wakeful_runtime::{Halt, Observer as _};
@@ -72,7 +72,8 @@ async fn signed(store: &Store) -> usize {
 }
 
 async fn create(store: &Store, name: &str) {
-    let clerk = Clerk::alone(store.clone(), Arc::new(Stopped::default()), Arc::new(Salt));
+    let context = ApiContext::new(store.clone(), Arc::new(Stopped::default()), Arc::new(Salt));
+    let clerk = Clerk::alone(context);
     let new = NewAgent {
         agent_id: AgentId::parse(name).expect("an id"),
         workspace: "/w".to_owned(),

@@ -8,8 +8,8 @@ use wakeful_core::subscription::Terms;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::EngineError;
+use wakeful_runtime::desk::AlertClerk;
 use wakeful_runtime::desk::alert::{NewSubscription, Subscribing};
-use wakeful_runtime::desk::{AlertClerk, AlertDesk as _, Desk as _, Reasons as _};
 use wakeful_store::rows::TellingRow;
 
 use super::world::{Daemon, Home, agent, on};

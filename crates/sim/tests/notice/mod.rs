@@ -22,7 +22,6 @@ use wakeful_core::wake::{Control, Gate};
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::alert::{NewSubscription, Subscribing};
-use wakeful_runtime::desk::{AlertDesk as _, Desk as _};
 use wakeful_runtime::notice::CANDIDATES_MAX;
 
 use self::world::{Home, agent, on};

@@ -11,9 +11,7 @@ use wakeful_core::id::{RuleId, TraceId, TurnId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::{Kind, Message, Wishes};
 use wakeful_core::time::Millis;
-use wakeful_runtime::desk::{
-    AlertDesk as _, Deciding as _, Delivery, Desk as _, Post, Reasons as _, Triggers as _,
-};
+use wakeful_runtime::desk::{Delivery, Post};
 use wakeful_store::rows::TriggerRow;
 
 use super::world::{Daemon, Home, agent, on};

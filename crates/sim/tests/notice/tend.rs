@@ -6,7 +6,7 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode};
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{AgentChange, Desk as _, Post, Reasons as _, Tending as _, WhyNot};
+use wakeful_runtime::desk::{AgentChange, Post, WhyNot};
 
 use super::world::{Daemon, Home, agent, on};
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::id::{TraceId, TurnId};
 use wakeful_core::key::RunKey;
-use wakeful_runtime::desk::{Archive as _, Delivery, Desk as _, Reasons as _, Triggers as _};
+use wakeful_runtime::desk::Delivery;
 use wakeful_runtime::proof::{Erase, Wanted, What, verify};
 
 use super::world::{Daemon, Home, agent, on};

@@ -9,9 +9,9 @@ use wakeful_core::cause::Priority;
 use wakeful_core::id::TurnId;
 use wakeful_core::message::Wishes;
 use wakeful_core::time::Millis;
-use wakeful_runtime::desk::{Desk as _, Post};
+use wakeful_runtime::desk::Post;
 use wakeful_runtime::proof::{Alteration, Wanted, verify};
-use wakeful_store::{FaultPoint, Faults, Passing, Store};
+use wakeful_store::{FaultFuture, FaultPoint, Faults, Store};
 
 use super::world::{Daemon, Home, agent, on};
 
@@ -25,7 +25,7 @@ const MESSAGES: u64 = 60;
 struct Busy(Store, AtomicU64);
 
 impl Faults for Busy {
-    fn pass(&self, point: FaultPoint) -> Passing<'_> {
+    fn pass(&self, point: FaultPoint) -> FaultFuture<'_> {
         Box::pin(async move {
             if point != FaultPoint::Read {
                 return Ok(());

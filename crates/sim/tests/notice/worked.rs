@@ -8,7 +8,7 @@ use wakeful_core::id::TurnId;
 use wakeful_core::journal::{Mutation, TaskStatus};
 use wakeful_core::message::Wishes;
 use wakeful_core::subscription::Terms;
-use wakeful_runtime::desk::{Desk as _, Post};
+use wakeful_runtime::desk::Post;
 
 use super::world::{Daemon, Home, agent, on};
 

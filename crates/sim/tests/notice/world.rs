@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
+use tracing::instrument::WithSubscriber as _;
 use wakeful_core::budget::Day;
 use wakeful_core::conversation::{Block, ToolCall, ToolSpec, Usage};
 use wakeful_core::failure::ModelFailure;
@@ -22,11 +23,12 @@ use wakeful_ports::journal::{Journal as _, Order};
 use wakeful_ports::model::{Answer, Audience, Model};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_runtime::desk::alert::NewSubscription;
-use wakeful_runtime::desk::{AlertClerk, AlertDesk as _, Clerk, Desk as _, NewAgent};
+use wakeful_runtime::desk::{AlertClerk, Clerk, NewAgent};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::{Book, Watcher};
 use wakeful_runtime::service::{Options, Service, Writers};
 use wakeful_runtime::{Governance, Halt};
+use wakeful_sim::OnWarning;
 use wakeful_store::rows::{RunFilter, RunRow, RunState, Visibility, WakeFilter, WakeRow};
 use wakeful_store::{JournalStore, Store};
 
@@ -204,7 +206,8 @@ impl Home {
             tasks: [
                 tokio::spawn(service.run()),
                 tokio::spawn(async move {
-                    watching.run(&Halt::never(), |error| panic!("{error}")).await;
+                    let (never, fail) = (Halt::never(), |error: &str| panic!("{error}"));
+                    watching.run(&never).with_subscriber(OnWarning(fail)).await;
                 }),
             ],
         }

@@ -9,7 +9,7 @@ use wakeful_core::message::{Message, Parent};
 use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
 use wakeful_ports::clock::{Clock as _, Entropy as _};
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{AgentChange, Deciding as _, Desk as _, NewAgent, Tending as _};
+use wakeful_runtime::desk::{AgentChange, NewAgent};
 use wakeful_runtime::run::{claim, move_aside};
 use wakeful_store::rows::{RUN_OPEN, Visibility};
 

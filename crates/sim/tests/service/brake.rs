@@ -6,7 +6,6 @@ use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::report::Kind;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{Deciding as _, Desk as _};
 
 use super::{Daemon, First};
 

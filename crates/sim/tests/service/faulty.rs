@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use wakeful_core::key::RunKey;
 use wakeful_runtime::run::CLAIMS_MAX;
-use wakeful_store::{FaultPoint, Faults, Passing, Store, StoreError};
+use wakeful_store::{FaultFuture, FaultPoint, Faults, Store, StoreError};
 
 use super::{Daemon, First, Mailer};
 
@@ -113,7 +113,7 @@ fn dead() -> StoreError {
 }
 
 impl Faults for Faulty {
-    fn pass(&self, point: FaultPoint) -> Passing<'_> {
+    fn pass(&self, point: FaultPoint) -> FaultFuture<'_> {
         Box::pin(async move {
             match point {
                 FaultPoint::Read => self.reach(),

@@ -7,7 +7,7 @@ use wakeful_core::cause::Priority;
 use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::message::Wishes;
 use wakeful_core::step::Status;
-use wakeful_runtime::desk::{Desk as _, Post};
+use wakeful_runtime::desk::Post;
 
 use super::{Daemon, First};
 

@@ -38,7 +38,7 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::model::{Answer, Audience, Model};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
-use wakeful_runtime::desk::{Clerk, Deciding as _, Desk as _, NewAgent, Post};
+use wakeful_runtime::desk::{Clerk, NewAgent, Post};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::{Ending, Stuck, Workshop};

@@ -8,7 +8,6 @@ use wakeful_core::decision::Channel;
 use wakeful_core::step::Status;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::tool::{NOT_BEGUN, Stop};
-use wakeful_runtime::desk::{Deciding as _, Desk as _};
 
 use super::{Daemon, First};
 

@@ -3,7 +3,6 @@
 use wakeful_core::decision::Decision;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
-use wakeful_runtime::desk::Deciding as _;
 
 use super::{Daemon, First, PATIENCE_MS, RETRY_AFTER_MS};
 

@@ -12,7 +12,7 @@ use wakeful_core::wake::Control;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::journal::{Journal, Order};
 use wakeful_runtime::desk::alert::NewSubscription;
-use wakeful_runtime::desk::{AlertClerk, AlertDesk as _, Desk as _, Post};
+use wakeful_runtime::desk::{AlertClerk, Post};
 use wakeful_runtime::service::Writers;
 use wakeful_runtime::{EngineError, Halt};
 use wakeful_store::rows::RunFilter;
@@ -48,7 +48,7 @@ impl Daemon {
         let watcher = daemon
             .clerk
             .watcher(Arc::clone(&journal), Arc::default(), Writers::Alone);
-        tokio::spawn(async move { watcher.run(&Halt::never(), |_| {}).await });
+        tokio::spawn(async move { watcher.run(&Halt::never()).await });
         daemon.pass(RETRY_AFTER_MS).await;
         assert_eq!(daemon.tellings().await, 0, "what was told before is seen to");
         (daemon, journal)

@@ -17,7 +17,7 @@ use wakeful_core::step::Status;
 use wakeful_core::subrun::START_RUN;
 use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_runtime::desk::{Clerk, Desk as _, NewAgent, Post};
+use wakeful_runtime::desk::{Clerk, NewAgent, Post};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{Ending, Options, Service, Workshop, Writers};
 use wakeful_runtime::wake::Limits;

@@ -6,7 +6,7 @@ use wakeful_core::id::EventName;
 use wakeful_core::journal::Author;
 use wakeful_core::timer::{Concurrency, Draft, Guard, Outcome, Status, Timer, TriggerSource};
 use wakeful_core::wake::{Control, Lifecycle, Refusal};
-use wakeful_runtime::desk::{AgentChange, Desk as _, Edit, Scheduling as _, Tending as _};
+use wakeful_runtime::desk::{AgentChange, Edit};
 use wakeful_runtime::{EngineError, ScheduleFault};
 use wakeful_store::rows::ExecutionRow;
 

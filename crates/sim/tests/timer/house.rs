@@ -9,6 +9,7 @@ use std::task::{Poll, Waker};
 
 use serde_json::Value;
 use tokio::task::JoinHandle;
+use tracing::instrument::WithSubscriber as _;
 use wakeful_core::conversation::{Block, ToolSpec, Usage};
 use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
 use wakeful_core::id::{AgentId, RuleId, RunnerId};
@@ -23,11 +24,12 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::{Journal, Order};
 use wakeful_ports::model::{Answer, Audience, Model};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
-use wakeful_runtime::desk::{AlertClerk, Clerk, Desk as _, NewAgent, Scheduling as _};
+use wakeful_runtime::desk::{AlertClerk, Clerk, NewAgent};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_runtime::service::{Options, Service, Writers};
 use wakeful_runtime::{Governance, Halt};
+use wakeful_sim::OnWarning;
 use wakeful_store::rows::{Execution, RunFilter, Visibility};
 use wakeful_store::{JournalStore, Store};
 
@@ -299,7 +301,10 @@ impl House {
         let book: Arc<Book> = Arc::default();
         let watcher = clerk.watcher(Arc::clone(&journal), Arc::clone(&book), Writers::Alone);
         let watching = async move {
-            watcher.run(&Halt::never(), |error| panic!("{error}")).await;
+            let fail = |error: &str| panic!("{error}");
+            let never = Halt::never();
+            let watching = watcher.run(&never);
+            watching.with_subscriber(OnWarning(fail)).await;
         };
         let tasks = vec![
             tokio::spawn(service.run()),

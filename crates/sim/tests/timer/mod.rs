@@ -11,7 +11,6 @@ use wakeful_core::time::Millis;
 use wakeful_core::timer::{Outcome, Status, When};
 use wakeful_core::wake::Control;
 use wakeful_ports::clock::Clock as _;
-use wakeful_runtime::desk::{Desk as _, Scheduling as _};
 use wakeful_runtime::{EngineError, ScheduleFault};
 
 use self::house::{BEGIN, Ground, HOUR_MS, House, MINUTE_MS, Says, agent, every, rule};

@@ -3,7 +3,6 @@
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{Concurrency, Outcome, Timer};
 use wakeful_core::wake::Control;
-use wakeful_runtime::desk::Desk as _;
 
 use super::house::{HOUR_MS, House, Says, agent, every};
 use super::{because, run};

@@ -8,8 +8,8 @@ use wakeful_core::retention::DataClass;
 use wakeful_core::subscription::Terms;
 use wakeful_core::timer::{Draft, Outcome};
 use wakeful_ports::clock::Clock as _;
+use wakeful_runtime::desk::SESSION;
 use wakeful_runtime::desk::alert::NewSubscription;
-use wakeful_runtime::desk::{AlertDesk as _, SESSION, Scheduling as _};
 
 use super::house::{BEGIN, Ground, HOUR_MS, House, Says, agent, every, rule};
 

@@ -19,7 +19,7 @@ const ROUNDS: u64 = 40;
 
 /// Rows that are not as their newest binding says, and bindings of rows that are not there.
 pub(crate) async fn unbound(store: &Store) -> Vec<String> {
-    store.read(|view| differences(view)).await.expect("read")
+    store.read(differences).await.expect("read")
 }
 
 fn differences(view: &mut View<'_>) -> Result<Vec<String>, StoreError> {

@@ -10,7 +10,7 @@ use wakeful_core::id::AgentId;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::outside::Hearing;
 use wakeful_runtime::Halt;
-use wakeful_runtime::desk::{AlertClerk, Clerk, JournalClerk};
+use wakeful_runtime::desk::{AlertClerk, ApiContext, Clerk, JournalClerk};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_runtime::outside::Scout;
@@ -20,7 +20,7 @@ use wakeful_store::Store;
 use wakeful_tools::outside::Outlook;
 
 use super::Backend;
-use crate::config::{self, Config, Overrides};
+use crate::config::{self, Overrides, Settings};
 use crate::daemon::house::House;
 use crate::device;
 use crate::failure::Failure;
@@ -56,13 +56,15 @@ impl Backend {
 fn open(store: &Store, journal: &Arc<HomeJournal>, device: String, home: &Path) -> Result<Backend, Failure> {
     // A settings file that cannot be read permits nothing, and stops no command that does without it.
     let loaded = config::load(home, &Overrides::default());
-    let config = loaded.map_or_else(|_| Config::shut(), |loaded| loaded.config);
+    let config = loaded.map_or_else(|_| Settings::shut(), |loaded| loaded.config);
     let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
-    let clerk = Clerk::alone(store.clone(), clock.clone(), entropy.clone());
-    let desk = Arc::new(clerk.governed(config.governance()));
+    let desk = Arc::new(Clerk::alone(ApiContext {
+        governance: config.governance(),
+        ..ApiContext::new(store.clone(), clock.clone(), entropy.clone())
+    }));
     let parts = InProcess {
         open: Open {
-            schedules: Arc::clone(&desk) as _,
+            schedules: Arc::clone(&desk),
             desk,
             stuck: Stuck::default(),
             journal: Arc::new(journal_clerk(store, journal)),
@@ -86,7 +88,7 @@ fn open(store: &Store, journal: &Arc<HomeJournal>, device: String, home: &Path) 
     })
 }
 
-fn facts(config: &Config, home: &Path) -> Result<Facts, Failure> {
+fn facts(config: &Settings, home: &Path) -> Result<Facts, Failure> {
     let default_model = ModelHouse::new(config).default_ref();
     let reference = default_model.map_or_else(|_| DEMO.to_owned(), |(reference, _)| reference);
     Ok(Facts {

@@ -8,7 +8,7 @@ use wakeful_core::budget::{DAILY_CAP_MAX, MicroUsd, parse_cap};
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_ports::clock::Clock as _;
-use wakeful_runtime::desk::{Clerk, Ledger as _};
+use wakeful_runtime::desk::{ApiContext, Clerk};
 use wakeful_server::view;
 
 use super::GlobalArgs;
@@ -110,8 +110,10 @@ async fn reset_day(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let place = Place::open_for_writing(shared).await?;
     let reset = place.work(out, async |place| {
         let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
-        let clerk = Clerk::alone(place.store.clone(), clock, entropy);
-        let clerk = clerk.governed(governance(place.home.root()));
+        let clerk = Clerk::alone(ApiContext {
+            governance: governance(place.home.root()),
+            ..ApiContext::new(place.store.clone(), clock, entropy)
+        });
         Ok(clerk.reset_day(Channel::Cli.as_str()).await?)
     });
     tell(&view::budget(&reset.await?), out);

@@ -4,7 +4,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::GlobalArgs;
-use crate::config::{self, Change, Key, Loaded, Named, Origin, Overrides};
+use crate::config::{self, ConfigEdit, Overrides, Setting, SettingOrigin};
 use crate::daemon::files::{Found, RunFolder};
 use crate::failure::{FAILED, Failure};
 use crate::home::Home;
@@ -41,14 +41,11 @@ pub(crate) enum ConfigVerb {
 /// Runs the verb.
 pub(crate) fn config(verb: &ConfigVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
-        ConfigVerb::Get { key: Some(name) } => match Named::parse(name) {
-            Some(named) => get_named(&named, shared, out)?,
-            None => get(known(name)?, shared, out)?,
-        },
+        ConfigVerb::Get { key: Some(name) } => get(name, shared, out)?,
         ConfigVerb::Get { key: None } => get_all(shared, out)?,
         ConfigVerb::Set { key, value, unset: _ } => set(key, value.as_deref(), shared, out)?,
         ConfigVerb::Schema => {
-            let schema = serde_json::to_string_pretty(&config::schema()).unwrap_or_default();
+            let schema = serde_json::to_string_pretty(config::schema()).unwrap_or_default();
             out.bytes(format!("{schema}\n").as_bytes());
         }
         ConfigVerb::Doctor => return doctor(shared, out),
@@ -56,51 +53,26 @@ pub(crate) fn config(verb: &ConfigVerb, shared: &GlobalArgs, out: &Out) -> Resul
     Ok(0)
 }
 
-fn known(name: &str) -> Result<Key, Failure> {
-    Key::named(name).ok_or_else(|| {
-        let message = format!("there is no setting {name}");
-        Failure::usage("config_key_unknown", message, Key::meant(name))
-    })
-}
-
-fn get(key: Key, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
+fn get(name: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
+    let name = Setting::known(name)?.name();
     let loaded = config::load(&shared.home()?, &Overrides::default())?;
-    if loaded.value(key).is_none() {
-        out.note(&format!("{} has no value", key.name()));
-    }
-    out.answer(&setting(key, &loaded), &words(loaded.value(key)));
-    Ok(())
-}
-
-/// The same for a setting whose name a person chose.
-fn get_named(wanted: &Named, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
-    let loaded = config::load(&shared.home()?, &Overrides::default())?;
-    let found = loaded.named().find(|(named, _, _)| *named == wanted);
-    let (value, origin) = match found {
-        Some((_, value, origin)) => (Some(value), origin.clone()),
-        None => (None, Origin::Default),
-    };
+    let value = loaded.value(&name);
     if value.is_none() {
-        out.note(&format!("{} has no value", wanted.name()));
+        out.note(&format!("{name} has no value"));
     }
-    let object = json!({"key": wanted.name(), "value": value, "origin": origin});
-    out.answer(&object, &words(value));
+    let object = json!({"key": name, "value": value, "origin": loaded.origin(&name)});
+    out.answer(&object, &value_text(value));
     Ok(())
 }
 
 fn get_all(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let home = shared.home()?;
     let loaded = config::load(&home, &Overrides::default())?;
-    let line = |key: Key| {
-        let (name, value) = (key.name(), words(loaded.value(key)));
-        let value = if value.is_empty() { "-" } else { &value };
-        format!("{name:<24}  {value:<32}  {}", loaded.origin(key))
-    };
-    let mut settings: Vec<Value> = Key::ALL.map(|key| setting(key, &loaded)).into();
-    let mut lines: Vec<String> = Key::ALL.map(line).into();
-    for (named, value, origin) in loaded.named() {
-        let (name, shown) = (named.name(), words(Some(value)));
-        lines.push(format!("{name:<24}  {shown:<32}  {origin}"));
+    let (mut settings, mut lines) = (Vec::new(), Vec::new());
+    for (name, value, origin) in loaded.all() {
+        let text = value_text(value);
+        let text = if text.is_empty() { "-" } else { &text };
+        lines.push(format!("{name:<24}  {text:<32}  {origin}"));
         settings.push(json!({"key": name, "value": value, "origin": origin}));
     }
     let object = json!({
@@ -112,17 +84,12 @@ fn get_all(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A setting for programs.
-fn setting(key: Key, loaded: &Loaded) -> Value {
-    json!({"key": key.name(), "value": loaded.value(key), "origin": loaded.origin(key)})
-}
-
 /// A value for people: text without quotes, so that a script can use it as it is; a list as it is typed.
-fn words(value: Option<&Value>) -> String {
+fn value_text(value: Option<&Value>) -> String {
     match value {
         None => String::new(),
         Some(Value::Array(list)) => {
-            let parts: Vec<String> = list.iter().map(|one| words(Some(one))).collect();
+            let parts: Vec<String> = list.iter().map(|one| value_text(Some(one))).collect();
             parts.join(",")
         }
         Some(value) => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
@@ -131,57 +98,46 @@ fn words(value: Option<&Value>) -> String {
 
 fn set(name: &str, value: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let home = shared.home()?;
-    let change = match value {
-        // Everything that can be wrong with the call is found before a home is made.
-        Some(value) => match Named::parse(name) {
-            Some(named) => {
-                named.typed(value)?;
-                Change::SetNamed(named, value.to_owned())
-            }
-            None => {
-                let key = known(name)?;
-                key.typed(value)?;
-                Change::Set(key, value.to_owned())
-            }
-        },
-        None => Change::Unset(name.to_owned()),
+    let changed = match value {
+        Some(value) => {
+            // Everything that can be wrong with the call is found before a home is created.
+            Setting::known(name)?.typed(value)?;
+            let edit = ConfigEdit::Set {
+                key: name.to_owned(),
+                text: value.to_owned(),
+            };
+            config::change(&Home::open_or_create(&home)?, &[edit])?
+        }
+        None if Home::is_there(&home) => {
+            config::change(&Home::open(&home)?, &[ConfigEdit::Unset(name.to_owned())])?
+        }
+        None => false,
     };
-    let changed = match (value, Home::is_there(&home)) {
-        (None, false) => false,
-        (None, true) => config::change(&Home::open(&home)?, &[change])?,
-        (Some(_), _) => config::change(&Home::open_or_create(&home)?, &[change])?,
-    };
-    // A name that is no setting's can be removed from the file; elsewhere it is a slip.
-    if !changed && value.is_none() && Named::parse(name).is_none() {
-        known(name)?;
+    // An unknown name can be removed from the file; if it was not there, it is a typing error.
+    if !changed && value.is_none() {
+        Setting::known(name)?;
     }
-    tell(name, changed, shared, out)
+    print_result(name, changed, shared, out)
 }
 
-/// What the setting is now, which need not be what the file says.
-fn tell(name: &str, changed: bool, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
+/// Prints the value of the setting now, which need not be the one in the file.
+fn print_result(name: &str, changed: bool, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let home = shared.home()?;
     let lasting = config::load_lasting(&home, &Overrides::default())?;
     let path = config::path(&home).display().to_string();
-    let own = Named::parse(name);
-    let own = own.and_then(|own| {
-        lasting
-            .named()
-            .find_map(|(named, value, _)| (*named == own).then_some(value))
-    });
-    let value = Key::named(name).and_then(|key| lasting.value(key)).or(own);
+    let value = lasting.value(name);
     let line = match value {
-        Some(value) => format!("{name} = {}", words(Some(value))),
+        Some(value) => format!("{name} = {}", value_text(Some(value))),
         None => format!("{name} has no value"),
     };
     if !changed {
         out.note(&format!("{path} is as it was"));
     }
     if changed && matches!(RunFolder::of(&home).found(), Found::Alive(_)) {
-        out.note("the daemon goes on with the settings it began with; `wakeful daemon restart` takes these");
+        out.note("the daemon keeps the settings it was started with; `wakeful daemon restart` applies these");
     }
-    if let (Some(key), Ok(loaded)) = (Key::named(name), config::load(&home, &Overrides::default()))
-        && let Origin::Variable(variable) = loaded.origin(key)
+    if let Ok(loaded) = config::load(&home, &Overrides::default())
+        && let SettingOrigin::Environment { name: variable } = loaded.origin(name)
     {
         out.note(&format!("the environment variable {variable} wins over the file"));
     }

@@ -8,12 +8,13 @@ use wakeful_api::{
 use wakeful_core::failure::clip;
 use wakeful_core::key::RunKey;
 use wakeful_core::policy::rule_words;
+use wakeful_runtime::notifier::{NotificationPayload, NotificationSender as _};
 
 use super::GlobalArgs;
-use crate::announce::{self, Note, Session};
 use crate::backend::{by_a_person, read, write_unlocked};
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure, UNDECIDED};
+use crate::notify::{DesktopSession, notify_targets};
 use crate::show::Out;
 
 /// Digits of a name in lists and in commands to copy: enough to tell thousands apart.
@@ -35,8 +36,8 @@ pub(crate) enum DecisionVerb {
         /// Its name, or the first digits of it
         id: String,
     },
-    /// Try how you are told of decisions: sends a test by every way that is configured
-    Announce,
+    /// Send a test notification to every configured target
+    TestNotifications,
     /// Answer one decision; the run that waits for it goes on
     #[command(disable_version_flag = true)]
     Answer {
@@ -67,7 +68,7 @@ pub(crate) async fn decision(verb: &DecisionVerb, shared: &GlobalArgs, out: &Out
             let (found, by) = found.await?;
             out.answer(&found, &in_full(&found, by));
         }
-        DecisionVerb::Announce => return try_ways(shared, out).await,
+        DecisionVerb::TestNotifications => return test_notifications(shared, out).await,
         DecisionVerb::Answer {
             id,
             option,
@@ -96,26 +97,29 @@ pub(crate) async fn decision(verb: &DecisionVerb, shared: &GlobalArgs, out: &Out
     Ok(0)
 }
 
-/// Sends a test by every way. A daemon lives in another session than this call, so for the desktop it may differ.
-async fn try_ways(shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
+/// Sends a test to every target. A daemon lives in another session than this call, so for the desktop it may differ.
+async fn test_notifications(shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let settings = config::load(&shared.home()?, &Overrides::default())?;
-    let ways = announce::ways(&settings.config, &Session::found())?;
-    if ways.is_empty() {
-        let message = "no way is configured, and there is no desktop here";
-        let hint = "`wakeful config set announce.webhook URL`, or see docs/decisions-and-brake.md";
-        return Err(Failure::new("announce_unset", message, hint));
+    let targets = notify_targets(&settings.config, &DesktopSession::found())?;
+    if targets.is_empty() {
+        let message = "no target is configured, and there is no desktop here";
+        let hint = "`wakeful config set notify.webhook URL`, or see docs/decisions-and-brake.md";
+        return Err(Failure::new("notify_not_configured", message, hint));
     }
-    let (mut lines, mut told, mut failed) = (Vec::new(), Vec::new(), 0_u32);
-    for way in &ways {
-        let error = way.tell(&Note::test()).await.err();
+    let (mut lines, mut sent, mut failed) = (Vec::new(), Vec::new(), 0_u32);
+    for target in &targets {
+        let (name, error) = (
+            target.name(),
+            target.send(&NotificationPayload::test()).await.err(),
+        );
         failed += u32::from(error.is_some());
         lines.push(match &error {
-            None => format!("{:<9} told", way.word()),
-            Some(error) => format!("{:<9} not told: {error}", way.word()),
+            None => format!("{name:<9} sent"),
+            Some(error) => format!("{name:<9} not sent: {error}"),
         });
-        told.push(serde_json::json!({"way": way.word(), "is_done": error.is_none(), "error": error}));
+        sent.push(serde_json::json!({"target": name, "is_done": error.is_none(), "error": error}));
     }
-    out.answer(&serde_json::json!({"announcements": told}), &lines.join("\n"));
+    out.answer(&serde_json::json!({"notifications": sent}), &lines.join("\n"));
     Ok(if failed == 0 { 0 } else { FAILED })
 }
 

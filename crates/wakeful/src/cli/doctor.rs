@@ -11,10 +11,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::GlobalArgs;
-use crate::announce::{self, Session};
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure};
 use crate::home::Home;
+use crate::notify::{DesktopSession, notify_targets};
 use crate::show::Out;
 
 #[derive(Debug, Args)]
@@ -137,10 +137,11 @@ pub(crate) async fn doctor(args: &DoctorArgs, shared: &GlobalArgs, out: &Out) ->
     }
     checks.push(settings(&path));
     let settings = config::load(&path, &Overrides::default()).ok();
-    let announcing = settings
+    let targets = settings
         .as_ref()
-        .map(|loaded| announce::ways(&loaded.config, &Session::found()));
-    checks.extend(announcing.and_then(|ways| ways.err().map(|failure| Check::failure("announce", &failure))));
+        .map(|loaded| notify_targets(&loaded.config, &DesktopSession::found()));
+    checks
+        .extend(targets.and_then(|targets| targets.err().map(|failure| Check::failure("notify", &failure))));
     let mut use_of_home = files::Use::Free;
     if let Some(home) = &home {
         checks.extend(files::config(home, mode));

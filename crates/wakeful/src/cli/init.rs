@@ -16,7 +16,7 @@ use wakeful_store::rows::Visibility;
 use self::ask::Dialogue;
 use super::GlobalArgs;
 use crate::backend::{read, write};
-use crate::config::{self, Change, Key, Loaded, Origin, Overrides};
+use crate::config::{self, ConfigEdit, LoadedConfig, Overrides, Setting, SettingOrigin};
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::show::Out;
@@ -59,7 +59,7 @@ pub(crate) struct InitArgs {
 
 /// What was settled.
 struct Answers {
-    changes: Vec<Change>,
+    edits: Vec<ConfigEdit>,
     agent: AgentId,
     workspace: PathBuf,
 }
@@ -86,12 +86,12 @@ pub(crate) async fn init(args: &InitArgs, shared: &GlobalArgs, out: &Out) -> Res
             .collect()
     };
     let mut answers = Answers::new(settled)?;
-    answers.changes.extend(beginnings(&lasting, time));
+    answers.edits.extend(beginnings(&lasting, time));
     // Looked at before a home is made: a folder that cannot be a workspace leaves nothing behind.
     make_default(&answers.workspace, &path)?;
     let workspace = WorkspacePath::look(&answers.workspace, &path).map_err(Failure::into_usage)?;
     let home = Home::open_or_create(&path)?;
-    let changed = config::change(&home, &answers.changes)?;
+    let changed = config::change(&home, &answers.edits)?;
     let (agent, made) = first_agent(&answers.agent, &workspace.text, shared, out).await?;
     if agent.workspace != workspace.text {
         out.note(&format!(
@@ -106,11 +106,11 @@ pub(crate) async fn init(args: &InitArgs, shared: &GlobalArgs, out: &Out) -> Res
 fn flags(args: &InitArgs) -> Overrides {
     let workspace = args.workspace.as_ref().map(|path| path.display());
     Overrides::default()
-        .flag(Key::ProviderName, "--provider", args.provider.as_ref())
-        .flag(Key::ModelDefault, "--model", args.model.as_ref())
-        .flag(Key::AgentWorkspace, "--workspace", workspace)
-        .flag(Key::AgentDefault, "--agent", args.agent.as_ref())
-        .flag(Key::BudgetDailyUsd, "--daily-usd", args.daily_usd.as_ref())
+        .flag("provider.name", "--provider", args.provider.as_ref())
+        .flag("model.default", "--model", args.model.as_ref())
+        .flag("agent.workspace", "--workspace", workspace)
+        .flag("agent.default", "--agent", args.agent.as_ref())
+        .flag("budget.daily_usd", "--daily-usd", args.daily_usd.as_ref())
 }
 
 /// What is asked, in this order.
@@ -133,13 +133,13 @@ impl Question {
     ];
 
     /// The setting that the answer becomes.
-    const fn key(self) -> Key {
+    const fn key(self) -> &'static str {
         match self {
-            Self::Provider => Key::ProviderName,
-            Self::Model => Key::ModelDefault,
-            Self::Workspace => Key::AgentWorkspace,
-            Self::Agent => Key::AgentDefault,
-            Self::Cap => Key::BudgetDailyUsd,
+            Self::Provider => "provider.name",
+            Self::Model => "model.default",
+            Self::Workspace => "agent.workspace",
+            Self::Agent => "agent.default",
+            Self::Cap => "budget.daily_usd",
         }
     }
 }
@@ -165,10 +165,12 @@ enum Time {
 }
 
 impl Opening {
-    fn new(question: Question, lasting: &Loaded, time: Time, home: &Path) -> Result<Self, Failure> {
+    fn new(question: Question, lasting: &LoadedConfig, time: Time, home: &Path) -> Result<Self, Failure> {
         let given = match lasting.origin(question.key()) {
-            Origin::Flag(_) => Given::ByFlag,
-            Origin::Default | Origin::File { .. } | Origin::Variable(_) => Given::Open,
+            SettingOrigin::Flag { .. } => Given::ByFlag,
+            SettingOrigin::Default | SettingOrigin::File { .. } | SettingOrigin::Environment { .. } => {
+                Given::Open
+            }
         };
         let settled = lasting.value(question.key()).map(words);
         let proposed = match (question, settled, time) {
@@ -190,20 +192,23 @@ impl Opening {
 impl Answers {
     /// The answers as changes of the file, and those that are needed at once.
     fn new(settled: Vec<(Question, Option<String>)>) -> Result<Self, Failure> {
-        let mut changes = Vec::new();
+        let mut edits = Vec::new();
         let (mut agent, mut workspace) = (String::new(), PathBuf::new());
         for (question, answer) in settled {
             let Some(answer) = answer else { continue };
-            let value = words(&question.key().typed(&answer)?);
+            let value = words(&Setting::known(question.key())?.typed(&answer)?);
             match question {
                 Question::Agent => agent.clone_from(&value),
                 Question::Workspace => workspace = PathBuf::from(&value),
                 Question::Provider | Question::Model | Question::Cap => {}
             }
-            changes.push(Change::Set(question.key(), value));
+            edits.push(ConfigEdit::Set {
+                key: question.key().to_owned(),
+                text: value,
+            });
         }
         Ok(Self {
-            changes,
+            edits,
             agent: AgentId::parse(&agent)?,
             workspace,
         })
@@ -211,9 +216,12 @@ impl Answers {
 }
 
 /// What a new home begins with that nobody is asked for: its schedules make up for what they miss while the machine is off.
-fn beginnings(lasting: &Loaded, time: Time) -> Option<Change> {
-    let is_open = matches!(lasting.origin(Key::ScheduleCatchUp), Origin::Default);
-    (time == Time::First && is_open).then(|| Change::Set(Key::ScheduleCatchUp, true.to_string()))
+fn beginnings(lasting: &LoadedConfig, time: Time) -> Option<ConfigEdit> {
+    let is_open = matches!(lasting.origin("schedule.catch_up"), SettingOrigin::Default);
+    (time == Time::First && is_open).then(|| ConfigEdit::Set {
+        key: "schedule.catch_up".to_owned(),
+        text: true.to_string(),
+    })
 }
 
 fn words(value: &Value) -> String {

@@ -26,7 +26,7 @@ use wakeful_store::rows::{Agent, Visibility};
 use self::journey::Journey;
 pub(super) use self::prompt::read as read_prompt;
 use super::GlobalArgs;
-use crate::config::{self, Key, Loaded as Settings, Overrides};
+use crate::config::{self, LoadedConfig, Overrides};
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::model::{Chain, ModelHouse, Whose, canonical};
@@ -83,12 +83,14 @@ pub(crate) struct RunArgs {
 
 impl RunArgs {
     /// What is in force for this call. A run that is resumed has its settings already.
-    fn settings(&self, shared: &GlobalArgs) -> Result<Settings, Failure> {
+    fn settings(&self, shared: &GlobalArgs) -> Result<LoadedConfig, Failure> {
         // Looked at here, because a relative path means something only in this folder.
         let model = self.model.as_deref().map(canonical).transpose()?;
-        let flags = Overrides::default()
-            .flag(Key::ModelDefault, "--model", model)
-            .flag(Key::AgentMaxRounds, "--max-rounds", self.max_rounds);
+        let flags = Overrides::default().flag("model.default", "--model", model).flag(
+            "agent.max_rounds",
+            "--max-rounds",
+            self.max_rounds,
+        );
         config::load(&shared.home()?, &flags)
     }
 
@@ -127,7 +129,7 @@ async fn start(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Fai
         return remote::start(&call, (args, &settings), client, shared, out).await;
     }
     let house = ModelHouse::new(&settings.config);
-    let wished: Option<String> = settings.wished(Key::ModelDefault);
+    let wished: Option<String> = settings.wished("model.default");
     let home = shared.home()?;
     if wished.is_some() || !call.may_be_known(shared, &home) {
         call.models(&house, None, wished.as_deref())?;

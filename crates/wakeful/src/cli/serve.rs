@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{GlobalArgs, text_variable};
-use crate::config::{self, Key, Loaded, Overrides};
+use crate::config::{self, LoadedConfig, Overrides};
 use crate::daemon::life::{Start, live};
 use crate::failure::Failure;
 use crate::model::ModelHouse;
@@ -36,6 +36,12 @@ pub(crate) struct ServeArgs {
     /// Who answers messages that name no model: `PROVIDER/MODEL`, `scripted:FILE`, or `demo` for the built-in script
     #[arg(long, value_name = "REF")]
     model: Option<String>,
+    /// The least severe messages in the log: `error`, `warn`, `info`, `debug` or `trace` [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
+    /// How the log is written: `text` or `json` [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    log_format: Option<String>,
     /// Run commands even where this kernel cannot confine them
     #[arg(long)]
     allow_unsandboxed: bool,
@@ -59,7 +65,7 @@ impl ServeArgs {
     }
 
     /// Everything that can be wrong with the call is found before a process starts or a socket is bound.
-    pub(super) fn settings(&self, shared: &GlobalArgs) -> Result<Loaded, Failure> {
+    pub(super) fn settings(&self, shared: &GlobalArgs) -> Result<LoadedConfig, Failure> {
         let token_file = self.token_file.as_ref().map(std::path::absolute).transpose();
         let token_file = token_file.map_err(|error| {
             Failure::io(
@@ -76,15 +82,17 @@ impl ServeArgs {
             .or(self.listen.map(|listen| listen.ip().to_string()));
         let model = self.model.as_deref().map(crate::model::canonical).transpose()?;
         let flags = Overrides::default()
-            .flag(Key::ServerAddress, "--host", address)
+            .flag("server.address", "--host", address)
             .flag(
-                Key::ServerPort,
+                "server.port",
                 "--port",
                 self.port.or(self.listen.map(|listen| listen.port())),
             )
-            .flag(Key::ServerAdvertise, "--advertise", self.advertise.clone())
-            .flag(Key::ServerTokenFile, "--token-file", token_file)
-            .flag(Key::ModelDefault, "--model", model);
+            .flag("server.advertise", "--advertise", self.advertise.clone())
+            .flag("server.token_file", "--token-file", token_file)
+            .flag("model.default", "--model", model)
+            .flag("log.level", "--log-level", self.log_level.as_ref())
+            .flag("log.format", "--log-format", self.log_format.as_ref());
         let loaded = config::load(&shared.home()?, &flags)?;
         if let Some(token) = self.token()? {
             crate::daemon::token::check(&token)?;
@@ -119,6 +127,8 @@ impl ServeArgs {
             .map(|file| absolute(file).display().to_string());
         add("--token-file", token_file);
         add("--model", self.model.clone());
+        add("--log-level", self.log_level.clone());
+        add("--log-format", self.log_format.clone());
         let mut words: Vec<String> = words.into_iter().flatten().collect();
         if self.allow_unsandboxed {
             words.push("--allow-unsandboxed".to_owned());

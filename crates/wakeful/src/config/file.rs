@@ -11,11 +11,10 @@ use serde_json::{Value, json};
 use toml_edit::{Document, DocumentMut, Item, TableLike};
 use wakeful_core::failure::clip;
 
-use super::cross::crossed;
-use super::key::{Key, typed};
-use super::kind::Kind;
-use super::layer::{Origin, Read};
-use super::named::{Named, Section};
+use super::cross_check::{CrossFinding, cross_check};
+use super::layer::{ParsedLayer, SettingOrigin};
+use super::schema::{Node, Setting, dotted, nearest};
+use super::value::expected_name;
 use crate::failure::Failure;
 use crate::world::fresh_id;
 
@@ -30,22 +29,20 @@ const HEADER: &str = "# Settings of this Wakeful home. `wakeful config schema` d
 
 /// One change of the file.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Change {
-    /// The setting gets what was typed.
-    Set(Key, String),
-    /// The same for one whose name a person chose.
-    SetNamed(Named, String),
-    /// What stands under this name goes, known or not.
+pub(crate) enum ConfigEdit {
+    /// Sets the setting to what was typed.
+    Set { key: String, text: String },
+    /// Removes whatever has this name, known or not.
     Unset(String),
 }
 
 /// What the file says. A file that is not there says nothing.
-pub(super) fn layer(path: &Path) -> Result<Read, Failure> {
-    Ok(read(path)?.map_or_else(Read::default, |text| parse(path, &text)))
+pub(super) fn layer(path: &Path) -> Result<ParsedLayer, Failure> {
+    Ok(read(path)?.map_or_else(ParsedLayer::default, |text| parse(path, &text)))
 }
 
 /// Changes the file under a lock on its folder, so that of two calls at once neither undoes the other.
-pub(super) fn change(home: &Path, path: &Path, changes: &[Change]) -> Result<bool, Failure> {
+pub(super) fn change(home: &Path, path: &Path, edits: &[ConfigEdit]) -> Result<bool, Failure> {
     let unwritable = |error: &std::io::Error| {
         let attempt = format!("cannot write {}", path.display());
         Failure::io(
@@ -59,8 +56,8 @@ pub(super) fn change(home: &Path, path: &Path, changes: &[Change]) -> Result<boo
     folder.lock().map_err(|error| unwritable(&error))?;
     let before = read(path)?;
     let mut text = before.clone().unwrap_or_default();
-    for one in changes {
-        text = edited(path, &text, one)?;
+    for edit in edits {
+        text = edited(path, &text, edit)?;
     }
     if before.as_deref().unwrap_or_default() == text {
         return Ok(false);
@@ -106,139 +103,108 @@ fn read(path: &Path) -> Result<Option<String>, Failure> {
     }
 }
 
-/// Everything in the text that is a setting, and everything that is not.
-pub(super) fn parse(path: &Path, text: &str) -> Read {
-    let mut read = Read::default();
+/// Every setting in the text, and everything that is wrong with it.
+pub(super) fn parse(path: &Path, text: &str) -> ParsedLayer {
     let lines = Lines { path, text };
-    let document = match Document::parse(text) {
-        Ok(document) => document,
+    let mut parser = Parser {
+        lines: &lines,
+        path: Vec::new(),
+        read: ParsedLayer::default(),
+    };
+    match Document::parse(text) {
+        Ok(document) => parser.section(document.as_table(), Some(Node::root())),
         Err(error) => {
             let message = error.message().replace('\n', ", ");
-            let hint = "mend the line; docs/configuration.md has an example";
-            read.problems.push(lines.invalid(error.span(), &message, hint));
-            return read;
-        }
-    };
-    for (section, item) in document.iter() {
-        let is_known =
-            Key::ALL.iter().any(|key| key.parts().0 == section) || Section::named(section).is_some();
-        match item.as_table_like() {
-            Some(table) if is_known || !table.is_empty() => {
-                parse_section(&lines, section, table, &mut read);
-            }
-            // A value where a section should be, or an unknown section with nothing in it.
-            Some(_) | None => {
-                let span = span(document.as_table(), section);
-                read.problems.push(lines.unknown(span, section));
-            }
+            let hint = "correct the line; docs/configuration.md has an example";
+            let problem = lines.invalid(error.span(), &message, hint);
+            parser.read.problems.push(problem);
         }
     }
+    let mut read = parser.read;
     if read.problems.is_empty() {
-        let found = crossed(&read.layer, &read.named);
-        let told = found.into_iter().map(|(line, message, hint)| {
-            let place = format!("{}, line {line}", path.display());
-            Failure::usage("config_invalid", format!("{place}: {message}"), hint)
-        });
-        read.problems.extend(told);
+        match cross_check(&read.layer) {
+            Ok(found) => read.problems.extend(found.into_iter().map(|finding| {
+                let CrossFinding { line, message, hint } = finding;
+                let message = format!("{}, line {line}: {message}", path.display());
+                Failure::usage("config_invalid", message, hint)
+            })),
+            Err(problem) => read.problems.push(problem),
+        }
     }
     read
 }
 
-fn parse_section(lines: &Lines<'_>, section: &str, table: &dyn TableLike, read: &mut Read) {
-    for (name, item) in table.iter() {
-        let (full, span) = (format!("{section}.{name}"), span(table, name));
-        if let Some(key) = Key::named(&full) {
-            match checked(lines, (&full, key.kind()), item, span) {
-                Ok((value, origin)) => drop(read.layer.insert(key, (value, origin))),
-                Err(problem) => read.problems.push(problem),
+/// Walks the file along the schema.
+struct Parser<'a> {
+    lines: &'a Lines<'a>,
+    /// Where it is.
+    path: Vec<String>,
+    read: ParsedLayer,
+}
+
+impl Parser<'_> {
+    /// Reads a section; one that the schema does not have is unknown setting by setting.
+    fn section(&mut self, table: &dyn TableLike, node: Option<Node>) {
+        for (at, (name, item)) in table.iter().enumerate() {
+            self.path.push(name.to_owned());
+            let (span, inner) = (span(table, name), item.as_table_like());
+            match (node.and_then(|node| node.child(name)), inner) {
+                (Some(child), Some(inner)) if child.is_section() && !is_full(node, at) => {
+                    self.section(inner, Some(child));
+                }
+                (Some(child), _) if child.is_setting() => self.setting(item, child, span),
+                (None, Some(inner))
+                    if node.is_none_or(|node| node.named().is_none()) && !inner.is_empty() =>
+                {
+                    self.section(inner, None);
+                }
+                _ => self.unknown(node, span),
             }
-            continue;
+            self.path.pop();
         }
-        match Section::named(section).map(|known| (known, known.names())) {
-            None => read.problems.push(lines.unknown(span, &full)),
-            Some((known, None)) => parse_field(lines, (known, "", name), (item, span), read),
-            Some((known, Some(names))) => match item.as_table_like() {
-                Some(fields) if names.accept(name) && count(read, known, name) < Named::NAMES_MAX => {
-                    for (field, inner) in fields.iter() {
-                        let span = self::span(fields, field);
-                        parse_field(lines, (known, name, field), (inner, span), read);
-                    }
-                }
-                Some(_) | None => {
-                    let message = format!("{full} is no section: [{section}.NAME] has {}", names.expected());
-                    read.problems
-                        .push(lines.invalid(span, &message, "rename or remove it"));
-                }
-            },
+    }
+
+    fn setting(&mut self, item: &Item, node: Node, span: Option<Range<usize>>) {
+        if let Some(value) = plain(item).filter(|value| node.accepts(value)) {
+            let line = self.lines.number(span).unwrap_or(1);
+            let origin = SettingOrigin::File { line };
+            self.read.layer.insert(self.path.clone(), (value, origin));
+            return;
         }
+        let shown = item.to_string();
+        let shown = match node.is_shown() {
+            true => format!(": {}", clip(shown.trim(), SHOWN_CHARS_MAX)),
+            // What may be a key is not repeated.
+            false => String::new(),
+        };
+        let (name, expected, found) = (dotted(&self.path), node.expected(), item.type_name());
+        let message = format!("{name}: expected {expected}, found {found}{shown}");
+        let hint = format!("`wakeful config set {name} VALUE` replaces it");
+        self.problem(span, &message, &hint);
+    }
+
+    fn unknown(&mut self, parent: Option<Node>, span: Option<Range<usize>>) {
+        let name = dotted(&self.path);
+        if let Some(parent) = parent.filter(|parent| parent.named().is_some()) {
+            let (section, expected) = (self.path.first(), expected_name(parent.name_format()));
+            let section = section.map(String::as_str).unwrap_or_default();
+            let message = format!("{name} is no section: [{section}.NAME] has {expected}");
+            return self.problem(span, &message, "rename or remove it");
+        }
+        let hint = nearest(&name, parent);
+        self.problem(span, &format!("there is no setting {name}"), &hint);
+    }
+
+    fn problem(&mut self, span: Option<Range<usize>>, message: &str, hint: &str) {
+        let problem = self.lines.invalid(span, message, hint);
+        self.read.problems.push(problem);
     }
 }
 
-/// How many other names a section has.
-fn count(read: &Read, section: Section, name: &str) -> usize {
-    let mut names: Vec<&str> = read
-        .named
-        .keys()
-        .filter(|named| named.section == section && named.name != name)
-        .map(|named| named.name.as_str())
-        .collect();
-    names.dedup();
-    names.len()
-}
-
-/// A field of a section; or, for rules of each category, a table of them.
-fn parse_field(
-    lines: &Lines<'_>,
-    (section, name, field): (Section, &str, &str),
-    (item, span): (&Item, Option<Range<usize>>),
-    read: &mut Read,
-) {
-    let has_parts = Named::of(section, name, &format!("{field}.conversation")).is_some();
-    if let (true, Some(table)) = (has_parts, item.as_table_like()) {
-        for (part, inner) in table.iter() {
-            let (whole, span) = (format!("{field}.{part}"), self::span(table, part));
-            parse_field(lines, (section, name, &whole), (inner, span), read);
-        }
-        return;
-    }
-    let Some(named) = Named::of(section, name, field) else {
-        let mut place = vec![section.word(), name, field];
-        place.retain(|part| !part.is_empty());
-        let full = place.join(".");
-        let hint = Named::meant(section, field);
-        read.problems
-            .push(lines.invalid(span, &format!("there is no setting {full}"), &hint));
-        return;
-    };
-    match checked(lines, (&named.name(), named.kind()), item, span) {
-        Ok(found) => drop(read.named.insert(named, found)),
-        Err(problem) => read.problems.push(problem),
-    }
-}
-
-/// The value of an item, or what is wrong with it. What may be a key is not repeated.
-fn checked(
-    lines: &Lines<'_>,
-    (full, kind): (&str, Kind),
-    item: &Item,
-    span: Option<Range<usize>>,
-) -> Result<(Value, Origin), Failure> {
-    if let Some(value) = plain(item).filter(|value| kind.accepts(value)) {
-        let line = lines.number(span).unwrap_or(1);
-        return Ok((value, Origin::File { line }));
-    }
-    let shown = item.to_string();
-    let shown = match kind.is_shown() {
-        true => format!(": {}", clip(shown.trim(), SHOWN_CHARS_MAX)),
-        false => String::new(),
-    };
-    let message = format!(
-        "{full}: expected {}, found {}{shown}",
-        kind.expected(),
-        item.type_name()
-    );
-    let hint = format!("`wakeful config set {full} VALUE` replaces it");
-    Err(lines.invalid(span, &message, &hint))
+/// Whether a section has as many names as it may have before this one.
+fn is_full(section: Option<Node>, before: usize) -> bool {
+    let max = section.map_or(u64::MAX, Node::names_max);
+    u64::try_from(before).is_ok_and(|before| before >= max)
 }
 
 fn span(table: &dyn TableLike, name: &str) -> Option<Range<usize>> {
@@ -301,14 +267,10 @@ impl Lines<'_> {
         let message = format!("{}{line}: {message}", self.path.display());
         Failure::usage("config_invalid", message, hint)
     }
-
-    fn unknown(&self, span: Option<Range<usize>>, name: &str) -> Failure {
-        self.invalid(span, &format!("there is no setting {name}"), &Key::meant(name))
-    }
 }
 
 /// The text after one change; comments, order and everything else stay as they are.
-pub(super) fn edited(path: &Path, text: &str, change: &Change) -> Result<String, Failure> {
+pub(super) fn edited(path: &Path, text: &str, edit: &ConfigEdit) -> Result<String, Failure> {
     let lines = Lines { path, text };
     let parsed = text.parse::<DocumentMut>();
     let mut document = parsed.map_err(|error| {
@@ -320,34 +282,30 @@ pub(super) fn edited(path: &Path, text: &str, change: &Change) -> Result<String,
     if document.is_empty() {
         document = DocumentMut::new();
     }
-    match change {
-        Change::Set(key, text) => {
-            let (section, name) = key.parts();
-            set(&lines, &mut document, &[section, name], &key.typed(text)?)?;
+    match edit {
+        ConfigEdit::Set { key, text } => {
+            let setting = Setting::known(key)?;
+            let value = setting.typed(text)?;
+            set(&lines, &mut document, &setting.path, &value)?;
         }
-        Change::SetNamed(named, text) => {
-            let value = typed(&named.name(), named.kind(), text)?;
-            set(&lines, &mut document, &named.path(), &value)?;
-        }
-        Change::Unset(name) if Named::parse(name).is_some() => {
-            let path = Named::parse(name);
-            let path = path.as_ref().map(Named::path).unwrap_or_default();
-            remove(document.as_table_mut(), &path);
-        }
-        Change::Unset(name) => {
-            let (section, rest) = name.split_once('.').unwrap_or((name, ""));
-            if rest.is_empty() {
-                document.remove(section);
-            } else if let Some(table) = document.get_mut(section).and_then(Item::as_table_like_mut) {
-                table.remove(rest);
+        ConfigEdit::Unset(name) => {
+            let path = Setting::find(name).map(|setting| setting.path);
+            let path = path.unwrap_or_else(|| name.splitn(2, '.').map(str::to_owned).collect());
+            match path.as_slice() {
+                // A section of ours keeps its header, and the comments there.
+                [section, name] => {
+                    let table = document.get_mut(section).and_then(Item::as_table_like_mut);
+                    table.and_then(|table| table.remove(name));
+                }
+                path => remove(document.as_table_mut(), path),
             }
         }
     }
     Ok(format!("{comments}{document}"))
 }
 
-/// Removes a value, and the sections that are empty without it.
-fn remove(table: &mut dyn TableLike, path: &[&str]) {
+/// Removes a value, and sections with chosen names that are empty without it.
+fn remove(table: &mut dyn TableLike, path: &[String]) {
     match path {
         [] => {}
         [last] => drop(table.remove(last)),
@@ -363,7 +321,7 @@ fn remove(table: &mut dyn TableLike, path: &[&str]) {
     }
 }
 
-fn set(lines: &Lines<'_>, document: &mut DocumentMut, path: &[&str], value: &Value) -> Result<(), Failure> {
+fn set(lines: &Lines<'_>, document: &mut DocumentMut, path: &[String], value: &Value) -> Result<(), Failure> {
     let Some((name, sections)) = path.split_last() else {
         return Ok(());
     };

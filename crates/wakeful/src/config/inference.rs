@@ -10,23 +10,17 @@ use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::{Category, Field, Permissions};
 use wakeful_core::key::h;
-use wakeful_core::run::ROUTE_MAX;
-use wakeful_core::subrun::MAY_START_MAX;
-use wakeful_models::{THINKING_TOKENS_MAX, TIME_MS_MAX, Thinking};
+use wakeful_core::policy::OutsideRuns;
+use wakeful_models::{Provider, TIME_MS_MAX, Thinking};
 
-use super::values::{Budget, Config};
-
-/// Most sections of one kind: more than anybody has providers, and a bound.
-pub(super) const NAMED_MAX: usize = 256;
-
-/// Most patterns of one list.
-pub(super) const PATTERNS_MAX: usize = 64;
+use super::settings::{Budget, Settings};
+use super::value;
 
 /// Longest reply in tokens that can be asked for.
-pub(super) const OUTPUT_TOKENS_MAX: u32 = 1_000_000;
+const OUTPUT_TOKENS_MAX: u32 = 1_000_000;
 
 /// Largest price of a million tokens: beyond it a number is more likely a slip.
-pub(super) const USD_PER_MILLION_MAX: f64 = 100_000.0;
+const USD_PER_MILLION_MAX: f64 = 100_000.0;
 
 /// A provider: where it is and how it is spoken to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,56 +28,41 @@ pub(super) const USD_PER_MILLION_MAX: f64 = 100_000.0;
 pub(crate) struct ProviderSettings {
     /// The wire format: `anthropic`, `openai`, `openai-chat`, `openai-codex` or `gemini`. Needed for a name that is not
     /// built in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[schemars(extend("enum" = Provider::ALL.map(Provider::word)))]
     pub(crate) kind: Option<String>,
     /// Its address, without user, query and fragment.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[schemars(extend("format" = "base-url"))]
     pub(crate) base_url: Option<String>,
     /// Where its key is, and never the key: `env:NAME`, `file:/PATH`, `keyring:SERVICE/ACCOUNT` or `none`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[schemars(extend("format" = "key-handle"))]
     pub(crate) key: Option<String>,
     /// The version of the interface, where it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[schemars(extend("format" = "version"))]
     pub(crate) api_version: Option<String>,
     /// How the key is shown: `x-api-key` or `bearer`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[schemars(extend("enum" = ["x-api-key", "bearer"]))]
     pub(crate) auth: Option<String>,
     /// Longest reply in tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32", range(min = 1, max = OUTPUT_TOKENS_MAX))]
+    #[schemars(range(min = 1, max = OUTPUT_TOKENS_MAX))]
     pub(crate) max_output_tokens: Option<u32>,
     /// How much its models are asked to think; without it, as much as the provider lets them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ThinkingSetting")]
+    #[schemars(schema_with = "value::thinking")]
     pub(crate) thinking: Option<ThinkingSetting>,
     /// Whether a conversation is continued at the provider instead of being sent whole.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub(crate) incremental: Option<bool>,
     /// Whether the provider may drop old tool results from a long conversation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
     pub(crate) context_management: Option<bool>,
     /// Longest time to a connection, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64", range(min = 1, max = TIME_MS_MAX))]
+    #[schemars(range(min = 1, max = TIME_MS_MAX))]
     pub(crate) connect_ms: Option<u64>,
     /// Longest time to the first byte of a response, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64", range(min = 1, max = TIME_MS_MAX))]
+    #[schemars(range(min = 1, max = TIME_MS_MAX))]
     pub(crate) first_byte_ms: Option<u64>,
     /// Longest silence within a response, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64", range(min = 1, max = TIME_MS_MAX))]
+    #[schemars(range(min = 1, max = TIME_MS_MAX))]
     pub(crate) idle_ms: Option<u64>,
     /// Longest time of an exchange in all, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64", range(min = 1, max = TIME_MS_MAX))]
+    #[schemars(range(min = 1, max = TIME_MS_MAX))]
     pub(crate) total_ms: Option<u64>,
 }
 
@@ -92,38 +71,29 @@ pub(crate) struct ProviderSettings {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ModelSettings {
     /// How much it is asked to think; without it, what its provider's section says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ThinkingSetting")]
+    #[schemars(schema_with = "value::thinking")]
     pub(crate) thinking: Option<ThinkingSetting>,
 }
 
-/// How much a model is asked to think before it answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub(crate) enum ThinkingSetting {
-    /// In a word, which every provider takes.
-    Word(ThinkingWord),
-    /// With so many tokens, at providers that count them.
-    Tokens(#[schemars(range(min = 1, max = THINKING_TOKENS_MAX))] u32),
-}
-
-/// The same in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// How much a model is asked to think before it answers: a word that every provider takes, or a number of tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum ThinkingWord {
+pub(crate) enum ThinkingSetting {
     Off,
     Low,
     Medium,
     High,
+    #[serde(untagged)]
+    Tokens(u32),
 }
 
 impl ThinkingSetting {
     pub(crate) const fn asked(self) -> Thinking {
         match self {
-            Self::Word(ThinkingWord::Off) => Thinking::Off,
-            Self::Word(ThinkingWord::Low) => Thinking::Low,
-            Self::Word(ThinkingWord::Medium) => Thinking::Medium,
-            Self::Word(ThinkingWord::High) => Thinking::High,
+            Self::Off => Thinking::Off,
+            Self::Low => Thinking::Low,
+            Self::Medium => Thinking::Medium,
+            Self::High => Thinking::High,
             Self::Tokens(tokens) => Thinking::Tokens(tokens),
         }
     }
@@ -134,7 +104,7 @@ impl ThinkingSetting {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Route {
     /// References of models, first the one that is asked first.
-    #[schemars(length(min = 1, max = ROUTE_MAX))]
+    #[schemars(schema_with = "value::route")]
     pub(crate) models: Vec<String>,
 }
 
@@ -143,78 +113,64 @@ pub(crate) struct Route {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct AgentSettings {
     /// Tools that its runs may use only after a person said so, beside those of `[agent]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<String>")]
+    #[schemars(schema_with = "value::tools")]
     pub(crate) ask_tools: Option<Vec<String>>,
     /// By which ways people may answer what its runs ask: `page`, `api`, `cli`. Without it, what `[decisions]` says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<String>", length(min = 1, max = Channel::WORDS.len()))]
-    pub(crate) answer_from: Option<Vec<String>>,
+    #[schemars(schema_with = "value::channels")]
+    pub(crate) answer_from: Option<BTreeSet<Channel>>,
     /// Agents of which its runs may start runs, with the tool `StartRun`; without any, it has no such tool.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<String>", length(max = MAY_START_MAX))]
+    #[schemars(schema_with = "value::agents")]
     pub(crate) may_start: Option<Vec<String>>,
     /// What its runs do before a command when something other than you or a schedule of yours caused them: `ask`, `allow`
     /// or `deny`. Without it, what `[agent]` says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
-    pub(crate) outside_runs: Option<String>,
+    #[schemars(schema_with = "value::outside_runs")]
+    pub(crate) outside_runs: Option<OutsideRuns>,
     /// Its model; without one that of `[model]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[schemars(extend("format" = "model"))]
     pub(crate) model: Option<String>,
     /// Who is asked when its model fails for good.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<String>")]
+    #[schemars(schema_with = "value::fallbacks")]
     pub(crate) fallbacks: Option<Vec<String>>,
     /// What models may be asked for: `conversation`, `embedding`. Without it, what `[inference]` says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<String>")]
-    pub(crate) categories: Option<Vec<String>>,
+    #[schemars(schema_with = "value::categories")]
+    pub(crate) categories: Option<BTreeSet<Category>>,
     /// The models that may be asked: names, or beginnings and `*`. Without it, what `[inference]` says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Allowed")]
-    pub(crate) models: Option<Allowed>,
+    #[schemars(schema_with = "value::allowed_models")]
+    pub(crate) models: Option<AllowedModels>,
     /// What may be shown to somebody else's machine. Without it, what `[inference]` says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<String>")]
-    pub(crate) shown: Option<Vec<String>>,
+    #[schemars(schema_with = "value::request_fields")]
+    pub(crate) shown: Option<BTreeSet<Field>>,
 }
 
 /// What may be asked of models and shown to them, unless an agent's own section says otherwise.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Gates {
+pub(crate) struct InferenceSettings {
     /// What models may be asked for: `conversation`, `embedding`. Without it, everything.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<String>")]
-    pub(crate) categories: Option<Vec<String>>,
+    #[schemars(schema_with = "value::categories")]
+    pub(crate) categories: Option<BTreeSet<Category>>,
     /// The models that may be asked: names, or beginnings and `*`. Without it, every model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Allowed")]
-    pub(crate) models: Option<Allowed>,
+    #[schemars(schema_with = "value::allowed_models")]
+    pub(crate) models: Option<AllowedModels>,
     /// What may be shown to somebody else's machine. Without it, everything that the agent works with.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<String>")]
-    pub(crate) shown: Option<Vec<String>>,
+    #[schemars(schema_with = "value::request_fields")]
+    pub(crate) shown: Option<BTreeSet<Field>>,
 }
 
-/// The models that may be asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// The models that may be asked: for everything, or by category.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Allowed {
-    /// For everything.
+pub(crate) enum AllowedModels {
     All(Vec<String>),
-    /// For each category by itself.
-    Each(BTreeMap<String, Vec<String>>),
+    Each(BTreeMap<Category, Vec<String>>),
 }
 
-impl Allowed {
-    /// The patterns for one category, if it says anything of it.
-    fn of(&self, category: Category) -> Option<&[String]> {
+impl AllowedModels {
+    /// The patterns for one category, if there are any.
+    fn of(&self, category: Category) -> Option<&Vec<String>> {
         match self {
             Self::All(patterns) => Some(patterns),
-            Self::Each(rules) => rules.get(category.as_str()).map(Vec::as_slice),
+            Self::Each(rules) => rules.get(&category),
         }
     }
 }
@@ -230,12 +186,10 @@ pub(crate) struct PriceSettings {
     #[schemars(range(min = 0.0, max = USD_PER_MILLION_MAX))]
     pub(crate) output: f64,
     /// Of what the provider read from its cache; without it as much as the request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "f64", range(min = 0.0, max = USD_PER_MILLION_MAX))]
+    #[schemars(range(min = 0.0, max = USD_PER_MILLION_MAX))]
     pub(crate) cached_read: Option<f64>,
     /// Of what the provider wrote to its cache; without it as much as the request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "f64", range(min = 0.0, max = USD_PER_MILLION_MAX))]
+    #[schemars(range(min = 0.0, max = USD_PER_MILLION_MAX))]
     pub(crate) cached_write: Option<f64>,
 }
 
@@ -258,44 +212,52 @@ fn micro(usd: f64) -> MicroUsd {
 }
 
 /// What is asked before anything is shown to somebody else.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Privacy {
     /// `implied`: whoever configures or names a provider agrees that it is shown the agent's work. `explicit`: only
     /// after `wakeful models confirm PROVIDER`.
-    pub(crate) confirm: String,
+    pub(crate) confirm: Confirm,
 }
 
-impl Privacy {
-    pub(crate) fn rule(&self) -> wakeful_runtime::Privacy {
-        match self.confirm.as_str() {
-            "implied" => wakeful_runtime::Privacy::Implied,
-            // Whatever else it says, nobody agreed.
-            _ => wakeful_runtime::Privacy::Explicit,
+/// How a person agrees that a provider is shown the agent's work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum Confirm {
+    #[default]
+    Implied,
+    Explicit,
+}
+
+impl Confirm {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Implied => "implied",
+            Self::Explicit => "explicit",
+        }
+    }
+
+    pub(crate) const fn rule(self) -> wakeful_runtime::Privacy {
+        match self {
+            Self::Implied => wakeful_runtime::Privacy::Implied,
+            Self::Explicit => wakeful_runtime::Privacy::Explicit,
         }
     }
 }
 
-impl Default for Privacy {
-    fn default() -> Self {
-        Self {
-            confirm: "implied".to_owned(),
-        }
-    }
-}
-
-impl Config {
+impl Settings {
     /// Settings under which nobody may be asked or shown anything, and nothing be spent.
     pub(crate) fn shut() -> Self {
         Self {
             budget: Budget { daily_usd: Some(0.0) },
             privacy: Privacy {
-                confirm: "explicit".to_owned(),
+                confirm: Confirm::Explicit,
             },
-            inference: Gates {
-                categories: Some(Vec::new()),
-                models: Some(Allowed::All(Vec::new())),
-                shown: Some(Vec::new()),
+            inference: InferenceSettings {
+                categories: Some(BTreeSet::new()),
+                models: Some(AllowedModels::All(Vec::new())),
+                shown: Some(BTreeSet::new()),
             },
             ..Self::default()
         }
@@ -307,22 +269,25 @@ impl Config {
         let none = AgentSettings::default();
         let own = self.agents.get(agent.as_str()).unwrap_or(&none);
         let all = &self.inference;
-        let mut permissions = Permissions::default();
-        if let Some(words) = own.categories.as_ref().or(all.categories.as_ref()) {
-            let named = |category: &Category| words.iter().any(|word| word == category.as_str());
-            permissions.categories = Category::ALL.into_iter().filter(named).collect();
+        let open = Permissions::default();
+        let patterns = |rules: Option<&AllowedModels>, category| rules?.of(category).cloned();
+        let models = Category::ALL.into_iter().filter_map(|category| {
+            let own = patterns(own.models.as_ref(), category);
+            Some((category, own.or_else(|| patterns(all.models.as_ref(), category))?))
+        });
+        Permissions {
+            models: models.collect(),
+            categories: own
+                .categories
+                .clone()
+                .or_else(|| all.categories.clone())
+                .unwrap_or(open.categories),
+            shown: own
+                .shown
+                .clone()
+                .or_else(|| all.shown.clone())
+                .unwrap_or(open.shown),
         }
-        if let Some(words) = own.shown.as_ref().or(all.shown.as_ref()) {
-            permissions.shown = words.iter().filter_map(|word| Field::parse(word)).collect();
-        }
-        let rule = |category: Category| {
-            let (own, all) = (own.models.as_ref(), all.models.as_ref());
-            let patterns = own.and_then(|own| own.of(category));
-            let patterns = patterns.or_else(|| all.and_then(|all| all.of(category)));
-            Some((category, patterns?.to_vec()))
-        };
-        permissions.models = Category::ALL.into_iter().filter_map(rule).collect();
-        permissions
     }
 
     /// The versions of all permissions there are: those of every agent that has some of its own, and those of all others.
@@ -346,7 +311,7 @@ impl Config {
         let categories = words(&mut categories.iter().map(|category| category.as_str()));
         let shown: BTreeSet<&'static str> = shown.iter().map(|field| field.as_str()).collect();
         let shown = words(&mut shown.into_iter());
-        let mut fields = vec![self.privacy.confirm.clone(), categories, shown];
+        let mut fields = vec![self.privacy.confirm.as_str().to_owned(), categories, shown];
         for (category, patterns) in models {
             fields.push(category.as_str().to_owned());
             fields.push(patterns.len().to_string());

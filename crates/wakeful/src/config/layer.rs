@@ -1,132 +1,217 @@
-//! One source of settings over the other, and where each value came from. Pure: nothing is looked at here.
+//! Puts one source of settings over the other, and remembers where each value came from.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use wakeful_core::json::digest;
 
-use super::key::Key;
-use super::named::Named;
-use super::values::Config;
+use super::schema::{PREFIX, Setting, distance, dotted, is_near};
+use super::settings::Settings;
 use crate::failure::Failure;
 
+/// Variables of Wakeful that are no settings.
+const OTHER_VARIABLES: [&str; 3] = ["WAKEFUL_HOME", "WAKEFUL_DATABASE", "WAKEFUL_TOKEN"];
+
 /// Where a value came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// It is built in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub(crate) enum SettingOrigin {
     Default,
-    /// It stands in `config.toml`.
     File { line: usize },
-    /// This variable says so.
-    Variable(String),
-    /// This flag says so.
-    Flag(&'static str),
+    Environment { name: String },
+    Flag { name: &'static str },
 }
 
-impl std::fmt::Display for Origin {
+impl std::fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Default => write!(f, "built in"),
             Self::File { line } => write!(f, "config.toml, line {line}"),
-            Self::Variable(name) => write!(f, "environment variable {name}"),
-            Self::Flag(flag) => write!(f, "flag {flag}"),
+            Self::Environment { name } => write!(f, "environment variable {name}"),
+            Self::Flag { name } => write!(f, "flag {name}"),
         }
     }
 }
 
-impl Serialize for Origin {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Default => json!({"kind": "default"}),
-            Self::File { line } => json!({"kind": "file", "line": line}),
-            Self::Variable(name) => json!({"kind": "environment", "name": name}),
-            Self::Flag(flag) => json!({"kind": "flag", "name": flag}),
-        }
-        .serialize(serializer)
-    }
-}
+/// The accepted values of one source, by the path of each setting.
+pub(super) type Layer = BTreeMap<Vec<String>, (Value, SettingOrigin)>;
 
-/// The values of one source; each was found acceptable.
-pub(super) type Layer = BTreeMap<Key, (Value, Origin)>;
-
-/// The same of settings whose names people choose. Only the file has them.
-pub(super) type NamedLayer = BTreeMap<Named, (Value, Origin)>;
-
-/// A source as it was read: what is sound, and what is not.
+/// One source: its accepted values, and everything that is wrong with it.
 #[derive(Debug, Default)]
-pub(super) struct Read {
+pub(super) struct ParsedLayer {
     pub(super) layer: Layer,
-    pub(super) named: NamedLayer,
     pub(super) problems: Vec<Failure>,
 }
 
-/// What the flags of a call say. It wins over everything else.
+/// The variables of Wakeful in the environment of this process. An empty one counts as unset, as in every shell.
+pub(super) fn variables() -> BTreeMap<String, OsString> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+        .filter(|(name, value)| name.starts_with(PREFIX) && !value.is_empty())
+        .collect()
+}
+
+/// The settings among them.
+pub(super) fn environment(variables: &BTreeMap<String, OsString>) -> ParsedLayer {
+    let mut read = ParsedLayer::default();
+    for setting in Setting::single() {
+        let name = setting.variable();
+        let Some(text) = variables.get(&name) else {
+            continue;
+        };
+        let value = text.to_str().map(|text| setting.node.read(text));
+        if let Some(value) = value.filter(|value| setting.node.accepts(value)) {
+            let origin = SettingOrigin::Environment { name };
+            read.layer.insert(setting.path, (value, origin));
+            continue;
+        }
+        let (key, expected) = (setting.name(), setting.node.expected());
+        let message =
+            format!("the environment variable {name} sets {key}: expected {expected}, found {text:?}");
+        let hint = "set it to another value, or unset it";
+        read.problems
+            .push(Failure::usage("bad_environment", message, hint));
+    }
+    read
+}
+
+/// Variables that resemble one of Wakeful and are not read. Others may belong to another program.
+pub(super) fn misspelt_variables(variables: &BTreeMap<String, OsString>) -> Vec<Failure> {
+    let known = Setting::single().map(|setting| setting.variable());
+    let known: Vec<String> = known.chain(OTHER_VARIABLES.map(str::to_owned)).collect();
+    let unknown = variables.keys().filter(|name| !known.contains(name));
+    let misspelt = unknown.filter_map(|name| {
+        let words = |name: &str| name.trim_start_matches(PREFIX).to_owned();
+        let distances = known
+            .iter()
+            .map(|known| (distance(&words(name), &words(known)), known));
+        let (_, meant) = distances
+            .min()
+            .filter(|(distance, _)| is_near(*distance, &words(name)))?;
+        let message = format!("the environment variable {name} is not read");
+        let hint = format!("did you mean {meant}? Else unset it");
+        Some(Failure::usage("bad_environment", message, hint))
+    });
+    misspelt.collect()
+}
+
+/// The flags of a call that set something. They win over everything else.
 #[derive(Debug, Default)]
 pub(crate) struct Overrides {
-    given: Vec<(Key, &'static str, String)>,
+    given: Vec<(&'static str, &'static str, String)>,
 }
 
 impl Overrides {
-    /// Adds a flag, if it was given.
-    pub(crate) fn flag(mut self, key: Key, flag: &'static str, value: Option<impl ToString>) -> Self {
+    /// Adds the flag of a setting, if it was given.
+    pub(crate) fn flag(
+        mut self,
+        key: &'static str,
+        flag: &'static str,
+        value: Option<impl ToString>,
+    ) -> Self {
         let given = value.map(|value| (key, flag, value.to_string()));
         self.given.extend(given);
         self
     }
 
-    pub(super) fn layer(&self) -> Read {
-        let mut read = Read::default();
+    pub(super) fn layer(&self) -> ParsedLayer {
+        let mut read = ParsedLayer::default();
         for (key, flag, text) in &self.given {
-            let value = key.read(text);
-            if key.accepts(&value) {
-                read.layer.insert(*key, (value, Origin::Flag(flag)));
-            } else {
-                let message = format!("{flag}: expected {}, found {text:?}", key.expected());
-                read.problems.push(Failure::usage(
-                    "bad_value",
-                    message,
-                    "give another value, or leave it out",
-                ));
+            let setting = match Setting::known(key) {
+                Ok(setting) => setting,
+                Err(unknown) => {
+                    read.problems.push(unknown);
+                    continue;
+                }
+            };
+            let value = setting.node.read(text);
+            if setting.node.accepts(&value) {
+                let origin = SettingOrigin::Flag { name: flag };
+                read.layer.insert(setting.path, (value, origin));
+                continue;
             }
+            let message = format!("{flag}: expected {}, found {text:?}", setting.node.expected());
+            let hint = "give another value, or leave it out";
+            read.problems.push(Failure::usage("bad_value", message, hint));
         }
         read
     }
 }
 
-/// The settings in force.
+/// The settings in force, with the origin of each value.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Loaded {
-    pub(crate) config: Config,
+pub(crate) struct LoadedConfig {
+    pub(crate) config: Settings,
     values: Value,
-    origins: BTreeMap<Key, Origin>,
-    named: NamedLayer,
+    origins: BTreeMap<Vec<String>, SettingOrigin>,
 }
 
-impl Loaded {
-    /// The settings whose names people chose, with where each stands.
-    pub(crate) fn named(&self) -> impl Iterator<Item = (&Named, &Value, &Origin)> {
-        self.named
+impl LoadedConfig {
+    /// Puts each layer over those before it, and all of them over what is built in.
+    pub(super) fn merge(layers: impl IntoIterator<Item = Layer>) -> Result<Self, Failure> {
+        let mut values = json!(Settings::default());
+        let mut origins = BTreeMap::new();
+        for (path, (value, origin)) in layers.into_iter().flatten() {
+            insert(&mut values, &path, value);
+            origins.insert(path, origin);
+        }
+        let read = serde_path_to_error::deserialize(&values);
+        let config = read.map_err(|error| {
+            let path: Vec<String> = error.path().iter().map(ToString::to_string).collect();
+            let origin = origins.get(&path).unwrap_or(&SettingOrigin::Default);
+            let message = format!("{}: {} ({origin})", error.path(), error.inner());
+            Failure::usage("config_invalid", message, "`wakeful config doctor` looks closer")
+        })?;
+        Ok(Self {
+            config,
+            values,
+            origins,
+        })
+    }
+
+    /// Every setting with one value, then every list and every setting with a chosen name that the file has.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (String, Option<&Value>, &SettingOrigin)> {
+        let single: Vec<Vec<String>> = Setting::single().map(|setting| setting.path).collect();
+        let others = self.origins.keys().filter(|path| !single.contains(path));
+        let others: Vec<Vec<String>> = others.cloned().collect();
+        single
+            .into_iter()
+            .chain(others)
+            .map(|path| (dotted(&path), self.at(&path), self.origin_at(&path)))
+    }
+
+    fn at(&self, path: &[String]) -> Option<&Value> {
+        let value = path
             .iter()
-            .map(|(named, (value, origin))| (named, value, origin))
+            .try_fold(&self.values, |value, part| value.get(part))?;
+        // An empty list is one that nobody has set.
+        let is_set = value.as_array().is_none_or(|list| !list.is_empty()) || self.origins.contains_key(path);
+        Some(value).filter(|value| is_set && !value.is_null())
     }
 
-    /// Where the value of a setting came from.
-    pub(crate) fn origin(&self, key: Key) -> &Origin {
-        self.origins.get(&key).unwrap_or(&Origin::Default)
+    fn origin_at(&self, path: &[String]) -> &SettingOrigin {
+        self.origins.get(path).unwrap_or(&SettingOrigin::Default)
     }
 
-    /// The value of a setting, unless it has none.
-    pub(crate) fn value(&self, key: Key) -> Option<&Value> {
-        let (section, name) = key.parts();
-        self.values.get(section)?.get(name)
+    /// The value of the setting with this name, unless it has none.
+    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
+        self.at(&Setting::find(name)?.path)
+    }
+
+    pub(crate) fn origin(&self, name: &str) -> &SettingOrigin {
+        let setting = Setting::find(name);
+        setting.map_or(&SettingOrigin::Default, |setting| self.origin_at(&setting.path))
     }
 
     /// The value of a setting, if this very call asks for it by a flag or a variable.
-    pub(crate) fn wished<T: serde::de::DeserializeOwned>(&self, key: Key) -> Option<T> {
-        match self.origin(key) {
-            Origin::Flag(_) | Origin::Variable(_) => serde_json::from_value(self.value(key)?.clone()).ok(),
-            Origin::Default | Origin::File { .. } => None,
+    pub(crate) fn wished<T: serde::de::DeserializeOwned>(&self, name: &str) -> Option<T> {
+        match self.origin(name) {
+            SettingOrigin::Flag { .. } | SettingOrigin::Environment { .. } => {
+                serde_json::from_value(self.value(name)?.clone()).ok()
+            }
+            SettingOrigin::Default | SettingOrigin::File { .. } => None,
         }
     }
 
@@ -137,47 +222,16 @@ impl Loaded {
     }
 }
 
-/// Puts each layer over those before it, and all of them over what is built in.
-#[cfg(test)]
-pub(super) fn merge(layers: &[Layer]) -> Result<Loaded, Failure> {
-    merge_all(layers, NamedLayer::new())
-}
-
-/// The same with the settings whose names people chose.
-pub(super) fn merge_all(layers: &[Layer], named: NamedLayer) -> Result<Loaded, Failure> {
-    let broken = |error: serde_json::Error| {
-        let message = format!("the settings contradict one another: {error}");
-        Failure::usage("config_invalid", message, "`wakeful config doctor` looks closer")
-    };
-    let mut values = serde_json::to_value(Config::default()).map_err(broken)?;
-    let mut origins = BTreeMap::new();
-    for (key, (value, origin)) in layers.iter().flatten() {
-        let (section, name) = key.parts();
-        if let Some(members) = values.get_mut(section).and_then(Value::as_object_mut) {
-            members.insert(name.to_owned(), value.clone());
-            origins.insert(*key, origin.clone());
-        }
-    }
-    for (name, (value, _)) in &named {
-        insert(&mut values, &name.path(), value);
-    }
-    let config: Config = serde_json::from_value(values.clone()).map_err(broken)?;
-    Ok(Loaded {
-        config,
-        values,
-        origins,
-        named,
-    })
-}
-
-/// Puts a value where its path leads; what is not there yet is made.
-fn insert(values: &mut Value, path: &[&str], value: &Value) {
+/// Puts a value where its path leads; missing sections are made.
+fn insert(values: &mut Value, path: &[String], value: Value) {
     let Some((first, rest)) = path.split_first() else {
-        *values = value.clone();
+        *values = value;
         return;
     };
+    if values.is_null() {
+        *values = json!({});
+    }
     if let Some(members) = values.as_object_mut() {
-        let member = members.entry(*first).or_insert_with(|| json!({}));
-        insert(member, rest, value);
+        insert(members.entry(first.clone()).or_insert(Value::Null), rest, value);
     }
 }

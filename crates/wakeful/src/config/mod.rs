@@ -1,78 +1,72 @@
-//! What a person has settled for a home: built-in values, then `config.toml`, then the environment, then flags.
+//! The settings of a home: built-in values, then `config.toml`, then the environment, then flags.
 //!
 //! | module | does |
 //! |---|---|
-//! | [`values`] | the settings as types, which are also their JSON Schema |
-//! | [`inference`] | those of providers, routes, agents and prices |
-//! | [`key`] | their names, and which one was meant |
-//! | [`named`] | the names that people choose themselves, such as those of providers |
-//! | [`kind`] | what each accepts |
-//! | [`cross`] | what one setting says of another |
-//! | [`layer`] | puts one source over the other and remembers where each value came from |
-//! | [`environment`] | the variables `WAKEFUL_…` |
+//! | [`settings`] | the settings as one struct, which is also their JSON Schema |
+//! | [`inference`] | the parts about providers, routes, agents and prices |
+//! | [`schema`] | the names of the settings, read from the schema, and which one was meant |
+//! | [`value`] | the values that a setting accepts, by its schema |
+//! | [`layer`] | merges the sources and remembers where each value came from |
+//! | [`cross_check`] | checks between settings |
 //! | [`file`] | reads, edits and replaces `config.toml` |
 //!
-//! Reading makes nothing, not even the home. What is wrong is refused and never passed over: a limit that was
-//! misspelt would otherwise be no limit.
+//! Reading creates nothing, not even the home. Whatever is wrong is refused and never ignored: a misspelt limit would
+//! otherwise be no limit.
 
-mod cross;
-mod environment;
+mod cross_check;
 mod file;
 mod inference;
-mod key;
-mod kind;
 mod layer;
-mod named;
-mod values;
+mod schema;
+mod settings;
+mod value;
 
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use self::file::Change;
+pub(crate) use self::file::ConfigEdit;
 pub(crate) use self::inference::{PriceSettings, ProviderSettings, ThinkingSetting};
-pub(crate) use self::key::Key;
-pub(crate) use self::layer::{Loaded, Origin, Overrides};
-pub(crate) use self::named::Named;
-pub(crate) use self::values::Config;
+pub(crate) use self::layer::{LoadedConfig, Overrides, SettingOrigin};
+pub(crate) use self::schema::Setting;
+pub(crate) use self::settings::{LogFormat, LogLevel, LogSettings, Settings, WebhookFormat};
 use crate::failure::Failure;
 use crate::home::Home;
 
 /// The settings in force for a home, which need not exist.
-pub(crate) fn load(home: &Path, flags: &Overrides) -> Result<Loaded, Failure> {
-    effective(home, environment::layer(&environment::found()), flags)
+pub(crate) fn load(home: &Path, flags: &Overrides) -> Result<LoadedConfig, Failure> {
+    merge([
+        file::layer(&path(home))?,
+        layer::environment(&layer::variables()),
+        flags.layer(),
+    ])
 }
 
-/// The settings without what the environment says today: what is written down, and what is to be.
-pub(crate) fn load_lasting(home: &Path, flags: &Overrides) -> Result<Loaded, Failure> {
-    effective(home, layer::Read::default(), flags)
+/// The settings without the environment of this process: those that stay.
+pub(crate) fn load_lasting(home: &Path, flags: &Overrides) -> Result<LoadedConfig, Failure> {
+    merge([file::layer(&path(home))?, flags.layer()])
 }
 
-fn effective(home: &Path, environment: layer::Read, flags: &Overrides) -> Result<Loaded, Failure> {
-    let layers = [file::layer(&path(home))?, environment, flags.layer()];
-    let (mut sound, mut named) = (Vec::new(), layer::NamedLayer::new());
-    for read in layers {
-        if let Some(problem) = read.problems.into_iter().next() {
-            return Err(problem);
+fn merge<const N: usize>(sources: [layer::ParsedLayer; N]) -> Result<LoadedConfig, Failure> {
+    let mut layers = Vec::with_capacity(N);
+    for source in sources {
+        match source.problems.into_iter().next() {
+            Some(problem) => return Err(problem),
+            None => layers.push(source.layer),
         }
-        sound.push(read.layer);
-        named.extend(read.named);
     }
-    layer::merge_all(&sound, named)
+    LoadedConfig::merge(layers)
 }
 
 /// Everything that is wrong with the file and the environment.
 pub(crate) fn problems(home: &Path) -> Vec<Failure> {
-    let file = match file::layer(&path(home)) {
-        Ok(read) => read.problems,
-        Err(unreadable) => vec![unreadable],
-    };
-    let variables = environment::found();
-    let environment = environment::layer(&variables).problems;
+    let file = file::layer(&path(home)).map_or_else(|unreadable| vec![unreadable], |read| read.problems);
+    let variables = layer::variables();
+    let environment = layer::environment(&variables).problems;
     file.into_iter()
         .chain(environment)
-        .chain(environment::misspelt(&variables))
+        .chain(layer::misspelt_variables(&variables))
         .collect()
 }
 
@@ -82,11 +76,11 @@ pub(crate) fn path(home: &Path) -> PathBuf {
 }
 
 /// The JSON Schema of `config.toml`.
-pub(crate) fn schema() -> serde_json::Value {
-    schemars::schema_for!(Config).to_value()
+pub(crate) fn schema() -> &'static serde_json::Value {
+    schema::Node::root().0
 }
 
 /// Changes the file as a whole or not at all. Says whether there was anything to change.
-pub(crate) fn change(home: &Home, changes: &[Change]) -> Result<bool, Failure> {
-    file::change(home.root(), &path(home.root()), changes)
+pub(crate) fn change(home: &Home, edits: &[ConfigEdit]) -> Result<bool, Failure> {
+    file::change(home.root(), &path(home.root()), edits)
 }

@@ -11,75 +11,94 @@ use serde_json::json;
 use wakeful_core::policy::OutsideRuns;
 
 use super::file::{edited, parse};
-use super::layer::{Layer, merge};
+use super::layer::{Layer, ParsedLayer, environment, misspelt_variables};
+use super::schema::nearest_of_all;
 use super::*;
 
-fn text_of(key: Key, number: u16) -> String {
+/// A value that the setting accepts, as it is typed.
+fn text_of(key: &str, number: u16) -> String {
     let number = number.max(1);
+    let one_of = |words: &[&str]| words[usize::from(number) % words.len()].to_owned();
     match key {
-        Key::ServerAddress => format!("10.0.{}.{}", number / 256, number % 256),
-        Key::ServerPort | Key::ServerRatePerMinute | Key::ServerTurnsPerMinute | Key::AgentMaxRounds => {
-            number.to_string()
-        }
-        Key::RetentionEventDays | Key::RetentionTraceDays | Key::RetentionBlobDays => {
-            (number % 30_000).to_string()
-        }
-        Key::DecisionsDeadlineHours => (number % 8_000).to_string(),
-        Key::ToolsMemoryMibMax
-        | Key::ToolsProcessesMax
-        | Key::ToolsWrittenMibMax
-        | Key::ToolsWrittenMibPerDay => (16 + number % 8_000).to_string(),
-        Key::RetentionEventMib | Key::RetentionTraceMib | Key::RetentionBlobMib => number.to_string(),
-        Key::ServerAdvertise | Key::AnnounceWebhook => format!("https://host-{number}.example.org"),
-        Key::ServerTokenFile | Key::AgentWorkspace => format!("/somewhere/{number}"),
-        Key::ModelDefault => format!("scripted:/scripts/{number}.yaml"),
-        Key::AgentDefault | Key::ProviderName => format!("name-{number}"),
-        Key::BudgetDailyUsd => format!("{number}.25"),
-        Key::AnnounceDesktop | Key::ScheduleCatchUp => number.is_multiple_of(2).to_string(),
-        Key::AnnounceWebhookSecret => format!("env:KEY_{number}"),
-        Key::AnnounceWebhookForm => ["json", "text"][usize::from(number % 2)].to_owned(),
-        Key::AgentOutsideRuns => OutsideRuns::WORDS[usize::from(number % 3)].to_owned(),
-        Key::PrivacyConfirm => ["implied", "explicit"][usize::from(number % 2)].to_owned(),
+        "server.address" => format!("10.0.{}.{}", number / 256, number % 256),
+        "server.advertise" | "notify.webhook" => format!("https://host-{number}.example.org"),
+        "server.token_file" | "agent.workspace" => format!("/somewhere/{number}"),
+        "model.default" => format!("scripted:/scripts/{number}.yaml"),
+        "agent.default" | "provider.name" => format!("name-{number}"),
+        "budget.daily_usd" => format!("{number}.25"),
+        "notify.desktop" | "schedule.catch_up" => one_of(&["true", "false"]),
+        "notify.webhook_key" => format!("env:KEY_{number}"),
+        "notify.webhook_format" => one_of(&["json", "text"]),
+        "agent.outside_runs" => one_of(&OutsideRuns::WORDS),
+        "privacy.confirm" => one_of(&["implied", "explicit"]),
+        "log.format" => one_of(&["text", "json"]),
+        "log.level" => one_of(&["error", "warn", "info", "debug", "trace"]),
+        // Within the bounds of every number.
+        _ => (16 + number % 8_000).to_string(),
     }
 }
 
-fn any_key() -> impl Strategy<Value = Key> {
-    prop::sample::select(Key::ALL.to_vec())
+fn keys() -> Vec<String> {
+    Setting::single().map(|setting| setting.name()).collect()
+}
+
+fn setting(key: &str) -> Setting {
+    Setting::find(key).expect(key)
+}
+
+fn any_key() -> impl Strategy<Value = String> {
+    prop::sample::select(keys())
 }
 
 /// Some settings with values that each of them accepts.
-fn settings() -> impl Strategy<Value = BTreeMap<Key, String>> {
+fn settings() -> impl Strategy<Value = BTreeMap<String, String>> {
     prop::collection::btree_map(any_key(), any::<u16>(), 0..12).prop_map(|numbers| {
-        let texts = numbers
-            .into_iter()
-            .map(|(key, number)| (key, text_of(key, number)));
+        let texts = numbers.into_iter().map(|(key, number)| {
+            let text = text_of(&key, number);
+            (key, text)
+        });
         texts.collect()
     })
 }
 
-fn written(settings: &BTreeMap<Key, String>) -> String {
-    let changes = settings.iter().map(|(key, text)| Change::Set(*key, text.clone()));
-    changes.fold(String::new(), |text, change| {
-        edited(Path::new("config.toml"), &text, &change).expect("acceptable")
+fn set(key: &str, text: &str) -> ConfigEdit {
+    ConfigEdit::Set {
+        key: key.to_owned(),
+        text: text.to_owned(),
+    }
+}
+
+fn written(settings: &BTreeMap<String, String>) -> String {
+    settings.iter().fold(String::new(), |file, (key, text)| {
+        edited(Path::new("config.toml"), &file, &set(key, text)).expect("acceptable")
     })
 }
 
-fn in_environment(settings: &BTreeMap<Key, String>) -> BTreeMap<String, OsString> {
+fn in_environment(settings: &BTreeMap<String, String>) -> BTreeMap<String, OsString> {
     settings
         .iter()
-        .map(|(key, text)| (key.variable(), OsString::from(text)))
+        .map(|(key, text)| (setting(key).variable(), OsString::from(text)))
         .collect()
 }
 
-fn in_flags(settings: &BTreeMap<Key, String>) -> Overrides {
+fn in_flags(settings: &BTreeMap<String, String>) -> Overrides {
     settings.iter().fold(Overrides::default(), |flags, (key, text)| {
-        flags.flag(*key, "--some", Some(text))
+        flags.flag(key.clone().leak(), "--some", Some(text))
     })
 }
 
-fn sound(read: super::layer::Read) -> Layer {
+fn sound(read: ParsedLayer) -> Layer {
     assert!(read.problems.is_empty(), "{:?}", read.problems);
     read.layer
+}
+
+fn merge(layers: &[Layer]) -> Result<LoadedConfig, Failure> {
+    LoadedConfig::merge(layers.to_vec())
+}
+
+/// The part of a name behind its section.
+fn last(key: &str) -> &str {
+    key.rsplit('.').next().expect("a part")
 }
 
 fn messages(text: &str) -> Vec<String> {
@@ -91,35 +110,37 @@ proptest! {
     /// Each value is that of the last layer that has one, and says so.
     #[test]
     fn flags_win_over_the_environment_which_wins_over_the_file_which_wins_over_what_is_built_in(
-        file in settings(), environment in settings(), flags in settings(),
+        file in settings(), variables in settings(), flags in settings(),
     ) {
         let text = written(&file);
         let layers = [
             sound(parse(Path::new("config.toml"), &text)),
-            sound(environment::layer(&in_environment(&environment))),
+            sound(environment(&in_environment(&variables))),
             sound(in_flags(&flags).layer()),
         ];
         let loaded = merge(&layers).expect("sound layers make sound settings");
         let built_in = merge(&[]).expect("defaults");
-        for key in Key::ALL {
-            let value = loaded.value(key).cloned();
-            let same = |given: &String| value == Some(key.read(given));
-            match (flags.get(&key), environment.get(&key), file.get(&key)) {
+        for key in keys() {
+            let (value, origin) = (loaded.value(&key).cloned(), loaded.origin(&key));
+            let same = |given: &String| value == Some(setting(&key).node.read(given));
+            match (flags.get(&key), variables.get(&key), file.get(&key)) {
                 (Some(given), _, _) => {
-                    prop_assert!(same(given) && *loaded.origin(key) == Origin::Flag("--some"));
+                    let flag = SettingOrigin::Flag { name: "--some" };
+                    prop_assert!(same(given) && *origin == flag);
                 }
                 (None, Some(given), _) => {
-                    prop_assert!(same(given) && *loaded.origin(key) == Origin::Variable(key.variable()));
+                    let variable = SettingOrigin::Environment { name: setting(&key).variable() };
+                    prop_assert!(same(given) && *origin == variable);
                 }
                 (None, None, Some(given)) => {
                     let stands = |line: usize| text.lines().nth(line - 1).unwrap_or_default().to_owned();
-                    let at = |origin: &Origin| matches!(origin, Origin::File { line } if
-                        stands(*line).starts_with(key.parts().1));
-                    prop_assert!(same(given) && at(loaded.origin(key)));
+                    let at = |origin: &SettingOrigin| matches!(origin, SettingOrigin::File { line } if
+                        stands(*line).starts_with(last(&key)));
+                    prop_assert!(same(given) && at(origin));
                 }
                 (None, None, None) => {
-                    prop_assert_eq!(value.as_ref(), built_in.value(key));
-                    prop_assert_eq!(loaded.origin(key), &Origin::Default);
+                    prop_assert_eq!(value.as_ref(), built_in.value(&key));
+                    prop_assert_eq!(origin, &SettingOrigin::Default);
                 }
             }
         }
@@ -130,7 +151,7 @@ proptest! {
     fn equal_settings_have_equal_fingerprints_and_others_have_others(one in settings(), other in settings()) {
         let file = |settings| sound(parse(Path::new("config.toml"), &written(settings)));
         let here = merge(&[file(&one)]).expect("sound");
-        let there = merge(&[sound(environment::layer(&in_environment(&one)))]).expect("sound");
+        let there = merge(&[sound(environment(&in_environment(&one)))]).expect("sound");
         let elsewhere = merge(&[file(&other)]).expect("sound");
         prop_assert_eq!(here.fingerprint(), there.fingerprint());
         prop_assert_eq!(here.fingerprint() == elsewhere.fingerprint(), here.config == elsewhere.config);
@@ -140,7 +161,7 @@ proptest! {
     /// A slip of one letter leads back to what was meant.
     #[test]
     fn a_name_with_one_slip_is_recognised(key in any_key(), at in any::<prop::sample::Index>(), letter in "[a-z_]", slip in 0_u8..3) {
-        let name: Vec<char> = key.name().chars().collect();
+        let name: Vec<char> = key.chars().collect();
         let (at, letter) = (at.index(name.len()), letter.chars().next().expect("a letter"));
         let mut slipped = name.clone();
         match slip {
@@ -149,15 +170,15 @@ proptest! {
             _ => drop(slipped.remove(at)),
         }
         let slipped: String = slipped.into_iter().collect();
-        prop_assert_eq!(Key::nearest(&slipped), Some(key), "{}", slipped);
+        prop_assert_eq!(nearest_of_all(&slipped), Some(key), "{}", slipped);
     }
 
     /// Whatever a file holds, it is read without a panic, and what is taken from it is acceptable.
     #[test]
     fn any_text_is_either_settings_or_problems(text in "(\\[[a-z]{1,8}\\]\n)?([a-z_.]{1,20} = [0-9a-z\"'\\[\\]{}.-]{1,12}\n|\\PC{0,12}\n){0,6}") {
         let read = parse(Path::new("config.toml"), &text);
-        for (key, (value, _)) in &read.layer {
-            prop_assert!(key.accepts(value));
+        for (path, (value, _)) in &read.layer {
+            prop_assert!(setting(&path.join(".")).node.accepts(value));
         }
     }
 
@@ -166,69 +187,92 @@ proptest! {
     fn an_edit_touches_its_own_line_alone(settings in settings(), key in any_key(), number in any::<u16>()) {
         let before = written(&settings).replace(" = ", "   =  ").replace('\n', "  # why\n");
         let path = Path::new("config.toml");
-        let after = edited(path, &before, &Change::Set(key, text_of(key, number))).expect("edited");
+        let after = edited(path, &before, &set(&key, &text_of(&key, number))).expect("edited");
         let lines: BTreeSet<&str> = after.lines().collect();
-        for line in before.lines().filter(|line| !line.starts_with(key.parts().1)) {
+        for line in before.lines().filter(|line| !line.starts_with(last(&key))) {
             prop_assert!(lines.contains(line), "{line:?} is not in {after}");
         }
         let read = sound(parse(path, &after));
-        prop_assert_eq!(&read[&key].0, &key.read(&text_of(key, number)));
-        let without = edited(path, &after, &Change::Unset(key.name())).expect("edited");
-        prop_assert!(!sound(parse(path, &without)).contains_key(&key));
+        let known = setting(&key);
+        prop_assert_eq!(&read[&known.path].0, &known.node.read(&text_of(&key, number)));
+        let without = edited(path, &after, &ConfigEdit::Unset(key)).expect("edited");
+        prop_assert!(!sound(parse(path, &without)).contains_key(&known.path));
     }
 }
 
+/// A leaf without bounds or with an unknown format would accept nothing, and its message would be empty.
 #[test]
-fn the_schema_and_the_keys_name_the_same_settings() {
-    let schema = schema();
-    let sections = schema["properties"].as_object().expect("sections");
-    let mut named = BTreeSet::new();
-    for (section, reference) in sections {
-        // A section whose names people choose has a definition for what stands under each of them.
+fn every_setting_says_what_it_expects_and_accepts_some_value() {
+    let named = [
+        "providers.NAME",
+        "routes.NAME",
+        "agents.NAME",
+        "models.\"a/b\"",
+        "prices.\"a/b\"",
+    ];
+    let root = schema()["properties"].as_object().expect("sections");
+    let mut names: Vec<String> = Setting::all().map(|setting| setting.name()).collect();
+    for (section, reference) in root {
         let inner = reference["additionalProperties"]["$ref"].as_str();
-        let (definition, middle) = match inner {
-            Some(inner) => (inner, ".NAME"),
-            None => (reference["$ref"].as_str().expect("a definition"), ""),
+        let Some(inner) = inner.and_then(|inner| schema().pointer(&inner[1..])) else {
+            continue;
         };
-        let definition = definition.rsplit('/').next().expect("a name");
-        let properties = schema["$defs"][definition]["properties"]
-            .as_object()
-            .expect("settings");
-        assert_eq!(schema["$defs"][definition]["additionalProperties"], json!(false));
-        named.extend(properties.keys().map(|name| format!("{section}{middle}.{name}")));
+        let named = named
+            .iter()
+            .find(|named| named.starts_with(section))
+            .expect(section);
+        let fields = inner["properties"].as_object().expect("fields");
+        assert_eq!(inner["additionalProperties"], json!(false), "{section}");
+        names.extend(
+            fields
+                .keys()
+                .map(|field| format!("{named}.{field}").replace("NAME", "name")),
+        );
     }
-    let mut known: BTreeSet<String> = Key::ALL.map(Key::name).into();
-    known.extend(super::named::all());
-    assert_eq!(named, known);
+    assert_eq!(names.len(), 67);
+    for name in names {
+        let found = setting(&name);
+        let expected = found.node.expected();
+        assert!(!expected.is_empty() && !found.node.accepts(&json!({})), "{name}");
+        let texts = [
+            "1",
+            "20",
+            "true",
+            "/a",
+            "::1",
+            "https://a",
+            "a/b",
+            "name",
+            "env:A",
+            "ExecCommand",
+        ];
+        let words = expected.split('"').skip(1).step_by(2);
+        let accepted = texts
+            .into_iter()
+            .chain(words)
+            .any(|text| found.typed(text).is_ok());
+        assert!(accepted, "{name} accepts nothing: expected {expected}");
+    }
 }
 
 #[test]
 fn the_built_in_values_are_acceptable_themselves() {
     let built_in = merge(&[]).expect("defaults");
-    for key in Key::ALL {
+    for setting in Setting::all() {
+        let value = built_in.value(&setting.name());
         assert!(
-            built_in.value(key).is_none_or(|value| key.accepts(value)),
-            "{key:?}"
+            value.is_none_or(|value| setting.node.accepts(value)),
+            "{setting:?}"
         );
     }
 }
 
 #[test]
 fn variables_are_named_after_sections_and_keys() {
-    assert_eq!(Key::ServerPort.variable(), "WAKEFUL_SERVER_PORT");
-    assert_eq!(
-        Key::ModelDefault.variable(),
-        "WAKEFUL_MODEL",
-        "which is what it was before"
-    );
-    assert_eq!(
-        Key::ALL
-            .map(Key::variable)
-            .into_iter()
-            .collect::<BTreeSet<_>>()
-            .len(),
-        Key::ALL.len()
-    );
+    assert_eq!(setting("server.port").variable(), "WAKEFUL_SERVER_PORT");
+    assert_eq!(setting("model.default").variable(), "WAKEFUL_MODEL");
+    let variables: BTreeSet<String> = Setting::single().map(|setting| setting.variable()).collect();
+    assert_eq!(variables.len(), keys().len());
 }
 
 #[test]
@@ -307,9 +351,9 @@ fn inline_and_dotted_tables_are_the_same_settings() {
         "[server]\nport = 80\n",
     ] {
         let read = sound(parse(Path::new("config.toml"), text));
-        assert_eq!(read[&Key::ServerPort].0, json!(80), "{text}");
+        assert_eq!(read[&setting("server.port").path].0, json!(80), "{text}");
         let path = Path::new("config.toml");
-        let after = edited(path, text, &Change::Set(Key::ServerPort, "81".into())).expect("edited");
+        let after = edited(path, text, &set("server.port", "81")).expect("edited");
         assert_eq!(after, text.replace("80", "81"));
     }
 }
@@ -318,14 +362,9 @@ fn inline_and_dotted_tables_are_the_same_settings() {
 fn comments_stay_where_they_are() {
     let path = Path::new("config.toml");
     let before = "# mine\n\n[server] # listening\n# why 80\nport = 80 # because\n\n# end\n";
-    let after = edited(path, before, &Change::Set(Key::ServerPort, "81".into())).expect("edited");
+    let after = edited(path, before, &set("server.port", "81")).expect("edited");
     assert_eq!(after, before.replace("= 80", "= 81"));
-    let after = edited(
-        path,
-        "# only a comment\n",
-        &Change::Set(Key::ServerPort, "81".into()),
-    )
-    .expect("edited");
+    let after = edited(path, "# only a comment\n", &set("server.port", "81")).expect("edited");
     assert_eq!(after, "# only a comment\n[server]\nport = 81\n");
 }
 
@@ -333,7 +372,7 @@ fn comments_stay_where_they_are() {
 fn only_a_variable_that_resembles_one_of_ours_is_spoken_of() {
     let found = |name: &str| {
         let variables = BTreeMap::from([(name.to_owned(), OsString::from("x"))]);
-        environment::misspelt(&variables)
+        misspelt_variables(&variables)
             .iter()
             .map(ToString::to_string)
             .collect::<Vec<_>>()
@@ -347,6 +386,6 @@ fn only_a_variable_that_resembles_one_of_ours_is_spoken_of() {
 fn a_value_that_cannot_be_named_as_text_is_refused() {
     use std::os::unix::ffi::OsStringExt as _;
     let variables = BTreeMap::from([("WAKEFUL_AGENT".to_owned(), OsString::from_vec(vec![0xff]))]);
-    let read = environment::layer(&variables);
+    let read = environment(&variables);
     assert!(read.layer.is_empty() && read.problems.len() == 1);
 }

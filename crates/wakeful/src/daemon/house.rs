@@ -21,8 +21,7 @@ use wakeful_server::{Host, LocalPeer, Peer};
 use wakeful_store::rows::Agent;
 use wakeful_tools::{Tools, descent};
 
-use super::life::log;
-use crate::config::Config;
+use crate::config::Settings;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
 use crate::model::{Chain, ModelHouse, Whose, Why, demo};
@@ -32,7 +31,7 @@ use crate::workspace::WorkspacePath;
 /// Makes engines for the service.
 pub(crate) struct Bench<P = Arc<Place>> {
     pub(crate) place: P,
-    pub(crate) config: Config,
+    pub(crate) config: Settings,
     pub(crate) models: ModelHouse,
     pub(crate) sandboxing: Sandboxing,
     /// Who is shown what was committed.
@@ -216,6 +215,6 @@ impl Host for House {
     }
 
     fn broke(&self, error: &EngineError) {
-        log(&with_causes(error));
+        tracing::error!(error = %with_causes(error), "internal error (please report)");
     }
 }

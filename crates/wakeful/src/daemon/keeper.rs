@@ -5,7 +5,6 @@ use wakeful_runtime::Halt;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::saga::Recovered;
 
-use super::life::log;
 use crate::failure::Failure;
 use crate::place::Place;
 
@@ -17,11 +16,15 @@ pub(super) async fn keep(place: &Place, hub: &Hub, halt: &Halt) {
             Ok(Recovered {
                 undone: 0, stuck: 0, ..
             }) => {}
-            Ok(Recovered { undone, stuck, .. }) => log(&format!(
-                "writes to the journal: {undone} taken back, {stuck} stuck (`wakeful saga list`)"
-            )),
+            Ok(Recovered { undone, stuck, .. }) => tracing::warn!(
+                undone,
+                stuck,
+                "unfinished writes to the journal were undone; `wakeful saga list` shows those that are stuck"
+            ),
             // The next run's end looks again.
-            Err(error) => log(&Failure::from(error).to_string()),
+            Err(error) => {
+                tracing::warn!(error = %Failure::from(error), "unfinished writes cannot be recovered")
+            }
         }
         tokio::select! {
             biased;

@@ -2,7 +2,7 @@
 //! what is under way comes to a safe point before anybody is sent away.
 
 use std::future::Future;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,16 +20,17 @@ use wakeful_tools::quarantine;
 
 use super::files::{Found, Record, RunFolder};
 use super::house::House;
+use super::logging;
 use super::logins::LoginFiles;
 use super::socket::{self, LocalSocket};
 use super::token;
-use super::work::run_service;
-use crate::announce::{self, Session};
-use crate::config::{Config, Loaded, Overrides};
+use super::work::{OpenDaemon, run_service};
+use crate::config::{LoadedConfig, Overrides, Settings};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::home::{Home, HomeLock};
 use crate::model::{DEMO, ModelHouse, Why};
+use crate::notify::{DesktopSession, notify_targets};
 use crate::place::{Place, Sandboxing};
 use crate::show::Out;
 use crate::show::cap_unset;
@@ -52,7 +53,7 @@ const ALREADY: &str = "daemon_running";
 /// What a daemon is started with.
 pub(crate) struct Start<'a> {
     pub(crate) shared: &'a GlobalArgs,
-    pub(crate) settings: Loaded,
+    pub(crate) settings: LoadedConfig,
     pub(crate) models: ModelHouse,
     /// A token given with this call alone.
     pub(crate) token: Option<String>,
@@ -86,16 +87,9 @@ pub(crate) fn database_name(address: &str) -> String {
     h("daemon.database", &[address]).to_string()
 }
 
-/// A line for the log, with its time.
-pub(crate) fn log(line: &str) {
-    use std::io::Write as _;
-    let at = RealClock::new().now().rfc3339();
-    // Nothing is left to tell if even the log is gone.
-    let _ = writeln!(std::io::stderr(), "{at} {line}");
-}
-
 /// Lives, from the socket to the last goodbye. What fails on the way up is kept for whoever asks later.
 pub(crate) async fn live(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
+    logging::start(start.settings.config.log);
     let root = start.shared.home()?;
     let lived = serve(start, out).await;
     if let Err(failure) = &lived {
@@ -131,7 +125,12 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     let mut signals = Signals::listen()?;
     let (stage, stages) = watch::channel(Stage::Recovering);
     let bound = listener.local_addr().map_err(|error| cannot_listen(&error))?;
-    let options = options(&start, &home, (bound, token.text.clone()), stages, &signals)?;
+    let access = access(
+        bound,
+        &token.text,
+        start.settings.config.server.advertise.as_deref(),
+    )?;
+    let options = options(&start, host(&start, &home, &signals), access, stages)?;
     let (hang_up, hung_up) = watch::channel(false);
     let served = Served {
         router: wakeful_server::router(options),
@@ -154,21 +153,25 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
         .into_iter()
         .flatten()
     {
-        log(&words);
+        tracing::info!("{words}");
     }
-    quarantine::report_to(log);
     quarantine::remove_in_background(&home.scratch());
     folder.forget_failure();
     tell(&introduced.record, &home, out);
     tell_cap(&place, &start.settings.config).await;
     let config = &start.settings.config;
-    let page = config.server.advertise.clone();
-    let page = page.unwrap_or_else(|| format!("http://{bound}"));
-    let ways = announce::ways(config, &Session::found()).unwrap_or_else(|failure| {
-        log(&format!("nobody is told of decisions: {failure}"));
+    let page_url = config.server.advertise.clone();
+    let targets = notify_targets(config, &DesktopSession::found()).unwrap_or_else(|failure| {
+        tracing::warn!(error = %failure, "no notifications are sent for decisions");
         Vec::new()
     });
-    let serving = run_service((Arc::clone(&place), (ways, Some(page))), &start, &stage, halt);
+    let daemon = OpenDaemon {
+        place: Arc::clone(&place),
+        start: &start,
+        targets,
+        page_url: page_url.unwrap_or_else(|| format!("http://{bound}")),
+    };
+    let serving = run_service(daemon, &stage, halt);
     signals.during(serving, out).await;
     hang_up.send_replace(true);
     let _ = server.await;
@@ -177,6 +180,12 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     }
     drop(introduced);
     folder.forget_failure();
+    close(&place, out).await;
+    tracing::info!("the daemon has ended");
+    Ok(0)
+}
+
+async fn close(place: &Place, out: &Out) {
     place.journal.close().await;
     if let Err(error) = place.store.close().await {
         out.note(&format!(
@@ -184,8 +193,6 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
             Failure::from(error)
         ));
     }
-    log("the daemon has ended");
-    Ok(0)
 }
 
 /// What is served, on every listener alike.
@@ -293,10 +300,7 @@ pub(crate) async fn can_listen(start: &Start<'_>) -> Result<(), Failure> {
 /// Another address than this machine's own is opened only with a token that a person chose to hand out.
 async fn bind(start: &Start<'_>) -> Result<TcpListener, Failure> {
     let server = &start.settings.config.server;
-    let address: IpAddr = server.address.parse().map_err(|_| {
-        let message = format!("server.address: {:?} is no IP address", server.address);
-        Failure::usage("bad_address", message, "give one such as 127.0.0.1")
-    })?;
+    let address = server.address;
     if !address.is_loopback() && start.token.is_none() && server.token_file.is_none() {
         let message = format!("{address} can be reached from other machines, and no token was given");
         let hint = "give one with --token-file FILE, or listen on 127.0.0.1";
@@ -339,30 +343,30 @@ fn find_token(start: &Start<'_>, home: &Path) -> Result<Token, Failure> {
     Ok(Token { text, file })
 }
 
+fn host(start: &Start<'_>, home: &Home, signals: &Signals) -> House {
+    House {
+        home: home.root().to_owned(),
+        workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
+        workspace: start.settings.config.agent.workspace.clone(),
+        models: start.models.clone(),
+        switch: signals.switch(),
+    }
+}
+
 fn options(
     start: &Start<'_>,
-    home: &Home,
-    (bound, token): (SocketAddr, String),
+    host: House,
+    access: Access,
     stage: watch::Receiver<Stage>,
-    signals: &Signals,
 ) -> Result<Options, Failure> {
     let config = &start.settings.config;
-    let models = start.models.clone();
-    let (reference, why) = models.default_ref()?;
-    let folder = RunFolder::of(home.root());
+    let (reference, why) = host.models.default_ref()?;
     Ok(Options {
         stage,
-        host: Arc::new(House {
-            home: home.root().to_owned(),
-            workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
-            workspace: config.agent.workspace.clone(),
-            models,
-            switch: signals.switch(),
-        }),
         facts: Facts {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
-            home_dir: home.root().display().to_string(),
+            home_dir: host.home.display().to_string(),
             database: start
                 .shared
                 .database()
@@ -375,15 +379,16 @@ fn options(
                 reference,
             },
             default_agent: AgentId::parse(&config.agent.default)?,
-            last_failure: folder.failure(),
+            last_failure: RunFolder::of(&host.home).failure(),
         },
-        access: access(bound, &token, config.server.advertise.as_deref())?,
+        access,
         limits: Limits {
             client_per_minute: config.server.rate_per_minute,
             turns_per_minute: config.server.turns_per_minute,
             failures_per_minute: FAILURES_PER_MINUTE,
         },
-        logins: Arc::new(LoginFiles::of(home.root())),
+        logins: Arc::new(LoginFiles::of(&host.home)),
+        host: Arc::new(host),
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
     })
@@ -429,10 +434,10 @@ async fn introduce(
 }
 
 /// Says what may be spent where nobody has said it. That it cannot be read is told by the first who needs it.
-async fn tell_cap(place: &Place, config: &Config) {
+async fn tell_cap(place: &Place, config: &Settings) {
     let set = place.store.read(|view| view.cap(None)).await;
     if config.budget.daily_usd.is_none() && matches!(set, Ok(None)) {
-        log(&cap_unset(place.governance().daily_cap));
+        tracing::warn!("{}", cap_unset(place.governance().daily_cap));
     }
 }
 
@@ -444,5 +449,5 @@ fn tell(record: &Record, home: &Home, out: &Out) {
         "socket_path": record.socket_path,
     });
     out.answer(&answer, &words);
-    log(&format!("the daemon serves {} at {url}", home.root().display()));
+    tracing::info!(home = %home.root().display(), url, "the daemon is ready");
 }

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use wakeful_server::LoginHost;
 
 use super::files::RunFolder;
-use super::life::log;
 
 /// Largest saved list that is read. A list of the most logins has half of it.
 const LIST_BYTES_MAX: u64 = 64 * 1024;
@@ -78,7 +77,7 @@ impl LoginHost for LoginFiles {
     }
 
     fn log(&self, line: &str) {
-        log(line);
+        tracing::warn!("{line}");
     }
 }
 

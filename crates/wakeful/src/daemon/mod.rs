@@ -8,6 +8,7 @@
 //! | [`house`] | what the service and the server ask of the binary |
 //! | [`keeper`] | keeps journal and agents in step |
 //! | [`work`] | agents are driven, calls are answered, the home is looked after |
+//! | [`logging`] | the log, as text or JSON |
 //! | [`logins`] | where logins of browsers are kept |
 //! | [`life`] | from the socket to the last goodbye |
 
@@ -15,6 +16,7 @@ pub(crate) mod files;
 pub(crate) mod house;
 mod keeper;
 pub(crate) mod life;
+mod logging;
 mod logins;
 mod socket;
 pub(crate) mod token;

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use tokio::net::{UnixListener, UnixStream};
 use wakeful_api::socket::SocketName;
 
-use super::life::log;
 use crate::failure::Failure;
 
 /// A socket that is listened on. Its file is removed with it.
@@ -52,10 +51,7 @@ pub(super) async fn bind(path: &Path) -> Result<Option<(UnixListener, LocalSocke
             Err(taken(path, "another process listens on it"))
         }
         Err(error) => {
-            log(&format!(
-                "commands reach this daemon over TCP only: cannot listen on {}: {error}",
-                path.display()
-            ));
+            tracing::warn!(socket = %path.display(), %error, "cannot listen on the socket; commands use TCP");
             Ok(None)
         }
     }

@@ -7,99 +7,94 @@ use tokio::sync::watch;
 use wakeful_ports::outside::Hearing;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
+use wakeful_runtime::notifier::Notifier;
 use wakeful_runtime::outside::Scout;
-use wakeful_runtime::problem::with_causes;
 use wakeful_runtime::proof::Notary;
-use wakeful_runtime::retention::{Cared, Keeper, Pulse, Pulsing};
+use wakeful_runtime::retention::{Keeper, Pulse, Pulsing};
 use wakeful_runtime::service::{Options as ServiceOptions, Service, Writers};
 use wakeful_runtime::{Halt, Observer};
 use wakeful_server::{Open, Stage};
-use wakeful_store::StoreError;
 
 use super::house::Bench;
 use super::keeper;
-use super::life::{Start, log};
-use crate::announce::{self, Way};
+use super::life::Start;
 use crate::backend::in_process::{alert_clerk, device_of, journal_clerk, scout as scout_of};
 use crate::device;
 use crate::failure::Failure;
+use crate::notify::NotifyTarget;
 use crate::place::Place;
-use crate::show::retention::removed_text;
 use crate::world::{RealClock, RealEntropy};
 
-/// The ways by which people are told that a decision waits, and where the page is.
-type Criers = (Vec<Way>, Option<String>);
+/// A daemon whose home is open.
+pub(super) struct OpenDaemon<'a> {
+    pub(super) place: Arc<Place>,
+    pub(super) start: &'a Start<'a>,
+    /// Where notifications of decisions are sent to.
+    pub(super) targets: Vec<NotifyTarget>,
+    pub(super) page_url: String,
+}
 
 /// How long a daemon that was told to stop waits for what is under way: longer than a command takes to stop, shorter than
 /// `wakeful daemon stop` and service managers wait.
 const STOP_MAX: Duration = Duration::from_secs(12);
 
 /// Drives agents and answers calls until a stop is asked for and everything has come to a safe point.
-pub(super) async fn run_service(
-    (place, criers): (Arc<Place>, Criers),
-    start: &Start<'_>,
-    stage: &watch::Sender<Stage>,
-    halt: Halt,
-) {
+pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<Stage>, halt: Halt) {
+    let OpenDaemon { place, start, .. } = &daemon;
     let hub = Arc::new(Hub::new());
     let pulse = Arc::new(Pulse::new(Arc::new(RealClock::new())));
     let observer = Arc::new(Pulsing {
         observer: Arc::clone(&hub),
         pulse: Arc::clone(&pulse),
     });
-    let keeper = caretaker(&place, start, &hub);
-    let (store, clock) = (place.store.clone(), Arc::new(RealClock::new()));
-    let announcing = announce::watch(criers, (store, &hub), clock, halt.clone());
-    let bench = bench(&place, start, observer, &halt);
-    let (service, clerk, stuck) = Service::new(options(&place, bench, &hub));
+    let keeper = caretaker(place, start, &hub);
+    let notifying = notifier(&daemon, &hub).run(daemon.targets.clone(), halt.clone());
+    let bench = bench(place, start, observer, &halt);
+    let (service, clerk, stuck) = Service::new(options(place, bench, &hub));
     let book = Arc::new(Book::default());
-    let watcher = clerk.watcher(
-        Arc::clone(&place.journal) as _,
-        Arc::clone(&book),
-        writers(&place),
-    );
-    let timers = clerk.timers(Arc::clone(&place.journal) as _, writers(&place));
-    let scout = Arc::new(scout(&place));
+    let watcher = clerk.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers(place));
+    let timers = clerk.timers(Arc::clone(&place.journal) as _, writers(place));
+    let scout = Arc::new(scout(place));
     let clerk = Arc::new(clerk);
     stage.send_replace(Stage::Ready(Open {
-        desk: Arc::clone(&clerk) as _,
-        schedules: Arc::clone(&clerk) as _,
+        desk: Arc::clone(&clerk),
+        schedules: Arc::clone(&clerk),
         stuck,
         journal: Arc::new(journal_clerk(&place.store, &place.journal)),
         alert: Arc::new(alert_clerk(&place.store, &place.journal, book, Arc::clone(&hub))),
-        outside: Arc::clone(&scout) as _,
+        outside: Arc::clone(&scout),
     }));
     let stopping = async {
         halt.asked().await;
         stage.send_replace(Stage::Stopping);
     };
     let round = Caretakers {
-        place: &place,
+        place,
         keeper: &keeper,
         pulse: &pulse,
     };
-    let watching = watcher.run(&halt, log);
-    let scouting = scout.run(&halt, log);
-    let ticking = timers.run_and_tell(&halt, log);
+    let watching = watcher.run(&halt);
+    let scouting = scout.run(&halt);
+    let ticking = timers.run(&halt);
     let storing = clerk.store_stops(&halt);
     let working = async {
         tokio::join!(
             service.run(),
             stopping,
-            announcing,
+            notifying,
             watching,
             scouting,
             ticking,
             storing,
             round.go(&hub, &halt)
         );
-        sign_off(&place, Arc::clone(&hub)).await;
+        sign_off(place, Arc::clone(&hub)).await;
     };
     // Whatever hangs, above all a database, the daemon ends: every run survives that as it survives a crash.
     tokio::select! {
         biased;
         () = working => {}
-        () = too_late(&halt) => log("the daemon ends although not everything came to a safe point"),
+        () = too_late(&halt) => tracing::warn!("the daemon ends although some work has not reached a safe point"),
     }
 }
 
@@ -116,7 +111,17 @@ async fn sign_off(place: &Place, hub: Arc<Hub>) {
         Err(failure) => Err(failure),
     };
     if let Err(failure) = signed {
-        log(&format!("the log was not signed: {failure}"));
+        tracing::warn!(error = %failure, "the event log was not signed");
+    }
+}
+
+/// Who notifies people of pending decisions.
+fn notifier(daemon: &OpenDaemon<'_>, hub: &Arc<Hub>) -> Notifier {
+    Notifier {
+        store: daemon.place.store.clone(),
+        hub: Arc::clone(hub),
+        clock: Arc::new(RealClock::new()),
+        page_url: Some(daemon.page_url.clone()),
     }
 }
 
@@ -170,7 +175,7 @@ fn options(place: &Place, bench: Bench, hub: &Arc<Hub>) -> ServiceOptions<Bench>
 /// Who looks outside. A home whose device has no name looks at nothing, and says so.
 fn scout(place: &Place) -> Scout {
     let device = device_of(&place.home).unwrap_or_else(|failure| {
-        log(&format!("nothing outside is watched: {failure}"));
+        tracing::warn!(error = %failure, "sources are not watched");
         String::new()
     });
     scout_of(place.home.root(), &place.journal, device, Hearing::On)
@@ -185,12 +190,12 @@ struct Caretakers<'a> {
 
 impl Caretakers<'_> {
     async fn go(&self, hub: &Arc<Hub>, halt: &Halt) {
-        let caring = self.keeper.run(self.pulse, halt, tell_care);
+        let caring = self.keeper.run(self.pulse, halt);
         let recovering = keeper::keep(self.place, hub, halt);
         let notary = match notary(self.place, Arc::clone(hub)) {
             Ok(notary) => notary,
             Err(failure) => {
-                log(&format!("the log is not signed: {failure}"));
+                tracing::warn!(error = %failure, "the event log is not signed");
                 tokio::join!(caring, recovering);
                 return;
             }
@@ -207,16 +212,4 @@ fn notary(place: &Place, hub: Arc<Hub>) -> Result<Notary, Failure> {
         clock: Arc::new(RealClock::new()),
         hub,
     })
-}
-
-/// A round that took nothing away is not worth a line.
-fn tell_care(cared: &Result<Cared, StoreError>) {
-    match cared {
-        Ok(cared) if cared.is_empty() => {}
-        Ok(cared) => log(&format!(
-            "care of data: {}",
-            removed_text(cared).replace('\n', "; ")
-        )),
-        Err(error) => log(&format!("care of data: {}", with_causes(error))),
-    }
 }

@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use super::world::{Said, World, program};
+use super::daemon::Daemon;
+use super::world::{Said, World, commands, program, wait_until};
 
 fn write(world: &World, text: &str) {
     // A first setting makes the home, as nobody should do by hand.
@@ -49,32 +50,34 @@ fn looking_makes_nothing_and_shows_what_is_built_in() {
     assert_eq!(
         defaults,
         [
-            ("server.address", &json!("127.0.0.1")),
-            ("server.port", &json!(7717)),
-            ("server.advertise", &json!(null)),
-            ("server.token_file", &json!(null)),
-            ("server.rate_per_minute", &json!(600_000)),
-            ("server.turns_per_minute", &json!(600_000)),
-            ("model.default", &json!(null)),
             ("agent.default", &json!("main")),
-            ("agent.workspace", &json!(null)),
             ("agent.max_rounds", &json!(50)),
             ("agent.outside_runs", &json!("ask")),
+            ("agent.workspace", &json!(null)),
             ("budget.daily_usd", &json!(null)),
-            ("provider.name", &json!(null)),
+            ("decisions.deadline_hours", &json!(168)),
+            ("log.format", &json!("text")),
+            ("log.level", &json!("info")),
+            ("model.default", &json!(null)),
+            ("notify.desktop", &json!(null)),
+            ("notify.webhook", &json!(null)),
+            ("notify.webhook_format", &json!(null)),
+            ("notify.webhook_key", &json!(null)),
             ("privacy.confirm", &json!("implied")),
+            ("provider.name", &json!(null)),
+            ("retention.blob_days", &json!(365)),
+            ("retention.blob_mib", &json!(4_096)),
             ("retention.event_days", &json!(365)),
             ("retention.event_mib", &json!(1_024)),
             ("retention.trace_days", &json!(90)),
             ("retention.trace_mib", &json!(1_024)),
-            ("retention.blob_days", &json!(365)),
-            ("retention.blob_mib", &json!(4_096)),
-            ("announce.desktop", &json!(null)),
-            ("announce.webhook", &json!(null)),
-            ("announce.webhook_key", &json!(null)),
-            ("announce.webhook_form", &json!(null)),
             ("schedule.catch_up", &json!(false)),
-            ("decisions.deadline_hours", &json!(168)),
+            ("server.address", &json!("127.0.0.1")),
+            ("server.advertise", &json!(null)),
+            ("server.port", &json!(7717)),
+            ("server.rate_per_minute", &json!(600_000)),
+            ("server.token_file", &json!(null)),
+            ("server.turns_per_minute", &json!(600_000)),
             ("tools.memory_mib_max", &json!(null)),
             ("tools.processes_max", &json!(1_024)),
             ("tools.written_mib_max", &json!(10_240)),
@@ -295,6 +298,43 @@ fn a_wrong_file_is_refused_with_its_line_and_never_half_changed() {
     let said = world.wakeful(&["config", "set", "server.port", "81", "--json"]);
     assert_eq!(said.error_code(), "config_invalid");
     assert_eq!(text(&world), "[server\n");
+}
+
+/// An editor or a full disk may leave half of a file.
+#[test]
+fn a_half_written_file_under_a_live_daemon_is_refused_and_loses_nothing() {
+    let world = World::new();
+    write(&world, "[agent]\ndefault = \"main\"\n");
+    let whole = text(&world);
+    let model = world.script(&commands(&["echo one >> world.txt"]));
+    world.wakeful(&["agent", "create", "main"]);
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let half = "[agent]\ndefault = \"ma";
+    fs::write(world.home().join("config.toml"), half).expect("half of it");
+    for args in [
+        ["config", "set", "server.port", "2", "--json"].as_slice(),
+        &["config", "get", "--json"],
+        &["run", "hello", "--json"],
+    ] {
+        let said = world.wakeful(args);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(2), "config_invalid"),
+            "{said:?}"
+        );
+        assert!(said.stderr.contains("line 2"), "{said:?}");
+    }
+    assert_eq!(text(&world), half, "nothing was written over it");
+    // The daemon keeps the settings it was started with.
+    let sent = world.wakeful(&["message", "main", "do it", "--json"]);
+    let key = sent.json()["run_key"].as_str().expect("a key").to_owned();
+    let show = || world.wakeful(&["runs", "show", &key, "--json"]).json()["outcome"].clone();
+    wait_until(|| show() == "completed");
+    fs::write(world.home().join("config.toml"), whole).expect("repaired");
+    let said = world.wakeful(&["config", "set", "server.port", "2", "--json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(daemon.terminate().success());
+    assert_eq!(world.lines(), ["one"]);
 }
 
 #[test]

@@ -19,7 +19,7 @@ const VERBS: [&str; 114] = [
     "decision",
     "decision list",
     "decision show",
-    "decision announce",
+    "decision test-notifications",
     "decision answer",
     "brake",
     "brake on",

@@ -240,3 +240,20 @@ fn a_pid_that_is_somebody_elses_by_now_is_stale_and_left_alone() {
     assert_eq!(restarted.code, Some(0), "{restarted:?}");
     wait_until(|| daemon(&world, &["status"]).json()["running"] == true);
 }
+
+#[test]
+fn the_log_of_a_daemon_is_json_where_that_is_asked_for() {
+    let world = World::new();
+    let _ending = Ending(&world);
+    let said = daemon(&world, &["start", "--port", "0", "--log-format", "json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let logs = daemon(&world, &["logs"]).json();
+    let tail = logs["tail"].as_array().expect("lines");
+    let lines = tail
+        .iter()
+        .filter_map(|line| serde_json::from_str::<Value>(line.as_str()?).ok());
+    let ready = lines.filter(|line| line["message"] == "the daemon is ready");
+    assert_eq!(ready.count(), 1, "{logs}");
+    let failed = World::new().wakeful(&["serve", "--log-level", "loud", "--json"]);
+    assert_eq!(failed.error_code(), "bad_value", "{failed:?}");
+}

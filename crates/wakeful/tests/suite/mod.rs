@@ -1,7 +1,6 @@
 mod again;
 mod alert;
 mod altered;
-mod announce;
 mod answering;
 mod api;
 mod attach;
@@ -34,6 +33,7 @@ mod kernel;
 mod lifecycle;
 mod line;
 mod login;
+mod notify;
 mod output;
 mod outside;
 mod postgres;

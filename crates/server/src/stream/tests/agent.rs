@@ -1,7 +1,5 @@
 //! The stream of one agent.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -10,12 +8,12 @@ use wakeful_runtime::hub::BEHIND_MAX;
 
 use super::super::agent::open;
 use super::super::{LAG_EVENTS_MAX, STALL_MS_MAX};
-use super::board::Board;
+use super::agent_logs::AgentLogs;
 use super::{Client, Daemon, Seen, code, id};
 
 /// A client past the first frame.
-async fn follow(board: &Arc<Board>, daemon: &Daemon, after_seq: Option<u64>) -> Client {
-    let source = open(board.clone(), id("main"), after_seq, daemon.stay()).await;
+async fn follow(logs: &AgentLogs, daemon: &Daemon, after_seq: Option<u64>) -> Client {
+    let source = open(logs.desk.clone(), id("main"), after_seq, daemon.stay()).await;
     let mut client = Client::of(source.expect("a stream"));
     assert_eq!(client.see().await.name, "cursor");
     client
@@ -31,9 +29,9 @@ fn dropped(why: &str, after_seq: u64) -> Seen {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_begins_with_when_to_come_back_and_from_where() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    board.append("main", 2);
-    let source = open(board, id("main"), None, daemon.stay())
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    logs.append("main", 2);
+    let source = open(logs.desk, id("main"), None, daemon.stay())
         .await
         .expect("a stream");
     let first = Client::of(source).text().await.expect("a frame");
@@ -45,9 +43,9 @@ async fn a_stream_begins_with_when_to_come_back_and_from_where() {
 
 #[tokio::test(start_paused = true)]
 async fn an_event_is_one_frame_with_its_number_as_its_place() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    let mut client = follow(&board, &daemon, None).await;
-    board.write("main", 1);
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    let mut client = follow(&logs, &daemon, None).await;
+    logs.write("main", 1);
     let text = client.text().await.expect("a frame");
     let data = text
         .strip_prefix("id: 1\nevent: event\ndata: ")
@@ -62,95 +60,95 @@ async fn an_event_is_one_frame_with_its_number_as_its_place() {
 
 #[tokio::test(start_paused = true)]
 async fn without_a_place_only_what_is_new_comes() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    board.write("main", 3);
-    let mut client = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    logs.write("main", 3);
+    let mut client = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
-    board.write("main", 2);
+    logs.write("main", 2);
     assert_eq!(client.seqs(2).await, [4, 5]);
     assert!(client.is_silent().await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn from_a_number_on_everything_comes_once_and_then_what_is_new() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    board.append("main", 450);
-    let mut client = follow(&board, &daemon, Some(3)).await;
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    logs.append("main", 450);
+    let mut client = follow(&logs, &daemon, Some(3)).await;
     let mut seen = client.seqs(100).await;
-    board.write("main", 50);
+    logs.write("main", 50);
     seen.extend(client.seqs(397).await);
     assert_eq!(seen, (4..=500).collect::<Vec<u64>>());
     assert!(client.is_silent().await);
-    board.write("main", 1);
+    logs.write("main", 1);
     assert_eq!(client.seqs(1).await, [501]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_gap_in_the_numbers_is_read_from_the_store() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    let mut client = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    let mut client = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
-    let events = board.append("main", 3);
-    board.tell("main", &events[2..]);
+    let events = logs.append("main", 3);
+    logs.tell("main", &events[2..]);
     assert_eq!(client.seqs(3).await, [1, 2, 3]);
-    board.tell("main", &events[..1]);
-    board.tell("main", &events[1..2]);
+    logs.tell("main", &events[..1]);
+    logs.tell("main", &events[1..2]);
     assert!(client.is_silent().await, "an event came twice");
 }
 
 #[tokio::test(start_paused = true)]
 async fn news_without_events_means_that_the_store_is_read() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    let mut client = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    let mut client = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
-    board.append("main", 2);
+    logs.append("main", 2);
     assert!(client.is_silent().await, "nobody was told");
-    board.tell("main", &[]);
+    logs.tell("main", &[]);
     assert_eq!(client.seqs(2).await, [1, 2]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn news_that_follow_on_cost_no_read() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    let mut client = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    let mut client = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
-    let pages = board.pages();
-    board.write("main", 20);
+    let reads = logs.reads();
+    logs.write("main", 20);
     assert_eq!(client.seqs(20).await.len(), 20);
-    assert_eq!(board.pages(), pages);
+    assert_eq!(logs.reads(), reads);
 }
 
 #[tokio::test(start_paused = true)]
 async fn news_that_are_known_cost_no_read() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    let mut client = follow(&board, &daemon, None).await;
-    let events = board.append("main", 3);
-    board.tell("main", &[]);
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    let mut client = follow(&logs, &daemon, None).await;
+    let events = logs.append("main", 3);
+    logs.tell("main", &[]);
     assert_eq!(client.seqs(3).await, [1, 2, 3]);
     assert!(client.is_silent().await);
-    let pages = board.pages();
-    board.tell("main", &events[..2]);
+    let reads = logs.reads();
+    logs.tell("main", &events[..2]);
     assert!(client.is_silent().await);
-    assert_eq!(board.pages(), pages);
+    assert_eq!(logs.reads(), reads);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_event_whose_news_were_crowded_out_by_others_comes_nevertheless() {
-    let (board, daemon) = (Board::of(&["main", "other"]), Daemon::new());
-    let mut client = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (AgentLogs::of(&["main", "other"]), Daemon::new());
+    let mut client = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
-    board.write("main", 1);
-    (0..=BEHIND_MAX).for_each(|_| board.say("other", "…"));
+    logs.write("main", 1);
+    (0..=BEHIND_MAX).for_each(|_| logs.say("other", "…"));
     assert_eq!(client.seqs(1).await, [1]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_missed_news_is_brought_up_to_date_from_the_store() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    let mut client = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    let mut client = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
     let many = BEHIND_MAX + 500;
-    board.write("main", many);
+    logs.write("main", many);
     let expected: Vec<u64> = (1..).take(many).collect();
     assert_eq!(client.seqs(many).await, expected);
     assert!(client.is_silent().await);
@@ -158,33 +156,33 @@ async fn a_reader_that_missed_news_is_brought_up_to_date_from_the_store() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_too_far_behind_is_dropped_with_its_place() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    let mut client = follow(&board, &daemon, None).await;
-    board.write("main", 1);
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    let mut client = follow(&logs, &daemon, None).await;
+    logs.write("main", 1);
     assert_eq!(client.seqs(1).await, [1]);
-    board.append(
+    logs.append(
         "main",
         usize::try_from(LAG_EVENTS_MAX).expect("small") - BEHIND_MAX,
     );
-    board.write("main", BEHIND_MAX + 1);
+    logs.write("main", BEHIND_MAX + 1);
     assert_eq!(client.see().await, dropped("too_slow", 1));
     assert!(client.has_ended().await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_long_log_is_no_reason_to_drop_who_asks_for_all_of_it() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     let all = usize::try_from(LAG_EVENTS_MAX).expect("small") + 1;
-    board.append("main", all);
-    let mut client = follow(&board, &daemon, Some(0)).await;
+    logs.append("main", all);
+    let mut client = follow(&logs, &daemon, Some(0)).await;
     assert_eq!(client.seqs(all).await.last(), Some(&(LAG_EVENTS_MAX + 1)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_takes_half_a_minute_for_a_frame_is_dropped() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    let mut client = follow(&board, &daemon, None).await;
-    board.write("main", 3);
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    let mut client = follow(&logs, &daemon, None).await;
+    logs.write("main", 3);
     assert_eq!(client.seqs(1).await, [1]);
     tokio::time::advance(Duration::from_millis(STALL_MS_MAX)).await;
     assert_eq!(client.seqs(1).await, [2]);
@@ -195,23 +193,23 @@ async fn a_reader_that_takes_half_a_minute_for_a_frame_is_dropped() {
 
 #[tokio::test(start_paused = true)]
 async fn a_quiet_stream_says_every_quarter_minute_that_it_is_there() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    let mut client = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    let mut client = follow(&logs, &daemon, None).await;
     let begun = tokio::time::Instant::now();
     for count in 1..=5 {
         assert_eq!(client.text().await.as_deref(), Some(":\n\n"));
         assert_eq!(begun.elapsed().as_secs(), 15 * count);
     }
-    board.write("main", 1);
+    logs.write("main", 1);
     assert_eq!(client.seqs(1).await, [1]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn streams_end_at_once_when_the_daemon_stops() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    board.append("main", 10);
-    let mut waiting = follow(&board, &daemon, None).await;
-    let mut reading = follow(&board, &daemon, Some(0)).await;
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    logs.append("main", 10);
+    let mut waiting = follow(&logs, &daemon, None).await;
+    let mut reading = follow(&logs, &daemon, Some(0)).await;
     assert_eq!(reading.seqs(2).await, [1, 2]);
     let stopped = async {
         tokio::task::yield_now().await;
@@ -220,17 +218,17 @@ async fn streams_end_at_once_when_the_daemon_stops() {
     let (ended, ()) = tokio::join!(waiting.has_ended(), stopped);
     assert!(ended && reading.has_ended().await);
     drop((waiting, reading));
-    assert_eq!(wakeful_runtime::desk::Desk::listeners(&*board), 0);
+    assert_eq!(logs.listeners(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn words_come_without_a_place_and_only_of_this_agent() {
-    let (board, daemon) = (Board::of(&["main", "other"]), Daemon::new());
-    let mut client = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (AgentLogs::of(&["main", "other"]), Daemon::new());
+    let mut client = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
-    board.say("other", "not for you");
-    board.write("other", 1);
-    board.say("main", "one\ntwo");
+    logs.say("other", "not for you");
+    logs.write("other", 1);
+    logs.say("main", "one\ntwo");
     let expected = Seen {
         name: "delta".to_owned(),
         id: None,
@@ -242,26 +240,26 @@ async fn words_come_without_a_place_and_only_of_this_agent() {
 
 #[tokio::test(start_paused = true)]
 async fn words_that_were_said_before_the_stream_had_caught_up_are_not_repeated() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    board.append("main", 1);
-    let mut client = follow(&board, &daemon, Some(0)).await;
-    board.say("main", "old");
-    board.write("main", 1);
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    logs.append("main", 1);
+    let mut client = follow(&logs, &daemon, Some(0)).await;
+    logs.say("main", "old");
+    logs.write("main", 1);
     assert_eq!(client.seqs(2).await, [1, 2]);
     assert!(client.is_silent().await);
-    board.say("main", "new");
+    logs.say("main", "new");
     assert_eq!(client.see().await.data["text"], "new");
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_comes_back_with_its_place_misses_nothing_and_sees_nothing_twice() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    board.append("main", 6);
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    logs.append("main", 6);
     for cut in 0..=6 {
-        let mut client = follow(&board, &daemon, Some(0)).await;
+        let mut client = follow(&logs, &daemon, Some(0)).await;
         let mut seen = client.seqs(cut).await;
         let place = seen.last().copied().unwrap_or(0);
-        let mut again = follow(&board, &daemon, Some(place)).await;
+        let mut again = follow(&logs, &daemon, Some(place)).await;
         seen.extend(again.seqs(6 - cut).await);
         assert_eq!(seen, [1, 2, 3, 4, 5, 6]);
     }
@@ -269,14 +267,14 @@ async fn who_comes_back_with_its_place_misses_nothing_and_sees_nothing_twice() {
 
 #[tokio::test(start_paused = true)]
 async fn a_place_beyond_the_newest_event_is_refused() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    board.append("main", 2);
-    let refused = open(board.clone(), id("main"), Some(3), daemon.stay())
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    logs.append("main", 2);
+    let refused = open(logs.desk.clone(), id("main"), Some(3), daemon.stay())
         .await
         .err()
         .expect("refused");
     assert_eq!(code(&refused), "bad_cursor");
-    let refused = open(board, id("nobody"), None, daemon.stay())
+    let refused = open(logs.desk, id("nobody"), None, daemon.stay())
         .await
         .err()
         .expect("refused");
@@ -285,11 +283,11 @@ async fn a_place_beyond_the_newest_event_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_went_away_ends_the_stream_with_its_place() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    let mut client = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    let mut client = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
-    board.closed.store(true, Ordering::Relaxed);
-    board.tell("main", &[]);
+    logs.close();
+    logs.tell("main", &[]);
     assert_eq!(client.see().await, dropped("unavailable", 0));
     assert!(client.has_ended().await);
 }
@@ -339,28 +337,28 @@ async fn read(client: &mut Client, seen: &mut Vec<u64>, at_most: usize) {
 }
 
 async fn live_through(mishaps: Vec<Mishap>) {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    let mut client = follow(&board, &daemon, Some(0)).await;
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    let mut client = follow(&logs, &daemon, Some(0)).await;
     let (mut seen, mut written) = (Vec::new(), Vec::new());
     for mishap in mishaps {
         match mishap {
             Mishap::Write(count) => {
-                let events = board.append("main", count);
-                board.tell("main", &events);
+                let events = logs.append("main", count);
+                logs.tell("main", &events);
                 written.extend(events);
             }
-            Mishap::AppendUntold(count) => written.extend(board.append("main", count)),
-            Mishap::TellNothing => board.tell("main", &[]),
-            Mishap::TellLate(at) => board.tell("main", written.get(at..).unwrap_or_default()),
-            Mishap::Flood => (0..BEHIND_MAX + 1).for_each(|_| board.say("main", "…")),
-            Mishap::Say => board.say("main", "…"),
+            Mishap::AppendUntold(count) => written.extend(logs.append("main", count)),
+            Mishap::TellNothing => logs.tell("main", &[]),
+            Mishap::TellLate(at) => logs.tell("main", written.get(at..).unwrap_or_default()),
+            Mishap::Flood => (0..BEHIND_MAX + 1).for_each(|_| logs.say("main", "…")),
+            Mishap::Say => logs.say("main", "…"),
             Mishap::Read(count) => read(&mut client, &mut seen, count).await,
             Mishap::Reconnect => {
-                client = follow(&board, &daemon, Some(seen.last().copied().unwrap_or(0))).await
+                client = follow(&logs, &daemon, Some(seen.last().copied().unwrap_or(0))).await
             }
         }
     }
-    board.tell("main", &[]);
+    logs.tell("main", &[]);
     read(&mut client, &mut seen, usize::MAX).await;
     let expected: Vec<u64> = written.iter().map(|event| event.seq).collect();
     assert_eq!(seen, expected);

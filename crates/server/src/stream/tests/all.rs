@@ -1,8 +1,6 @@
 //! The stream of all listed agents.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -13,13 +11,13 @@ use wakeful_runtime::rows::Visibility;
 use super::super::all::{CURSOR_EACH_CHARS_MAX, open};
 use super::super::cursor::{CURSOR_AGENTS_MAX, Positions};
 use super::super::{LAG_EVENTS_MAX, STALL_MS_MAX};
-use super::board::Board;
+use super::agent_logs::AgentLogs;
 use super::{Client, Daemon, Seen, code, id};
 
 /// A client past the first frame, and the cursor in it.
-async fn follow(board: &Arc<Board>, daemon: &Daemon, cursor: Option<&str>) -> (Client, String) {
+async fn follow(logs: &AgentLogs, daemon: &Daemon, cursor: Option<&str>) -> (Client, String) {
     let from = cursor.map(|cursor| Positions::decode(cursor).expect("a cursor"));
-    let source = open(board.clone(), from, daemon.stay()).await;
+    let source = open(logs.desk.clone(), from, daemon.stay()).await;
     let mut client = Client::of(source.expect("a stream"));
     let first = client.see().await;
     let cursor = first.id.expect("a cursor");
@@ -47,17 +45,17 @@ fn seen(events: &[(&str, u64)]) -> Vec<(String, u64)> {
 
 #[tokio::test(start_paused = true)]
 async fn events_of_all_listed_agents_come_and_each_carries_the_place_after_it() {
-    let (board, daemon) = (Board::of(&["a", "b"]), Daemon::new());
-    board.write("a", 2);
-    let (mut client, _) = follow(&board, &daemon, None).await;
-    board.write("b", 1);
-    board.write("a", 1);
+    let (logs, daemon) = (AgentLogs::of(&["a", "b"]), Daemon::new());
+    logs.write("a", 2);
+    let (mut client, _) = follow(&logs, &daemon, None).await;
+    logs.write("b", 1);
+    logs.write("a", 1);
     let first = client.see().await;
     assert_eq!(
         (&first.data["agent_id"], &first.data["seq"]),
         (&"b".into(), &1.into())
     );
-    let (mut again, cursor) = follow(&board, &daemon, first.id.as_deref()).await;
+    let (mut again, cursor) = follow(&logs, &daemon, first.id.as_deref()).await;
     assert_eq!(Some(cursor), first.id);
     assert_eq!(client.events(1).await, seen(&[("a", 3)]));
     assert_eq!(again.events(1).await, seen(&[("a", 3)]));
@@ -66,79 +64,78 @@ async fn events_of_all_listed_agents_come_and_each_carries_the_place_after_it() 
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_saw_nothing_goes_on_where_it_began() {
-    let (board, daemon) = (Board::of(&["a"]), Daemon::new());
-    board.write("a", 3);
-    let (client, cursor) = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (AgentLogs::of(&["a"]), Daemon::new());
+    logs.write("a", 3);
+    let (client, cursor) = follow(&logs, &daemon, None).await;
     drop(client);
-    board.write("a", 2);
-    let (mut again, _) = follow(&board, &daemon, Some(&cursor)).await;
+    logs.write("a", 2);
+    let (mut again, _) = follow(&logs, &daemon, Some(&cursor)).await;
     assert_eq!(again.events(2).await, seen(&[("a", 4), ("a", 5)]));
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_happens_while_a_stream_begins_is_not_lost() {
-    let (board, daemon) = (Board::of(&["a"]), Daemon::new());
-    board.meanwhile.store(true, Ordering::Relaxed);
-    let (mut client, _) = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (AgentLogs::of(&["a"]), Daemon::new());
+    let source = open(logs.desk.clone(), None, daemon.stay()).await;
+    assert_eq!(logs.unheard_reads(), 0, "it listens before it reads");
+    logs.write("a", 1);
+    let mut client = Client::of(source.expect("a stream"));
+    assert_eq!(client.see().await.name, "cursor");
     assert_eq!(client.events(1).await, seen(&[("a", 1)]));
 }
 
 #[tokio::test(start_paused = true)]
 async fn private_agents_are_never_in_it_not_even_their_words() {
-    let (board, daemon) = (Board::of(&["a"]), Daemon::new());
-    board.make("secret", Visibility::Private);
-    let (mut client, cursor) = follow(&board, &daemon, None).await;
-    let asked = board.asked.load(Ordering::Relaxed);
-    board.say("secret", "psst");
-    board.write("secret", 5);
-    board.tell("secret", &[]);
+    let (logs, daemon) = (AgentLogs::of(&["a"]), Daemon::new());
+    logs.make("secret", Visibility::Private);
+    let (mut client, cursor) = follow(&logs, &daemon, None).await;
+    let reads = logs.reads();
+    logs.say("secret", "psst");
+    logs.write("secret", 5);
+    logs.tell("secret", &[]);
     assert!(client.is_silent().await);
-    assert_eq!(
-        board.asked.load(Ordering::Relaxed),
-        asked + 1,
-        "it was asked for again"
-    );
-    board.say("a", "hello");
+    assert_eq!(logs.reads(), reads + 1, "it is asked for once");
+    logs.say("a", "hello");
     assert_eq!(client.see().await.data["text"], "hello");
-    let (mut again, _) = follow(&board, &daemon, Some(&cursor)).await;
+    let (mut again, _) = follow(&logs, &daemon, Some(&cursor)).await;
     assert!(again.is_silent().await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_is_made_later_joins_with_its_first_event() {
-    let (board, daemon) = (Board::of(&["a"]), Daemon::new());
-    let (mut client, cursor) = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (AgentLogs::of(&["a"]), Daemon::new());
+    let (mut client, cursor) = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
-    board.make("b", Visibility::Public);
-    board.write("b", 2);
+    logs.make("b", Visibility::Public);
+    logs.write("b", 2);
     assert_eq!(client.events(2).await, seen(&[("b", 1), ("b", 2)]));
-    board.make("c", Visibility::Public);
-    board.append("c", 2);
-    board.tell("c", &[]);
+    logs.make("c", Visibility::Public);
+    logs.append("c", 2);
+    logs.tell("c", &[]);
     assert_eq!(client.events(2).await, seen(&[("c", 1), ("c", 2)]));
-    let (mut again, _) = follow(&board, &daemon, Some(&cursor)).await;
+    let (mut again, _) = follow(&logs, &daemon, Some(&cursor)).await;
     assert_eq!(again.events(4).await.len(), 4);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_gap_is_read_from_the_store() {
-    let (board, daemon) = (Board::of(&["a", "b"]), Daemon::new());
-    let (mut client, _) = follow(&board, &daemon, None).await;
-    let events = board.append("b", 3);
-    board.tell("b", &events[2..]);
-    board.tell("b", &events[..1]);
+    let (logs, daemon) = (AgentLogs::of(&["a", "b"]), Daemon::new());
+    let (mut client, _) = follow(&logs, &daemon, None).await;
+    let events = logs.append("b", 3);
+    logs.tell("b", &events[2..]);
+    logs.tell("b", &events[..1]);
     assert_eq!(client.events(3).await, seen(&[("b", 1), ("b", 2), ("b", 3)]));
     assert!(client.is_silent().await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_missed_news_gets_them_of_old_and_new_agents() {
-    let (board, daemon) = (Board::of(&["a"]), Daemon::new());
-    let (mut client, _) = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (AgentLogs::of(&["a"]), Daemon::new());
+    let (mut client, _) = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
-    board.make("b", Visibility::Public);
-    board.write("b", 300);
-    board.write("a", BEHIND_MAX + 100);
+    logs.make("b", Visibility::Public);
+    logs.write("b", 300);
+    logs.write("a", BEHIND_MAX + 100);
     let mut got = client.events(BEHIND_MAX + 400).await;
     assert!(client.is_silent().await);
     let (of_a, of_b): (Vec<_>, Vec<_>) = got.drain(..).partition(|(agent, _)| agent == "a");
@@ -152,8 +149,8 @@ async fn a_reader_that_missed_news_gets_them_of_old_and_new_agents() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_takes_half_a_minute_for_a_frame_is_dropped() {
-    let (board, daemon) = (Board::of(&["a"]), Daemon::new());
-    let (mut client, cursor) = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (AgentLogs::of(&["a"]), Daemon::new());
+    let (mut client, cursor) = follow(&logs, &daemon, None).await;
     tokio::time::advance(Duration::from_millis(STALL_MS_MAX + 1)).await;
     assert_eq!(client.see().await, dropped("too_slow", &cursor));
     assert!(client.has_ended().await);
@@ -161,23 +158,23 @@ async fn a_reader_that_takes_half_a_minute_for_a_frame_is_dropped() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_missed_too_much_of_all_agents_together_is_dropped() {
-    let (board, daemon) = (Board::of(&["a", "b"]), Daemon::new());
-    let (mut client, cursor) = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (AgentLogs::of(&["a", "b"]), Daemon::new());
+    let (mut client, cursor) = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
     let half = usize::try_from(LAG_EVENTS_MAX / 2).expect("small");
-    board.append("b", half);
-    board.append("a", half - BEHIND_MAX);
-    board.write("a", BEHIND_MAX + 1);
+    logs.append("b", half);
+    logs.append("a", half - BEHIND_MAX);
+    logs.write("a", BEHIND_MAX + 1);
     assert_eq!(client.see().await, dropped("too_slow", &cursor));
     assert!(client.has_ended().await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn streams_end_at_once_when_the_daemon_stops() {
-    let (board, daemon) = (Board::of(&["a"]), Daemon::new());
-    board.append("a", 10);
-    let (mut waiting, _) = follow(&board, &daemon, None).await;
-    let (mut reading, _) = follow(&board, &daemon, Some(&Positions::default().encode())).await;
+    let (logs, daemon) = (AgentLogs::of(&["a"]), Daemon::new());
+    logs.append("a", 10);
+    let (mut waiting, _) = follow(&logs, &daemon, None).await;
+    let (mut reading, _) = follow(&logs, &daemon, Some(&Positions::default().encode())).await;
     assert_eq!(reading.events(1).await, seen(&[("a", 1)]));
     let stopped = async {
         tokio::task::yield_now().await;
@@ -189,10 +186,10 @@ async fn streams_end_at_once_when_the_daemon_stops() {
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_went_away_ends_the_stream() {
-    let (board, daemon) = (Board::of(&["a"]), Daemon::new());
-    let (mut client, _) = follow(&board, &daemon, None).await;
-    board.closed.store(true, Ordering::Relaxed);
-    board.tell("a", &[]);
+    let (logs, daemon) = (AgentLogs::of(&["a"]), Daemon::new());
+    let (mut client, _) = follow(&logs, &daemon, None).await;
+    logs.close();
+    logs.tell("a", &[]);
     let last = client.see().await;
     assert_eq!(
         (last.name.as_str(), &last.data["code"]),
@@ -203,35 +200,35 @@ async fn a_store_that_went_away_ends_the_stream() {
 
 #[tokio::test(start_paused = true)]
 async fn words_that_were_said_before_the_stream_had_caught_up_are_not_repeated() {
-    let (board, daemon) = (Board::of(&["a", "b"]), Daemon::new());
-    board.append("a", 1);
-    board.append("b", 1);
-    let (mut client, _) = follow(&board, &daemon, Some(&Positions::default().encode())).await;
-    board.say("a", "old");
+    let (logs, daemon) = (AgentLogs::of(&["a", "b"]), Daemon::new());
+    logs.append("a", 1);
+    logs.append("b", 1);
+    let (mut client, _) = follow(&logs, &daemon, Some(&Positions::default().encode())).await;
+    logs.say("a", "old");
     assert_eq!(client.events(2).await, seen(&[("a", 1), ("b", 1)]));
     assert!(client.is_silent().await);
-    board.say("a", "new");
+    logs.say("a", "new");
     assert_eq!(client.see().await.data["text"], "new");
 }
 
-/// A desk with so many agents that their cursor is longer than an event.
-fn crowd(agents: usize) -> Arc<Board> {
-    let board = Board::of(&[]);
+/// So many agents that their cursor is longer than an event.
+fn crowd(agents: usize) -> AgentLogs {
+    let logs = AgentLogs::of(&[]);
     for n in 0..agents {
-        board.make(&format!("agent-{n}"), Visibility::Public);
-        board.append(&format!("agent-{n}"), 1);
+        logs.make(&format!("agent-{n}"), Visibility::Public);
+        logs.append(&format!("agent-{n}"), 1);
     }
-    board
+    logs
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_long_cursor_never_costs_more_than_the_events_it_is_for() {
-    let (board, daemon) = (crowd(400), Daemon::new());
-    let (mut client, cursor) = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (crowd(400), Daemon::new());
+    let (mut client, cursor) = follow(&logs, &daemon, None).await;
     assert!(cursor.len() > CURSOR_EACH_CHARS_MAX);
     let (mut events, mut cursors, mut places) = (0, 0, 0);
     for _ in 0..40 {
-        board.write("agent-7", 1);
+        logs.write("agent-7", 1);
         let text = client.text().await.expect("a frame");
         let place = text
             .lines()
@@ -247,39 +244,42 @@ async fn a_long_cursor_never_costs_more_than_the_events_it_is_for() {
 
 #[tokio::test(start_paused = true)]
 async fn when_a_crowd_falls_silent_the_client_is_given_its_place() {
-    let (board, daemon) = (crowd(400), Daemon::new());
-    let (mut client, _) = follow(&board, &daemon, None).await;
-    board.write("agent-7", 1);
+    let (logs, daemon) = (crowd(400), Daemon::new());
+    let (mut client, _) = follow(&logs, &daemon, None).await;
+    logs.write("agent-7", 1);
     assert_eq!(client.see().await.id, None);
     let place = client.see().await;
     assert_eq!(place.name, "cursor");
     assert_eq!(client.text().await.as_deref(), Some(":\n\n"));
-    let (mut again, _) = follow(&board, &daemon, place.id.as_deref()).await;
+    let (mut again, _) = follow(&logs, &daemon, place.id.as_deref()).await;
     assert!(again.is_silent().await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn more_agents_than_a_cursor_holds_are_refused_also_when_they_come_later() {
-    let (board, daemon) = (crowd(CURSOR_AGENTS_MAX), Daemon::new());
-    let (mut client, _) = follow(&board, &daemon, None).await;
-    board.make("late", Visibility::Public);
-    board.write("late", 1);
+    let (logs, daemon) = (crowd(CURSOR_AGENTS_MAX), Daemon::new());
+    let (mut client, _) = follow(&logs, &daemon, None).await;
+    logs.make("late", Visibility::Public);
+    logs.write("late", 1);
     let last = client.see().await;
     assert_eq!(
         (last.name.as_str(), &last.data["code"]),
         ("dropped", &"too_many_agents".into())
     );
-    let refused = open(board, None, daemon.stay()).await.err().expect("refused");
+    let refused = open(logs.desk, None, daemon.stay()).await.err().expect("refused");
     assert_eq!(code(&refused), "too_many_agents");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_cursor_beyond_the_newest_event_is_refused() {
-    let (board, daemon) = (Board::of(&["a"]), Daemon::new());
-    board.write("a", 2);
-    let (_, cursor) = follow(&board, &daemon, None).await;
-    let (other, from) = (Board::of(&["a"]), Positions::decode(&cursor).expect("a cursor"));
-    let refused = open(other, Some(from), daemon.stay())
+    let (logs, daemon) = (AgentLogs::of(&["a"]), Daemon::new());
+    logs.write("a", 2);
+    let (_, cursor) = follow(&logs, &daemon, None).await;
+    let (other, from) = (
+        AgentLogs::of(&["a"]),
+        Positions::decode(&cursor).expect("a cursor"),
+    );
+    let refused = open(other.desk, Some(from), daemon.stay())
         .await
         .err()
         .expect("refused");
@@ -331,26 +331,26 @@ async fn read(client: &mut Client, got: &mut Vec<(String, u64)>, place: &mut Str
 }
 
 async fn live_through(mishaps: Vec<Mishap>) {
-    let (board, daemon) = (Board::of(&AGENTS), Daemon::new());
-    let (mut client, mut place) = follow(&board, &daemon, None).await;
+    let (logs, daemon) = (AgentLogs::of(&AGENTS), Daemon::new());
+    let (mut client, mut place) = follow(&logs, &daemon, None).await;
     let (mut got, mut counts) = (Vec::new(), [0_u64; 3]);
     for mishap in mishaps {
         match mishap {
             Mishap::Write(agent, count) => {
-                board.write(AGENTS[agent], count);
+                logs.write(AGENTS[agent], count);
                 counts[agent] += u64::try_from(count).expect("small");
             }
             Mishap::AppendUntold(agent, count) => {
-                board.append(AGENTS[agent], count);
+                logs.append(AGENTS[agent], count);
                 counts[agent] += u64::try_from(count).expect("small");
             }
-            Mishap::TellNothing(agent) => board.tell(AGENTS[agent], &[]),
-            Mishap::Flood => (0..BEHIND_MAX + 1).for_each(|_| board.say("a", "…")),
+            Mishap::TellNothing(agent) => logs.tell(AGENTS[agent], &[]),
+            Mishap::Flood => (0..BEHIND_MAX + 1).for_each(|_| logs.say("a", "…")),
             Mishap::Read(count) => read(&mut client, &mut got, &mut place, count).await,
-            Mishap::Reconnect => (client, _) = follow(&board, &daemon, Some(&place)).await,
+            Mishap::Reconnect => (client, _) = follow(&logs, &daemon, Some(&place)).await,
         }
     }
-    AGENTS.iter().for_each(|agent| board.tell(agent, &[]));
+    AGENTS.iter().for_each(|agent| logs.tell(agent, &[]));
     read(&mut client, &mut got, &mut place, usize::MAX).await;
     for (agent, count) in AGENTS.iter().zip(counts) {
         let of_agent = got.iter().filter(|(of, _)| of == agent).map(|(_, seq)| *seq);

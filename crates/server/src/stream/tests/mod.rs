@@ -1,8 +1,8 @@
-//! Streams and pages over a desk that is made of lists, with the real hub.
+//! Streams and pages over the real services, on an in-memory database.
 
 mod agent;
+mod agent_logs;
 mod all;
-mod board;
 mod feed;
 
 use std::sync::{Arc, Mutex};
@@ -17,9 +17,8 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 use wakeful_core::id::AgentId;
-use wakeful_runtime::desk::Desk as _;
 
-use self::board::Board;
+use self::agent_logs::AgentLogs;
 use super::flow::{Source, respond};
 use super::{STALL_MS_MAX, Stay, last_event_id, seq_of};
 use crate::app::Stage;
@@ -145,8 +144,8 @@ fn a_last_event_id_is_a_plain_number_and_nothing_else() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_says_what_it_is_and_that_nobody_may_keep_it() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    let source = super::agent::open(board, id("main"), None, daemon.stay())
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    let source = super::agent::open(logs.desk, id("main"), None, daemon.stay())
         .await
         .expect("a stream");
     let response = respond(source);
@@ -158,9 +157,9 @@ async fn a_stream_says_what_it_is_and_that_nobody_may_keep_it() {
 /// The server's own connection over a line that holds a few frames, so that the client's silence is felt.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_nothing_is_hung_up_on_and_gives_its_place_back() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    board.append("main", 3_000);
-    let source = super::agent::open(board.clone(), id("main"), Some(0), daemon.stay())
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    logs.append("main", 3_000);
+    let source = super::agent::open(logs.desk.clone(), id("main"), Some(0), daemon.stay())
         .await
         .expect("a stream");
     let one = Arc::new(Mutex::new(Some(respond(source))));
@@ -169,7 +168,7 @@ async fn a_client_that_reads_nothing_is_hung_up_on_and_gives_its_place_back() {
     let (mut client, server) = tokio::io::duplex(1_024);
     let request = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
     client.write_all(request).await.expect("sent");
-    assert_eq!(board.listeners(), 1);
+    assert_eq!(logs.listeners(), 1);
     let served = connection::Client {
         peer: Peer::Network("127.0.0.1:1".parse().expect("an address")),
         slot: Slots::new(1).open().expect("a slot"),
@@ -179,17 +178,17 @@ async fn a_client_that_reads_nothing_is_hung_up_on_and_gives_its_place_back() {
     let ended = tokio::time::timeout(Duration::from_millis(2 * STALL_MS_MAX), serving).await;
     assert!(ended.is_ok(), "it is still there");
     assert_eq!(begun.elapsed().as_millis(), u128::from(STALL_MS_MAX));
-    assert_eq!(board.listeners(), 0);
+    assert_eq!(logs.listeners(), 0);
 }
 
 /// A thousand idle clients are to cost 40 kB each at most, and their connections take most of that.
 #[tokio::test(start_paused = true)]
 async fn what_a_stream_keeps_while_it_waits_is_small() {
-    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
-    let one = super::agent::open(board.clone(), id("main"), None, daemon.stay())
+    let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
+    let one = super::agent::open(logs.desk.clone(), id("main"), None, daemon.stay())
         .await
         .expect("a stream");
-    let all = super::all::open(board, None, daemon.stay())
+    let all = super::all::open(logs.desk, None, daemon.stay())
         .await
         .expect("a stream");
     let held = size_of_val(&one) + size_of_val(&Box::new(one).next());

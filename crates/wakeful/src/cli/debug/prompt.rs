@@ -18,7 +18,7 @@ use wakeful_models::Candidate;
 use wakeful_server::view::loaded_agents_md;
 
 use crate::backend::read;
-use crate::config::{self, Key, Overrides};
+use crate::config::{self, Overrides};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::guidance::GuidanceFiles;
@@ -103,7 +103,7 @@ struct SizeView {
 pub(crate) async fn prompt(args: &PromptArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent = AgentId::parse(&args.agent)?;
     let home = shared.home()?;
-    let flags = Overrides::default().flag(Key::ModelDefault, "--model", args.model.clone());
+    let flags = Overrides::default().flag("model.default", "--model", args.model.clone());
     let settings = config::load(&home, &flags)?;
     let status = read(shared, async |backend| backend.agent(agent.clone()).await).await?;
     let house = ModelHouse::new(&settings.config);

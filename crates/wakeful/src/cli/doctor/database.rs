@@ -104,9 +104,9 @@ fn untold(view: &mut View<'_>) -> Result<Option<Check>, StoreError> {
             ..
         }) = failed
         {
-            let message = format!("a decision could not be announced by {way}: {error}");
-            let hint = "mend [announce] in config.toml; `wakeful decision announce` tries it";
-            return Ok(Some(Check::warning("announce", message, hint)));
+            let message = format!("a notification of a decision could not be sent by {way}: {error}");
+            let hint = "correct [notify] in config.toml; `wakeful decision test-notifications` tries it";
+            return Ok(Some(Check::warning("notify", message, hint)));
         }
     }
     Ok(None)

@@ -10,7 +10,7 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 use serde_json::Value;
 
 use super::{Check, Mend, Mode};
-use crate::config::{self, Config};
+use crate::config::{self, Settings};
 use crate::device;
 use crate::home::Home;
 use crate::world::{is_alive, is_process};
@@ -162,7 +162,7 @@ fn pid(text: &str) -> Option<u32> {
 }
 
 /// The token of the API opens everything, so nobody else may read it.
-pub(super) fn token(home: &Home, config: Option<&Config>, mode: Mode) -> Option<Check> {
+pub(super) fn token(home: &Home, config: Option<&Settings>, mode: Mode) -> Option<Check> {
     let named = config.and_then(|config| config.server.token_file.as_ref());
     let path = named.map_or_else(|| home.root().join("token"), PathBuf::from);
     match fs::metadata(&path) {

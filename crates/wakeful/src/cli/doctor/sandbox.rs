@@ -32,9 +32,9 @@ impl Stop for Never {
 }
 
 /// A folder that goes with whoever made it.
-struct Passing(PathBuf);
+struct FaultFuture(PathBuf);
 
-impl Passing {
+impl FaultFuture {
     fn new() -> std::io::Result<Self> {
         let path = std::env::temp_dir().join(format!("wakeful-doctor-{}", fresh_id()));
         let mut private = fs::DirBuilder::new();
@@ -46,7 +46,7 @@ impl Passing {
     }
 }
 
-impl Drop for Passing {
+impl Drop for FaultFuture {
     fn drop(&mut self) {
         // What cannot be removed is in the folder for what may be lost.
         let _left = tree::remove(&self.0, Bounds::default());
@@ -55,7 +55,7 @@ impl Drop for Passing {
 
 /// Runs the command and tells what held it.
 pub(super) async fn look() -> Check {
-    let folder = match Passing::new() {
+    let folder = match FaultFuture::new() {
         Ok(folder) => folder,
         Err(error) => return untold(&format!("no folder can be made for it: {error}")),
     };

@@ -3,6 +3,7 @@
 use std::io::{BufRead, Write};
 
 use super::{Given, Opening, Question};
+use crate::config::Setting;
 use crate::failure::Failure;
 
 /// How often a question is asked before we give up: whoever errs that often is no person.
@@ -52,7 +53,7 @@ impl<'a> Dialogue<'a> {
             if line.is_empty() {
                 return Ok(opening.proposed);
             }
-            match opening.question.key().typed(line) {
+            match Setting::known(opening.question.key())?.typed(line) {
                 Ok(_) => return Ok(Some(line.to_owned())),
                 Err(failure) => self.say(&format!("{failure}\n")),
             }

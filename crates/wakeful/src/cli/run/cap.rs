@@ -12,7 +12,7 @@ use wakeful_runtime::Governance;
 
 use crate::backend::Backend;
 use crate::cli::budget::amount;
-use crate::config::Config;
+use crate::config::Settings;
 use crate::failure::Failure;
 use crate::model::{ModelHouse, Whose, Why};
 use crate::place::Place;
@@ -26,7 +26,7 @@ const TRIES_MAX: usize = 3;
 pub(super) async fn settle(
     place: &Place,
     models: &Models,
-    config: &Config,
+    config: &Settings,
     (out, json): (&Out, bool),
 ) -> Result<(), Failure> {
     let costs = |(name, _): (&str, _)| models.terms(name).price.is_some();
@@ -60,7 +60,7 @@ pub(super) async fn settle(
 pub(super) async fn tell(
     backend: &Backend,
     (agent, wished): (&AgentStatus, Option<&str>),
-    config: &Config,
+    config: &Settings,
     out: &Out,
 ) -> Result<(), Failure> {
     if config.budget.daily_usd.is_some() || !may_cost(backend, (agent, wished), config).await? {
@@ -80,7 +80,7 @@ pub(super) async fn tell(
 async fn may_cost(
     backend: &Backend,
     (agent, wished): (&AgentStatus, Option<&str>),
-    config: &Config,
+    config: &Settings,
 ) -> Result<bool, Failure> {
     let (house, id) = (ModelHouse::new(config), AgentId::parse(&agent.agent_id)?);
     let whose = Whose {

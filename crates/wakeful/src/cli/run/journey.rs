@@ -16,7 +16,7 @@ use wakeful_store::StoreError;
 
 use crate::backend::Backend;
 use crate::cli::decision::undecided;
-use crate::config::Config;
+use crate::config::Settings;
 use crate::failure::{DENIED, FAILED, Failure};
 use crate::model::ModelHouse;
 use crate::place::{Place, RealEngine, Sandboxing, Tooling};
@@ -29,7 +29,7 @@ pub(super) struct Journey<'a> {
     pub(super) place: &'a Place,
     pub(super) sandboxing: Sandboxing,
     pub(super) house: ModelHouse,
-    pub(super) config: &'a Config,
+    pub(super) config: &'a Settings,
     pub(super) signals: Signals,
     pub(super) out: &'a Out,
 }

@@ -18,7 +18,7 @@ use super::journey::exit_code;
 use super::{Call, RunArgs, cap};
 use crate::backend::Backend;
 use crate::cli::decision::undecided;
-use crate::config::{Key, Loaded as Settings};
+use crate::config::LoadedConfig;
 use crate::failure::{DENIED, Failure, OUT_OF_MONEY};
 use crate::global_args::GlobalArgs;
 use crate::reach::{Patience, stays_away};
@@ -29,7 +29,7 @@ use crate::workspace::WorkspacePath;
 /// Sends the message and waits for its run.
 pub(super) async fn start(
     call: &Call,
-    (args, settings): (&RunArgs, &Settings),
+    (args, settings): (&RunArgs, &LoadedConfig),
     client: Client,
     shared: &GlobalArgs,
     out: &Out,
@@ -43,14 +43,14 @@ pub(super) async fn start(
     let look = |path| WorkspacePath::look(path, &home).map_err(Failure::into_usage);
     let workspace = given.map(look).transpose()?.map(|found| found.text.clone());
     let agent = ready(&backend, call, args, workspace.clone(), &home).await?;
-    let wished: Option<String> = settings.wished(Key::ModelDefault);
+    let wished: Option<String> = settings.wished("model.default");
     cap::tell(&backend, (&agent, wished.as_deref()), &settings.config, out).await?;
     let message = SendMessage {
         text: call.prompt.clone(),
         key: Some(call.turn.to_string()),
         // What this call leaves open, the daemon's own settings answer.
         model: wished,
-        max_rounds: settings.wished(Key::AgentMaxRounds),
+        max_rounds: settings.wished("agent.max_rounds"),
         workspace,
         deny_tools: call.deny_tools.iter().cloned().collect(),
         ask_tools: call.ask_tools.iter().cloned().collect(),

@@ -112,10 +112,10 @@ output = 2
 confirm = "explicit"
 "#;
 
-fn whole() -> Config {
+fn whole() -> Settings {
     let read = parse(Path::new("config.toml"), WHOLE);
     assert!(read.problems.is_empty(), "{:?}", read.problems);
-    let loaded = layer::merge_all(&[read.layer], read.named).expect("sound");
+    let loaded = merge(&[read.layer]).expect("sound");
     loaded.config
 }
 
@@ -137,7 +137,7 @@ fn providers_routes_agents_and_prices_are_read_with_their_names() {
         (price.input.0, price.output.0, price.cached_write.0),
         (1_500_000, 2_000_000, 1_500_000)
     );
-    assert_eq!(config.privacy.confirm, "explicit");
+    assert_eq!(config.privacy.confirm.rule(), wakeful_runtime::Privacy::Explicit);
     let [coach, other] = agents();
     let permits = config.permissions(&coach);
     assert_eq!(permits.categories, BTreeSet::from([Category::Conversation]));
@@ -216,8 +216,9 @@ fn a_key_in_the_file_is_refused_and_not_repeated() {
         );
     }
     assert!(messages("[providers.openai]\nkey = \"sk-1\"\n")[0].contains("env:NAME"));
-    let named = Named::parse("providers.openai.key").expect("a setting");
-    let refused = named.typed("sk-very-secret").expect_err("a key");
+    let refused = setting("providers.openai.key")
+        .typed("sk-very-secret")
+        .expect_err("a key");
     assert!(!format!("{refused:?}").contains("very-secret"));
 }
 
@@ -225,9 +226,9 @@ fn a_key_in_the_file_is_refused_and_not_repeated() {
 fn a_setting_with_a_chosen_name_is_set_and_removed_in_its_own_section() {
     let path = Path::new("config.toml");
     let set = |text: &str, name: &str, value: &str| {
-        let named = Named::parse(name).expect(name);
-        assert_eq!(Named::parse(&named.name()), Some(named.clone()), "{name}");
-        edited(path, text, &Change::SetNamed(named, value.into())).expect("edited")
+        let found = setting(name);
+        assert_eq!(setting(&found.name()).path, found.path, "{name}");
+        edited(path, text, &super::set(name, value)).expect("edited")
     };
     let text = set("# mine\n", "providers.mine.kind", "openai-chat");
     let text = set(&text, "providers.mine.key", "env:MINE");
@@ -241,13 +242,14 @@ fn a_setting_with_a_chosen_name_is_set_and_removed_in_its_own_section() {
          [agents.coach.models]\nconversation = [\"mine/*\"]\n\n[prices.\"mine/m-1.5\"]\ninput = 2.0\noutput = 3.5\n"
     );
     assert_eq!(messages(&text), Vec::<String>::new());
-    let without = |text: &str, name: &str| edited(path, text, &Change::Unset(name.into())).expect("edited");
+    let without =
+        |text: &str, name: &str| edited(path, text, &ConfigEdit::Unset(name.into())).expect("edited");
     let text = without(
         &without(&text, "providers.mine.key"),
         "agents.coach.models.conversation",
     );
     assert!(!text.contains("env:MINE") && !text.contains("coach"), "{text}");
     assert!(!without(&text, "providers.mine").contains("[providers"), "{text}");
-    assert_eq!(Named::parse("providers.mine.zebra"), None);
-    assert_eq!(Named::parse("providers.kind"), None);
+    assert!(Setting::find("providers.mine.zebra").is_none());
+    assert!(Setting::find("providers.kind").is_none());
 }

@@ -12,7 +12,7 @@ use super::daemon::Daemon;
 use super::decision::{ask, with_open_run};
 use super::world::{Said, World, wait_until};
 
-const KEY: &str = "tk-announce-5f0c2b7a9d";
+const KEY: &str = "tk-notify-5f0c2b7a9d";
 
 /// A request as it came: its head and its body.
 struct Posted {
@@ -73,8 +73,10 @@ fn announcements(world: &World, id: &str) -> Vec<Value> {
     shown["announcements"].as_array().cloned().unwrap_or_default()
 }
 
-fn is_done(rows: &[Value], way: &str) -> Option<bool> {
-    let row = rows.iter().find(|row| row["way"] == way)?;
+fn is_done(rows: &[Value], target: &str) -> Option<bool> {
+    let row = rows
+        .iter()
+        .find(|row| row["way"] == target || row["target"] == target)?;
     row["is_done"].as_bool()
 }
 
@@ -84,17 +86,17 @@ fn a_question_that_waits_is_told_of_by_command_and_webhook_without_what_the_tool
     let run = with_open_run(&world);
     let (url, posted) = server("200 OK");
     let told = world.path().join("told.txt");
-    set(&world, "announce.webhook", &url);
+    set(&world, "notify.webhook", &url);
     let key = world.path().join("key");
     std::fs::write(&key, KEY).expect("a key");
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).expect("permissions");
-    set(&world, "announce.webhook_key", &format!("file:{}", key.display()));
+    set(&world, "notify.webhook_key", &format!("file:{}", key.display()));
     let keep = program(
         &world,
         "keep",
         &format!("cat >> {0}; echo >> {0}; env >> {0}", told.display()),
     );
-    set(&world, "announce.command", &keep);
+    set(&world, "notify.command", &keep);
     let id = ask(&world, &run, "a");
     let daemon = Daemon::serve(&world, &[]);
     let seen = posted.recv_timeout(Duration::from_secs(20)).expect("posted");
@@ -144,8 +146,8 @@ fn a_way_that_fails_is_told_of_where_people_look_and_is_in_nobody_elses_way() {
     let world = World::new();
     let run = with_open_run(&world);
     let (url, _posted) = server("500 Oops");
-    set(&world, "announce.webhook", &url);
-    set(&world, "announce.command", "true");
+    set(&world, "notify.webhook", &url);
+    set(&world, "notify.command", "true");
     let id = ask(&world, &run, "a");
     let daemon = Daemon::serve(&world, &[]);
     wait_until(|| {
@@ -162,7 +164,7 @@ fn a_way_that_fails_is_told_of_where_people_look_and_is_in_nobody_elses_way() {
     let checks = doctor["checks"].as_array().expect("checks");
     let check = checks
         .iter()
-        .find(|check| check["name"] == "announce")
+        .find(|check| check["name"] == "notify")
         .expect("a check");
     assert!(
         check["message"]
@@ -180,14 +182,14 @@ fn a_way_that_fails_is_told_of_where_people_look_and_is_in_nobody_elses_way() {
 #[test]
 fn the_settings_can_be_tried_before_anybody_is_asked() {
     let world = World::new();
-    let try_it = || world.wakeful(&["decision", "announce", "--json"]);
-    assert_eq!(try_it().error_code(), "announce_unset");
+    let try_it = || world.wakeful(&["decision", "test-notifications", "--json"]);
+    assert_eq!(try_it().error_code(), "notify_not_configured");
     let (url, posted) = server("204 No Content");
-    set(&world, "announce.webhook", &url);
-    set(&world, "announce.webhook_form", "text");
+    set(&world, "notify.webhook", &url);
+    set(&world, "notify.webhook_format", "text");
     let said = try_it();
     assert_eq!(
-        (said.code, &said.json()["announcements"][0]["is_done"]),
+        (said.code, &said.json()["notifications"][0]["is_done"]),
         (Some(0), &json!(true)),
         "{said:?}"
     );
@@ -202,29 +204,23 @@ fn the_settings_can_be_tried_before_anybody_is_asked() {
         "{}",
         seen.body
     );
-    set(&world, "announce.command", "/nowhere/program");
+    set(&world, "notify.command", "/nowhere/program");
     let said = try_it();
-    let rows = said.json()["announcements"].as_array().cloned().expect("rows");
+    let rows = said.json()["notifications"].as_array().cloned().expect("rows");
     assert_eq!(
         (said.code, is_done(&rows, "command")),
         (Some(1), Some(false)),
         "{said:?}"
     );
-    let said = world.wakeful(&["config", "set", "announce.webhook", "http://example.org/hook"]);
+    let said = world.wakeful(&["config", "set", "notify.webhook", "http://example.org/hook"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let said = try_it();
     assert_eq!(
         said.error_code(),
-        "announce_invalid",
+        "notify_config_invalid",
         "plain http to elsewhere: {said:?}"
     );
-    let said = world.wakeful(&[
-        "config",
-        "set",
-        "announce.webhook_key",
-        "sk-a-key-itself",
-        "--json",
-    ]);
+    let said = world.wakeful(&["config", "set", "notify.webhook_key", "sk-a-key-itself", "--json"]);
     assert_eq!(said.error_code(), "bad_value");
     assert!(!said.stdout.contains("sk-a-key"), "{said:?}");
 }
@@ -235,9 +231,9 @@ fn a_command_without_end_is_killed_with_everything_it_started() {
     world.wakeful(&["agent", "create", "main"]);
     let mark = format!("86{}", std::process::id());
     let endless = program(&world, "endless", &format!("sleep {mark} & sleep {mark}"));
-    set(&world, "announce.command", &endless);
-    let said = world.wakeful(&["decision", "announce", "--json"]);
-    let rows = said.json()["announcements"].as_array().cloned().expect("rows");
+    set(&world, "notify.command", &endless);
+    let said = world.wakeful(&["decision", "test-notifications", "--json"]);
+    let rows = said.json()["notifications"].as_array().cloned().expect("rows");
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(
         rows[0]["error"]
@@ -270,14 +266,14 @@ fn a_question_that_waits_is_shown_on_the_desktop_without_what_the_tool_would_be_
     let notes = world.path().join("notes.txt");
     let shows = format!("printf '%s\\n' \"$@\" \"at $DISPLAY\" >> {}", notes.display());
     program(&world, "notify-send", &shows);
-    let tried: Said = at_a_desktop(&world, &["decision", "announce", "--json"])
+    let tried: Said = at_a_desktop(&world, &["decision", "test-notifications", "--json"])
         .output()
         .expect("the program starts")
         .into();
-    let rows = &tried.json()["announcements"];
+    let rows = &tried.json()["notifications"];
     assert_eq!(
         rows,
-        &json!([{"way": "desktop", "is_done": true, "error": null}]),
+        &json!([{"target": "desktop", "is_done": true, "error": null}]),
         "{tried:?}"
     );
     let shown = std::fs::read_to_string(&notes).expect("shown");
@@ -303,19 +299,19 @@ fn a_question_that_waits_is_shown_on_the_desktop_without_what_the_tool_would_be_
     assert!(!shown.contains("very-secret"), "{shown}");
     drop(daemon);
     program(&world, "notify-send", "exit 3");
-    let failed: Said = at_a_desktop(&world, &["decision", "announce", "--json"])
+    let failed: Said = at_a_desktop(&world, &["decision", "test-notifications", "--json"])
         .output()
         .expect("the program starts")
         .into();
-    let why = failed.json()["announcements"][0]["error"].clone();
+    let why = failed.json()["notifications"][0]["error"].clone();
     assert_eq!(
         (failed.code, why),
         (Some(1), json!("the program ended with exit status: 3"))
     );
-    set(&world, "announce.desktop", "false");
-    let off: Said = at_a_desktop(&world, &["decision", "announce", "--json"])
+    set(&world, "notify.desktop", "false");
+    let off: Said = at_a_desktop(&world, &["decision", "test-notifications", "--json"])
         .output()
         .expect("the program starts")
         .into();
-    assert_eq!(off.error_code(), "announce_unset");
+    assert_eq!(off.error_code(), "notify_not_configured");
 }

@@ -1,4 +1,4 @@
-//! By which ways people are told. Each try has its time, and nothing of a program outlives it.
+//! The targets of notifications. Each attempt is bounded in time, and nothing of a program outlives it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
 use wakeful_core::decision::Severity;
 use wakeful_models::{Clients, Webhook};
+use wakeful_runtime::notifier::{NotificationPayload, NotificationSender};
 
-use super::note::Note;
-use crate::config::Config;
+use crate::config::{Settings, WebhookFormat};
 use crate::failure::Failure;
 use crate::secret::Handle;
 
@@ -37,39 +37,38 @@ const VARIABLES: [&str; 12] = [
     "XAUTHORITY",
 ];
 
-/// One way.
+/// One target.
 #[derive(Debug, Clone)]
-pub(crate) enum Way {
+pub(crate) enum NotifyTarget {
     /// A note on the desktop.
     Desktop {
         /// What programs are told of our environment.
-        session: Session,
+        session: DesktopSession,
     },
     /// A request to an address.
-    Webhook {
-        url: String,
-        /// Where its key is; looked for at every try, because it may be put there later.
-        key: Option<Handle>,
-        form: Form,
-        clients: Clients,
-    },
+    Webhook(WebhookTarget),
     /// A program of the person's own.
-    Command { words: Vec<String>, session: Session },
+    Command {
+        words: Vec<String>,
+        session: DesktopSession,
+    },
 }
 
-/// What a webhook is posted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    Json,
-    /// The message as it is, its title in a header.
-    Text,
+/// A webhook.
+#[derive(Debug, Clone)]
+pub(crate) struct WebhookTarget {
+    url: String,
+    /// Where its key is; looked for at every attempt, because it may be put there later.
+    key: Option<Handle>,
+    format: WebhookFormat,
+    clients: Clients,
 }
 
 /// The part of the environment that programs get.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Session(Vec<(&'static str, OsString)>);
+pub(crate) struct DesktopSession(Vec<(&'static str, OsString)>);
 
-impl Session {
+impl DesktopSession {
     /// That of this process.
     pub(crate) fn found() -> Self {
         let found = VARIABLES
@@ -106,46 +105,48 @@ impl Session {
     }
 }
 
-/// The ways that are configured. A note on the desktop is shown without being asked for where there is one.
-pub(crate) fn ways(config: &Config, session: &Session) -> Result<Vec<Way>, Failure> {
-    let announce = &config.announce;
-    let mut ways = Vec::new();
-    if announce.desktop.unwrap_or_else(|| session.has_desktop()) {
+/// The configured targets. Where there is a desktop, it is one of them without being configured.
+pub(crate) fn notify_targets(
+    config: &Settings,
+    session: &DesktopSession,
+) -> Result<Vec<NotifyTarget>, Failure> {
+    let settings = &config.notify;
+    let mut targets = Vec::new();
+    if settings.desktop.unwrap_or_else(|| session.has_desktop()) {
         let session = session.clone();
-        ways.push(Way::Desktop { session });
+        targets.push(NotifyTarget::Desktop { session });
     }
-    if let Some(url) = &announce.webhook {
+    if let Some(url) = &settings.webhook {
         let clients = Clients::default();
         // Looked at once at the start, so that an address that can never work is told then.
-        Webhook::new(url, None, clients.clone())
-            .map_err(|error| bad(&format!("announce.webhook: {error}")))?;
-        let key = announce.webhook_key.as_deref().map(Handle::parse).transpose();
-        ways.push(Way::Webhook {
+        Webhook::new(url, None, clients.clone()).map_err(|error| bad(&format!("notify.webhook: {error}")))?;
+        let key = settings.webhook_key.as_deref().map(Handle::parse).transpose();
+        targets.push(NotifyTarget::Webhook(WebhookTarget {
             url: url.clone(),
-            key: key.map_err(|_| bad("announce.webhook_key is no handle"))?,
-            form: match announce.webhook_form.as_deref() {
-                Some("text") => Form::Text,
-                Some(_) | None => Form::Json,
-            },
+            key: key.map_err(|_| bad("notify.webhook_key is no handle"))?,
+            format: settings.webhook_format.unwrap_or(WebhookFormat::Json),
             clients,
-        });
+        }));
     }
-    if !announce.command.is_empty() {
-        ways.push(Way::Command {
-            words: announce.command.clone(),
+    if !settings.command.is_empty() {
+        targets.push(NotifyTarget::Command {
+            words: settings.command.clone(),
             session: session.clone(),
         });
     }
-    Ok(ways)
+    Ok(targets)
 }
 
 fn bad(message: &str) -> Failure {
-    Failure::usage("announce_invalid", message, "mend [announce] in config.toml")
+    Failure::usage(
+        "notify_config_invalid",
+        message,
+        "correct [notify] in config.toml",
+    )
 }
 
-impl Way {
-    /// The word under which it is kept.
-    pub(crate) const fn word(&self) -> &'static str {
+impl NotificationSender for NotifyTarget {
+    fn name(&self) -> &'static str {
         match self {
             Self::Desktop { .. } => "desktop",
             Self::Webhook { .. } => "webhook",
@@ -153,31 +154,25 @@ impl Way {
         }
     }
 
-    /// Tells somebody. The error is for people and holds neither an address nor a key.
-    pub(crate) async fn tell(&self, note: &Note) -> Result<(), String> {
+    async fn send(&self, payload: &NotificationPayload) -> Result<(), String> {
         match self {
-            Self::Desktop { session } => show(note, session).await,
-            Self::Webhook {
-                url,
-                key,
-                form,
-                clients,
-            } => post(note, (url, key.clone()), *form, clients.clone()).await,
+            Self::Desktop { session } => show(payload, session).await,
+            Self::Webhook(webhook) => webhook.post(payload).await,
             Self::Command { words, session } => {
                 let Some((program, arguments)) = words.split_first() else {
                     return Err("there is no command".to_owned());
                 };
-                run(program, arguments, note.json(), session).await
+                run(program, arguments, payload.json(), session).await
             }
         }
     }
 }
 
-async fn show(note: &Note, session: &Session) -> Result<(), String> {
+async fn show(payload: &NotificationPayload, session: &DesktopSession) -> Result<(), String> {
     if !session.finds(NOTIFY) {
         return Err(format!("{NOTIFY} is not installed"));
     }
-    let urgency = match note.severity {
+    let urgency = match payload.severity {
         Severity::Warning | Severity::Low => "low",
         Severity::Medium => "normal",
         Severity::High | Severity::Critical => "critical",
@@ -186,46 +181,52 @@ async fn show(note: &Note, session: &Session) -> Result<(), String> {
         "--app-name=Wakeful".to_owned(),
         format!("--urgency={urgency}"),
         "--".to_owned(),
-        note.title.clone(),
+        payload.title.clone(),
         // Some desktops read marks in it.
-        note.message.replace('&', "&amp;").replace('<', "&lt;"),
+        payload.message.replace('&', "&amp;").replace('<', "&lt;"),
     ];
     run(NOTIFY, &arguments, Vec::new(), session).await
 }
 
-async fn post(
-    note: &Note,
-    (url, key): (&str, Option<Handle>),
-    form: Form,
-    clients: Clients,
-) -> Result<(), String> {
-    // A keyring may ask a person; nobody else shall wait for it.
-    let looked = tokio::task::spawn_blocking(move || key.map(|key| key.resolve()).transpose());
-    let key = looked
-        .await
-        .map_err(|_| "the key could not be looked for".to_owned())?;
-    let key = key.map_err(|failure| failure.message().to_owned())?.flatten();
-    let hook = Webhook::new(url, key, clients).map_err(|error| error.to_string())?;
-    let posted = match form {
-        Form::Json => hook.post("application/json", &[], note.json()).await,
-        Form::Text => {
-            let priority = match note.severity {
-                Severity::Warning => "1",
-                Severity::Low => "2",
-                Severity::Medium => "3",
-                Severity::High => "4",
-                Severity::Critical => "5",
-            };
-            let headers = [("title", note.title.clone()), ("priority", priority.to_owned())];
-            let body = note.message.clone().into_bytes();
-            hook.post("text/plain; charset=utf-8", &headers, body).await
-        }
-    };
-    posted.map_err(|error| error.to_string())
+impl WebhookTarget {
+    async fn post(&self, payload: &NotificationPayload) -> Result<(), String> {
+        let key = self.key.clone();
+        // A keyring may ask a person; no other task may wait for it.
+        let looked = tokio::task::spawn_blocking(move || key.map(|key| key.resolve()).transpose());
+        let key = looked
+            .await
+            .map_err(|_| "the key could not be looked for".to_owned())?;
+        let key = key.map_err(|failure| failure.message().to_owned())?.flatten();
+        let hook = Webhook::new(&self.url, key, self.clients.clone()).map_err(|error| error.to_string())?;
+        let posted = match self.format {
+            WebhookFormat::Json => hook.post("application/json", &[], payload.json()).await,
+            WebhookFormat::Text => {
+                let priority = match payload.severity {
+                    Severity::Warning => "1",
+                    Severity::Low => "2",
+                    Severity::Medium => "3",
+                    Severity::High => "4",
+                    Severity::Critical => "5",
+                };
+                let headers = [
+                    ("title", payload.title.clone()),
+                    ("priority", priority.to_owned()),
+                ];
+                let body = payload.message.clone().into_bytes();
+                hook.post("text/plain; charset=utf-8", &headers, body).await
+            }
+        };
+        posted.map_err(|error| error.to_string())
+    }
 }
 
 /// Runs a program to its end, gives it something to read, and ends it with everything it started when its time is over.
-async fn run(program: &str, arguments: &[String], input: Vec<u8>, session: &Session) -> Result<(), String> {
+async fn run(
+    program: &str,
+    arguments: &[String],
+    input: Vec<u8>,
+    session: &DesktopSession,
+) -> Result<(), String> {
     let started = Command::new(program)
         .args(arguments)
         .env_clear()
@@ -237,7 +238,7 @@ async fn run(program: &str, arguments: &[String], input: Vec<u8>, session: &Sess
         .kill_on_drop(true)
         .spawn();
     let mut child = started.map_err(|error| format!("the program cannot be started: {error}"))?;
-    let mut group = Group::of(&child);
+    let mut group = ProcessGroup::of(&child);
     let stdin = child.stdin.take();
     let working = async {
         if let Some(mut stdin) = stdin {
@@ -268,16 +269,16 @@ async fn run(program: &str, arguments: &[String], input: Vec<u8>, session: &Sess
 }
 
 /// A program with everything it started, ended when dropped.
-struct Group(Option<rustix::process::Pid>);
+struct ProcessGroup(Option<rustix::process::Pid>);
 
-impl Group {
+impl ProcessGroup {
     fn of(child: &Child) -> Self {
         let pid = child.id().and_then(|pid| i32::try_from(pid).ok());
         Self(pid.and_then(rustix::process::Pid::from_raw))
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(group) = self.0 {
             // There may be nobody left in it.

@@ -1,6 +1,7 @@
-//! The settings as types. Their comments are what the JSON Schema tells people.
+//! The settings as one struct. Field comments become the descriptions in the JSON Schema.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,37 +10,38 @@ use wakeful_core::decision::{Channel, DEADLINE_HOURS_DEFAULT, DEADLINE_HOURS_MAX
 use wakeful_core::id::AgentId;
 use wakeful_core::policy::OutsideRuns;
 use wakeful_core::retention::{Bounds, DAYS_MAX, MIB_MAX, Retention as Kept};
-use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX, ROUTE_MAX};
+use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX};
 use wakeful_runtime::Governance;
 use wakeful_tools::CommandLimits;
 
 use super::inference::{
-    AgentSettings, Gates, ModelSettings, PriceSettings, Privacy, ProviderSettings, Route,
+    AgentSettings, InferenceSettings, ModelSettings, PriceSettings, Privacy, ProviderSettings, Route,
 };
+use super::value;
 
 /// Most requests or turns a minute that can be asked for: more than one machine answers.
-pub(super) const PER_MINUTE_MAX: u32 = 1_000_000;
+const PER_MINUTE_MAX: u32 = 1_000_000;
 
 /// Largest daily cap: beyond it a number is more likely a slip than a wish.
-pub(super) const DAILY_USD_MAX: f64 = 1_000_000.0;
+const DAILY_USD_MAX: f64 = 1_000_000.0;
 
 /// Least memory of a command: a shell and a small program need some.
-pub(super) const COMMAND_MEMORY_MIB_MIN: u32 = 16;
+const COMMAND_MEMORY_MIB_MIN: u32 = 16;
 
 /// Most MiB of memory or of writing that can be asked for: 16 TiB.
-pub(super) const COMMAND_MIB_MAX: u32 = 1 << 24;
+const COMMAND_MIB_MAX: u32 = 1 << 24;
 
 /// Least and most processes of a command: a pipe needs some, and a kernel numbers no more than 4,194,304.
-pub(super) const COMMAND_PROCESSES_MIN: u32 = 8;
-pub(super) const COMMAND_PROCESSES_MAX: u32 = 1 << 20;
+const COMMAND_PROCESSES_MIN: u32 = 8;
+const COMMAND_PROCESSES_MAX: u32 = 1 << 20;
 
-/// Most words of a command that announces.
-pub(super) const COMMAND_WORDS_MAX: usize = 32;
+/// Most sections of one kind: more than anybody has providers, and a bound.
+const NAMED_MAX: usize = 256;
 
 /// Settings of one Wakeful home.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Config {
+pub(crate) struct Settings {
     pub(crate) server: Server,
     pub(crate) model: Model,
     pub(crate) agent: Agent,
@@ -47,24 +49,30 @@ pub(crate) struct Config {
     pub(crate) provider: Provider,
     pub(crate) privacy: Privacy,
     pub(crate) retention: Retention,
-    pub(crate) announce: Announce,
+    pub(crate) notify: NotifySettings,
     pub(crate) decisions: Decisions,
     pub(crate) schedule: Schedule,
     pub(crate) tools: Tools,
-    pub(crate) inference: Gates,
+    pub(crate) log: LogSettings,
+    pub(crate) inference: InferenceSettings,
     /// Providers by name. Those that are built in need no section.
+    #[schemars(extend("propertyNames" = {"format": "name"}, "maxProperties" = NAMED_MAX))]
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
     /// Routes by name, for `route:NAME`.
+    #[schemars(extend("propertyNames" = {"format": "name"}, "maxProperties" = NAMED_MAX))]
     pub(crate) routes: BTreeMap<String, Route>,
     /// What single agents ask of models, by the agent's name.
+    #[schemars(extend("propertyNames" = {"format": "name"}, "maxProperties" = NAMED_MAX))]
     pub(crate) agents: BTreeMap<String, AgentSettings>,
     /// What is settled for single models, by model reference.
+    #[schemars(extend("propertyNames" = {"format": "model-of-provider"}, "maxProperties" = NAMED_MAX))]
     pub(crate) models: BTreeMap<String, ModelSettings>,
     /// Prices by model reference.
+    #[schemars(extend("propertyNames" = {"format": "model-of-provider"}, "maxProperties" = NAMED_MAX))]
     pub(crate) prices: BTreeMap<String, PriceSettings>,
 }
 
-impl Config {
+impl Settings {
     /// What holds for money and privacy where nobody has said otherwise in the database.
     pub(crate) fn governance(&self) -> Governance {
         let daily = self.budget.daily_usd.map(|usd| format!("{usd:.6}"));
@@ -72,7 +80,7 @@ impl Config {
         let standard = Governance::default();
         Governance {
             daily_cap: daily.unwrap_or(standard.daily_cap),
-            privacy: self.privacy.rule(),
+            privacy: self.privacy.confirm.rule(),
             decision_patience_ms: self.decisions.patience_ms(),
             makes_up_for_missed: self.schedule.catch_up,
         }
@@ -88,18 +96,16 @@ impl Config {
     /// What runs of an agent with an outside cause do before plain actions: its own setting, else that of all agents.
     pub(crate) fn outside_runs(&self, agent: &AgentId) -> OutsideRuns {
         let own = self.agents.get(agent.as_str());
-        let named = own.and_then(|own| own.outside_runs.as_ref());
-        // What is no such word was refused when it was read; nothing but a word that says so lets commands run unasked.
-        OutsideRuns::parse(named.unwrap_or(&self.agent.outside_runs)).unwrap_or_default()
+        own.and_then(|own| own.outside_runs)
+            .unwrap_or(self.agent.outside_runs)
     }
 
     /// By which ways people may answer what runs of an agent ask: its own, else those of all agents, else all.
     pub(crate) fn answer_from(&self, agent: &AgentId) -> BTreeSet<Channel> {
         let own = self.agents.get(agent.as_str());
         let own = own.and_then(|own| own.answer_from.as_ref());
-        let named = own.or(self.decisions.answer_from.as_ref());
-        let named = named.map(|words| words.iter().filter_map(|word| Channel::parse(word)).collect());
-        named.unwrap_or_else(Channel::all)
+        let channels = own.or(self.decisions.answer_from.as_ref());
+        channels.cloned().unwrap_or_else(Channel::all)
     }
 
     /// The tools that runs of an agent may use only after a person said so: those of all agents, and its own.
@@ -117,30 +123,32 @@ impl Config {
     }
 }
 
-/// How people are told that a decision waits for them.
+/// How people are notified of decisions that wait for them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Announce {
-    /// Whether a note is shown on the desktop; without it, where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
+pub(crate) struct NotifySettings {
+    /// Whether notifications are shown on the desktop; without it, where there is one.
     pub(crate) desktop: Option<bool>,
     /// Where it is posted to; https, or plain http on this machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[schemars(extend("format" = "base-url"))]
     pub(crate) webhook: Option<String>,
     /// Where the key is that is sent along as a bearer token: `env:NAME`, `file:/PATH` or `keyring:SERVICE/ACCOUNT`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[schemars(extend("format" = "key-handle"))]
     pub(crate) webhook_key: Option<String>,
     /// What is posted: `json`, or `text` with the title in a header, as ntfy takes it. Without it, `json`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
-    pub(crate) webhook_form: Option<String>,
-    /// A program and its arguments; it reads the announcement as JSON from its standard input.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = COMMAND_WORDS_MAX))]
+    pub(crate) webhook_format: Option<WebhookFormat>,
+    /// A program and its arguments; it reads the notification as JSON from its standard input.
+    #[schemars(schema_with = "value::command")]
     pub(crate) command: Vec<String>,
+}
+
+/// What is posted to a webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum WebhookFormat {
+    Json,
+    Text,
 }
 
 /// What holds for decisions from the moment they are asked.
@@ -151,9 +159,8 @@ pub(crate) struct Decisions {
     #[schemars(range(max = DEADLINE_HOURS_MAX))]
     pub(crate) deadline_hours: u32,
     /// By which ways people may answer: `page`, `api`, `cli`. Without it, by all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<String>", length(min = 1, max = Channel::WORDS.len()))]
-    pub(crate) answer_from: Option<Vec<String>>,
+    #[schemars(schema_with = "value::channels")]
+    pub(crate) answer_from: Option<BTreeSet<Channel>>,
 }
 
 impl Default for Decisions {
@@ -178,8 +185,7 @@ impl Decisions {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Tools {
     /// Most MiB of memory; without it half of what the machine has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32", range(min = COMMAND_MEMORY_MIB_MIN, max = COMMAND_MIB_MAX))]
+    #[schemars(range(min = COMMAND_MEMORY_MIB_MIN, max = COMMAND_MIB_MAX))]
     pub(crate) memory_mib_max: Option<u32>,
     /// Most processes and threads.
     #[schemars(range(min = COMMAND_PROCESSES_MIN, max = COMMAND_PROCESSES_MAX))]
@@ -217,6 +223,39 @@ impl Tools {
     }
 }
 
+/// What the daemon writes to its log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct LogSettings {
+    /// The least severe messages that are written.
+    pub(crate) level: LogLevel,
+    /// `text` for people, or `json` with one object in every line.
+    pub(crate) format: LogFormat,
+}
+
+/// How severe a log message is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum LogLevel {
+    Error,
+    Warn,
+    #[default]
+    Info,
+    Debug,
+    Trace,
+}
+
+/// How log messages are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum LogFormat {
+    #[default]
+    Text,
+    Json,
+}
+
 /// What holds for new schedules where nobody says otherwise.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -230,16 +269,14 @@ pub(crate) struct Schedule {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Server {
     /// The IP address to listen on.
-    pub(crate) address: String,
+    pub(crate) address: IpAddr,
     /// The port to listen on; 0 takes any free one.
     pub(crate) port: u16,
     /// The base URL under which others reach the daemon, where it is not its address and port.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[schemars(extend("format" = "base-url"))]
     pub(crate) advertise: Option<String>,
     /// The file that holds the token of the API; an absolute path.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[schemars(extend("format" = "absolute-path"))]
     pub(crate) token_file: Option<String>,
     /// Most requests of one client in a minute.
     #[schemars(range(min = 1, max = PER_MINUTE_MAX))]
@@ -252,7 +289,7 @@ pub(crate) struct Server {
 impl Default for Server {
     fn default() -> Self {
         Self {
-            address: "127.0.0.1".to_owned(),
+            address: Ipv4Addr::LOCALHOST.into(),
             port: 7717,
             advertise: None,
             token_file: None,
@@ -269,12 +306,10 @@ impl Default for Server {
 pub(crate) struct Model {
     /// The model of runs that name none; without one the first provider whose key is in the environment, and without
     /// any key the built-in demo script.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[schemars(extend("format" = "model"))]
     pub(crate) default: Option<String>,
     /// Who is asked when that one fails for good, in this order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = ROUTE_MAX - 1))]
+    #[schemars(schema_with = "value::fallbacks")]
     pub(crate) fallbacks: Vec<String>,
 }
 
@@ -283,21 +318,21 @@ pub(crate) struct Model {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Agent {
     /// The agent that is meant where none is named.
+    #[schemars(extend("format" = "name"))]
     pub(crate) default: String,
     /// The folder in which commands of new agents run and may write; an absolute path.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[schemars(extend("format" = "absolute-path"))]
     pub(crate) workspace: Option<String>,
     /// Most model rounds of one run.
     #[schemars(range(min = 1, max = ROUNDS_MAX))]
     pub(crate) max_rounds: u32,
     /// Tools that runs may use only after a person said so.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = wakeful_tools::TOOL_NAMES.len()))]
+    #[schemars(schema_with = "value::tools")]
     pub(crate) ask_tools: Vec<String>,
     /// What runs do before a command when something other than you or a schedule of yours caused them: `ask` first, `allow`
     /// it, or `deny` it.
-    pub(crate) outside_runs: String,
+    #[schemars(schema_with = "value::outside_runs")]
+    pub(crate) outside_runs: OutsideRuns,
 }
 
 impl Default for Agent {
@@ -307,7 +342,7 @@ impl Default for Agent {
             workspace: None,
             max_rounds: ROUNDS_DEFAULT,
             ask_tools: Vec::new(),
-            outside_runs: OutsideRuns::default().as_str().to_owned(),
+            outside_runs: OutsideRuns::default(),
         }
     }
 }
@@ -317,8 +352,7 @@ impl Default for Agent {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Budget {
     /// US dollars a day for all agents together, until `wakeful budget set` says otherwise; 5 where nothing is said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "f64", range(min = 0.0, max = DAILY_USD_MAX))]
+    #[schemars(range(min = 0.0, max = DAILY_USD_MAX))]
     pub(crate) daily_usd: Option<f64>,
 }
 
@@ -327,8 +361,7 @@ pub(crate) struct Budget {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Provider {
     /// The provider whose usual model answers runs that name none, where `model.default` names none either.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[schemars(extend("format" = "name"))]
     pub(crate) name: Option<String>,
 }
 

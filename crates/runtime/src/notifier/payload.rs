@@ -1,5 +1,5 @@
-//! What is said of a decision. It leaves this process and perhaps this machine, so it holds nothing that a model or a
-//! tool wrote but the tool's name: arguments may hold secrets, and are shown where people answer.
+//! The content of a notification. It leaves this process and perhaps this machine, so it contains nothing that a model or
+//! a tool wrote but the tool's name: arguments may contain secrets, and are shown where people answer.
 
 use serde::Serialize;
 use wakeful_core::decision::{Badge, BlastRadius, Channel, Decision, DecisionKind, Severity};
@@ -8,25 +8,26 @@ use wakeful_core::time::Millis;
 /// Digits of a name in a command to copy.
 const SHORT: usize = 12;
 
-/// An announcement: the JSON that a webhook and a command get.
+/// A notification: the JSON that webhooks and commands get.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Note {
-    pub(super) event: &'static str,
+pub struct NotificationPayload {
+    event: &'static str,
     /// The question in one line.
-    pub(super) title: String,
+    pub title: String,
     /// Who asks, and how to answer.
-    pub(super) message: String,
-    pub(super) severity: Severity,
+    pub message: String,
+    /// How severe the decision is.
+    pub severity: Severity,
     #[serde(skip_serializing_if = "Option::is_none")]
-    decision: Option<Asked>,
+    decision: Option<DecisionInfo>,
     /// Where the page is.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
 }
 
-/// What may be told of a question.
+/// What a notification says of the decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Asked {
+struct DecisionInfo {
     decision_id: String,
     version: u32,
     kind: DecisionKind,
@@ -53,9 +54,9 @@ fn how(decision: &Decision, name: &str, options: &[String]) -> String {
     }
 }
 
-impl Note {
-    /// The announcement of a question; `url` is where the page is.
-    pub(crate) fn of(decision: &Decision, url: Option<&str>) -> Self {
+impl NotificationPayload {
+    /// The notification of a decision; `url` is the address of the page.
+    pub(super) fn new(decision: &Decision, url: Option<&str>) -> Self {
         let inquiry = &decision.inquiry;
         let is_late = decision.badges.contains(&Badge::TimedOut);
         let name = inquiry.decision_id.to_string();
@@ -78,7 +79,7 @@ impl Note {
                 how(decision, name.get(..SHORT).unwrap_or(&name), &options)
             ),
             severity: inquiry.severity,
-            decision: Some(Asked {
+            decision: Some(DecisionInfo {
                 version: decision.version,
                 kind: inquiry.kind,
                 tool: inquiry.tool.clone(),
@@ -95,8 +96,9 @@ impl Note {
         }
     }
 
-    /// One that only tries the way.
-    pub(crate) fn test() -> Self {
+    /// A notification that only tests its target.
+    #[must_use]
+    pub fn test() -> Self {
         Self {
             event: "test",
             title: "A test of Wakeful".to_owned(),
@@ -107,8 +109,10 @@ impl Note {
         }
     }
 
-    pub(super) fn json(&self) -> Vec<u8> {
-        // It has only text and numbers, so it always has a JSON form.
+    /// Its JSON form.
+    #[must_use]
+    pub fn json(&self) -> Vec<u8> {
+        // Text and numbers always have a JSON form.
         serde_json::to_vec(self).unwrap_or_default()
     }
 }
@@ -136,8 +140,8 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_would_be_given_is_in_no_announcement() {
-        let note = Note::of(&asked(), Some("http://127.0.0.1:7717"));
+    fn arguments_of_a_tool_are_in_no_notification() {
+        let note = NotificationPayload::new(&asked(), Some("http://127.0.0.1:7717"));
         let json = String::from_utf8(note.json()).expect("UTF-8");
         assert!(!json.contains("very-secret") && !json.contains("curl"), "{json}");
         assert!(json.contains("\"event\":\"decision_asked\""), "{json}");
@@ -150,7 +154,7 @@ mod tests {
         let late = asked()
             .escalate_if_overdue(Millis(1_000))
             .expect("its deadline has passed");
-        let note = Note::of(&late, None);
+        let note = NotificationPayload::new(&late, None);
         assert_eq!(
             (note.event, note.severity),
             ("decision_escalated", Severity::Critical)

@@ -1,0 +1,266 @@
+//! Notifies people of decisions that wait for them: a queue that nobody sees is a hang.
+//!
+//! Each target has a loop of its own, so that one that hangs does not delay the others. A loop wakes when a decision was
+//! asked or escalated and when an attempt is due; otherwise it sleeps without a timer.
+
+mod payload;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::sync::broadcast::error::RecvError;
+use tokio::task::JoinSet;
+use wakeful_core::decision::{Decision, in_order};
+use wakeful_core::failure::clip;
+use wakeful_core::report::Kind;
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::Clock;
+use wakeful_store::rows::{AnnouncementRow, DecisionFilter};
+use wakeful_store::{Store, StoreError};
+
+pub use self::payload::NotificationPayload;
+use crate::Halt;
+use crate::hub::{Hub, Listener, News};
+
+/// Most attempts for one decision by one target, at one severity. The last is made about an hour after the first.
+const ATTEMPTS_MAX: u32 = 8;
+
+/// The wait after the first attempt that failed; it doubles.
+const BACKOFF_MS: u64 = 30_000;
+
+/// The wait before pending decisions are read again when that failed.
+const RETRY_MS: u64 = 60_000;
+
+/// Decisions that are read at a time, most urgent first.
+const PENDING_MAX: u32 = 1_000;
+
+/// Longest error that is stored.
+const ERROR_CHARS_MAX: usize = 300;
+
+/// Sends notifications to one target, such as a desktop or a webhook.
+pub trait NotificationSender: Send + Sync + 'static {
+    /// The name under which attempts are stored.
+    fn name(&self) -> &'static str;
+
+    /// Sends one notification. The error is for people and holds neither an address nor a key.
+    fn send(&self, payload: &NotificationPayload) -> impl Future<Output = Result<(), String>> + Send;
+}
+
+/// Notifies of every pending decision, at least once by every target, within bounds.
+#[derive(Clone)]
+pub struct Notifier {
+    /// Where decisions and attempts are stored.
+    pub store: Store,
+    /// Announces new decisions.
+    pub hub: Arc<Hub>,
+    pub clock: Arc<dyn Clock>,
+    /// The address of the page.
+    pub page_url: Option<String>,
+}
+
+impl Notifier {
+    /// Notifies by every target until a stop is asked for.
+    pub async fn run(self, targets: Vec<impl NotificationSender>, halt: Halt) {
+        let mut loops = JoinSet::new();
+        for target in targets {
+            // Before the first read, so that no decision falls between.
+            let listener = self.hub.listen();
+            let notifier = self.clone();
+            let halt = halt.clone();
+            loops.spawn(async move { notifier.run_target(&target, listener, &halt).await });
+        }
+        while loops.join_next().await.is_some() {}
+    }
+
+    async fn run_target(&self, target: &impl NotificationSender, mut listener: Listener, halt: &Halt) {
+        loop {
+            let round = async {
+                self.round(target).await.unwrap_or_else(|error| {
+                    tracing::warn!(%error, "pending decisions cannot be read");
+                    Some(RETRY_MS)
+                })
+            };
+            let again = tokio::select! {
+                biased;
+                () = halt.asked() => return,
+                again = round => again,
+            };
+            let pause = async {
+                match again {
+                    Some(ms) => self.clock.sleep(ms).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = halt.asked() => return,
+                is_open = wait_for_decision_event(&mut listener) => if !is_open { return },
+                () = pause => {}
+            }
+        }
+    }
+
+    /// Makes every attempt that is due. Returns how long to wait for the next one.
+    async fn round(&self, target: &impl NotificationSender) -> Result<Option<u64>, StoreError> {
+        let filter = DecisionFilter {
+            pending_only: true,
+            limit: PENDING_MAX,
+            ..DecisionFilter::default()
+        };
+        let pending = self.store.read(move |view| view.decisions(&filter)).await?;
+        let mut again: Option<u64> = None;
+        for decision in in_order(pending) {
+            if let Some(wait) = self.notify(target, &decision).await? {
+                again = Some(again.map_or(wait, |again| again.min(wait)));
+            }
+        }
+        Ok(again)
+    }
+
+    /// Notifies of one decision, if an attempt is due. Returns how long to wait for the next attempt, if there is one.
+    async fn notify(
+        &self,
+        target: &impl NotificationSender,
+        decision: &Decision,
+    ) -> Result<Option<u64>, StoreError> {
+        let (id, severity) = (decision.inquiry.decision_id, decision.inquiry.severity);
+        let rows = self.store.read(move |view| view.announcements(&id)).await?;
+        let before = rows
+            .into_iter()
+            .find(|row| row.way == target.name() && row.severity == severity);
+        match next_attempt(before.as_ref(), self.clock.now()) {
+            NextAttempt::Never => return Ok(None),
+            NextAttempt::In(wait) => return Ok(Some(wait)),
+            NextAttempt::Now => {}
+        }
+        let payload = NotificationPayload::new(decision, self.page_url.as_deref());
+        let sent = target.send(&payload).await;
+        let row = AnnouncementRow {
+            decision_id: id,
+            severity,
+            way: target.name().to_owned(),
+            tries: before.map_or(0, |row| row.tries).saturating_add(1),
+            is_done: sent.is_ok(),
+            error: sent.err().map(|why| clip(&why, ERROR_CHARS_MAX)),
+            at: self.clock.now(),
+        };
+        if let Some(error) = &row.error {
+            tracing::warn!(decision = %id, to = target.name(), error, "the notification could not be sent");
+        }
+        let next = next_attempt(Some(&row), row.at);
+        // Stored after it was sent: a crash in between notifies twice, and never not at all.
+        self.store.write(move |tx| tx.put_announcement(&row)).await?;
+        Ok(match next {
+            NextAttempt::Now => Some(0),
+            NextAttempt::In(wait) => Some(wait),
+            NextAttempt::Never => None,
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NextAttempt {
+    Now,
+    /// In so many milliseconds.
+    In(u64),
+    /// One succeeded, or all of them were made.
+    Never,
+}
+
+fn next_attempt(before: Option<&AnnouncementRow>, now: Millis) -> NextAttempt {
+    let Some(row) = before else {
+        return NextAttempt::Now;
+    };
+    if row.is_done || row.tries >= ATTEMPTS_MAX {
+        return NextAttempt::Never;
+    }
+    let wait = BACKOFF_MS.saturating_mul(1 << row.tries.saturating_sub(1).min(ATTEMPTS_MAX));
+    // An attempt in the future was made before the clock was set back.
+    let passed = if row.at > now { wait } else { now.since(row.at) };
+    match wait.saturating_sub(passed) {
+        0 => NextAttempt::Now,
+        left => NextAttempt::In(left),
+    }
+}
+
+/// Waits until a decision was asked or escalated, or may have been. False when the hub is gone.
+async fn wait_for_decision_event(listener: &mut Listener) -> bool {
+    let is_decision = |kind: &str| {
+        [Kind::DecisionAsked, Kind::DecisionEscalated]
+            .map(Kind::as_str)
+            .contains(&kind)
+    };
+    loop {
+        match listener.recv().await {
+            Ok(news) => match &*news {
+                News::Events { events, .. } if events.is_empty() => return true,
+                News::Events { events, .. } if events.iter().any(|event| is_decision(&event.kind)) => {
+                    return true;
+                }
+                News::Events { .. } | News::Words { .. } => {}
+            },
+            Err(RecvError::Lagged(_)) => return true,
+            Err(RecvError::Closed) => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wakeful_core::decision::Severity;
+    use wakeful_core::key::{DecisionId, Digest};
+
+    use super::*;
+
+    fn row(tries: u32, at: i64) -> AnnouncementRow {
+        AnnouncementRow {
+            decision_id: DecisionId(Digest::of(b"decision")),
+            severity: Severity::High,
+            way: "webhook".to_owned(),
+            tries,
+            is_done: false,
+            error: Some("nobody".to_owned()),
+            at: Millis(at),
+        }
+    }
+
+    #[test]
+    fn a_try_that_failed_is_made_again_later_and_later_and_not_for_ever() {
+        assert_eq!(next_attempt(None, Millis(0)), NextAttempt::Now);
+        assert_eq!(next_attempt(Some(&row(1, 0)), Millis(0)), NextAttempt::In(30_000));
+        assert_eq!(
+            next_attempt(Some(&row(2, 0)), Millis(10_000)),
+            NextAttempt::In(50_000)
+        );
+        assert_eq!(next_attempt(Some(&row(1, 0)), Millis(30_000)), NextAttempt::Now);
+        assert_eq!(
+            next_attempt(Some(&row(ATTEMPTS_MAX, 0)), Millis(i64::MAX)),
+            NextAttempt::Never
+        );
+        let whole: u64 = (1..ATTEMPTS_MAX)
+            .map(|tries| match next_attempt(Some(&row(tries, 0)), Millis(0)) {
+                NextAttempt::In(wait) => wait,
+                NextAttempt::Now | NextAttempt::Never => 0,
+            })
+            .sum();
+        assert_eq!(whole, 3_810_000);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_ten_years_silences_nobody() {
+        let ten_years = 315_576_000_000;
+        assert_eq!(
+            next_attempt(Some(&row(3, ten_years)), Millis(0)),
+            NextAttempt::Now
+        );
+    }
+
+    #[test]
+    fn what_was_told_is_not_told_again() {
+        let told = AnnouncementRow {
+            is_done: true,
+            ..row(1, 0)
+        };
+        assert_eq!(next_attempt(Some(&told), Millis(i64::MAX)), NextAttempt::Never);
+    }
+}

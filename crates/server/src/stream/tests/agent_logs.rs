@@ -1,0 +1,203 @@
+//! Agents and their logs in an in-memory database: what was appended is in the store, what was told is on the hub, and a
+//! test decides which.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use serde_json::json;
+use wakeful_core::conversation::Usage;
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::report::{Draft, Event, Kind, Sealed};
+use wakeful_core::time::Millis;
+use wakeful_core::wake::{Control, Lifecycle, Mode};
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_runtime::desk::{ApiContext, Clerk};
+use wakeful_runtime::hub::Hub;
+use wakeful_runtime::rows::{Agent, Visibility};
+use wakeful_runtime::{Observer as _, Spoken, StoreError};
+use wakeful_store::{FaultPoint, Faults, Passing, Store};
+
+/// The agents, and the services that a stream reads them by.
+pub(super) struct AgentLogs {
+    pub(super) desk: Arc<Clerk>,
+    store: Store,
+    hub: Arc<Hub>,
+    reads: Arc<Reads>,
+}
+
+/// Counts the reads of the services, and fails them once the store is closed.
+struct Reads {
+    hub: Arc<Hub>,
+    count: AtomicUsize,
+    /// Reads while no stream listened to the hub.
+    unheard: AtomicUsize,
+    is_closed: AtomicBool,
+}
+
+impl Faults for Reads {
+    fn pass(&self, point: FaultPoint) -> Passing<'_> {
+        if point == FaultPoint::Read {
+            self.count.fetch_add(1, Ordering::Relaxed);
+            let unheard = usize::from(self.hub.listeners() == 0);
+            self.unheard.fetch_add(unheard, Ordering::Relaxed);
+        }
+        let is_closed = self.is_closed.load(Ordering::Relaxed);
+        Box::pin(std::future::ready(match is_closed {
+            true => Err(StoreError::Closed),
+            false => Ok(()),
+        }))
+    }
+}
+
+impl AgentLogs {
+    /// Listed agents that have no events.
+    pub(super) fn of(agents: &[&str]) -> Self {
+        let (store, hub) = (
+            Store::in_memory("streams").expect("a store"),
+            Arc::new(Hub::new()),
+        );
+        let reads = Arc::new(Reads {
+            hub: Arc::clone(&hub),
+            count: AtomicUsize::new(0),
+            unheard: AtomicUsize::new(0),
+            is_closed: AtomicBool::new(false),
+        });
+        let context = ApiContext {
+            hub: Arc::clone(&hub),
+            ..ApiContext::new(
+                store.clone().with_faults(Arc::clone(&reads) as _),
+                Arc::new(Midnight),
+                Arc::new(Ones),
+            )
+        };
+        let logs = Self {
+            desk: Arc::new(Clerk::new(context)),
+            store,
+            hub,
+            reads,
+        };
+        for agent in agents {
+            logs.make(agent, Visibility::Public);
+        }
+        logs
+    }
+
+    pub(super) fn make(&self, agent: &str, visibility: Visibility) {
+        let agent = Agent {
+            agent_id: super::id(agent),
+            visibility,
+            lifecycle: Lifecycle::Active,
+            control: Control::Running,
+            mode: Mode::default(),
+            sleep_until: None,
+            workspace: "/w".to_owned(),
+            model_ref: None,
+            created_at: Millis(0),
+            usage: Usage::default(),
+            model_rounds: 0,
+        };
+        let made = at_once(self.store.write(move |tx| tx.create_agent(&agent)));
+        assert!(made.expect("a store"), "the agent is new");
+    }
+
+    /// Events that are durable and that no stream was told of.
+    pub(super) fn append(&self, agent: &str, count: usize) -> Vec<Event> {
+        self.append_all(agent, vec![0; count])
+    }
+
+    pub(super) fn append_at(&self, agent: &str, at: i64) {
+        self.append_all(agent, vec![at]);
+    }
+
+    fn append_all(&self, agent: &str, moments: Vec<i64>) -> Vec<Event> {
+        let agent = super::id(agent);
+        let appended = self.store.write(move |tx| {
+            let mut head = tx.lock_head_to_announce(&agent)?.expect("an agent");
+            let events = moments.iter().map(|at| {
+                let draft = Draft::new(Kind::RunStarted, json!({"model_ref": "m"}));
+                let sealed = Sealed::new(draft, Millis(*at), None, [1; 32]).expect("canonical");
+                let event = head.chain(&agent, sealed);
+                tx.append_event(&agent, &event).map(|()| event)
+            });
+            let events = events.collect::<Result<Vec<Event>, StoreError>>()?;
+            tx.put_head(&agent, &head)?;
+            Ok(events)
+        });
+        at_once(appended).expect("a store")
+    }
+
+    pub(super) fn tell(&self, agent: &str, events: &[Event]) {
+        self.hub.saw(&super::id(agent), events);
+    }
+
+    /// Events as a run writes them: durable, then told one by one.
+    pub(super) fn write(&self, agent: &str, count: usize) {
+        for event in self.append(agent, count) {
+            self.tell(agent, &[event]);
+        }
+    }
+
+    pub(super) fn say(&self, agent: &str, text: &str) {
+        self.hub.heard(&Spoken {
+            agent: &super::id(agent),
+            run: RunKey(Digest::ZERO),
+            attempt: 0,
+            chunk: 3,
+            text,
+        });
+    }
+
+    /// How often the services have read the store.
+    pub(super) fn reads(&self) -> usize {
+        self.reads.count.load(Ordering::Relaxed)
+    }
+
+    /// How often they did while no stream listened.
+    pub(super) fn unheard_reads(&self) -> usize {
+        self.reads.unheard.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn listeners(&self) -> usize {
+        self.hub.listeners()
+    }
+
+    /// The store goes away.
+    pub(super) fn close(&self) {
+        self.reads.is_closed.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What a call on the store comes to. A database in memory answers at once.
+fn at_once<T>(call: impl Future<Output = T>) -> T {
+    match pin!(call).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => panic!("a database in memory does not wait"),
+    }
+}
+
+/// A clock that streams never look at.
+struct Midnight;
+
+impl Clock for Midnight {
+    fn now(&self) -> Millis {
+        Millis(0)
+    }
+
+    fn ticks_ms(&self) -> u64 {
+        0
+    }
+
+    fn sleep(&self, _ms: u64) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+struct Ones;
+
+impl Entropy for Ones {
+    fn bytes32(&self) -> [u8; 32] {
+        [1; 32]
+    }
+}

@@ -1,0 +1,241 @@
+//! The real services on in-memory databases, with one agent, and a hand on their storage.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use std::task::{Context, Poll, Waker};
+
+use tokio::sync::{Mutex, RwLock, RwLockWriteGuard};
+use wakeful_core::conversation::Usage;
+use wakeful_core::decision::{Decision, Inquiry};
+use wakeful_core::id::AgentId;
+use wakeful_core::key::{Digest, OperationId, RunKey};
+use wakeful_core::step::EffectClass;
+use wakeful_core::time::Millis;
+use wakeful_core::wake::{Control, Lifecycle, Mode};
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::journal::Journal;
+use wakeful_ports::outside::Hearing;
+use wakeful_runtime::desk::{AlertClerk, ApiContext, Clerk, JournalClerk};
+use wakeful_runtime::hub::Hub;
+use wakeful_runtime::outside::Scout;
+use wakeful_runtime::rows::{Agent, Visibility};
+use wakeful_runtime::service::Stuck;
+use wakeful_runtime::{Governance, StoreError};
+use wakeful_server::Open;
+use wakeful_store::{FaultPoint, Faults, JournalStore, Passing, Store};
+
+use super::source::FolderScript;
+use super::world::NOON_MS;
+
+/// The one agent there is.
+pub(super) const MAIN: &str = "main";
+
+/// The device that sources are watched on.
+const DEVICE: &str = "here";
+
+/// What stands behind a server: databases in memory, and what a test does to them.
+pub(super) struct InMemoryServices {
+    /// The services, as a daemon hands them to its server.
+    pub(super) open: Open,
+    /// The database of agents, past the storage under test.
+    pub(super) store: Store,
+    /// The person's records.
+    pub(super) journal: JournalStore,
+    /// Where commits are announced.
+    pub(super) hub: Arc<Hub>,
+    /// The storage as the services meet it.
+    pub(super) storage: Arc<Storage>,
+    /// What is found in watched folders.
+    pub(super) folders: Arc<FolderScript>,
+}
+
+impl InMemoryServices {
+    /// With an agent that has no events and nothing to do.
+    pub(super) fn new(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+        let store = Store::in_memory("server").expect("a store");
+        let journal = JournalStore::in_memory("server").expect("a journal");
+        let main = agent();
+        let made = at_once(store.write(move |tx| tx.create_agent(&main)));
+        assert!(made.expect("a store"), "the agent is new");
+        let (hub, storage) = (Arc::new(Hub::new()), Arc::new(Storage::default()));
+        let folders: Arc<FolderScript> = Arc::default();
+        let context = ApiContext {
+            store: store.clone().with_faults(Arc::clone(&storage) as _),
+            clock,
+            entropy,
+            hub: Arc::clone(&hub),
+            governance: Governance {
+                makes_up_for_missed: true,
+                ..Governance::default()
+            },
+        };
+        Self {
+            open: open(context, &journal, &folders),
+            store,
+            journal,
+            hub,
+            storage,
+            folders,
+        }
+    }
+
+    /// An agent waits for a person's answer to this question.
+    pub(super) fn ask(&self) -> Decision {
+        let kept = question();
+        at_once(self.store.write(move |tx| tx.put_decision(&kept, 0))).expect("a store");
+        question()
+    }
+}
+
+fn open(context: ApiContext, journal: &JournalStore, folders: &Arc<FolderScript>) -> Open {
+    let desk = Arc::new(Clerk::new(context.clone()));
+    Open {
+        schedules: Arc::clone(&desk),
+        desk,
+        stuck: Stuck::default(),
+        journal: Arc::new(journal_service(&context, Arc::new(journal.clone()))),
+        alert: Arc::new(AlertClerk {
+            store: context.store,
+            journal: Arc::new(journal.clone()),
+            clock: Arc::clone(&context.clock),
+            entropy: Arc::clone(&context.entropy),
+            book: Arc::default(),
+            hub: context.hub,
+        }),
+        outside: Arc::new(Scout {
+            sources: Arc::new(journal.clone()),
+            lookout: Arc::clone(folders) as _,
+            clock: context.clock,
+            entropy: context.entropy,
+            device: DEVICE.to_owned(),
+            hearing: Hearing::Off,
+            turn: Mutex::default(),
+        }),
+    }
+}
+
+fn journal_service(context: &ApiContext, journal: Arc<dyn Journal>) -> JournalClerk {
+    JournalClerk {
+        store: context.store.clone(),
+        journal,
+        clock: Arc::clone(&context.clock),
+        entropy: Arc::clone(&context.entropy),
+    }
+}
+
+/// What a test does to the storage of agents, and what it sees of it.
+#[derive(Default)]
+pub(super) struct Storage {
+    /// How many reads have begun.
+    pub(super) reads: AtomicUsize,
+    /// How many transactions have begun.
+    pub(super) writes: AtomicUsize,
+    /// No read goes on while a test writes here.
+    pub(super) reading: RwLock<()>,
+    /// No transaction that began while `is_slow` goes on while a test writes here.
+    writing: RwLock<()>,
+    /// Whether transactions wait for `writing`.
+    is_slow: AtomicBool,
+    /// How many more reads succeed; none where all do.
+    reads_left: std::sync::Mutex<Option<usize>>,
+}
+
+impl Storage {
+    /// Transactions that begin from now on wait until the guard is dropped.
+    pub(super) async fn hold_writes(&self) -> RwLockWriteGuard<'_, ()> {
+        self.is_slow.store(true, Ordering::Relaxed);
+        self.writing.write().await
+    }
+
+    /// Those that begin from now on do not wait; those that wait go on waiting.
+    pub(super) fn hold_no_more_writes(&self) {
+        self.is_slow.store(false, Ordering::Relaxed);
+    }
+
+    /// All reads fail after so many.
+    pub(super) fn fail_reads_after(&self, count: usize) {
+        *self.reads_left.lock().expect("a lock") = Some(count);
+    }
+
+    fn use_read(&self) -> Result<(), StoreError> {
+        match self.reads_left.lock().expect("a lock").as_mut() {
+            None => Ok(()),
+            Some(0) => Err(StoreError::Closed),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Faults for Storage {
+    fn pass(&self, point: FaultPoint) -> Passing<'_> {
+        Box::pin(async move {
+            match point {
+                FaultPoint::Read => {
+                    self.reads.fetch_add(1, Ordering::Relaxed);
+                    let _open = self.reading.read().await;
+                    self.use_read()
+                }
+                FaultPoint::BeforeCommit => {
+                    self.writes.fetch_add(1, Ordering::Relaxed);
+                    if self.is_slow.load(Ordering::Relaxed) {
+                        let _open = self.writing.read().await;
+                    }
+                    Ok(())
+                }
+                // A client may go away between the commit and what follows it.
+                FaultPoint::AfterCommit => {
+                    tokio::task::yield_now().await;
+                    Ok(())
+                }
+                FaultPoint::Pack => Ok(()),
+            }
+        })
+    }
+}
+
+/// What a call on a database in memory comes to: it answers at once.
+pub(super) fn at_once<T>(call: impl Future<Output = T>) -> T {
+    match pin!(call).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => panic!("a database in memory does not wait"),
+    }
+}
+
+fn agent() -> Agent {
+    Agent {
+        agent_id: main(),
+        visibility: Visibility::Public,
+        lifecycle: Lifecycle::Active,
+        control: Control::Running,
+        mode: Mode::default(),
+        sleep_until: None,
+        workspace: "/tmp".to_owned(),
+        model_ref: None,
+        created_at: Millis(0),
+        usage: Usage::default(),
+        model_rounds: 0,
+    }
+}
+
+/// The name of the one agent.
+pub(super) fn main() -> AgentId {
+    AgentId::parse(MAIN).expect("an id")
+}
+
+fn question() -> Decision {
+    let operation = OperationId(Digest::of(b"operation"));
+    let inquiry = Inquiry::new(
+        (operation, 0),
+        ("ExecCommand", "rm -r build"),
+        EffectClass::Plain,
+        "ask_tool",
+        None,
+    );
+    let (run, asked_at) = (RunKey(Digest::of(b"run")), Millis(NOON_MS));
+    Decision::asked(inquiry, main(), run, asked_at, Some(1_000))
+}

@@ -1,0 +1,84 @@
+//! Checks between settings of the file: a provider or route that is referred to must be described.
+
+use wakeful_models::{Known, ModelRef};
+
+use super::layer::{Layer, LoadedConfig, SettingOrigin};
+use super::settings::Settings;
+use crate::failure::Failure;
+
+/// One contradiction in the file.
+#[derive(Debug)]
+pub(super) struct CrossFinding {
+    pub(super) line: usize,
+    pub(super) message: String,
+    pub(super) hint: String,
+}
+
+/// Every reference to something that is not there, and every section without a field that it needs.
+pub(super) fn cross_check(file: &Layer) -> Result<Vec<CrossFinding>, Failure> {
+    let settings = LoadedConfig::merge([file.clone()])?.config;
+    let mut found = Vec::new();
+    let mut report = |path: &[&str], message: String, hint: String| {
+        let at = file
+            .iter()
+            .find(|(known, _)| known.iter().zip(path).all(|(one, other)| one == other));
+        let line = match at {
+            Some((_, (_, SettingOrigin::File { line }))) => *line,
+            Some(_) | None => 1,
+        };
+        found.push(CrossFinding { line, message, hint });
+    };
+    if let Some((message, hint)) = missing_target(settings.model.default.as_deref(), &settings) {
+        report(&["model", "default"], format!("model.default: {message}"), hint);
+    }
+    for (name, agent) in &settings.agents {
+        if let Some((message, hint)) = missing_target(agent.model.as_deref(), &settings) {
+            report(
+                &["agents", name, "model"],
+                format!("agents.{name}.model: {message}"),
+                hint,
+            );
+        }
+    }
+    for (name, provider) in &settings.providers {
+        if Known::named(name).is_none() && provider.kind.is_none() {
+            let message = format!("providers.{name} is no provider that is built in, and has no kind");
+            report(
+                &["providers", name],
+                message,
+                "add `kind = …` to the section".to_owned(),
+            );
+        }
+    }
+    for name in settings.prices.keys() {
+        let has = |field: &str| file.keys().any(|path| *path == ["prices", name, field]);
+        if let Some(missing) = ["input", "output"].into_iter().find(|field| !has(field)) {
+            let message = format!("prices.\"{name}\" has no {missing}");
+            report(
+                &["prices", name],
+                message,
+                format!("add `{missing} = …` to the section"),
+            );
+        }
+    }
+    Ok(found)
+}
+
+/// What a model reference refers to and the settings do not have, with the hint.
+fn missing_target(model: Option<&str>, settings: &Settings) -> Option<(String, String)> {
+    match ModelRef::parse(model?).ok()? {
+        ModelRef::Hosted { provider, .. }
+            if Known::named(&provider).is_none() && !settings.providers.contains_key(&provider) =>
+        {
+            Some((
+                format!("there is no provider {provider}"),
+                format!("name another, or describe it in [providers.{provider}]"),
+            ))
+        }
+        ModelRef::Route { name } if !settings.routes.contains_key(&name) => Some((
+            format!("there is no route {name}"),
+            format!("name another, or describe it in [routes.{name}]"),
+        )),
+        ModelRef::Demo | ModelRef::Scripted { .. } | ModelRef::Hosted { .. } | ModelRef::Route { .. } => None,
+    }
+}

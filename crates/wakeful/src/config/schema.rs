@@ -1,0 +1,257 @@
+//! The JSON Schema of `config.toml` is the only list of settings: names, value kinds and bounds are read from it, so a
+//! setting is declared once, as a field of [`Settings`].
+
+use std::sync::LazyLock;
+
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+
+use super::settings::Settings;
+use super::value::is_name;
+use crate::failure::Failure;
+
+/// Begins every variable of Wakeful.
+pub(super) const PREFIX: &str = "WAKEFUL_";
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+    let generator = SchemaSettings::draft2020_12().into_generator();
+    let mut schema = generator.into_root_schema_for::<Settings>().to_value();
+    remove_null(&mut schema);
+    schema
+});
+
+/// An optional setting is left out of the file: TOML has no null.
+fn remove_null(schema: &mut Value) {
+    let is_null = |one: &Value| one == "null" || one.get("type").is_some_and(|kind| kind == "null");
+    let Value::Object(members) = schema else {
+        if let Value::Array(items) = schema {
+            items.iter_mut().for_each(remove_null);
+        }
+        return;
+    };
+    members.retain(|name, value| name != "default" || !value.is_null());
+    for (name, is_list) in [("type", false), ("anyOf", true)] {
+        let Some(Value::Array(options)) = members.get_mut(name) else {
+            continue;
+        };
+        options.retain(|one| !is_null(one));
+        if options.len() != 1 {
+            continue;
+        }
+        match (is_list, options.pop()) {
+            (true, Some(Value::Object(only))) => {
+                members.remove(name);
+                members.extend(only);
+            }
+            (_, only) => drop(members.insert(name.to_owned(), only.unwrap_or_default())),
+        }
+    }
+    members.values_mut().for_each(remove_null);
+}
+
+/// One place in the schema: a section, a section with names that people choose, or a setting.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node(pub(super) &'static Value);
+
+impl Node {
+    pub(super) fn root() -> Self {
+        Self(&SCHEMA)
+    }
+
+    pub(super) fn at(schema: &'static Value) -> Self {
+        let reference = schema.get("$ref").and_then(Value::as_str);
+        let target = reference.and_then(|reference| SCHEMA.pointer(reference.trim_start_matches('#')));
+        Self(target.unwrap_or(schema))
+    }
+
+    /// The alternatives of which a value has to be one; most settings have one.
+    pub(super) fn alternatives(self) -> impl Iterator<Item = Self> {
+        let several = self.0.get("anyOf").and_then(Value::as_array);
+        let one = several.is_none().then_some(self);
+        several.into_iter().flatten().map(Self::at).chain(one)
+    }
+
+    /// The fields of a section.
+    fn fields(self) -> Option<&'static Map<String, Value>> {
+        self.alternatives()
+            .find_map(|one| one.0.get("properties")?.as_object())
+    }
+
+    /// What is under every name of a section whose names people choose.
+    pub(super) fn named(self) -> Option<Self> {
+        let inner = self.0.get("additionalProperties")?;
+        inner.is_object().then(|| Self::at(inner))
+    }
+
+    pub(super) fn is_section(self) -> bool {
+        self.fields().is_some() || self.named().is_some()
+    }
+
+    /// Whether a value can be here. The rules for models are both a list and a section.
+    pub(super) fn is_setting(self) -> bool {
+        self.alternatives().any(|one| !one.is_section())
+    }
+
+    /// The format of the names that people choose.
+    pub(super) fn name_format(self) -> &'static str {
+        let format = self.0.pointer("/propertyNames/format");
+        format.and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The most names that people may choose.
+    pub(super) fn names_max(self) -> u64 {
+        let bound = self.0.get("maxProperties").and_then(Value::as_u64);
+        bound.unwrap_or(u64::MAX)
+    }
+
+    pub(super) fn child(self, name: &str) -> Option<Self> {
+        match self.fields() {
+            Some(fields) => fields.get(name).map(Self::at),
+            None => self.named().filter(|_| is_name(self.name_format(), name)),
+        }
+    }
+}
+
+/// One setting: where it is in the file, and what it accepts.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting {
+    pub(super) path: Vec<String>,
+    pub(super) node: Node,
+}
+
+impl Setting {
+    /// The setting with this name, such as `server.port` or `providers.mine.key`. A model's name may contain dots.
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        let mut path = Vec::new();
+        let node = find_below(Node::root(), name, &mut path)?;
+        Some(Self { path, node })
+    }
+
+    /// The same, or what was probably meant.
+    pub(crate) fn known(name: &str) -> Result<Self, Failure> {
+        Self::find(name).ok_or_else(|| {
+            let message = format!("there is no setting {name}");
+            Failure::usage("config_key_unknown", message, nearest(name, None))
+        })
+    }
+
+    /// Every setting in sections without chosen names, in alphabetical order.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        let sections = Node::root().fields().into_iter().flatten();
+        sections.flat_map(|(section, schema)| {
+            let fields = Node::at(schema).fields().into_iter().flatten();
+            fields.map(|(name, schema)| Self {
+                path: vec![section.clone(), name.clone()],
+                node: Node::at(schema),
+            })
+        })
+    }
+
+    /// The settings with a variable each, which `config get` always lists: those with one value.
+    pub(super) fn single() -> impl Iterator<Item = Self> {
+        Self::all().filter(|setting| !setting.node.is_list())
+    }
+
+    /// The name that people write.
+    pub(crate) fn name(&self) -> String {
+        dotted(&self.path)
+    }
+
+    /// The variable that sets it: `WAKEFUL_SECTION_NAME`, and for the default of a section `WAKEFUL_SECTION`.
+    pub(super) fn variable(&self) -> String {
+        let words = self.path.join("_");
+        let words = words.strip_suffix("_default").unwrap_or(&words);
+        format!("{PREFIX}{}", words.to_ascii_uppercase())
+    }
+
+    /// The value that was typed in a call, or what is wrong with it. A value that may be a key is not repeated.
+    pub(crate) fn typed(&self, text: &str) -> Result<Value, Failure> {
+        let value = self.node.read(text);
+        if self.node.accepts(&value) {
+            return Ok(value);
+        }
+        let found = match self.node.is_shown() {
+            true => format!(", found {text:?}"),
+            false => String::new(),
+        };
+        let message = format!("{}: expected {}{found}", self.name(), self.node.expected());
+        let hint = match self.node.is_list() {
+            true => "give another value; several are written with commas between them, such as A,B",
+            false => "give another value",
+        };
+        Err(Failure::usage("bad_value", message, hint))
+    }
+}
+
+fn find_below(node: Node, name: &str, path: &mut Vec<String>) -> Option<Node> {
+    let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
+    for end in ends {
+        let (first, rest) = name.split_at(end);
+        let first = first.trim_matches('"');
+        let Some(child) = node.child(first) else {
+            continue;
+        };
+        path.push(first.to_owned());
+        let found = match rest.strip_prefix('.') {
+            Some(rest) => find_below(child, rest, path),
+            None => child.is_setting().then_some(child),
+        };
+        if found.is_some() {
+            return found;
+        }
+        path.pop();
+    }
+    None
+}
+
+/// A path as people write it: a name that contains other characters than a word is quoted.
+pub(super) fn dotted(path: &[String]) -> String {
+    let is_word = |part: &str| {
+        part.chars()
+            .all(|c| c.is_ascii_alphanumeric() || " _-".contains(c))
+    };
+    let quoted = path.iter().map(|part| match is_word(part) {
+        true => part.clone(),
+        false => format!("\"{part}\""),
+    });
+    quoted.collect::<Vec<_>>().join(".")
+}
+
+/// The hint for an unknown name: the nearest field of its own section, else the nearest setting of all. A name without
+/// a section counts as the setting that has this name in one.
+pub(super) fn nearest(name: &str, section: Option<Node>) -> String {
+    let (before, last) = name.rsplit_once('.').unwrap_or(("", name));
+    let fields = section.and_then(Node::fields).into_iter().flatten();
+    let fields: Vec<&str> = fields.map(|(field, _)| field.as_str()).collect();
+    let own = fields.iter().map(|field| (distance(last, field), *field)).min();
+    if let Some((_, field)) = own.filter(|(distance, _)| !before.is_empty() && is_near(*distance, last)) {
+        return format!("did you mean {before}.{field}?");
+    }
+    match nearest_of_all(name) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None if before.is_empty() || fields.is_empty() => {
+            "`wakeful config get` lists the settings there are".to_owned()
+        }
+        None => format!("there are {}", fields.join(", ")),
+    }
+}
+
+pub(super) fn nearest_of_all(name: &str) -> Option<String> {
+    let distances = Setting::all().map(|setting| {
+        let (whole, last) = (setting.name(), setting.path.last());
+        let bare = last.filter(|_| !name.contains('.'));
+        let bare = bare.map_or(usize::MAX, |last| distance(name, last));
+        (bare.min(distance(name, &whole)), whole)
+    });
+    let (distance, meant) = distances.min()?;
+    is_near(distance, name).then_some(meant)
+}
+
+pub(super) fn distance(one: &str, other: &str) -> usize {
+    strsim::damerau_levenshtein(one, other)
+}
+
+/// Whether a distance is that of a typing error and not of another word.
+pub(super) fn is_near(distance: usize, name: &str) -> bool {
+    distance <= (name.chars().count() / 3).max(1)
+}

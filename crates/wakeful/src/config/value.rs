@@ -1,0 +1,293 @@
+//! The values a setting accepts, how they are typed, and how that is described to people.
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
+use wakeful_core::decision::Channel;
+use wakeful_core::id::AgentId;
+use wakeful_core::inference::{Category, Field};
+use wakeful_core::policy::OutsideRuns;
+use wakeful_core::run::ROUTE_MAX;
+use wakeful_core::subrun::MAY_START_MAX;
+use wakeful_models::{ModelRef, THINKING_TOKENS_MAX, Thinking};
+use wakeful_tools::TOOL_NAMES;
+
+use super::schema::Node;
+use crate::secret::Handle;
+
+/// Longest text of a setting: the longest path that Linux takes.
+const TEXT_BYTES_MAX: usize = 4_096;
+
+/// Longest version of an interface, which goes into a header.
+const VERSION_CHARS_MAX: usize = 64;
+
+/// Most patterns of one list.
+const PATTERNS_MAX: usize = 64;
+
+/// Most words of a command.
+const COMMAND_WORDS_MAX: usize = 32;
+
+/// Whether a text has this `format` of the schema, and what the format expects.
+fn check_format(format: &str, text: &str) -> (bool, &'static str) {
+    match format {
+        "ip" => (
+            text.parse::<IpAddr>().is_ok(),
+            "an IP address such as \"127.0.0.1\"",
+        ),
+        "base-url" => (is_base_url(text), "a URL such as \"https://wakeful.example.org\""),
+        "absolute-path" => (Path::new(text).is_absolute(), "an absolute path"),
+        "model" => (
+            is_model(text),
+            "a model reference: \"demo\", \"scripted:FILE\" with an absolute path, \"route:NAME\" or \"PROVIDER/MODEL\"",
+        ),
+        "model-without-route" => (
+            is_model(text) && !text.starts_with("route:"),
+            "a model and no route: \"demo\", \"scripted:FILE\" with an absolute path, or \"PROVIDER/MODEL\"",
+        ),
+        "model-of-provider" => (
+            matches!(ModelRef::parse(text), Ok(ModelRef::Hosted { .. })),
+            "a model in quotes, such as \"anthropic/MODEL\"",
+        ),
+        "model-pattern" => (
+            !text.contains(char::is_whitespace),
+            "the name of a model, such as \"anthropic/*\"",
+        ),
+        // Agents and providers have names of the same form.
+        "name" => (AgentId::parse(text).is_ok(), "a name of a-z, 0-9, '-' and '_'"),
+        "version" => {
+            let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            let is_version = text.len() <= VERSION_CHARS_MAX && text.chars().all(fits);
+            (is_version, "1 to 64 letters, digits and '.', '_', '-'")
+        }
+        "key-handle" => (
+            Handle::parse(text).is_ok(),
+            "where the key is, and never the key itself: \"env:NAME\", \"file:/PATH\", \"keyring:SERVICE/ACCOUNT\" or \"none\"",
+        ),
+        "line" => (true, "a text of one line"),
+        _ => (false, "a value"),
+    }
+}
+
+/// Whether a person may choose this name in a section whose names have this format.
+pub(super) fn is_name(format: &str, name: &str) -> bool {
+    check_format(format, name).0
+}
+
+/// What names of this format are, for people.
+pub(super) fn expected_name(format: &str) -> &'static str {
+    check_format(format, "").1
+}
+
+/// One alternative of a setting, read from its schema.
+enum Kind {
+    Truth,
+    Integer { min: i64, max: i64 },
+    Number { min: f64, max: f64 },
+    OneOf(Vec<&'static str>),
+    Text(&'static str),
+    List { of: Node, min: usize, max: usize },
+    Section,
+}
+
+impl Node {
+    fn kind(self) -> Option<Kind> {
+        let bound = |name: &str| self.0.get(name);
+        let integer = |name: &str| bound(name).and_then(Value::as_i64);
+        let number = |name: &str| bound(name).and_then(Value::as_f64);
+        let count = |name: &str| usize::try_from(bound(name)?.as_u64()?).ok();
+        if let Some(words) = bound("enum").and_then(Value::as_array) {
+            return Some(Kind::OneOf(words.iter().filter_map(Value::as_str).collect()));
+        }
+        match bound("type")?.as_str()? {
+            "boolean" => Some(Kind::Truth),
+            "integer" => Some(Kind::Integer {
+                min: integer("minimum")?,
+                max: integer("maximum")?,
+            }),
+            "number" => Some(Kind::Number {
+                min: number("minimum")?,
+                max: number("maximum")?,
+            }),
+            "string" => Some(Kind::Text(bound("format")?.as_str()?)),
+            "array" => Some(Kind::List {
+                of: Self::at(self.0.get("items")?),
+                min: count("minItems").unwrap_or_default(),
+                max: count("maxItems")?,
+            }),
+            _ => Some(Kind::Section),
+        }
+    }
+
+    fn kinds(self) -> impl Iterator<Item = Kind> {
+        self.alternatives().filter_map(Self::kind)
+    }
+
+    /// Whether several values can be given. They have no variable.
+    pub(super) fn is_list(self) -> bool {
+        self.kinds().any(|kind| matches!(kind, Kind::List { .. }))
+    }
+
+    /// Makes a value of what was typed in a variable, a flag or a call. Text that is no number stays text, so that the
+    /// check can name it.
+    pub(super) fn read(self, text: &str) -> Value {
+        let text = text.trim();
+        let read = self.kinds().find_map(|kind| match kind {
+            Kind::Integer { .. } => text.parse::<i64>().ok().map(Value::from),
+            Kind::Number { .. } => text.parse::<f64>().ok().map(Value::from),
+            Kind::Truth => text.parse::<bool>().ok().map(Value::from),
+            Kind::Text(format) => match (format, ModelRef::parse(text)) {
+                ("absolute-path", _) => Some(json!(absolute(text))),
+                ("model" | "model-without-route", Ok(ModelRef::Scripted { file })) => {
+                    Some(json!(format!("scripted:{}", absolute(&file.to_string_lossy()))))
+                }
+                _ => None,
+            },
+            Kind::List { of, .. } => {
+                let parts = text.split(',').filter(|part| !part.trim().is_empty());
+                Some(Value::Array(parts.map(|part| of.read(part)).collect()))
+            }
+            Kind::OneOf(_) | Kind::Section => None,
+        });
+        read.unwrap_or_else(|| json!(text))
+    }
+
+    /// What it accepts, for a sentence that begins with "expected".
+    pub(super) fn expected(self) -> String {
+        let texts = self.kinds().filter_map(|kind| match kind {
+            Kind::Truth => Some("true or false".to_owned()),
+            Kind::Integer { min, max } => Some(format!("a whole number from {min} to {max}")),
+            Kind::Number { min, max } => Some(format!("a number from {min} to {max}")),
+            Kind::OneOf(words) => {
+                let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+                Some(format!("one of {}", words.join(", ")))
+            }
+            Kind::Text(format) => Some(expected_name(format).to_owned()),
+            Kind::List { of, min, max } => Some(format!("a list of {min} to {max}, each {}", of.expected())),
+            Kind::Section => None,
+        });
+        texts.collect::<Vec<_>>().join(", or ")
+    }
+
+    /// Whether a wrong value may be repeated in a message.
+    pub(super) fn is_shown(self) -> bool {
+        self.kinds().all(|kind| match kind {
+            // A URL may contain a password, and a command may be given a key, however unwise that is.
+            Kind::Text(format) => !matches!(format, "base-url" | "key-handle" | "line"),
+            Kind::List { of, .. } => of.is_shown(),
+            Kind::Truth | Kind::Integer { .. } | Kind::Number { .. } | Kind::OneOf(_) | Kind::Section => true,
+        })
+    }
+
+    pub(super) fn accepts(self, value: &Value) -> bool {
+        let text = value.as_str().unwrap_or_default();
+        self.kinds().any(|kind| match kind {
+            Kind::Truth => value.is_boolean(),
+            Kind::Integer { min, max } => value.as_i64().is_some_and(|number| (min..=max).contains(&number)),
+            Kind::Number { min, max } => value.as_f64().is_some_and(|number| (min..=max).contains(&number)),
+            Kind::OneOf(words) => words.contains(&text),
+            Kind::Text(format) => {
+                let is_text = !text.is_empty() && text.len() <= TEXT_BYTES_MAX;
+                is_text && !text.contains(char::is_control) && is_name(format, text)
+            }
+            Kind::List { of, min, max } => value.as_array().is_some_and(|list| {
+                (min..=max).contains(&list.len()) && list.iter().all(|one| of.accepts(one))
+            }),
+            Kind::Section => false,
+        })
+    }
+}
+
+fn is_model(text: &str) -> bool {
+    match ModelRef::parse(text) {
+        Ok(ModelRef::Demo | ModelRef::Hosted { .. } | ModelRef::Route { .. }) => true,
+        Ok(ModelRef::Scripted { file }) => file.is_absolute(),
+        Err(_) => false,
+    }
+}
+
+/// The path from the root: the daemon that reads it works in another folder than the person who wrote it.
+fn absolute(text: &str) -> String {
+    let path = std::path::absolute(text).ok();
+    path.and_then(|path| path.into_os_string().into_string().ok())
+        .unwrap_or_else(|| text.to_owned())
+}
+
+/// A scheme and a host, perhaps a port and a path, and nothing behind which no path can be put.
+fn is_base_url(text: &str) -> bool {
+    let rest = text
+        .strip_prefix("http://")
+        .or_else(|| text.strip_prefix("https://"));
+    let host = rest.and_then(|rest| rest.split('/').next());
+    let odd = |c: char| c.is_whitespace() || matches!(c, '?' | '#' | '@' | '"' | '<' | '>' | '\\');
+    host.is_some_and(|host| !host.is_empty()) && !text.contains(odd)
+}
+
+fn list(items: &Value, max: usize) -> Schema {
+    json_schema!({"type": "array", "items": items, "maxItems": max})
+}
+
+fn one_of(words: &[&str]) -> Value {
+    json!({"type": "string", "enum": words})
+}
+
+fn text(format: &str) -> Value {
+    json!({"type": "string", "format": format})
+}
+
+// The schemas of lists and of types that other crates own.
+
+pub(super) fn fallbacks(_: &mut SchemaGenerator) -> Schema {
+    list(&text("model-without-route"), ROUTE_MAX - 1)
+}
+
+pub(super) fn route(_: &mut SchemaGenerator) -> Schema {
+    let mut models = list(&text("model-without-route"), ROUTE_MAX);
+    models.insert("minItems".to_owned(), json!(1));
+    models
+}
+
+pub(super) fn tools(_: &mut SchemaGenerator) -> Schema {
+    list(&one_of(&TOOL_NAMES), TOOL_NAMES.len())
+}
+
+pub(super) fn agents(_: &mut SchemaGenerator) -> Schema {
+    list(&text("name"), MAY_START_MAX)
+}
+
+pub(super) fn channels(_: &mut SchemaGenerator) -> Schema {
+    let mut channels = list(&one_of(&Channel::WORDS), Channel::WORDS.len());
+    channels.insert("minItems".to_owned(), json!(1));
+    channels
+}
+
+pub(super) fn command(_: &mut SchemaGenerator) -> Schema {
+    list(&text("line"), COMMAND_WORDS_MAX)
+}
+
+pub(super) fn outside_runs(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": OutsideRuns::WORDS})
+}
+
+pub(super) fn categories(_: &mut SchemaGenerator) -> Schema {
+    let words = Category::ALL.map(Category::as_str);
+    list(&one_of(&words), words.len())
+}
+
+pub(super) fn request_fields(_: &mut SchemaGenerator) -> Schema {
+    let words = Field::ALL.map(Field::as_str);
+    list(&one_of(&words), words.len())
+}
+
+pub(super) fn allowed_models(_: &mut SchemaGenerator) -> Schema {
+    let patterns = list(&text("model-pattern"), PATTERNS_MAX);
+    let each = Category::ALL.map(|category| (category.as_str().to_owned(), json!(patterns)));
+    let each = serde_json::Map::from_iter(each);
+    json_schema!({"anyOf": [patterns, {"type": "object", "properties": each, "additionalProperties": false}]})
+}
+
+pub(super) fn thinking(_: &mut SchemaGenerator) -> Schema {
+    let tokens = json!({"type": "integer", "minimum": 1, "maximum": THINKING_TOKENS_MAX});
+    json_schema!({"anyOf": [one_of(&Thinking::WORDS), tokens]})
+}
