@@ -17,7 +17,7 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
-use wakeful_runtime::run::Driven;
+use wakeful_runtime::run::DriveOutcome;
 use wakeful_runtime::wake::{Admitted, Ask, Limits, WhenMissing};
 use wakeful_runtime::{Engine, Governance, Halt, Observer, Waiting};
 use wakeful_store::rows::Visibility;
@@ -93,12 +93,10 @@ pub(crate) async fn drive<M: Model, T: ToolHost>(
     };
     match engine.admit(ask).await? {
         Admitted::New(claimed) => match engine.drive(claimed).await? {
-            Driven::Ended(_) => Ok(()),
-            Driven::Halted(run) => bail!("run {run} was halted"),
-            Driven::Parked(run, _) => bail!("run {run} was parked"),
-            Driven::Asked(run) | Driven::Asleep(run, _) | Driven::Braked(run) | Driven::Waits(run) => {
-                bail!("run {run} waits")
-            }
+            DriveOutcome::Ended => Ok(()),
+            DriveOutcome::Stopped => bail!("the run was stopped"),
+            DriveOutcome::Braked => bail!("the run is braked"),
+            DriveOutcome::Waiting(wait) => bail!("the run waits: {wait:?}"),
         },
         Admitted::Before(run) => bail!("run {run} was there before"),
     }

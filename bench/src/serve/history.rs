@@ -95,10 +95,10 @@ const PUT_HEADS: &str = "
 const PUT_OPEN_RUNS: &str = "
     WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
     INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms,
-        due_at_ms)
+        wait_kind, suspended_at_ms)
     SELECT CAST(printf('o%031d', i) AS BLOB), printf('open-%06d', i), printf('open-%06d:session:cli', i), machine,
         machine_version, 1, replace(?2, '@', lower(hex(CAST(printf('o%031d', i) AS BLOB)))), 'open', started_at_ms + i,
-        CASE WHEN i % 2 = 0 THEN 9223372036854775807 END
+        CASE WHEN i % 2 = 0 THEN 'children' END, CASE WHEN i % 2 = 0 THEN started_at_ms + i END
     FROM n, (SELECT * FROM run LIMIT 1)";
 
 const PUT_OPEN_MESSAGES: &str = "

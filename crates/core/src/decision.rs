@@ -21,6 +21,7 @@ use crate::id::AgentId;
 use crate::key::{DecisionId, OperationId, RunKey};
 use crate::step::EffectClass;
 use crate::time::Millis;
+use crate::wake::Wait;
 
 /// An hour.
 pub const HOUR_MS: u64 = 60 * 60 * 1000;
@@ -397,7 +398,7 @@ impl Decision {
     /// What becomes of it when its deadline has passed; none before that, or where it is closed. It grows more severe
     /// and gets as much time again; where it cannot grow, it is called off.
     #[must_use]
-    pub fn overdue(&self, now: Millis) -> Option<Self> {
+    pub fn escalate_if_overdue(&self, now: Millis) -> Option<Self> {
         let deadline = self.deadline_at.filter(|deadline| *deadline <= now)?;
         if self.status != DecisionStatus::Pending {
             return None;
@@ -419,12 +420,13 @@ impl Decision {
         Some(next)
     }
 
-    /// When it is to be looked at again: at its deadline, but never further off than its patience, because the clock may
-    /// have been set back since it was asked. None where it has no deadline.
+    /// What a run that asked it waits for; none where it is closed. The deadline is checked when it comes, but never later
+    /// than after the patience from now on, because the clock may have been set back since it was asked.
     #[must_use]
-    pub fn next_look(&self, now: Millis) -> Option<Millis> {
+    pub fn wait(&self, now: Millis) -> Option<Wait> {
         let patience = later(now, self.patience_ms.unwrap_or(DEADLINE_MS_DEFAULT));
-        self.deadline_at.map(|deadline| deadline.min(patience))
+        let until = self.deadline_at.map(|deadline| deadline.min(patience));
+        (self.status == DecisionStatus::Pending).then_some(Wait::Decision { until })
     }
 
     /// The same question, which nobody has to answer any more.

@@ -2,31 +2,25 @@
 //! "why" and "why not" can be answered afterwards from what was kept.
 
 mod admission;
+mod eligibility;
 mod hold;
 mod outcome;
+mod wait;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::admission::{Admitted, Facts, Standing, admit};
+pub use self::admission::{AdmissionResult, admit};
+pub use self::eligibility::{
+    AgentAvailability, Asker, Candidate, CauseFacts, Check, Delay, MessageFacts, Obstacle, RunFacts,
+    eligibility, may_begin,
+};
 pub use self::hold::{Hold, holds};
-pub use self::outcome::WakeOutcome;
+pub use self::wait::{SET_BACK_MS, Suspension, Wait, is_set_back};
 use crate::key::RunKey;
+use crate::time::Millis;
 
 /// Refusals of one agent, source, code and day that are kept one by one. Beyond them only the count grows.
 pub const REFUSALS_KEPT_MAX: u64 = 100;
-
-/// What is known of an agent when a message for it arrives.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Candidate {
-    /// Whether a brake holds it.
-    pub is_braked: bool,
-    /// Where the agent stands in its life.
-    pub lifecycle: Lifecycle,
-    /// Whether it works on what waits for it.
-    pub control: Control,
-    /// A run of this agent that has not ended.
-    pub open_run: Option<RunKey>,
-}
 
 string_enum! {
     /// Whether an agent works on what waits for it. A person's word, beside the lifecycle.
@@ -227,25 +221,25 @@ impl Gate {
     }
 }
 
-/// Decides whether an admitted message becomes a run now: the verdict and every gate that was looked at.
+/// Decides whether an admitted message becomes a run now: the verdict and every gate that was looked at. Its time is no
+/// reason to refuse it: that was judged when it was chosen.
 #[must_use]
-pub fn decide(candidate: &Candidate) -> (Verdict, Vec<Gate>) {
-    let gates = vec![
-        Gate::new("lifecycle", candidate.lifecycle != Lifecycle::Destroyed),
-        Gate::new("brake", !candidate.is_braked),
-        Gate::new("control", candidate.control == Control::Running),
-        Gate::new("one_run_at_a_time", candidate.open_run.is_none()),
-    ];
-    let verdict = match (candidate.is_braked, candidate.control, candidate.open_run) {
-        _ if candidate.lifecycle == Lifecycle::Destroyed => Verdict::Refused(Refusal::Destroyed),
-        // Before the brake, under which messages are kept: it takes nothing in.
-        (_, Control::Stopped, _) => Verdict::Refused(Refusal::Stopped),
-        (true, Control::Running | Control::Paused, _) => Verdict::Refused(Refusal::Braked),
-        (false, Control::Paused, _) => Verdict::Refused(Refusal::Paused),
-        (false, Control::Running, Some(run)) => Verdict::Refused(Refusal::RunOpen { run }),
-        (false, Control::Running, None) => Verdict::Run,
+pub fn decide(agent: &AgentAvailability, message: &MessageFacts, now: Millis) -> (Verdict, Vec<Gate>) {
+    let checks = eligibility(&Candidate::Message(agent, message), now);
+    let refusals = checks.iter().filter_map(|check| match &check.obstacle {
+        Some(Obstacle::Refusal(refusal)) => Some(refusal),
+        Some(Obstacle::Asleep(_) | Obstacle::NotBefore(_) | Obstacle::Waiting(_)) | None => None,
+    });
+    let refusals: Vec<&Refusal> = refusals.collect();
+    // Stopped before the brake, under which messages are kept: a stopped agent takes nothing in.
+    let stopped = refusals.iter().find(|refusal| ***refusal == Refusal::Stopped);
+    let weightiest = match refusals.first() {
+        Some(Refusal::Destroyed) | None => refusals.first(),
+        Some(_) => stopped.or(refusals.first()),
     };
-    (verdict, gates)
+    let weightiest = weightiest.map(|refusal| (*refusal).clone());
+    let verdict = weightiest.map_or(Verdict::Run, Verdict::Refused);
+    (verdict, checks.into_iter().map(Gate::from).collect())
 }
 
 #[cfg(test)]
@@ -289,26 +283,31 @@ mod tests {
         assert_eq!(may, from_each);
     }
 
+    fn decided(is_braked: bool, control: Control, open_run: Option<RunKey>) -> (Verdict, Vec<Gate>) {
+        let agent = AgentAvailability {
+            lifecycle: Lifecycle::Active,
+            control,
+            mode: Mode::Hybrid,
+            sleep_until: None,
+        };
+        let message = MessageFacts {
+            delay: None,
+            is_braked,
+            open_run,
+        };
+        decide(&agent, &message, Millis(0))
+    }
+
     #[test]
     fn an_agent_with_nothing_open_runs() {
-        let (verdict, gates) = decide(&Candidate {
-            is_braked: false,
-            lifecycle: Lifecycle::Active,
-            control: Control::Running,
-            open_run: None,
-        });
+        let (verdict, gates) = decided(false, Control::Running, None);
         assert_eq!(verdict, Verdict::Run);
         assert!(gates.iter().all(|gate| gate.passed));
     }
 
     #[test]
     fn a_paused_agent_begins_nothing() {
-        let (verdict, gates) = decide(&Candidate {
-            is_braked: false,
-            lifecycle: Lifecycle::Active,
-            control: Control::Paused,
-            open_run: None,
-        });
+        let (verdict, gates) = decided(false, Control::Paused, None);
         assert_eq!(verdict, Verdict::Refused(Refusal::Paused));
         let failed: Vec<_> = gates.iter().filter(|gate| !gate.passed).collect();
         assert!(
@@ -319,12 +318,7 @@ mod tests {
 
     #[test]
     fn a_braked_agent_begins_nothing_whatever_else_holds() {
-        let (verdict, gates) = decide(&Candidate {
-            is_braked: true,
-            lifecycle: Lifecycle::Active,
-            control: Control::Paused,
-            open_run: None,
-        });
+        let (verdict, gates) = decided(true, Control::Paused, None);
         assert_eq!(verdict, Verdict::Refused(Refusal::Braked));
         assert!(gates.iter().any(|gate| gate.gate == "brake" && !gate.passed));
     }
@@ -332,12 +326,7 @@ mod tests {
     #[test]
     fn a_stopped_agent_takes_nothing_in_brake_or_no_brake() {
         for is_braked in [true, false] {
-            let (verdict, _) = decide(&Candidate {
-                is_braked,
-                lifecycle: Lifecycle::Active,
-                control: Control::Stopped,
-                open_run: None,
-            });
+            let (verdict, _) = decided(is_braked, Control::Stopped, None);
             assert_eq!(verdict, Verdict::Refused(Refusal::Stopped));
         }
     }
@@ -345,12 +334,7 @@ mod tests {
     #[test]
     fn an_agent_with_an_open_run_is_refused_and_the_run_is_named() {
         let run = RunKey(Digest::of(b"open"));
-        let (verdict, gates) = decide(&Candidate {
-            is_braked: false,
-            lifecycle: Lifecycle::Active,
-            control: Control::Running,
-            open_run: Some(run),
-        });
+        let (verdict, gates) = decided(false, Control::Running, Some(run));
         let Verdict::Refused(refusal) = verdict else {
             panic!("was not refused")
         };

@@ -10,7 +10,7 @@ use wakeful_core::notice::together;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Gate, WakeOutcome};
 use wakeful_ports::planted;
-use wakeful_store::rows::{Overview, QueueRow, WakeRow};
+use wakeful_store::rows::{Agent, Overview, QueueRow, WakeRow};
 use wakeful_store::{StoreError, Tx, View};
 
 use crate::EngineError;
@@ -77,52 +77,63 @@ fn text(blocks: &[Block]) -> String {
 }
 
 /// What an agent has to do.
-pub(crate) struct Found {
-    /// How it stands; none when there is no such agent.
-    pub(crate) overview: Option<Overview>,
-    /// The open run that it goes on with.
-    pub(crate) due: Option<RunKey>,
-    /// The message whose turn it is.
-    pub(crate) next: Option<QueueRow>,
-    /// What that says.
+pub(crate) enum AgentWork {
+    /// There is no such agent.
+    Unknown,
+    /// It goes on with an open run.
+    Run(RunKey),
+    /// It starts the run of a message.
+    Message(Box<NextMessage>),
+    /// Nothing may begin.
+    Nothing,
+}
+
+/// The message whose run starts next.
+pub(crate) struct NextMessage {
+    pub(crate) agent: Agent,
+    pub(crate) message: Message,
+    /// What it says.
     pub(crate) body: Option<Vec<u8>>,
     /// What can be taken up with it.
     pub(crate) beside: Vec<Waiting>,
 }
 
 /// Looks what an agent has to do.
-pub(crate) fn find(view: &mut View<'_>, agent: &AgentId, now: Millis) -> Result<Found, StoreError> {
-    let (overview, due) = (view.overview(agent)?, view.due_run(agent, now)?);
-    let next = if planted::bug("newest_first") {
-        view.queue(agent, 100)?.pop()
-    } else {
-        view.next_message(agent, now)?
+pub(crate) fn find(view: &mut View<'_>, agent: &AgentId, now: Millis) -> Result<AgentWork, StoreError> {
+    if let Some(run) = view.due_run(agent, now)? {
+        return Ok(AgentWork::Run(run));
+    }
+    let Some(overview) = view.overview(agent)? else {
+        return Ok(AgentWork::Unknown);
     };
-    let body = next.as_ref().map(|row| view.blob(&row.message.body));
-    let body = body.transpose()?.flatten();
-    // Whoever is busy begins nothing, and need not look at all that waits.
-    let is_free = overview
-        .as_ref()
-        .is_some_and(|overview| overview.open_run.is_none());
-    let free = next.as_ref().filter(|_| is_free);
-    let beside = free.map(|row| beside(view, &row.message, now)).transpose()?;
-    Ok(Found {
-        overview,
-        due,
-        next,
-        body,
-        beside: beside.unwrap_or_default(),
-    })
+    let mut next = view.next_message(&overview, now)?;
+    if planted::bug("newest_first") && next.is_some() {
+        next = view.queue(agent, 100)?.pop();
+    }
+    let Some(QueueRow { message, .. }) = next else {
+        return Ok(AgentWork::Nothing);
+    };
+    Ok(AgentWork::Message(Box::new(NextMessage {
+        body: view.blob(&message.body)?,
+        beside: beside(view, &overview, &message, now)?,
+        agent: overview.agent,
+        message,
+    })))
 }
 
 /// What may begin now and can be taken up together with a message.
-fn beside(view: &mut View<'_>, own: &Message, now: Millis) -> Result<Vec<Waiting>, StoreError> {
+fn beside(
+    view: &mut View<'_>,
+    agent: &Overview,
+    own: &Message,
+    now: Millis,
+) -> Result<Vec<Waiting>, StoreError> {
     if !own.cause.origin.is_absorbed() {
         return Ok(Vec::new());
     }
     // One more, because its own message may be among them.
     let most = u32::try_from(ABSORBED_MAX + 1).unwrap_or(u32::MAX);
-    let rows = view.absorbable(&own.agent_id, now, most)?;
+    let rows = view.absorbable_messages(agent, now, most)?;
     let others = rows.into_iter().map(|row| row.message);
     let others = others.filter(|other| other.run_key != own.run_key);
     let others: Vec<Message> = others.take(ABSORBED_MAX).collect();

@@ -18,7 +18,7 @@ use wakeful_ports::tool::{Act, Done, NOT_BEGUN, Stop, ToolHost};
 use wakeful_store::Store;
 
 use crate::run::{Claimed, broken};
-use crate::step::{CANCEL_LOOK_MS, Early, Freshness, Look, Next, Performed, Rest, asked, look};
+use crate::step::{CANCEL_LOOK_MS, Early, Freshness, Look, Next, Performed, asked, look};
 use crate::{Engine, EngineError, Halt};
 
 /// How long a running action may go on after a stop was asked for. With the tool's own patience it stays under
@@ -176,7 +176,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             // It may have happened in a process that is gone: taken back, it could be called off as if it had never
             // begun.
             (Freshness::Recovered, AfterCrash::Unknown | AfterCrash::Again) if look.is_braked => {
-                Ok(Acted::Held(Next::Rest(Rest::Braked)))
+                Ok(Acted::Held(Next::Brake))
             }
             // What has not begun is left to the machine, which calls it off or asks for it again.
             (Freshness::Fresh, AfterCrash::Unknown | AfterCrash::Again)
@@ -338,15 +338,15 @@ fn cut_short(claimed: &Claimed, early: Early, done: Done) -> Result<Acted, Engin
     let (word, rest) = match early {
         Early::LeaseLost => return Err(EngineError::LeaseLost(claimed.row.agent_id.clone())),
         Early::Cancelled => (CANCELLED, None),
-        Early::Halted => (HALTED, Some(Rest::Halted)),
-        Early::Braked => (BRAKED, Some(Rest::Braked)),
+        Early::Halted => (HALTED, Some(Next::Stop)),
+        Early::Braked => (BRAKED, Some(Next::Brake)),
     };
     let code = match done.code.as_deref() {
         // As before its beginning: what has not begun is left to the machine, and what may have happened in a process that
         // is gone is not taken back.
         Some(NOT_BEGUN) => match (claimed.freshness, rest) {
             (Freshness::Fresh, _) => return Ok(Acted::Held(Next::just(Input::Postponed))),
-            (Freshness::Recovered, Some(rest)) => return Ok(Acted::Held(Next::Rest(rest))),
+            (Freshness::Recovered, Some(rest)) => return Ok(Acted::Held(rest)),
             (Freshness::Recovered, None) => Some(word.to_owned()),
         },
         Some(CANCELLED) => Some(word.to_owned()),

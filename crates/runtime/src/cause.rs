@@ -1,40 +1,32 @@
-//! Arrival: a cause is judged, and becomes a message in line or a refusal with its reason, in one transaction.
+//! PreparedAdmission: a cause is judged, and becomes a message in line or a refusal with its reason, in one transaction.
 
 use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, QUEUE_MAX};
-use wakeful_core::report::{Event, Sealed};
+use wakeful_core::report::{Event, Head, Sealed};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Admitted, Facts, Gate, Refusal, Standing, WakeOutcome, admit};
-use wakeful_store::rows::{Admission, Agent, PackedBlob, WakeRow};
+use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, Refusal, admit};
+use wakeful_store::rows::{Admission, PackedBlob, WakeRow};
 use wakeful_store::{StoreError, Tx, View};
 
 use crate::desk::append;
 
 /// A cause that arose, and what was found out about it. Prepared before the transaction, which may run more than once.
 #[derive(Debug, Clone)]
-pub(crate) struct Arrival {
+pub(crate) struct PreparedAdmission {
     /// The message that it becomes.
     pub(crate) message: Message,
     /// What the message says.
     pub(crate) body: PackedBlob,
     /// The event that announces it.
     pub(crate) sealed: Sealed,
-    /// Whether a changed record is as the subscription wants it; none where nothing was wanted.
-    pub(crate) predicate: Option<bool>,
-    /// Whether the guard holds; none where there is none.
-    pub(crate) guard: Option<bool>,
-    /// Whether the subscription that it came by is put aside.
-    pub(crate) is_paused: bool,
-    /// Whether there is something to do; none where nobody asks.
-    pub(crate) has_work: Option<bool>,
-    /// The earliest moment that a cooldown or a debounce window allows.
-    pub(crate) not_before: Option<Millis>,
+    /// What decides whether it is admitted.
+    pub(crate) facts: CauseFacts,
 }
 
 /// What became of it.
 #[derive(Debug)]
-pub(crate) enum Arrived {
-    /// It is kept, announced and in line.
+pub(crate) enum AdmissionOutcome {
+    /// It is queued and announced.
     New(Event),
     /// It was there before.
     Known,
@@ -46,84 +38,95 @@ pub(crate) enum Arrived {
     Unknown,
 }
 
-impl Arrival {
-    /// A message that nothing is known about but what it says.
-    pub(crate) const fn plain(message: Message, body: PackedBlob, sealed: Sealed) -> Self {
+impl PreparedAdmission {
+    /// A message of which nothing is known but what it says.
+    pub(crate) fn plain(message: Message, body: PackedBlob, sealed: Sealed) -> Self {
         Self {
+            facts: CauseFacts::of(&message.cause, &message.agent_id),
             message,
             body,
             sealed,
-            predicate: None,
-            guard: None,
-            is_paused: false,
-            has_work: None,
-            not_before: None,
         }
     }
 
-    /// Judges it and writes down what becomes of it. Whoever lets several arrive in one transaction does it in the order
-    /// of the agents' ids, because each locks its agent's head.
-    pub(crate) fn commit(&self, tx: &mut Tx<'_>) -> Result<Arrived, StoreError> {
+    /// Judges the cause and writes what becomes of it. A transaction that admits several does it in the order of the
+    /// agents' ids, because each locks its agent's head.
+    pub(crate) fn commit(&self, tx: &mut Tx<'_>) -> Result<AdmissionOutcome, StoreError> {
         let (agent_id, run) = (&self.message.agent_id, &self.message.run_key);
         // Locked first, like in every transition: two with one key meet here and not in each other's way.
         let (Some(mut head), Some(agent)) = (tx.lock_head_to_announce(agent_id)?, tx.agent(agent_id)?) else {
-            return Ok(Arrived::Unknown);
+            return Ok(AdmissionOutcome::Unknown);
         };
         if let Some(known) = tx.message(run)? {
             return Ok(if known.is_same_as(&self.message) {
-                Arrived::Known
+                AdmissionOutcome::Known
             } else {
-                Arrived::KeyReused
+                AdmissionOutcome::KeyReused
             });
         }
-        let facts = Facts {
-            cause: &self.message.cause,
-            predicate: self.predicate,
-            guard: self.guard,
-            is_paused: self.is_paused,
-            has_work: self.has_work,
-            not_before: self.not_before,
-            now: self.message.admitted_at,
-        };
-        let (admitted, mut gates) = admit(&standing(&agent), &facts);
-        let not_before = match admitted {
-            Admitted::Refused(refusal) => return self.refuse(tx, refusal, &gates),
-            Admitted::Queued { not_before } => not_before,
+        let (result, mut gates) = admit(&agent.availability(), &self.facts, self.message.admitted_at);
+        let not_before = match result {
+            AdmissionResult::Refused(refusal) => return self.refuse(tx, refusal, &gates),
+            AdmissionResult::Queued { not_before } => not_before,
         };
         // A person is told that there is no room; whatever comes by itself is counted.
         if self.message.cause.origin.is_absorbed() && tx.queued(agent_id)? >= QUEUE_MAX {
             gates.push(Gate::new("queue", false).with(Refusal::QueueFull.to_string()));
             return self.refuse(tx, Refusal::QueueFull, &gates);
         }
-        match tx.admit_message(&self.message)? {
-            Admission::New => {}
-            Admission::Same => return Ok(Arrived::Known),
-            Admission::Differs => return Ok(Arrived::KeyReused),
-        }
-        tx.enqueue(&self.message, head.next_seq, not_before)?;
-        tx.put_blob(&self.body)?;
-        tx.put_wake(&self.record(WakeOutcome::Queued, &gates))?;
-        append(tx, agent_id, &mut head, &self.sealed).map(Arrived::New)
+        let entry = QueueEntry {
+            message: &self.message,
+            body: &self.body,
+            sealed: &self.sealed,
+            verdict: WakeOutcome::Queued,
+            gates: &gates,
+            not_before,
+        };
+        entry.write(tx, &mut head)
     }
 
-    fn refuse(&self, tx: &mut Tx<'_>, refusal: Refusal, gates: &[Gate]) -> Result<Arrived, StoreError> {
-        tx.refuse(&self.record(refusal.outcome(), gates))?;
-        Ok(Arrived::Refused(refusal))
-    }
-
-    fn record(&self, verdict: WakeOutcome, gates: &[Gate]) -> WakeRow {
-        wake_row(&self.message, verdict, gates, self.message.admitted_at)
+    fn refuse(
+        &self,
+        tx: &mut Tx<'_>,
+        refusal: Refusal,
+        gates: &[Gate],
+    ) -> Result<AdmissionOutcome, StoreError> {
+        let at = self.message.admitted_at;
+        tx.refuse(&wake_row(&self.message, refusal.outcome(), gates, at))?;
+        Ok(AdmissionOutcome::Refused(refusal))
     }
 }
 
-/// How an agent stands.
-pub(crate) fn standing(agent: &Agent) -> Standing {
-    Standing {
-        agent_id: agent.agent_id.clone(),
-        lifecycle: agent.lifecycle,
-        control: agent.control,
-        mode: agent.mode,
-        sleep_until: agent.sleep_until,
+/// A message that was judged and goes into the queue.
+pub(crate) struct QueueEntry<'a> {
+    /// The message.
+    pub(crate) message: &'a Message,
+    /// What it says.
+    pub(crate) body: &'a PackedBlob,
+    /// The event that announces it.
+    pub(crate) sealed: &'a Sealed,
+    /// What its wake record says: [`QUEUED`], or what keeps it from beginning at once.
+    pub(crate) verdict: &'a str,
+    /// Every gate that was looked at.
+    pub(crate) gates: &'a [Gate],
+    /// The time before which it does not begin.
+    pub(crate) not_before: Option<Millis>,
+}
+
+impl QueueEntry<'_> {
+    /// Admits the message, puts it in the queue, records the wake and appends the event: every way into the queue ends
+    /// here. With the head of its agent.
+    pub(crate) fn write(&self, tx: &mut Tx<'_>, head: &mut Head) -> Result<AdmissionOutcome, StoreError> {
+        let message = self.message;
+        match tx.admit_message(message)? {
+            Admission::New => {}
+            Admission::Same => return Ok(AdmissionOutcome::Known),
+            Admission::Differs => return Ok(AdmissionOutcome::KeyReused),
+        }
+        tx.enqueue(message, head.next_seq, self.not_before)?;
+        tx.put_blob(self.body)?;
+        tx.put_wake(&wake_row(message, self.verdict, self.gates, message.admitted_at))?;
+        append(tx, &message.agent_id, head, self.sealed).map(AdmissionOutcome::New)
     }
 }
 

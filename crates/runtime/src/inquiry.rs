@@ -25,7 +25,7 @@ use wakeful_store::rows::{Fence, ReceiptRow, Reservation};
 use wakeful_store::{StoreError, Tx, View};
 
 use crate::run::Claimed;
-use crate::step::{Early, Freshness, Look, Next, Performed, Rest, asked, scope_of};
+use crate::step::{Early, Freshness, Look, Next, Performed, asked, scope_of};
 use crate::{Engine, EngineError, Observer, Privacy, Spoken};
 
 /// Longest time for one model request. Above any provider's own limit; a request that hangs longer is lost.
@@ -276,7 +276,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         });
         Ok(match found.await? {
             Ok(()) => Next::just(Input::Resumed),
-            Err(exceeded) => Next::Rest(Rest::Parked(exceeded)),
+            Err(exceeded) => Next::OverBudget(exceeded),
         })
     }
 }
@@ -384,8 +384,8 @@ pub(crate) fn ended_early(claimed: &Claimed, early: Early) -> Result<Next, Engin
         Early::Cancelled => Ok(Next::just(Input::Cancelled)),
         Early::LeaseLost => Err(EngineError::LeaseLost(claimed.row.agent_id.clone())),
         // The attempt is given up: a model round may be asked again.
-        Early::Halted => Ok(Next::Rest(Rest::Halted)),
-        Early::Braked => Ok(Next::Rest(Rest::Braked)),
+        Early::Halted => Ok(Next::Stop),
+        Early::Braked => Ok(Next::Brake),
     }
 }
 

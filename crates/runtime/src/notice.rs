@@ -24,7 +24,7 @@ use wakeful_store::{Store, StoreError};
 pub use self::book::Book;
 use self::candidate::Candidate;
 use self::source::{Notice, Seen};
-use crate::cause::Arrived;
+use crate::cause::AdmissionOutcome;
 use crate::desk::Work;
 use crate::hub::Hub;
 use crate::problem::with_causes;
@@ -301,11 +301,14 @@ impl Watcher {
         fail::point("notice.after_commit");
         for (agent, arrived) in arrived.into_iter().flatten() {
             match arrived {
-                Arrived::New(event) => {
+                AdmissionOutcome::New(event) => {
                     self.hub.saw(&agent, &[event]);
                     self.work.look_at(agent);
                 }
-                Arrived::Known | Arrived::KeyReused | Arrived::Refused(_) | Arrived::Unknown => {}
+                AdmissionOutcome::Known
+                | AdmissionOutcome::KeyReused
+                | AdmissionOutcome::Refused(_)
+                | AdmissionOutcome::Unknown => {}
             }
         }
         Ok(Some(after))

@@ -13,19 +13,17 @@ mod transition;
 use std::sync::Arc;
 
 use wakeful_core::blob::Blob;
-use wakeful_core::budget::Exceeded;
 use wakeful_core::conversation::{Entry, ToolCall};
-use wakeful_core::decision::DecisionStatus;
 use wakeful_core::failure::clip;
 use wakeful_core::id::AgentId;
-use wakeful_core::key::{DecisionId, RunKey};
+use wakeful_core::key::RunKey;
 use wakeful_core::run::{Effect, Input, Interjection, Reads, Turn, is_known};
-use wakeful_core::time::Millis;
+use wakeful_core::wake::{Suspension, Wait};
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
-use wakeful_store::rows::{Fence, NEVER, RunRow, WakeRow};
-use wakeful_store::{Store, StoreError, Tx};
+use wakeful_store::rows::{Fence, RunRow, WakeRow};
+use wakeful_store::{Store, StoreError};
 
 pub use aside::{CLAIMS_MAX, fault_in_words, is_of_place, move_aside, poisoned};
 pub use claim::claim;
@@ -34,8 +32,9 @@ pub(crate) use transition::{Transition, Written};
 
 use self::reads::Known;
 use crate::interject::Words;
-use crate::step::{Freshness, Next, Performed, Rest};
-use crate::subrun::{self, StartWrite};
+use crate::step::{Freshness, Next, Performed};
+use crate::subrun::StartWrite;
+use crate::wait::Need;
 use crate::{Engine, EngineError};
 
 /// How often a transition is tried again when the run was changed behind our back. Only our own mistakes can
@@ -70,39 +69,17 @@ pub struct Claimed {
     pub(crate) refused: Vec<WakeRow>,
 }
 
-/// Where driving a run has led.
+/// Where driving a run has led. A run without money is [`EngineError::BudgetExceeded`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Driven {
+pub enum DriveOutcome {
     /// It ended.
-    Ended(RunKey),
-    /// A stop was asked for; it goes on when somebody claims it again.
-    Halted(RunKey),
-    /// There is no money for its next request; it goes on when there is and somebody claims it again.
-    Parked(RunKey, Exceeded),
-    /// A person has to decide; it goes on when somebody has, and claims it again.
-    Asked(RunKey),
-    /// It rests until a moment.
-    Asleep(RunKey, Millis),
-    /// It waits for runs that it started; it goes on when one has ended and somebody claims it again.
-    Waits(RunKey),
-    /// A brake holds it; it goes on when it is released and somebody claims it again.
-    Braked(RunKey),
-}
-
-impl Driven {
-    /// Which run.
-    #[must_use]
-    pub const fn run_key(self) -> RunKey {
-        match self {
-            Self::Ended(run)
-            | Self::Halted(run)
-            | Self::Parked(run, _)
-            | Self::Asked(run)
-            | Self::Waits(run)
-            | Self::Asleep(run, _)
-            | Self::Braked(run) => run,
-        }
-    }
+    Ended,
+    /// The process was asked to stop; the run goes on when it is claimed again.
+    Stopped,
+    /// A brake holds it; it goes on when that is released and it is claimed again.
+    Braked,
+    /// It waits; it goes on when it is claimed again after that.
+    Waiting(Wait),
 }
 
 /// What became of a transition that was tried.
@@ -156,26 +133,17 @@ pub async fn give_back(store: &Store, claimed: Box<Claimed>) -> Result<(), Engin
     hand_over(store, claimed, None).await
 }
 
-/// How long a run that is given back is left alone.
-#[derive(Debug, Clone)]
-enum Until {
-    /// Until a moment.
-    Moment(Millis),
-    /// Until a question is answered, or its time has come.
-    Answer(DecisionId),
-    /// Until one of these runs has ended.
-    Runs(Vec<RunKey>),
-}
-
-/// Gives a claimed run back, to whoever looks or to rest from now on. Whoever answered another of its questions meanwhile
-/// had it looked at, and it would be looked at for ever; so what it waits for is looked at once more, with the lock. Only
-/// who asked for its end is heard before.
+/// Gives a claimed run back, to be claimed again at once or after what it waits for.
 async fn hand_over(
     store: &Store,
     claimed: Box<Claimed>,
-    rest: Option<(Until, Millis)>,
+    suspension: Option<Suspension>,
 ) -> Result<(), EngineError> {
-    let Claimed { row, fence, .. } = *claimed;
+    let Claimed { row, fence, turn, .. } = *claimed;
+    let needs = suspension.map(|suspended| {
+        let Suspension { wait, since } = suspended;
+        (Need::of_wait(wait, &turn, since), since)
+    });
     let given = store.write(move |tx| {
         // The head first, as in every transition.
         match tx.lock_head(&row.agent_id, fence) {
@@ -184,32 +152,15 @@ async fn hand_over(
             Err(error) => return Err(error),
         }
         tx.forget_claims(&row.run_key)?;
-        if let Some((until, now)) = &rest
-            && let Some(moment) = until.moment(tx, *now)?
-            && !tx.cancel_requested(&row.run_key)?
+        if let Some((need, since)) = &needs
+            && let Some(wait) = need.wait(tx, &row.run_key, *since)?
         {
-            tx.rest_run(&row.run_key, moment, *now)?;
+            let since = *since;
+            tx.suspend_run(&row.run_key, Suspension { wait, since })?;
         }
         tx.release_head(&row.agent_id, fence)
     });
     Ok(given.await?)
-}
-
-impl Until {
-    /// When that is, as things stand now; none where it has come.
-    fn moment(&self, tx: &mut Tx<'_>, now: Millis) -> Result<Option<Millis>, StoreError> {
-        Ok(match self {
-            Self::Moment(moment) => Some(*moment),
-            Self::Answer(id) => {
-                let open = tx
-                    .decision(id)?
-                    .filter(|one| one.status == DecisionStatus::Pending);
-                open.map(|one| one.next_look(now).unwrap_or(NEVER))
-            }
-            // Whoever ends one of them holds the same head meanwhile.
-            Self::Runs(runs) => subrun::all_under_way(tx, runs)?.then_some(NEVER),
-        })
-    }
 }
 
 async fn release(store: &Store, agent: AgentId, fence: Fence) -> Result<(), EngineError> {
@@ -218,7 +169,7 @@ async fn release(store: &Store, agent: AgentId, fence: Fence) -> Result<(), Engi
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Drives a run to its end, or until a stop is asked for: then it stays open at a safe point.
-    pub async fn drive(&self, claimed: Box<Claimed>) -> Result<Driven, EngineError> {
+    pub async fn drive(&self, claimed: Box<Claimed>) -> Result<DriveOutcome, EngineError> {
         let run = claimed.run_key();
         let driven = self.drive_on(claimed).await;
         if driven.as_ref().is_err_and(is_of_place) {
@@ -228,29 +179,28 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         driven
     }
 
-    async fn drive_on(&self, mut claimed: Box<Claimed>) -> Result<Driven, EngineError> {
+    async fn drive_on(&self, mut claimed: Box<Claimed>) -> Result<DriveOutcome, EngineError> {
         let mut conflicts = 0;
         while claimed.turn.outcome().is_none() {
             let performed = match self.perform(&mut claimed).await? {
                 Next::Input(performed) => *performed,
-                Next::Rest(rest) => {
-                    let run = claimed.run_key();
-                    let now = self.clock.now();
-                    let rests = match (rest, claimed.turn.waits_on()) {
-                        (Rest::Asleep { until, since }, _) => Some((Until::Moment(until), since)),
-                        (Rest::Asked, Some(question)) => Some((Until::Answer(question), now)),
-                        (Rest::Waits, _) => Some((Until::Runs(transition::runs_awaited(&claimed.turn)), now)),
-                        (Rest::Halted | Rest::Parked(_) | Rest::Asked | Rest::Braked, _) => None,
-                    };
-                    hand_over(&self.store, claimed, rests).await?;
-                    return Ok(match rest {
-                        Rest::Halted => Driven::Halted(run),
-                        Rest::Parked(exceeded) => Driven::Parked(run, exceeded),
-                        Rest::Asked => Driven::Asked(run),
-                        Rest::Waits => Driven::Waits(run),
-                        Rest::Braked => Driven::Braked(run),
-                        Rest::Asleep { until, .. } => Driven::Asleep(run, until),
-                    });
+                Next::Stop => {
+                    hand_over(&self.store, claimed, None).await?;
+                    return Ok(DriveOutcome::Stopped);
+                }
+                Next::Brake => {
+                    hand_over(&self.store, claimed, None).await?;
+                    return Ok(DriveOutcome::Braked);
+                }
+                Next::Wait(suspension) => {
+                    hand_over(&self.store, claimed, Some(suspension)).await?;
+                    return Ok(DriveOutcome::Waiting(suspension.wait));
+                }
+                Next::OverBudget(exceeded) => {
+                    let (agent, run) = (claimed.row.agent_id.clone(), claimed.run_key());
+                    let (wait, since) = (Wait::Budget, self.clock.now());
+                    hand_over(&self.store, claimed, Some(Suspension { wait, since })).await?;
+                    return Err(EngineError::BudgetExceeded { agent, run, exceeded });
                 }
             };
             match self.transit(&mut claimed, performed).await {
@@ -260,14 +210,14 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                     let run = claimed.run_key();
                     let again = claim(&self.store, &self.runner, run).await?;
                     let Some(again) = again else {
-                        return Ok(Driven::Ended(run));
+                        return Ok(DriveOutcome::Ended);
                     };
                     claimed = again;
                 }
                 Err(error) => return Err(error),
             }
         }
-        Ok(Driven::Ended(claimed.run_key()))
+        Ok(DriveOutcome::Ended)
     }
 
     /// Applies one input and commits everything it leads to. Where a brake keeps the next action from beginning, what

@@ -11,19 +11,19 @@ use wakeful_core::budget::Day;
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::line::{Ended, Line};
 use wakeful_core::message::Message;
-use wakeful_core::wake::{Control, Refusal};
+use wakeful_core::wake::Refusal;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::model::Model;
 use wakeful_ports::planted;
 use wakeful_ports::tool::ToolHost;
-use wakeful_store::rows::{Agent, Overview, QueueRow};
+use wakeful_store::rows::Agent;
 use wakeful_store::{Store, View};
 
 pub use self::stuck::Stuck;
-use crate::absorb::{self, Found, Opening};
+use crate::absorb::{self, AgentWork, NextMessage, Opening};
 use crate::desk::{ApiContext, Clerk, Work};
 use crate::hub::Hub;
-use crate::run::{Claimed, Driven, claim, give_back, move_aside, poisoned};
+use crate::run::{Claimed, DriveOutcome, claim, give_back, move_aside, poisoned};
 use crate::wake::{Admitted, Limits};
 use crate::{Engine, EngineError, Governance, Halt, Observer as _, Waiting};
 
@@ -132,18 +132,7 @@ struct Busy {
 }
 
 /// An agent and what its turn came to.
-type Turned = (AgentId, Result<Did, EngineError>);
-
-/// What one turn of an agent came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Did {
-    /// Something; there may be more.
-    Something,
-    /// There was nothing to do.
-    Nothing,
-    /// It came to rest until a moment or an answer.
-    Rests,
-}
+type Turned = (AgentId, Result<Option<DriveOutcome>, EngineError>);
 
 impl<W: Workshop + 'static> Service<W> {
     /// The service, the clerk at its desk, and who is stuck.
@@ -287,8 +276,9 @@ impl<W: Workshop + 'static> Service<W> {
         let panicked = || Err(EngineError::Panicked(agent.clone()));
         let result = turned.map_or_else(panicked, |(_, result)| result);
         let how = match &result {
-            Ok(Did::Something) => Ended::Worked,
-            Ok(Did::Nothing | Did::Rests) => Ended::Idle,
+            Ok(Some(DriveOutcome::Ended | DriveOutcome::Stopped)) => Ended::Worked,
+            // Whoever releases a brake has the agent looked at again.
+            Ok(Some(DriveOutcome::Waiting(_) | DriveOutcome::Braked) | None) => Ended::Idle,
             Err(EngineError::BudgetExceeded { exceeded, .. }) => Ended::Waits {
                 // A cap that is raised and a request that is settled here rouse it; those of others are not heard.
                 ms: exceeded.look_again_ms(self.clock.now(), self.writers == Writers::Alone),
@@ -296,8 +286,8 @@ impl<W: Workshop + 'static> Service<W> {
             },
             Err(_) => Ended::Stuck,
         };
-        // The moment that it rests until, and whether an answer came since it looked for one, another look tells.
-        if matches!(result, Ok(Did::Rests)) {
+        // The time until which it waits, and whether an answer came since it looked for one, another look tells.
+        if matches!(result, Ok(Some(DriveOutcome::Waiting(_)))) {
             self.work.look();
         }
         let is_worth_a_look = busy.line.ended(&agent, how, self.clock.ticks_ms());
@@ -328,7 +318,12 @@ struct Aside {
 
 impl Aside {
     /// Moves the agent's open run aside if it can never go on. Then the agent does something else.
-    async fn judge(&self, store: &Store, agent: &AgentId, error: EngineError) -> Result<Did, EngineError> {
+    async fn judge(
+        &self,
+        store: &Store,
+        agent: &AgentId,
+        error: EngineError,
+    ) -> Result<DriveOutcome, EngineError> {
         let Some(run) = poisoned(&error) else {
             return Err(error);
         };
@@ -336,7 +331,7 @@ impl Aside {
         match move_aside(store, run, &error, now).await? {
             Some(event) => {
                 self.hub.saw(agent, &[event]);
-                Ok(Did::Something)
+                Ok(DriveOutcome::Ended)
             }
             None => Err(error),
         }
@@ -351,7 +346,7 @@ async fn one_turn<W: Workshop>(
     (agent, aside): (AgentId, Aside),
 ) -> Turned {
     let clock = aside.clock.as_ref();
-    let result = match turn_of(
+    let result = match work_once(
         &store,
         workshop.as_ref(),
         &runner,
@@ -359,60 +354,43 @@ async fn one_turn<W: Workshop>(
     )
     .await
     {
-        Err(error) => aside.judge(&store, &agent, error).await,
+        Err(error) => aside.judge(&store, &agent, error).await.map(Some),
         done => done,
     };
     let result = match result {
         // Another runner drives it, or another run has come first: nothing is wrong, and nothing is ours to do.
-        Err(EngineError::AgentBusy { .. } | EngineError::Refused(Refusal::RunOpen { .. })) => {
-            Ok(Did::Nothing)
-        }
+        Err(EngineError::AgentBusy { .. } | EngineError::Refused(Refusal::RunOpen { .. })) => Ok(None),
         result => result,
     };
     (agent, result)
 }
 
-/// One turn of one agent: what was left open, else the next message.
-pub async fn turn_of<W: Workshop>(
+/// One turn of one agent: what was left open, else the next message. None where nothing may begin.
+pub async fn work_once<W: Workshop>(
     store: &Store,
     workshop: &W,
     runner: &RunnerId,
     (agent, clock, forgives): (&AgentId, &dyn Clock, bool),
-) -> Result<Did, EngineError> {
+) -> Result<Option<DriveOutcome>, EngineError> {
     let (wanted, now) = (agent.clone(), clock.now());
     let found = store.read(move |view| absorb::find(view, &wanted, now)).await?;
-    let Found {
-        overview,
-        due,
-        next,
-        body,
-        beside,
-    } = found;
-    let overview = overview.ok_or_else(|| EngineError::UnknownAgent(agent.clone()))?;
-    if let Some(run) = due {
-        if planted::bug("open_run_left") {
-            return Ok(Did::Nothing);
+    match found {
+        AgentWork::Unknown => Err(EngineError::UnknownAgent(agent.clone())),
+        AgentWork::Nothing => Ok(None),
+        AgentWork::Run(_) if planted::bug("open_run_left") => Ok(None),
+        AgentWork::Run(run) => {
+            if forgives {
+                store.write(move |tx| tx.forget_claims(&run)).await?;
+            }
+            let Some(claimed) = claim(store, runner, run).await? else {
+                return Ok(Some(DriveOutcome::Ended));
+            };
+            match workshop.engine(agent, &Limits::of(claimed.turn())) {
+                Ok(engine) => away(engine).drive(claimed).await.map(Some),
+                Err(error) => without_engine(store, workshop, claimed, error).await.map(Some),
+            }
         }
-        if forgives {
-            store.write(move |tx| tx.forget_claims(&run)).await?;
-        }
-        let Some(claimed) = claim(store, runner, run).await? else {
-            return Ok(Did::Something);
-        };
-        return match workshop.engine(agent, &Limits::of(claimed.turn())) {
-            Ok(engine) => came_to(agent, away(engine).drive(claimed).await?),
-            Err(error) => without_engine(store, workshop, claimed, error).await,
-        };
-    }
-    match next {
-        // What is open and not due rests; whoever listed the agent saw it before it did.
-        Some(QueueRow { message, .. })
-            if overview.open_run.is_none() && overview.agent.control == Control::Running =>
-        {
-            let opening = Opening::of(&message, body.as_deref(), beside)?;
-            answer(workshop, &overview, message, opening).await
-        }
-        Some(_) | None => Ok(Did::Nothing),
+        AgentWork::Message(next) => answer(workshop, *next).await,
     }
 }
 
@@ -422,7 +400,7 @@ async fn without_engine<W: Workshop>(
     workshop: &W,
     claimed: Box<Claimed>,
     error: EngineError,
-) -> Result<Did, EngineError> {
+) -> Result<DriveOutcome, EngineError> {
     let run = claimed.run_key();
     let wanted = store.read(move |view| view.cancel_requested(&run)).await;
     let ending = match wanted {
@@ -430,10 +408,7 @@ async fn without_engine<W: Workshop>(
         Ok(false) | Err(_) => None,
     };
     match ending {
-        Some((engine, _kept)) => {
-            let agent = claimed.agent_id().clone();
-            came_to(&agent, engine.drive(claimed).await?)
-        }
+        Some((engine, _kept)) => engine.drive(claimed).await,
         None => {
             give_back(store, claimed).await?;
             Err(error)
@@ -441,36 +416,22 @@ async fn without_engine<W: Workshop>(
     }
 }
 
-async fn answer<W: Workshop>(
-    workshop: &W,
-    overview: &Overview,
-    message: Message,
-    opening: Opening,
-) -> Result<Did, EngineError> {
-    let limits = workshop.limits(&overview.agent, &message);
-    let engine = away(workshop.engine(&overview.agent.agent_id, &limits)?);
+async fn answer<W: Workshop>(workshop: &W, next: NextMessage) -> Result<Option<DriveOutcome>, EngineError> {
+    let NextMessage {
+        agent,
+        message,
+        body,
+        beside,
+    } = next;
+    let opening = Opening::of(&message, body.as_deref(), beside)?;
+    let limits = workshop.limits(&agent, &message);
+    let engine = away(workshop.engine(&agent.agent_id, &limits)?);
     match engine.wake_queued(message, opening, limits).await {
-        Ok(Admitted::New(claimed)) => came_to(&overview.agent.agent_id, engine.drive(claimed).await?),
-        Ok(Admitted::Before(_)) => Ok(Did::Something),
+        Ok(Admitted::New(claimed)) => engine.drive(claimed).await.map(Some),
+        Ok(Admitted::Before(_)) => Ok(Some(DriveOutcome::Ended)),
         // Paused, or begun by another runner, since we looked: its verdict is recorded, and the message waits.
-        Err(EngineError::Refused(_)) => Ok(Did::Nothing),
+        Err(EngineError::Refused(_)) => Ok(None),
         Err(error) => Err(error),
-    }
-}
-
-/// What driving a run came to.
-fn came_to(agent: &AgentId, driven: Driven) -> Result<Did, EngineError> {
-    match driven {
-        Driven::Ended(_) | Driven::Halted(_) => Ok(Did::Something),
-        // The moment it rests until is found by another look; so is an answer that came since it looked for one.
-        Driven::Asked(_) | Driven::Asleep(..) | Driven::Waits(_) => Ok(Did::Rests),
-        // Whoever releases has it looked at again.
-        Driven::Braked(_) => Ok(Did::Nothing),
-        Driven::Parked(run, exceeded) => Err(EngineError::BudgetExceeded {
-            agent: agent.clone(),
-            run,
-            exceeded,
-        }),
     }
 }
 

@@ -10,7 +10,7 @@ use wakeful_core::policy::Question;
 use wakeful_core::run::{Effect, Input, Phase, Turn};
 use wakeful_core::step::{AfterCrash, CallReads, EffectClass, Fault, Seen};
 use wakeful_core::subrun::{Order, START_RUN};
-use wakeful_core::time::Millis;
+use wakeful_core::wake::Suspension;
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
 use wakeful_store::Store;
@@ -62,36 +62,20 @@ impl Performed {
 pub(crate) enum Next {
     /// It takes this input.
     Input(Box<Performed>),
-    /// It stays as it is, for this reason.
-    Rest(Rest),
+    /// The process stops; the run stays as it is.
+    Stop,
+    /// A brake holds it; the run stays as it is.
+    Brake,
+    /// It waits.
+    Wait(Suspension),
+    /// There is no money for its next request.
+    OverBudget(Exceeded),
 }
 
 impl Next {
     pub(crate) fn just(input: Input) -> Self {
         Self::Input(Box::new(Performed::just(input)))
     }
-}
-
-/// Why a run stays as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rest {
-    /// The process comes to a stop.
-    Halted,
-    /// There is no money.
-    Parked(Exceeded),
-    /// A person has to decide.
-    Asked,
-    /// Runs that it started have not ended.
-    Waits,
-    /// A brake holds it.
-    Braked,
-    /// Its moment has not come.
-    Asleep {
-        /// When that is.
-        until: Millis,
-        /// What time it was when that was worked out: where the clock is set meanwhile, the two still belong together.
-        since: Millis,
-    },
 }
 
 /// Why a running effect should end early.
@@ -159,9 +143,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     /// What a run does instead of its next effect, if something stands against that.
     pub(crate) fn heard(&self, claimed: &Claimed, look: Look) -> Option<Next> {
         let rest = match (self.halt.is_set(), look.is_cancelled, look.is_braked) {
-            (true, _, _) => Rest::Halted,
+            (true, _, _) => Next::Stop,
             (false, true, _) => return Some(Next::just(Input::Cancelled)),
-            (false, false, true) => Rest::Braked,
+            (false, false, true) => Next::Brake,
             (false, false, false) => return None,
         };
         // The intent of what may be done only once is taken back: whoever went on would else be told of an unknown
@@ -169,7 +153,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         if begins_plain(&claimed.effects) {
             return Some(Next::just(Input::Postponed));
         }
-        Some(Next::Rest(rest))
+        Some(rest)
     }
 
     /// Resolves when a running effect should end early. A look that fails or hangs says nothing for [`UNREAD_MS_MAX`]: a

@@ -14,17 +14,17 @@ use wakeful_core::run::{Effect, Input, Start};
 use wakeful_core::step::{Child, EffectClass, Fault};
 use wakeful_core::subrun::{Order, START_RUN, Standing, hindrance};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Admitted, Facts, Gate, WakeOutcome, admit};
+use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, Suspension, Wait, admit};
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::{Done, ToolHost};
-use wakeful_store::rows::{Admission, Fence, PackedBlob, WakeRow};
+use wakeful_store::rows::{Fence, PackedBlob, WakeRow};
 use wakeful_store::{StoreError, Tx, View};
 
 use self::ending::ending;
 pub(crate) use self::ending::{all_under_way, concerned, end_children, ended, parent_of, take_back};
-use crate::cause::{depth_of, standing, wake_row};
+use crate::cause::{AdmissionOutcome, QUEUED, QueueEntry, depth_of, wake_row};
 use crate::run::{Claimed, broken};
-use crate::step::{Next, Performed, Rest};
+use crate::step::{Next, Performed};
 use crate::wake::{admitted_event, opening};
 use crate::{Engine, EngineError};
 
@@ -102,21 +102,17 @@ pub(crate) fn start_in(
             return Err(StoreError::Conflict);
         }
         let head = heads.others.get_mut(other).ok_or(StoreError::Conflict)?;
-        match tx.admit_message(&start.message)? {
-            Admission::New => {}
-            Admission::Same | Admission::Differs => return Err(StoreError::Conflict),
-        }
-        tx.enqueue(&start.message, head.next_seq, look.not_before)?;
-        tx.put_blob(&start.body)?;
-        tx.put_wake(&wake_row(
-            &start.message,
-            WakeOutcome::Queued,
-            &look.gates,
-            start.message.admitted_at,
-        ))?;
-        let event = head.chain(other, start.admitted.clone());
-        tx.append_event(other, &event)?;
-        tx.put_head(other, head)?;
+        let entry = QueueEntry {
+            message: &start.message,
+            body: &start.body,
+            sealed: &start.admitted,
+            verdict: WakeOutcome::Queued,
+            gates: &look.gates,
+            not_before: look.not_before,
+        };
+        let AdmissionOutcome::New(_) = entry.write(tx, head)? else {
+            return Err(StoreError::Conflict);
+        };
     }
     Ok(())
 }
@@ -141,21 +137,13 @@ fn looked(
 ) -> Result<Look, StoreError> {
     let other = &message.agent_id;
     let overview = view.overview(other)?;
-    let facts = Facts {
-        cause: &message.cause,
-        is_paused: false,
-        predicate: None,
-        guard: None,
-        has_work: None,
-        not_before: None,
-        now: message.admitted_at,
-    };
+    let facts = CauseFacts::of(&message.cause, other);
     let judged = overview
         .as_ref()
-        .map(|overview| admit(&standing(&overview.agent), &facts));
+        .map(|overview| admit(&overview.agent.availability(), &facts, message.admitted_at));
     let (shut, not_before, mut gates) = match judged {
-        Some((Admitted::Refused(refusal), gates)) => (Some(refusal), None, gates),
-        Some((Admitted::Queued { not_before }, gates)) => (None, not_before, gates),
+        Some((AdmissionResult::Refused(refusal), gates)) => (Some(refusal), None, gates),
+        Some((AdmissionResult::Queued { not_before }, gates)) => (None, not_before, gates),
         None => (None, None, Vec::new()),
     };
     let found = Standing {
@@ -240,7 +228,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             Ok(Before::Free(depth_below(view, &run)?, cause.correlation_of(&run)))
         });
         let (depth, correlation) = match before.await? {
-            Before::Braked => return Ok(Next::Rest(Rest::Braked)),
+            Before::Braked => return Ok(Next::Brake),
             Before::Free(depth, correlation) => (depth, correlation),
         };
         let starts = planned
@@ -359,7 +347,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         });
         let ended = looked.await?;
         if ended.is_empty() {
-            return Ok(Next::Rest(Rest::Waits));
+            let (wait, since) = (Wait::Children, self.clock.now());
+            return Ok(Next::Wait(Suspension { wait, since }));
         }
         let told = ended
             .into_iter()

@@ -1,25 +1,95 @@
-//! Waiting: for a moment, or for a person's answer. Neither needs this process to live.
+//! Waiting: for a time, a person's answer or the end of other runs. None of them needs this process to live.
 
 use wakeful_core::decision::{Decision, DecisionStatus, Ruling, Terms};
 use wakeful_core::id::AgentId;
-use wakeful_core::key::DecisionId;
+use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::proof::record::{RunRecord, attach};
 use wakeful_core::report::payload::{DecisionAnswered, DecisionEscalated, Payload};
 use wakeful_core::report::{Draft, Kind, Sealed};
-use wakeful_core::run::{DecisionWrite, Input, Phase};
+use wakeful_core::run::{DecisionWrite, Input, Phase, Turn};
 use wakeful_core::time::Millis;
+use wakeful_core::wake::{Suspension, Wait};
 use wakeful_ports::model::Model;
 use wakeful_ports::planted;
 use wakeful_ports::tool::ToolHost;
-use wakeful_store::rows::{NEVER, RunRow};
+use wakeful_store::rows::RunRow;
+use wakeful_store::{StoreError, View};
 
 use crate::inquiry::ended_early;
 use crate::run::{Claimed, broken};
-use crate::step::{Early, Freshness, Next, Rest};
+use crate::step::{Early, Freshness, Next};
+use crate::subrun;
 use crate::{Engine, EngineError, Waiting};
 
 /// The longest wait that keeps a run in its place. A longer one gives it back until its moment has come.
 pub(crate) const NAP_MS_MAX: u64 = 2_000;
+
+/// What a run needs before it can go on, by its state alone.
+#[derive(Debug, Clone)]
+pub(crate) enum Need {
+    /// Nothing: it can.
+    Nothing,
+    /// A time.
+    Time(Millis),
+    /// The answer to a question.
+    Answer(DecisionId),
+    /// The end of one of these runs.
+    Runs(Vec<RunKey>),
+    /// Money.
+    Money,
+}
+
+impl Need {
+    /// What a run needs in this state, which it has reached now. A delay that is over in no time is spent in the driver.
+    pub(crate) fn of(turn: &Turn, now: Millis) -> Self {
+        let delay_ms = turn.phase.delay_ms();
+        match (turn.waits_on_runs(), turn.waits_on()) {
+            (true, _) => Self::Runs(
+                turn.children()
+                    .into_iter()
+                    .map(|(_, child)| child.run_key)
+                    .collect(),
+            ),
+            (false, Some(question)) => Self::Answer(question),
+            (false, None) if delay_ms > NAP_MS_MAX => Self::Time(later(now, delay_ms)),
+            (false, None) => Self::Nothing,
+        }
+    }
+
+    /// What a run needs that its driver leaves waiting.
+    pub(crate) fn of_wait(wait: Wait, turn: &Turn, now: Millis) -> Self {
+        match wait {
+            Wait::Due { until } => Self::Time(until),
+            Wait::Budget => Self::Money,
+            Wait::Decision { .. } | Wait::Children | Wait::Turn => Self::of(turn, now),
+        }
+    }
+
+    /// What the run waits for as things stand now; none where it has what it needs, or its end was requested. With the head
+    /// of its agent: an answer that came, or a run that ended, since the driver looked had the run looked at in vain.
+    pub(crate) fn wait(
+        &self,
+        view: &mut View<'_>,
+        run: &RunKey,
+        now: Millis,
+    ) -> Result<Option<Wait>, StoreError> {
+        let wait = match self {
+            Self::Nothing => None,
+            Self::Time(until) => Some(Wait::Due { until: *until }),
+            Self::Money => Some(Wait::Budget),
+            Self::Answer(question) => view.decision(question)?.and_then(|decision| decision.wait(now)),
+            Self::Runs(runs) => subrun::all_under_way(view, runs)?.then_some(Wait::Children),
+        };
+        Ok(match wait {
+            Some(_) if view.cancel_requested(run)? => None,
+            wait => wait,
+        })
+    }
+}
+
+fn later(at: Millis, ms: u64) -> Millis {
+    Millis(at.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
+}
 
 /// The events of a transition before they are sealed, with the decisions that some of them tell of.
 pub(crate) struct TransitionEvents<'a> {
@@ -98,10 +168,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let delay_ms = claimed.turn.phase.delay_ms();
         let now = self.clock.now();
         // What was waited before a crash counts. A clock that was set back makes nobody wait longer than was said.
-        let left_ms = claimed
-            .row
-            .due_at
-            .map_or(delay_ms, |due| due.since(now).min(delay_ms));
+        let left_ms = match claimed.row.wait() {
+            Some(Wait::Due { until }) => until.since(now).min(delay_ms),
+            Some(Wait::Decision { .. } | Wait::Children | Wait::Budget | Wait::Turn) | None => delay_ms,
+        };
         if left_ms == 0 {
             return Ok(None);
         }
@@ -114,8 +184,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             return called_off(claimed, is_found);
         }
         if left_ms > NAP_MS_MAX && self.waiting == Waiting::Away {
-            let until = Millis(now.0.saturating_add(i64::try_from(left_ms).unwrap_or(i64::MAX)));
-            return Ok(Some(Next::Rest(Rest::Asleep { until, since: now })));
+            let wait = Wait::Due {
+                until: later(now, left_ms),
+            };
+            return Ok(Some(Next::Wait(Suspension { wait, since: now })));
         }
         tokio::select! {
             biased;
@@ -141,14 +213,19 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             let inquiry = Box::new(decision.inquiry);
             return Ok(Next::just(Input::Lapsed { inquiry }));
         }
-        if let Some(next) = decision.overdue(now) {
+        if let Some(next) = decision.escalate_if_overdue(now) {
             decision = self.close_late(claimed, &decision, next).await?;
         }
         Ok(match decision.ruling(now) {
-            None => Next::Rest(Rest::Asked),
+            None => Next::Wait(Suspension {
+                wait: decision.wait(now).unwrap_or(Wait::Decision { until: None }),
+                since: now,
+            }),
             Some(Ruling::Denied { .. }) if planted::bug("denied_acts") => Next::just(Input::Decided {
                 decision_id: id,
-                ruling: Ruling::Approved { until: NEVER },
+                ruling: Ruling::Approved {
+                    until: Millis(i64::MAX),
+                },
             }),
             Some(Ruling::Lapsed) => Next::just(Input::Lapsed {
                 inquiry: Box::new(decision.inquiry),
@@ -188,10 +265,6 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 return Ok(None);
             }
             tx.put_decision(&next, expected)?;
-            // Who asked for the end is heard at once.
-            if !tx.cancel_requested(&run)? {
-                tx.rest_run(&run, next.deadline_at.unwrap_or(NEVER), now)?;
-            }
             let event = head.chain(&agent, sealed.clone());
             tx.append_event(&agent, &event)?;
             tx.put_head(&agent, &head)?;

@@ -11,18 +11,15 @@ use wakeful_core::report::payload::{MessageAdmitted, WakeDecided};
 use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::run::{Input, Reads, Turn};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Candidate, Control, Gate, Lifecycle, Mode, Refusal, Verdict, WakeOutcome, decide};
+use wakeful_core::wake::{Control, Gate, Lifecycle, MessageFacts, Mode, Refusal, Verdict, decide};
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
-use wakeful_store::rows::{
-    Admission, Agent, Claim, Fence, PackedBlob, RunFilter, RunState, Visibility, WakeRow,
-};
+use wakeful_store::rows::{Admission, Agent, Claim, Fence, PackedBlob, RunFilter, RunState, Visibility};
 use wakeful_store::{StoreError, Tx};
 
 use crate::absorb::{Opening, all_wait, known_gates, take_up};
-use crate::cause::wake_row;
-use crate::desk::append;
+use crate::cause::{AdmissionOutcome, QueueEntry, wake_row};
 use crate::run::{Claimed, Transition, broken};
 use crate::{Engine, EngineError};
 
@@ -122,7 +119,7 @@ enum Source {
         /// How its run is limited, for whoever begins it where a brake keeps this process from it.
         wishes: Box<Wishes>,
         /// The event that tells of it there.
-        kept: Option<Box<Sealed>>,
+        kept: Box<Sealed>,
     },
     /// From the queue, where it has waited since its own admission.
     Queue,
@@ -158,7 +155,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let source = Source::Caller {
             create: new_agent(&ask.when_missing, &ask.agent, &ask.limits.workspace, now),
             body: self.store.pack(body).await?,
-            kept: Some(Box::new(self.kept_event(&message, &limits, &ask.prompt)?)),
+            kept: Box::new(self.kept_event(&message, &limits, &ask.prompt)?),
             wishes: Box::new(wishes(&limits)),
         };
         let beginning = Beginning {
@@ -312,17 +309,27 @@ impl Admit {
             ..RunFilter::default()
         };
         let open_run = tx.runs(&open)?.first().map(|run| run.run_key);
-        let (verdict, gates) = decide(&Candidate {
+        let facts = MessageFacts {
+            delay: None,
             is_braked: tx.is_braked(agent_id)?,
-            lifecycle: agent.lifecycle,
-            control: agent.control,
             open_run,
-        });
+        };
+        let at = self.transition.run.started_at;
+        let (verdict, gates) = decide(&agent.availability(), &facts, at);
         let gates = known_gates(tx, &self.message, &gates)?;
-        tx.put_wake(&self.wake_row(&verdict, &gates))?;
+        let code = match &verdict {
+            Verdict::Run => "run",
+            Verdict::Refused(refusal) => refusal.code(),
+        };
+        let kept = match &verdict {
+            Verdict::Refused(Refusal::Braked) => self.keep(tx, fence, &gates)?,
+            Verdict::Refused(_) | Verdict::Run => None,
+        };
+        if kept.is_none() {
+            tx.put_wake(&wake_row(&self.message, code, &gates, at))?;
+        }
         let refused = match verdict {
-            Verdict::Refused(Refusal::Braked) => Some(self.keep(tx, fence)?),
-            Verdict::Refused(refusal) => Some(Found::Refused(refusal)),
+            Verdict::Refused(refusal) => kept.or(Some(Found::Refused(refusal))),
             Verdict::Run => self.take_in(tx)?,
         };
         if let Some(refused) = refused {
@@ -360,31 +367,34 @@ impl Admit {
         })
     }
 
-    /// Keeps what a brake holds: it is announced and waits in line, as it would have at a daemon's door. What waits already
-    /// waits on.
-    fn keep(&self, tx: &mut Tx<'_>, fence: Fence) -> Result<Found, StoreError> {
+    /// Keeps what a brake holds: it is announced and queued, as it would have been by a daemon. None for what is
+    /// queued already, which stays queued.
+    fn keep(&self, tx: &mut Tx<'_>, fence: Fence, gates: &[Gate]) -> Result<Option<Found>, StoreError> {
         let Source::Caller {
             body, wishes, kept, ..
         } = &self.source
         else {
-            return Ok(Found::Refused(Refusal::Braked));
+            return Ok(None);
         };
         let message = Message {
             wishes: (**wishes).clone(),
             ..self.message.clone()
         };
-        match tx.admit_message(&message)? {
-            Admission::New => {}
-            Admission::Same => return Ok(Found::Before),
-            Admission::Differs => return Ok(Found::KeyReused),
-        }
+        let entry = QueueEntry {
+            message: &message,
+            body,
+            sealed: kept,
+            verdict: Refusal::Braked.code(),
+            gates,
+            not_before: None,
+        };
         let mut head = tx.lock_head(&message.agent_id, fence)?;
-        tx.enqueue(&message, head.next_seq, None)?;
-        tx.put_blob(body)?;
-        let told = kept
-            .iter()
-            .map(|sealed| append(tx, &message.agent_id, &mut head, sealed));
-        Ok(Found::Kept(told.collect::<Result<_, StoreError>>()?))
+        Ok(Some(match entry.write(tx, &mut head)? {
+            AdmissionOutcome::New(event) => Found::Kept(vec![event]),
+            AdmissionOutcome::KeyReused => Found::KeyReused,
+            AdmissionOutcome::Known | AdmissionOutcome::Unknown => Found::Before,
+            AdmissionOutcome::Refused(refusal) => Found::Refused(refusal),
+        }))
     }
 
     /// The message becomes this run's: out of the queue, or straight from the caller.
@@ -404,14 +414,6 @@ impl Admit {
                 Admission::Differs => Some(Found::KeyReused),
             },
         })
-    }
-
-    fn wake_row(&self, verdict: &Verdict, gates: &[Gate]) -> WakeRow {
-        let verdict = match verdict {
-            Verdict::Run => WakeOutcome::Run,
-            Verdict::Refused(refusal) => refusal.outcome(),
-        };
-        wake_row(&self.message, verdict, gates, self.transition.run.started_at)
     }
 }
 

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use wakeful_core::id::RunnerId;
+use wakeful_core::key::RunKey;
 use wakeful_core::policy::Rules;
 use wakeful_ports::guidance::NoGuide;
-use wakeful_runtime::run::Driven;
+use wakeful_runtime::run::DriveOutcome;
 use wakeful_runtime::{Engine, EngineError, Governance, Waiting};
 
 use crate::faulty::{Process, faulty_store};
@@ -27,6 +28,9 @@ pub(crate) struct Life {
 
 /// The engine of a simulated process: everything but its ports is what ships.
 pub(crate) type SimEngine = Engine<SimModel, SimTools>;
+
+/// A run, and where driving it has led.
+pub(crate) type Driven = (RunKey, DriveOutcome);
 
 /// What a process is busy with.
 pub(crate) type Doings = Pin<Box<dyn Future<Output = Result<Driven, EngineError>>>>;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use wakeful_core::decision::{APPROVE, DENY, Decision};
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_core::run::{RunStatus, Turn};
-use wakeful_runtime::run::Driven;
+use wakeful_core::run::Turn;
+use wakeful_core::wake::Wait;
+use wakeful_runtime::run::DriveOutcome;
 use wakeful_runtime::{EngineError, Waiting};
 use wakeful_store::rows::{DecisionFilter, RunRow};
 use wakeful_store::{Store, StoreError};
@@ -15,7 +16,7 @@ use crate::alert;
 use crate::chance::Chance;
 use crate::evidence::{Evidence, Moment};
 use crate::invariant::{Summary, Violation, judge};
-use crate::life::{Doings, End, Life};
+use crate::life::{Doings, Driven, End, Life};
 use crate::schedule::{Kind, Schedule, What};
 use crate::script::{Opinion, Script};
 use crate::service::{Way, open_only, repeat, run_of, serve};
@@ -345,10 +346,10 @@ impl Stage {
         let ledger = self.world.ledger();
         let is_poisoned = ledger.had(What::Poison) || ledger.had(What::Loop);
         let expected = match done {
-            Ok(Driven::Ended(run)) => self.has_ended(*run)? || is_poisoned,
-            Ok(Driven::Halted(_)) => ledger.halts.contains_key(&life.number),
-            Ok(Driven::Asked(run)) => self.has_asked(*run)?,
-            Ok(Driven::Braked(_)) | Err(EngineError::Kept { .. }) => ledger.brake_tries > 0,
+            Ok((run, DriveOutcome::Ended)) => self.has_ended(*run)? || is_poisoned,
+            Ok((_, DriveOutcome::Stopped)) => ledger.halts.contains_key(&life.number),
+            Ok((run, DriveOutcome::Waiting(Wait::Decision { .. }))) => self.has_asked(*run)?,
+            Ok((_, DriveOutcome::Braked)) | Err(EngineError::Kept { .. }) => ledger.brake_tries > 0,
             Err(EngineError::Store(StoreError::FenceLost(_)) | EngineError::LeaseLost(_)) => {
                 ledger.has_sleepers()
             }
@@ -362,7 +363,7 @@ impl Stage {
                 | EngineError::CrashLoop { .. },
             ) => is_poisoned,
             // There is always money enough here, and who serves waits for the moments of others.
-            Ok(Driven::Parked(..) | Driven::Asleep(..) | Driven::Waits(_))
+            Ok((_, DriveOutcome::Waiting(Wait::Due { .. } | Wait::Children | Wait::Budget | Wait::Turn)))
             | Err(
                 EngineError::BudgetExceeded { .. }
                 | EngineError::UnknownAgent(_)
@@ -405,20 +406,12 @@ impl Stage {
         let (life, _) = self.bear(index)?;
         let ask = self.script.ask(index).map_err(bad_id)?;
         match life.live(Box::pin(repeat(life.engine(&self.script, Waiting::Here), ask))) {
-            End::Done(Ok(Driven::Ended(run))) => {
+            End::Done(Ok((run, DriveOutcome::Ended))) => {
                 self.world.acknowledge(run);
                 Ok(())
             }
             End::Done(
-                Ok(
-                    Driven::Halted(_)
-                    | Driven::Parked(..)
-                    | Driven::Asked(_)
-                    | Driven::Asleep(..)
-                    | Driven::Waits(_)
-                    | Driven::Braked(_),
-                )
-                | Err(_),
+                Ok((_, DriveOutcome::Stopped | DriveOutcome::Braked | DriveOutcome::Waiting(_))) | Err(_),
             )
             | End::Died
             | End::Slept(_)

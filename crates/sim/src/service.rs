@@ -1,13 +1,13 @@
 //! What a process does for an ask: get hold of its run, drive it as far as it goes, and tell.
 
 use wakeful_core::key::RunKey;
-use wakeful_core::run::RunStatus;
+use wakeful_core::wake::Wait;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::run::{Driven, claim, move_aside};
+use wakeful_runtime::run::{Claimed, DriveOutcome, claim, move_aside};
 use wakeful_runtime::wake::{Admitted, Ask};
-use wakeful_store::rows::{NEVER, RunFilter, RunRow, RunState};
+use wakeful_store::rows::{RUN_OPEN, RUN_QUARANTINED, RunFilter, RunRow, RunState};
 
-use crate::life::{Life, SimEngine};
+use crate::life::{Driven, Life, SimEngine};
 
 /// Most looks of one process at a run. Each is a moment that came or a question that grew older, and a run has few.
 const LOOKS_MAX: u32 = 500;
@@ -63,8 +63,9 @@ pub(crate) async fn serve(
             return Err(error);
         }
     };
-    life.world.acknowledge(driven.run_key());
-    if let Driven::Ended(run) = driven {
+    let (run, outcome) = driven;
+    life.world.acknowledge(run);
+    if outcome == DriveOutcome::Ended {
         life.world.tell_end(life.number, run);
     }
     Ok(driven)
@@ -74,7 +75,7 @@ async fn asked(engine: &SimEngine, life: &Life, ask: Ask) -> Result<Driven, Engi
     match engine.admit(ask).await? {
         Admitted::New(claimed) => {
             life.world.acknowledge(claimed.run_key());
-            engine.drive(claimed).await
+            driven(engine, claimed).await
         }
         Admitted::Before(run) => {
             life.world.acknowledge(run);
@@ -83,10 +84,15 @@ async fn asked(engine: &SimEngine, life: &Life, ask: Ask) -> Result<Driven, Engi
     }
 }
 
+async fn driven(engine: &SimEngine, claimed: Box<Claimed>) -> Result<Driven, EngineError> {
+    let run = claimed.run_key();
+    Ok((run, engine.drive(claimed).await?))
+}
+
 async fn resume(engine: &SimEngine, run: RunKey) -> Result<Driven, EngineError> {
     match claim(&engine.store, &engine.runner, run).await? {
-        Some(claimed) => engine.drive(claimed).await,
-        None => Ok(Driven::Ended(run)),
+        Some(claimed) => driven(engine, claimed).await,
+        None => Ok((run, DriveOutcome::Ended)),
     }
 }
 
@@ -97,7 +103,7 @@ async fn looked_after(engine: &SimEngine, life: &Life, ask: Ask) -> Result<Drive
     let mut driven = match engine.admit(ask).await? {
         Admitted::New(claimed) => {
             life.world.acknowledge(run);
-            Some(engine.drive(claimed).await?)
+            Some(self::driven(engine, claimed).await?)
         }
         Admitted::Before(before) => {
             life.world.acknowledge(before);
@@ -107,7 +113,7 @@ async fn looked_after(engine: &SimEngine, life: &Life, ask: Ask) -> Result<Drive
     let mut idle = 0;
     for _ in 0..LOOKS_MAX {
         match driven.take() {
-            None | Some(Driven::Asleep(..)) => {}
+            None | Some((_, DriveOutcome::Waiting(Wait::Due { .. }))) => {}
             Some(driven) => return Ok(driven),
         }
         let wall = engine.clock.now();
@@ -125,32 +131,32 @@ async fn looked_after(engine: &SimEngine, life: &Life, ask: Ask) -> Result<Drive
             if idle > IDLE_MAX {
                 life.world
                     .complain(format!("it is ready and rests, again and again: {row:?}"));
-                return Ok(Driven::Asleep(run, wall));
+                return Ok((run, DriveOutcome::Waiting(Wait::Due { until: wall })));
             }
             driven = Some(resume(engine, run).await?);
             continue;
         }
         idle = 0;
         let Some(due) = due else {
-            if row.due_at == Some(NEVER) {
-                return Ok(Driven::Asked(run));
+            if row.wait() == Some(Wait::Decision { until: None }) {
+                return Ok((run, DriveOutcome::Waiting(Wait::Decision { until: None })));
             }
             let agent = agent.clone();
             if engine.store.read(move |view| view.is_braked(&agent)).await? {
-                return Ok(Driven::Braked(run));
+                return Ok((run, DriveOutcome::Braked));
             }
             // It was released since.
             continue;
         };
         tokio::select! {
             biased;
-            () = engine.halt.asked() => return Ok(Driven::Halted(run)),
+            () = engine.halt.asked() => return Ok((run, DriveOutcome::Stopped)),
             () = engine.clock.sleep(due.since(wall).max(1)) => {}
             () = life.world.hears_of_end(run) => {}
         }
     }
     life.world.complain(format!("{run} was looked at without end"));
-    Ok(Driven::Halted(run))
+    Ok((run, DriveOutcome::Stopped))
 }
 
 fn ended(row: RunRow) -> Result<Driven, EngineError> {
@@ -158,7 +164,7 @@ fn ended(row: RunRow) -> Result<Driven, EngineError> {
         let (run, why) = (row.run_key, row.fault.unwrap_or_default());
         return Err(EngineError::Quarantined { run, why });
     }
-    Ok(Driven::Ended(row.run_key))
+    Ok((row.run_key, DriveOutcome::Ended))
 }
 
 async fn open_run(engine: &SimEngine) -> Result<Option<RunRow>, EngineError> {
@@ -174,7 +180,7 @@ pub(crate) async fn repeat(engine: SimEngine, mut ask: Ask) -> Result<Driven, En
     let is_refused =
         matches!(engine.admit(ask).await, Err(EngineError::KeyReused { run: other }) if other == run);
     if is_same && is_over && is_refused {
-        Ok(Driven::Ended(run))
+        Ok((run, DriveOutcome::Ended))
     } else {
         Err(EngineError::UnknownRun(run))
     }

@@ -159,7 +159,7 @@ fn read_asked(mut row: Row) -> Result<DecisionRow> {
 }
 
 const PLACES: &str = "
-    SELECT agent_id, seq, run_key, rank, due_at_ms FROM queue
+    SELECT agent_id, seq, run_key, rank, due_at_ms, admitted_at_ms FROM queue
     WHERE (agent_id, seq) > (?1, ?2) ORDER BY agent_id, seq LIMIT ?3";
 
 impl View<'_> {
@@ -176,6 +176,7 @@ impl View<'_> {
                     run_key: RunKey(row.digest("queue.run_key")?),
                     rank: row.int("queue.rank")?,
                     not_before: row.optional_millis("queue.due_at_ms")?,
+                    admitted_at: row.millis("queue.admitted_at_ms")?,
                 })
             },
         )

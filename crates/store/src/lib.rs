@@ -38,6 +38,7 @@ mod brake;
 mod care;
 mod commit;
 mod decision;
+mod dispatch;
 mod entry;
 mod erasure;
 mod event;

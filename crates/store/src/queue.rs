@@ -1,4 +1,4 @@
-//! What waits for its turn, and who has something to do.
+//! The queued messages of an agent.
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
@@ -8,13 +8,13 @@ use wakeful_core::wake::Control;
 
 use crate::rows::{Overview, QueueRow};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, Result, StoreError, Tx, View, agent};
+use crate::{Result, StoreError, Tx, View, agent};
 
 const COUNT_IN: &str =
     "UPDATE agent_head SET queued_count = queued_count + 1 WHERE agent_id = ?1 AND queued_count < ?2";
 
 const APPEND: &str = "
-    INSERT INTO queue (agent_id, seq, run_key, rank, due_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)";
+    INSERT INTO queue (agent_id, seq, run_key, rank, due_at_ms, admitted_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
 impl Tx<'_> {
     /// Lets an admitted message wait for its turn at the place of the event that announced it, as urgent as it is and not
@@ -30,6 +30,7 @@ impl Tx<'_> {
             (&message.run_key).into(),
             message.cause.priority.rank(seq).into(),
             not_before.into(),
+            message.admitted_at.into(),
         ];
         self.sql.run_once(APPEND, &params)
     }
@@ -54,67 +55,39 @@ impl View<'_> {
     /// The messages of an agent that wait, the one whose turn it is first.
     pub fn queue(&mut self, agent: &AgentId, at_most: u32) -> Result<Vec<QueueRow>> {
         let rows = self.sql.query(IN_ORDER, &[agent.into(), limit(at_most)])?;
-        self.with_messages(rows)
+        let places = records(rows, |mut row| QueuedAt::read(&mut row))?;
+        self.with_messages(places)
     }
 
-    fn with_messages(&mut self, rows: Vec<Row>) -> Result<Vec<QueueRow>> {
-        let places = records(rows, |mut row| {
-            Ok((
-                row.count("queue.seq")?,
-                RunKey(row.digest("queue.run_key")?),
-                row.optional_millis("queue.due_at_ms")?,
-            ))
-        })?;
-        let rows = places.into_iter().map(|(seq, run, not_before)| {
-            let message = self
-                .message(&run)?
-                .ok_or(StoreError::Malformed("queue.run_key"))?;
+    /// Reads the messages at these places.
+    pub(crate) fn with_messages(&mut self, places: Vec<QueuedAt>) -> Result<Vec<QueueRow>> {
+        let rows = places.into_iter().map(|place| {
+            let message = self.message(&place.run_key)?;
             Ok(QueueRow {
-                seq,
-                not_before,
-                message,
+                seq: place.seq,
+                not_before: place.not_before,
+                message: message.ok_or(StoreError::Malformed("queue.run_key"))?,
             })
         });
         rows.collect()
     }
 }
 
-/// Whether a message may begin at `?2`. One that came in over a minute later than that came before the clock was set back:
-/// what it waited for is over, unless that is a barrier, which a person set to a date.
-macro_rules! is_due {
-    () => {
-        "(queue.due_at_ms IS NULL OR queue.due_at_ms <= ?2 OR EXISTS (
-            SELECT 1 FROM message JOIN agent ON agent.agent_id = message.agent_id
-            WHERE message.run_key = queue.run_key AND message.admitted_at_ms > ?2 + 60000
-                AND (agent.sleep_until_ms IS NULL OR agent.sleep_until_ms <> queue.due_at_ms)))"
-    };
+/// The place of a message in the queue.
+pub(crate) struct QueuedAt {
+    pub(crate) seq: u64,
+    run_key: RunKey,
+    pub(crate) not_before: Option<Millis>,
 }
 
-const READY: &str = concat!(
-    "SELECT seq, run_key, due_at_ms FROM queue WHERE agent_id = ?1 AND ",
-    is_due!(),
-    " ORDER BY rank, seq LIMIT ?3"
-);
-
-impl View<'_> {
-    /// The messages that may begin now, in their order.
-    fn ready(&mut self, agent: &AgentId, now: Millis, at_most: u32) -> Result<Vec<QueueRow>> {
-        let rows = self
-            .sql
-            .query(READY, &[agent.into(), now.into(), limit(at_most)])?;
-        self.with_messages(rows)
-    }
-
-    /// The messages that may begin now and that one run may take up together, in their order.
-    pub fn absorbable(&mut self, agent: &AgentId, now: Millis, limit: u32) -> Result<Vec<QueueRow>> {
-        let mut rows = self.ready(agent, now, limit)?;
-        rows.retain(|row| row.message.cause.origin.is_absorbed());
-        Ok(rows)
-    }
-
-    /// The message whose turn it is, if one may begin now.
-    pub fn next_message(&mut self, agent: &AgentId, now: Millis) -> Result<Option<QueueRow>> {
-        Ok(self.ready(agent, now, 1)?.pop())
+impl QueuedAt {
+    /// Reads `seq, run_key, due_at_ms`.
+    pub(crate) fn read(row: &mut Row) -> Result<Self> {
+        Ok(Self {
+            seq: row.count("queue.seq")?,
+            run_key: RunKey(row.digest("queue.run_key")?),
+            not_before: row.optional_millis("queue.due_at_ms")?,
+        })
     }
 }
 
@@ -141,14 +114,14 @@ impl View<'_> {
     }
 }
 
-const HOLD_AGAIN: &str = "UPDATE queue SET due_at_ms = ?3 WHERE agent_id = ?1 AND due_at_ms = ?2";
+const DELAY: &str = "UPDATE queue SET due_at_ms = ?3 WHERE agent_id = ?1 AND due_at_ms = ?2";
 
 impl Tx<'_> {
     /// What waits for the end of a barrier, if there was one, waits for the end of another.
-    pub fn hold_again(&mut self, agent: &AgentId, before: Option<Millis>, until: Millis) -> Result<()> {
+    pub fn delay_queued(&mut self, agent: &AgentId, before: Option<Millis>, until: Millis) -> Result<()> {
         let Some(before) = before else { return Ok(()) };
         self.sql
-            .execute(HOLD_AGAIN, &[agent.into(), before.into(), until.into()])
+            .execute(DELAY, &[agent.into(), before.into(), until.into()])
             .map(drop)
     }
 }
@@ -157,7 +130,7 @@ const RELEASE: &str = "UPDATE queue SET due_at_ms = NULL WHERE agent_id = ?1 AND
 
 impl Tx<'_> {
     /// Whatever waits for a moment may begin at once: the barrier that held it is gone.
-    pub fn release_held(&mut self, agent: &AgentId) -> Result<()> {
+    pub fn release_delayed(&mut self, agent: &AgentId) -> Result<()> {
         self.sql.run(RELEASE, &[agent.into()])
     }
 }
@@ -168,67 +141,6 @@ impl View<'_> {
     /// Whether the message of a run waits for its turn.
     pub fn is_queued(&mut self, run: &RunKey) -> Result<bool> {
         Ok(!self.sql.query(ONE, &[run.into()])?.is_empty())
-    }
-}
-
-/// Whether an open run is due at `?2`: its moment has come, or it waits for its turn and no other one is under way. A run
-/// that was laid to rest over a minute later than now rests since before the clock was set back: it is looked at, and
-/// rests for as long as is left of what it waits for, no longer than was said. A brake holds all of it, but for a run whose
-/// end was asked for, which waits for no turn either.
-macro_rules! run_is_due {
-    () => {
-        "run.status = 'open' AND (run.due_at_ms IS NULL OR run.due_at_ms <= ?2
-            OR run.due_at_ms < 9223372036854775806 AND run.suspended_at_ms > ?2 + 60000
-            OR run.due_at_ms = 9223372036854775806
-                AND (EXISTS (SELECT 1 FROM run_cancel WHERE run_cancel.run_key = run.run_key)
-                    OR NOT EXISTS (SELECT 1 FROM run AS other WHERE other.agent_id = run.agent_id AND other.status = 'open'
-                        AND (other.due_at_ms IS NULL OR other.due_at_ms <> 9223372036854775806))))
-        AND (NOT EXISTS (SELECT 1 FROM brake WHERE brake.agent_id = '' OR brake.agent_id = run.agent_id)
-            OR EXISTS (SELECT 1 FROM run_cancel WHERE run_cancel.run_key = run.run_key))"
-    };
-}
-
-/// An agent has work when a run of it is open and due, or a message waits, no run is open and it is not paused. By way of
-/// the counters and not of the queue itself, which may be long.
-pub(crate) const WITH_WORK: &str = concat!(
-    "SELECT run.agent_id FROM run WHERE ",
-    run_is_due!(),
-    "
-    UNION
-    SELECT agent_head.agent_id FROM agent_head JOIN agent ON agent.agent_id = agent_head.agent_id
-    WHERE agent_head.queued_count > 0 AND agent.control = 'running' AND agent.lifecycle <> 'destroyed'
-        AND EXISTS (SELECT 1 FROM queue WHERE queue.agent_id = agent_head.agent_id AND ",
-    is_due!(),
-    ")
-        AND NOT EXISTS (SELECT 1 FROM run WHERE run.agent_id = agent_head.agent_id AND run.status = 'open')
-        AND NOT EXISTS (SELECT 1 FROM brake WHERE brake.agent_id = '' OR brake.agent_id = agent_head.agent_id)
-    ORDER BY 1 LIMIT ?1"
-);
-
-impl View<'_> {
-    /// Agents that have something to do: an open run that is due, or a message that waits while they are not paused.
-    pub fn agents_with_work(&mut self, now: Millis) -> Result<Vec<AgentId>> {
-        let rows = self.sql.query(WITH_WORK, &[limit(ROWS_MAX), now.into()])?;
-        records(rows, |mut row| row.agent_id("agent_head.agent_id"))
-    }
-}
-
-/// By the very rule by which the agent is listed: whoever was listed for a run and went on with another one would be listed
-/// again, and again. First what is to end, because that waits for nobody.
-pub(crate) const DUE_RUN: &str = concat!(
-    "SELECT run_key FROM run WHERE run.agent_id = ?1 AND ",
-    run_is_due!(),
-    " ORDER BY (SELECT COUNT(*) FROM run_cancel WHERE run_cancel.run_key = run.run_key) DESC, +started_at_ms, run_key
-    LIMIT 1"
-);
-
-impl View<'_> {
-    /// The run that an agent goes on with: one that is open and due. There is one exactly where an open run is what
-    /// [`Self::agents_with_work`] lists the agent for.
-    pub fn due_run(&mut self, agent: &AgentId, now: Millis) -> Result<Option<RunKey>> {
-        let row = at_most_one(self.sql.query(DUE_RUN, &[agent.into(), now.into()])?);
-        row.map(|mut row| row.digest("run.run_key").map(RunKey))
-            .transpose()
     }
 }
 
@@ -244,7 +156,7 @@ impl Tx<'_> {
 pub(crate) const STANDING: &str = "
     SELECT queued_count, next_seq - 1,
         (SELECT run_key FROM run WHERE run.agent_id = ?1 AND status = 'open'
-            ORDER BY CASE WHEN due_at_ms = 9223372036854775806 THEN 1 ELSE 0 END, +started_at_ms, run_key LIMIT 1),
+            ORDER BY CASE WHEN wait_kind = 'turn' THEN 1 ELSE 0 END, +started_at_ms, run_key LIMIT 1),
         (SELECT run_key FROM run WHERE run.agent_id = ?1 ORDER BY started_at_ms DESC, run_key LIMIT 1),
         (SELECT COUNT(*) FROM brake WHERE brake.agent_id = '' OR brake.agent_id = ?1),
         (SELECT COUNT(*) FROM decision WHERE decision.agent_id = ?1 AND decision.status = 'pending'),

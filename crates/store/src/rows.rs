@@ -23,7 +23,7 @@ use wakeful_core::run::RunStatus;
 use wakeful_core::saga::Saga;
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle, Mode};
+use wakeful_core::wake::{AgentAvailability, Control, Lifecycle, MessageFacts, Mode, Suspension, Wait};
 
 pub use self::audit::{BoundRow, DecisionRow, Inconsistency, KeyPart, PlacedEntry, QueuePlace, RunMarks};
 pub use self::external_trigger::{DeliveryRow, TriggerRow};
@@ -100,6 +100,31 @@ pub struct Overview {
     pub pending_decisions: u64,
     /// Its runs that cannot go on until a person says so.
     pub quarantined_runs: u64,
+}
+
+impl Agent {
+    /// What a person settled about it that decides whether it may begin something.
+    #[must_use]
+    pub const fn availability(&self) -> AgentAvailability {
+        AgentAvailability {
+            lifecycle: self.lifecycle,
+            control: self.control,
+            mode: self.mode,
+            sleep_until: self.sleep_until,
+        }
+    }
+}
+
+impl Overview {
+    /// What decides whether a message that is not delayed may begin.
+    #[must_use]
+    pub const fn message_facts(&self) -> MessageFacts {
+        MessageFacts {
+            delay: None,
+            is_braked: self.is_braked,
+            open_run: self.open_run,
+        }
+    }
 }
 
 /// What waits for a person, over all agents.
@@ -185,16 +210,19 @@ pub struct RunRow {
     pub started_at: Millis,
     /// When it ended.
     pub ended_at: Option<Millis>,
-    /// When a run that waits is to be looked at again; none for at once.
-    pub due_at: Option<Millis>,
+    /// What it waits for; none where it can go on.
+    pub suspension: Option<Suspension>,
     /// Why it cannot go on; none for one that can.
     pub fault: Option<String>,
 }
 
-/// The time of what never comes by itself.
-pub const NEVER: Millis = Millis(i64::MAX);
-/// The time of a run that waits for its turn: it is due when no other run of its agent is open that does not.
-pub const IN_TURN: Millis = Millis(i64::MAX - 1);
+impl RunRow {
+    /// What it waits for.
+    #[must_use]
+    pub fn wait(&self) -> Option<Wait> {
+        self.suspension.map(|suspension| suspension.wait)
+    }
+}
 
 /// A brake that is on.
 #[derive(Debug, Clone, PartialEq, Eq)]

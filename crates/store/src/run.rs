@@ -4,20 +4,22 @@ use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
+use wakeful_core::wake::{Suspension, Wait};
 
-use crate::rows::{IN_TURN, RunFilter, RunRow, RunState};
-use crate::sql::{Row, Sql, at_most_one, limit, records};
-use crate::{Result, Tx, View, bound};
+use crate::rows::{RUN_OPEN, RunFilter, RunRow, RunState};
+use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
+use crate::{Result, StoreError, Tx, View, bound};
 
 const CREATE: &str = "
     INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status,
-        started_at_ms, ended_at_ms, due_at_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+        started_at_ms, ended_at_ms, wait_kind, wait_until_ms, suspended_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
     ON CONFLICT (run_key) DO NOTHING";
 
 impl Tx<'_> {
     /// Makes a run.
     pub fn create_run(&mut self, run: &RunRow) -> Result<()> {
+        let [kind, until, since] = wait_params(run.suspension);
         let params = [
             (&run.run_key).into(),
             (&run.agent_id).into(),
@@ -29,7 +31,9 @@ impl Tx<'_> {
             run.status.as_str().into(),
             run.started_at.into(),
             run.ended_at.into(),
-            run.due_at.into(),
+            kind,
+            until,
+            since,
         ];
         self.sql.run_once(CREATE, &params)?;
         self.sql
@@ -41,13 +45,14 @@ const BEGAN: &str = "UPDATE agent_head SET last_run_started_at_ms = ?2 WHERE age
 
 /// The machine's version may move on with the state; who the run is of does not.
 const PUT_STATE: &str = "
-    UPDATE run SET machine_version = ?3, version = ?4, state = ?5, status = ?6, ended_at_ms = ?7, due_at_ms = ?8,
-        claim_count = 0
+    UPDATE run SET machine_version = ?3, version = ?4, state = ?5, status = ?6, ended_at_ms = ?7, wait_kind = ?8,
+        wait_until_ms = ?9, suspended_at_ms = ?10, claim_count = 0
     WHERE run_key = ?1 AND version = ?2 AND status = 'open'";
 
 impl Tx<'_> {
-    /// Stores a run's next state. `expected` is the version it was read at; another one is [`StoreError::Conflict`](crate::StoreError::Conflict).
+    /// Stores a run's next state. `expected` is the version it was read at; another one is [`StoreError::Conflict`].
     pub fn put_state(&mut self, run: &RunRow, expected: i64) -> Result<()> {
+        let [kind, until, since] = wait_params(run.suspension);
         let params = [
             (&run.run_key).into(),
             expected.into(),
@@ -56,7 +61,9 @@ impl Tx<'_> {
             run.state.as_str().into(),
             run.status.as_str().into(),
             run.ended_at.into(),
-            run.due_at.into(),
+            kind,
+            until,
+            since,
         ];
         self.sql.run_once(PUT_STATE, &params)
     }
@@ -64,7 +71,7 @@ impl Tx<'_> {
 
 const ONE: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        due_at_ms, fault
+        wait_kind, wait_until_ms, suspended_at_ms, fault
     FROM run WHERE run_key = ?1";
 
 impl View<'_> {
@@ -77,33 +84,33 @@ impl View<'_> {
 
 const ALL: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        due_at_ms, fault
+        wait_kind, wait_until_ms, suspended_at_ms, fault
     FROM run WHERE started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
 /// The plus keeps SQLite from walking all runs in the order of their times: few are open, however many have ended.
 const OPEN: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        due_at_ms, fault
+        wait_kind, wait_until_ms, suspended_at_ms, fault
     FROM run WHERE status = 'open' AND +started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY +started_at_ms DESC, run_key LIMIT ?1";
 
 const OF_AGENT: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        due_at_ms, fault
+        wait_kind, wait_until_ms, suspended_at_ms, fault
     FROM run WHERE agent_id = ?4 AND started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
 const OPEN_OF_AGENT: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        due_at_ms, fault
+        wait_kind, wait_until_ms, suspended_at_ms, fault
     FROM run WHERE agent_id = ?4 AND status = 'open' AND +started_at_ms <= ?2
         AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY +started_at_ms DESC, run_key LIMIT ?1";
 
 const QUARANTINED: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        due_at_ms, fault
+        wait_kind, wait_until_ms, suspended_at_ms, fault
     FROM run WHERE status = 'quarantined' AND started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
         AND (?4 = '' OR agent_id = ?4)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
@@ -155,9 +162,32 @@ fn read(mut row: Row) -> Result<RunRow> {
         status: row.word("run.status", RunStatus::parse)?,
         started_at: row.millis("run.started_at_ms")?,
         ended_at: row.optional_int("run.ended_at_ms")?.map(Millis),
-        due_at: row.optional_int("run.due_at_ms")?.map(Millis),
+        suspension: suspension(&mut row)?,
         fault: row.optional_text("run.fault")?,
     })
+}
+
+/// Reads `wait_kind, wait_until_ms, suspended_at_ms`.
+pub(crate) fn suspension(row: &mut Row) -> Result<Option<Suspension>> {
+    let (kind, until) = (
+        row.optional_text("run.wait_kind")?,
+        row.optional_millis("run.wait_until_ms")?,
+    );
+    let since = row.optional_millis("run.suspended_at_ms")?;
+    let Some((kind, since)) = kind.zip(since) else {
+        return Ok(None);
+    };
+    let wait = Wait::parse(&kind, until).ok_or(StoreError::Malformed("run.wait_kind"))?;
+    Ok(Some(Suspension { wait, since }))
+}
+
+fn wait_params(suspension: Option<Suspension>) -> [Param<'static>; 3] {
+    let wait = suspension.map(|suspension| suspension.wait);
+    [
+        wait.map(Wait::kind).into(),
+        wait.and_then(Wait::until).into(),
+        suspension.map(|suspension| suspension.since).into(),
+    ]
 }
 
 /// A range and not a pattern: keys are bytes, and both databases order bytes the same way. Every run has a message of
@@ -187,15 +217,16 @@ pub(crate) fn range(hex_prefix: &str) -> Option<(Digest, Digest)> {
     Some((padded("0")?, padded("f")?))
 }
 
-pub(crate) const NEXT_DUE: &str =
-    "SELECT MIN(due_at_ms) FROM run WHERE status = 'open' AND due_at_ms IS NOT NULL AND due_at_ms > ?1";
+pub(crate) const NEXT_DUE: &str = "SELECT MIN(wait_until_ms) FROM run WHERE status = 'open' AND wait_until_ms IS NOT NULL AND wait_until_ms > ?1";
 
 impl View<'_> {
     /// When the next run that waits for a moment to come is due; none where nobody waits for one.
     pub fn next_due(&mut self, now: Millis) -> Result<Option<Millis>> {
         let row = at_most_one(self.sql.query(NEXT_DUE, &[now.into()])?);
-        let due = row.map(|mut row| row.optional_int("run.due_at_ms")).transpose()?;
-        Ok(due.flatten().map(Millis).filter(|due| *due < IN_TURN))
+        let due = row
+            .map(|mut row| row.optional_millis("run.wait_until_ms"))
+            .transpose()?;
+        Ok(due.flatten())
     }
 }
 
@@ -212,24 +243,26 @@ impl View<'_> {
     }
 }
 
-const ROUSE: &str = "
-    UPDATE run SET due_at_ms = NULL
-    WHERE run_key = ?1 AND status = 'open' AND due_at_ms IS NOT NULL AND due_at_ms <> 9223372036854775806";
+const MAKE_DUE: &str = "
+    UPDATE run SET wait_kind = NULL, wait_until_ms = NULL, suspended_at_ms = NULL
+    WHERE run_key = ?1 AND status = 'open' AND wait_kind <> 'turn'";
 
 impl Tx<'_> {
-    /// Has a run that waits looked at again at once.
-    pub fn rouse_run(&mut self, run: &RunKey) -> Result<()> {
-        self.sql.run(ROUSE, &[run.into()])
+    /// Ends what a run waits for, so that it is looked at again at once. One that waits for its turn finds what came when
+    /// it has it.
+    pub fn make_run_due(&mut self, run: &RunKey) -> Result<()> {
+        self.sql.run(MAKE_DUE, &[run.into()])
     }
 }
 
-const REST: &str =
-    "UPDATE run SET due_at_ms = ?2, suspended_at_ms = ?3 WHERE run_key = ?1 AND status = 'open'";
+const SUSPEND: &str = "
+    UPDATE run SET wait_kind = ?2, wait_until_ms = ?3, suspended_at_ms = ?4 WHERE run_key = ?1 AND status = 'open'";
 
 impl Tx<'_> {
-    /// Lets a run that waits rest from now on until a moment. Where the clock is set back meanwhile, it is looked at at once.
-    pub fn rest_run(&mut self, run: &RunKey, due: Millis, now: Millis) -> Result<()> {
-        self.sql.run(REST, &[run.into(), due.into(), now.into()])
+    /// Lets an open run wait.
+    pub fn suspend_run(&mut self, run: &RunKey, suspension: Suspension) -> Result<()> {
+        let [kind, until, since] = wait_params(Some(suspension));
+        self.sql.run(SUSPEND, &[run.into(), kind, until, since])
     }
 }
 
@@ -255,7 +288,8 @@ impl Tx<'_> {
 
 /// From the open aside, and from aside to anywhere. One that has ended stays as it is.
 const SET_ASIDE: &str = "
-    UPDATE run SET status = ?2, fault = COALESCE(?3, fault), ended_at_ms = ?4, due_at_ms = NULL, claim_count = 0
+    UPDATE run SET status = ?2, fault = COALESCE(?3, fault), ended_at_ms = ?4, wait_kind = NULL,
+        wait_until_ms = NULL, suspended_at_ms = NULL, claim_count = 0
     WHERE run_key = ?1 AND status IN ('open', 'quarantined') AND status <> ?2";
 
 impl Tx<'_> {
@@ -284,7 +318,7 @@ impl Tx<'_> {
             self.sql.touch(&bound::CANCEL, &[run.into()], Some(at));
         }
         // Whatever it waits for, it does not wait any longer.
-        self.rouse_run(run)
+        self.make_run_due(run)
     }
 }
 
@@ -307,8 +341,8 @@ pub(crate) mod tests {
     pub(crate) fn plan(query: &str) -> Vec<String> {
         let mut database = make_in_memory(&crate::schema::AGENT, "host").expect("a database");
         let explain: &'static str = Box::leak(format!("EXPLAIN QUERY PLAN {query}").into_boxed_str());
-        let params = [1_i64.into(), 1_i64.into(), "".into(), "main".into()];
-        let count = (1..=4).filter(|n| query.contains(&format!("?{n}"))).count();
+        let params = [1_i64.into(), 1_i64.into(), "".into(), "main".into(), 1_i64.into()];
+        let count = (1..=5).filter(|n| query.contains(&format!("?{n}"))).count();
         let rows = database.query(explain, &params[..count]).expect("a plan");
         let plan = rows.into_iter().map(|mut row| {
             let _ = (row.int("id"), row.int("parent"), row.int("notused"));
@@ -330,8 +364,12 @@ pub(crate) mod tests {
             (crate::decision::OWED, "run_quarantined"),
             (crate::queue::STANDING, "decision_pending_of_agent"),
             (crate::queue::STANDING, "run_quarantined_of_agent"),
-            (crate::queue::WITH_WORK, "COVERING INDEX run_open"),
-            (crate::queue::DUE_RUN, "run_open"),
+            (crate::dispatch::RUNS, "run_wait"),
+            (crate::dispatch::RUNS, "run_due"),
+            (crate::dispatch::RUNS, "run_suspended"),
+            (crate::dispatch::MESSAGES, "queue_due_of_agent"),
+            (crate::dispatch::MESSAGES, "queue_admitted"),
+            (crate::dispatch::RUNS_OF_AGENT, "run_open"),
             (crate::message::CHILDREN, "message_of_parent"),
             (crate::message::AWAITED, "message_of_parent"),
             (crate::message::AWAITED, "run_open"),

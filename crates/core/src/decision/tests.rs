@@ -57,9 +57,18 @@ fn a_second_answer_is_refused_and_told_the_first() {
 #[test]
 fn a_clock_that_was_set_back_makes_nobody_wait_longer_than_was_said() {
     let decision = asked(Some(10));
-    assert_eq!(decision.next_look(NOW), decision.deadline_at);
-    assert_eq!(decision.next_look(Millis(-9_999_999)), Some(Millis(-9_999_989)));
-    assert_eq!(asked(None).next_look(NOW), None);
+    let until = |decision: &Decision, now| decision.wait(now).map(|wait| wait.until());
+    assert_eq!(until(&decision, NOW), Some(decision.deadline_at));
+    assert_eq!(
+        until(&decision, Millis(-9_999_999)),
+        Some(Some(Millis(-9_999_989)))
+    );
+    assert_eq!(until(&asked(None), NOW), Some(None));
+    assert_eq!(
+        until(&decision.withdrawn(NOW), NOW),
+        None,
+        "a closed one holds nobody"
+    );
 }
 
 #[test]
@@ -69,7 +78,9 @@ fn what_was_withdrawn_with_its_run_is_asked_again_when_the_run_goes_on() {
 
 #[test]
 fn an_answer_to_another_version_is_refused() {
-    let overdue = asked(Some(1)).overdue(Millis(NOW.0 + 1)).expect("overdue");
+    let overdue = asked(Some(1))
+        .escalate_if_overdue(Millis(NOW.0 + 1))
+        .expect("overdue");
     let late = Reply {
         version: Some(1),
         ..reply(APPROVE)
@@ -232,7 +243,7 @@ proptest! {
         let mut now = NOW;
         for _ in 0..steps {
             now = later(now, patience);
-            if let Some(next) = decision.overdue(now) {
+            if let Some(next) = decision.escalate_if_overdue(now) {
                 prop_assert!(next.version > decision.version);
                 decision = next;
             }
@@ -249,7 +260,7 @@ proptest! {
     fn a_closed_decision_changes_no_more(patience in 1_u64..1_000, approve: bool) {
         let option = if approve { APPROVE } else { DENY };
         let closed = asked(Some(patience)).answer(reply(option), NOW).expect("taken");
-        prop_assert_eq!(closed.overdue(Millis(i64::MAX)), None);
+        prop_assert_eq!(closed.escalate_if_overdue(Millis(i64::MAX)), None);
     }
 }
 
@@ -297,8 +308,8 @@ fn an_option_is_stored_with_its_four_members() {
 #[test]
 fn a_closed_question_takes_no_answer_however_it_was_closed() {
     let open = asked(Some(1));
-    let critical = open.overdue(NOW.max(later(NOW, 1))).expect("raised");
-    let cancelled = critical.overdue(later(NOW, 2)).expect("called off");
+    let critical = open.escalate_if_overdue(NOW.max(later(NOW, 1))).expect("raised");
+    let cancelled = critical.escalate_if_overdue(later(NOW, 2)).expect("called off");
     assert_eq!(cancelled.status, DecisionStatus::Cancelled);
     let answered = open.answer(reply(DENY), NOW).expect("taken");
     for closed in [cancelled, answered, open.withdrawn(NOW)] {
@@ -308,6 +319,6 @@ fn a_closed_question_takes_no_answer_however_it_was_closed() {
             matches!(refused, Err(Unanswerable::Closed { status: found, .. }) if found == status),
             "{refused:?}"
         );
-        assert_eq!(closed.overdue(later(NOW, 10_000)), None);
+        assert_eq!(closed.escalate_if_overdue(later(NOW, 10_000)), None);
     }
 }

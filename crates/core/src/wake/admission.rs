@@ -1,163 +1,44 @@
-//! Whether a cause becomes a message. What is refused here is never queued; what is kept may have to wait for a moment.
+//! Whether a cause becomes a message. What is refused here is never queued; what is queued may have to wait for a time.
 
-use super::{Control, Gate, Lifecycle, Mode, Refusal};
-use crate::cause::{Cause, DEPTH_MAX, Origin};
-use crate::id::AgentId;
-use crate::journal::Author;
+use super::eligibility::{AgentAvailability, Candidate, CauseFacts, Obstacle, eligibility};
+use super::{Gate, Refusal};
 use crate::time::Millis;
-
-/// How an agent stands when a cause arises.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
-    /// Who it is.
-    pub agent_id: AgentId,
-    /// Where it stands in its life.
-    pub lifecycle: Lifecycle,
-    /// Whether it works on what waits for it.
-    pub control: Control,
-    /// Who may wake it.
-    pub mode: Mode,
-    /// Until when it is not to be woken.
-    pub sleep_until: Option<Millis>,
-}
-
-/// What was found out about a cause before it is judged.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts<'a> {
-    /// What arose.
-    pub cause: &'a Cause,
-    /// Whether a changed record is as the subscription wants it; none where nothing was wanted.
-    pub predicate: Option<bool>,
-    /// Whether the guard holds; none where there is none.
-    pub guard: Option<bool>,
-    /// Whether what it came by is put aside.
-    pub is_paused: bool,
-    /// Whether there is something to do; none where nobody asks, because it is wanted anyway.
-    pub has_work: Option<bool>,
-    /// The earliest moment that a cooldown or a debounce window allows.
-    pub not_before: Option<Millis>,
-    /// What time it is.
-    pub now: Millis,
-}
 
 /// What becomes of a cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Admitted {
-    /// It becomes a message, which may begin at once, or from a moment on.
+pub enum AdmissionResult {
+    /// It becomes a message, which may begin at once, or from a time on.
     Queued {
-        /// The moment; none for at once.
+        /// The time; none for at once.
         not_before: Option<Millis>,
     },
     /// It does not.
     Refused(Refusal),
 }
 
-/// Judges a cause: what becomes of it, and every gate up to the first that stays shut.
+/// Judges a cause: what becomes of it, and every gate up to the first that refuses it.
 #[must_use]
-pub fn admit(standing: &Standing, facts: &Facts<'_>) -> (Admitted, Vec<Gate>) {
-    let by_person = facts.cause.origin == Origin::Operator;
-    let mut gates = Vec::new();
-    let checks: [(&str, Option<Refusal>); 9] = [
-        ("lifecycle", lifecycle(standing.lifecycle, by_person)),
-        (
-            "control",
-            (standing.control == Control::Stopped).then_some(Refusal::Stopped),
-        ),
-        (
-            "mode",
-            (standing.mode == Mode::Interactive && !by_person).then_some(Refusal::InteractiveOnly),
-        ),
-        (
-            "own_write",
-            is_own(standing, &facts.cause.origin).then_some(Refusal::OwnWrite),
-        ),
-        (
-            "causal_depth",
-            (facts.cause.depth > DEPTH_MAX).then_some(Refusal::CausalDepthExceeded),
-        ),
-        (
-            "predicate",
-            (facts.predicate == Some(false)).then_some(Refusal::PredicateFalse),
-        ),
-        (
-            "guard",
-            (facts.guard == Some(false)).then_some(Refusal::GuardFalse),
-        ),
-        // After what is asked of the change: one that is refused here would have woken the agent.
-        (
-            "subscription",
-            facts.is_paused.then_some(Refusal::SubscriptionPaused),
-        ),
-        (
-            "work",
-            (facts.has_work == Some(false)).then_some(Refusal::NothingToDo),
-        ),
-    ];
-    for (gate, refusal) in checks {
-        let gate = Gate::new(gate, refusal.is_none());
-        match refusal {
-            Some(refusal) => {
-                gates.push(gate.with(refusal.to_string()));
-                return (Admitted::Refused(refusal), gates);
-            }
-            None => gates.push(gate),
+pub fn admit(agent: &AgentAvailability, facts: &CauseFacts, now: Millis) -> (AdmissionResult, Vec<Gate>) {
+    let (mut gates, mut not_before) = (Vec::new(), None);
+    for check in eligibility(&Candidate::Cause(agent, facts), now) {
+        let obstacle = check.obstacle.clone();
+        gates.push(check.into());
+        match obstacle {
+            Some(Obstacle::Refusal(refusal)) => return (AdmissionResult::Refused(refusal), gates),
+            Some(delay) => not_before = not_before.max(delay.until()),
+            None => {}
         }
     }
-    gates.extend(overrides(standing, facts, by_person));
-    let barrier = standing
-        .sleep_until
-        .filter(|until| *until > facts.now && !by_person);
-    let not_before = facts.not_before.filter(|moment| *moment > facts.now).max(barrier);
-    (Admitted::Queued { not_before }, gates)
-}
-
-const fn lifecycle(lifecycle: Lifecycle, by_person: bool) -> Option<Refusal> {
-    match (lifecycle, by_person) {
-        (Lifecycle::Destroyed, _) => Some(Refusal::Destroyed),
-        (Lifecycle::Dormant, false) => Some(Refusal::Dormant),
-        (Lifecycle::Created, false) => Some(Refusal::NotActive),
-        (Lifecycle::Active, _) | (Lifecycle::Dormant | Lifecycle::Created, true) => None,
-    }
-}
-
-/// An agent that woke on its own writes would never sleep.
-fn is_own(standing: &Standing, origin: &Origin) -> bool {
-    match origin {
-        Origin::Subscription { author, .. } => {
-            Author::parse(author) == Some(Author::Agent(standing.agent_id.clone()))
-        }
-        Origin::Operator | Origin::Schedule { .. } | Origin::Trigger { .. } | Origin::Run { .. } => false,
-    }
-}
-
-/// What would have held something else back, or holds this back for a while.
-fn overrides(standing: &Standing, facts: &Facts<'_>, by_person: bool) -> Vec<Gate> {
-    let mut gates = Vec::new();
-    if let Some(until) = standing.sleep_until.filter(|until| *until > facts.now) {
-        let found = if by_person {
-            "passed by the operator"
-        } else {
-            "waits"
-        };
-        gates.push(Gate::new("sleep", by_person).with(format!("asleep until {}: {found}", until.rfc3339())));
-    }
-    if by_person && standing.mode == Mode::Autonomous {
-        gates.push(Gate::new("mode", true).with("autonomous: passed by the operator"));
-    }
-    if by_person && matches!(standing.lifecycle, Lifecycle::Dormant | Lifecycle::Created) {
-        let found = format!("{}: passed by the operator", standing.lifecycle.as_str());
-        gates.push(Gate::new("lifecycle", true).with(found));
-    }
-    if let Some(moment) = facts.not_before.filter(|moment| *moment > facts.now) {
-        gates.push(Gate::new("window", false).with(format!("waits until {}", moment.rfc3339())));
-    }
-    gates
+    (AdmissionResult::Queued { not_before }, gates)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Control, Lifecycle, Mode};
     use super::*;
+    use crate::cause::{Cause, DEPTH_MAX, Origin};
     use crate::change::LogicalChangeKey;
+    use crate::id::AgentId;
     use crate::id::RuleId;
     use crate::key::Digest;
     use proptest::prelude::*;
@@ -168,9 +49,8 @@ mod tests {
         AgentId::parse(name).expect("id")
     }
 
-    fn standing() -> Standing {
-        Standing {
-            agent_id: agent("coach"),
+    fn standing() -> AgentAvailability {
+        AgentAvailability {
             lifecycle: Lifecycle::Active,
             control: Control::Running,
             mode: Mode::Hybrid,
@@ -191,23 +71,15 @@ mod tests {
         }
     }
 
-    fn facts(cause: &Cause) -> Facts<'_> {
-        Facts {
-            cause,
-            predicate: None,
-            guard: None,
-            is_paused: false,
-            has_work: None,
-            not_before: None,
-            now: NOW,
-        }
+    fn facts(cause: &Cause) -> CauseFacts {
+        CauseFacts::of(cause, &agent("coach"))
     }
 
-    fn refused(standing: &Standing, facts: &Facts<'_>) -> Option<&'static str> {
-        let (admitted, gates) = admit(standing, facts);
+    fn refused(standing: &AgentAvailability, facts: &CauseFacts) -> Option<&'static str> {
+        let (admitted, gates) = admit(standing, facts, NOW);
         match admitted {
-            Admitted::Queued { .. } => None,
-            Admitted::Refused(refusal) => {
+            AdmissionResult::Queued { .. } => None,
+            AdmissionResult::Refused(refusal) => {
                 let shut = gates.last().expect("a gate");
                 assert!(!shut.passed && shut.detail.is_some(), "{gates:?}");
                 Some(refusal.code())
@@ -222,43 +94,43 @@ mod tests {
             depth: DEPTH_MAX + 1,
             ..person.clone()
         };
-        let dormant = Standing {
+        let dormant = AgentAvailability {
             lifecycle: Lifecycle::Dormant,
             ..standing()
         };
-        let created = Standing {
+        let created = AgentAvailability {
             lifecycle: Lifecycle::Created,
             ..standing()
         };
-        let destroyed = Standing {
+        let destroyed = AgentAvailability {
             lifecycle: Lifecycle::Destroyed,
             ..standing()
         };
-        let stopped = Standing {
+        let stopped = AgentAvailability {
             control: Control::Stopped,
             ..standing()
         };
-        let interactive = Standing {
+        let interactive = AgentAvailability {
             mode: Mode::Interactive,
             ..standing()
         };
-        let not_so = Facts {
+        let not_so = CauseFacts {
             predicate: Some(false),
             ..facts(&person)
         };
-        let unguarded = Facts {
+        let unguarded = CauseFacts {
             guard: Some(false),
             ..facts(&person)
         };
-        let aside = Facts {
+        let aside = CauseFacts {
             is_paused: true,
             ..facts(&person)
         };
-        let aside_and_not_so = Facts {
+        let aside_and_not_so = CauseFacts {
             predicate: Some(false),
-            ..aside.clone()
+            ..aside
         };
-        let idle = Facts {
+        let idle = CauseFacts {
             has_work: Some(false),
             ..facts(&person)
         };
@@ -288,36 +160,36 @@ mod tests {
 
     #[test]
     fn a_paused_agent_keeps_what_comes() {
-        let paused = Standing {
+        let paused = AgentAvailability {
             control: Control::Paused,
             ..standing()
         };
         let cause = notice("person");
         assert_eq!(
-            admit(&paused, &facts(&cause)).0,
-            Admitted::Queued { not_before: None }
+            admit(&paused, &facts(&cause), NOW).0,
+            AdmissionResult::Queued { not_before: None }
         );
     }
 
     #[test]
     fn a_sleeping_agent_is_woken_when_its_barrier_falls_and_by_a_person_at_once() {
         let until = Millis(NOW.0 + 500);
-        let asleep = Standing {
+        let asleep = AgentAvailability {
             sleep_until: Some(until),
             ..standing()
         };
         let cause = notice("person");
-        let (admitted, gates) = admit(&asleep, &facts(&cause));
+        let (admitted, gates) = admit(&asleep, &facts(&cause), NOW);
         assert_eq!(
             admitted,
-            Admitted::Queued {
+            AdmissionResult::Queued {
                 not_before: Some(until)
             }
         );
         assert!(gates.iter().any(|gate| gate.gate == "sleep" && !gate.passed));
         let spoken = Cause::default();
-        let (admitted, gates) = admit(&asleep, &facts(&spoken));
-        assert_eq!(admitted, Admitted::Queued { not_before: None });
+        let (admitted, gates) = admit(&asleep, &facts(&spoken), NOW);
+        assert_eq!(admitted, AdmissionResult::Queued { not_before: None });
         let sleep = gates.iter().find(|gate| gate.gate == "sleep").expect("recorded");
         assert!(
             sleep.passed && sleep.detail.as_deref().is_some_and(|d| d.contains("operator")),
@@ -327,26 +199,29 @@ mod tests {
 
     #[test]
     fn the_later_of_barrier_and_window_holds() {
-        let asleep = Standing {
+        let asleep = AgentAvailability {
             sleep_until: Some(Millis(NOW.0 + 5)),
             ..standing()
         };
         let cause = notice("person");
-        let window = Facts {
+        let window = CauseFacts {
             not_before: Some(Millis(NOW.0 + 9)),
             ..facts(&cause)
         };
         assert_eq!(
-            admit(&asleep, &window).0,
-            Admitted::Queued {
+            admit(&asleep, &window, NOW).0,
+            AdmissionResult::Queued {
                 not_before: Some(Millis(NOW.0 + 9))
             }
         );
-        let past = Facts {
+        let past = CauseFacts {
             not_before: Some(Millis(NOW.0 - 9)),
             ..facts(&cause)
         };
-        assert_eq!(admit(&standing(), &past).0, Admitted::Queued { not_before: None });
+        assert_eq!(
+            admit(&standing(), &past, NOW).0,
+            AdmissionResult::Queued { not_before: None }
+        );
     }
 
     proptest! {
@@ -357,11 +232,11 @@ mod tests {
             mode in prop::sample::select(Mode::ALL.to_vec()),
             sleep_until in prop::option::of((0_i64..2_000_000).prop_map(Millis)),
         ) {
-            let standing = Standing { agent_id: agent("coach"), lifecycle, control, mode, sleep_until };
+            let standing = AgentAvailability { lifecycle, control, mode, sleep_until };
             let spoken = Cause::default();
-            let (admitted, _) = admit(&standing, &facts(&spoken));
+            let (admitted, _) = admit(&standing, &facts(&spoken), NOW);
             let shut = lifecycle == Lifecycle::Destroyed || control == Control::Stopped;
-            prop_assert_eq!(matches!(admitted, Admitted::Refused(_)), shut);
+            prop_assert_eq!(matches!(admitted, AdmissionResult::Refused(_)), shut);
         }
 
         #[test]
@@ -370,11 +245,11 @@ mod tests {
             control in prop::sample::select(Control::ALL.to_vec()),
             mode in prop::sample::select(Mode::ALL.to_vec()),
         ) {
-            let standing = Standing { agent_id: agent("coach"), lifecycle, control, mode, sleep_until: None };
+            let standing = AgentAvailability { lifecycle, control, mode, sleep_until: None };
             let cause = notice("person");
-            let (admitted, gates) = admit(&standing, &facts(&cause));
+            let (admitted, gates) = admit(&standing, &facts(&cause), NOW);
             let open = lifecycle == Lifecycle::Active && mode != Mode::Interactive && control != Control::Stopped;
-            prop_assert_eq!(matches!(admitted, Admitted::Queued { .. }), open);
+            prop_assert_eq!(matches!(admitted, AdmissionResult::Queued { .. }), open);
             prop_assert_eq!(gates.iter().all(|gate| gate.passed), open);
         }
     }

@@ -1,7 +1,7 @@
 //! What holds an agent right now: what waits for it does not begin, or would not even be taken in.
 
-use super::{Control, Lifecycle, Mode, Refusal, Standing};
-use crate::key::RunKey;
+use super::Refusal;
+use super::eligibility::{AgentAvailability, Candidate, CauseFacts, MessageFacts, Obstacle, eligibility};
 use crate::time::Millis;
 
 /// One thing that holds an agent.
@@ -28,48 +28,62 @@ impl From<Refusal> for Hold {
     }
 }
 
-/// Everything that holds an agent at a moment, the most lasting first.
-#[must_use]
-pub fn holds(standing: &Standing, is_braked: bool, open_run: Option<RunKey>, now: Millis) -> Vec<Hold> {
-    let lifecycle = match standing.lifecycle {
-        Lifecycle::Created => Some(Refusal::NotActive),
-        Lifecycle::Active => None,
-        Lifecycle::Dormant => Some(Refusal::Dormant),
-        Lifecycle::Destroyed => Some(Refusal::Destroyed),
-    };
-    let control = match standing.control {
-        Control::Running => None,
-        Control::Paused => Some(Refusal::Paused),
-        Control::Stopped => Some(Refusal::Stopped),
-    };
-    let mode = (standing.mode == Mode::Interactive).then_some(Refusal::InteractiveOnly);
-    let brake = is_braked.then_some(Refusal::Braked);
-    let lasting = [lifecycle, control, mode, brake].into_iter().flatten();
-    let mut holds: Vec<Hold> = lasting.map(Hold::from).collect();
-    if let Some(until) = standing.sleep_until.filter(|until| *until > now) {
-        holds.push(Hold {
-            code: "asleep",
-            words: format!(
-                "the agent sleeps until {}: only a person wakes it",
-                until.rfc3339()
-            ),
-            until: Some(until),
-            way_out: Some("take the barrier away with `wakeful agent wake`"),
-        });
+impl From<Obstacle> for Hold {
+    fn from(obstacle: Obstacle) -> Self {
+        let until = obstacle.until();
+        match obstacle {
+            Obstacle::Refusal(refusal) => refusal.into(),
+            Obstacle::Asleep(end) => Self {
+                code: "asleep",
+                words: format!("the agent sleeps until {}: only a person wakes it", end.rfc3339()),
+                until,
+                way_out: Some("take the barrier away with `wakeful agent wake`"),
+            },
+            Obstacle::NotBefore(end) => Self {
+                code: "not_before",
+                words: format!("it waits until {}", end.rfc3339()),
+                until,
+                way_out: None,
+            },
+            Obstacle::Waiting(wait) => Self {
+                code: wait.kind(),
+                words: format!("the run waits ({})", wait.kind()),
+                until,
+                way_out: None,
+            },
+        }
     }
-    holds.extend(open_run.map(|run| Hold::from(Refusal::RunOpen { run })));
-    holds
+}
+
+/// The order in which people are told: the most lasting first.
+const ORDER: [&str; 6] = [
+    "lifecycle",
+    "control",
+    "mode",
+    "brake",
+    "sleep",
+    "one_run_at_a_time",
+];
+
+/// Everything that would hold a message which no person sent now: it would be refused, or wait.
+#[must_use]
+pub fn holds(agent: &AgentAvailability, message: &MessageFacts, now: Millis) -> Vec<Hold> {
+    let mut checks = eligibility(&Candidate::Cause(agent, &CauseFacts::AUTOMATIC), now);
+    checks.extend(eligibility(&Candidate::Message(agent, message), now));
+    checks.sort_by_key(|check| ORDER.iter().position(|gate| *gate == check.gate));
+    let mut obstacles: Vec<Obstacle> = checks.into_iter().filter_map(|check| check.obstacle).collect();
+    obstacles.dedup();
+    obstacles.into_iter().map(Hold::from).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Control, Lifecycle, Mode};
     use super::*;
-    use crate::id::AgentId;
-    use crate::key::Digest;
+    use crate::key::{Digest, RunKey};
 
-    fn standing() -> Standing {
-        Standing {
-            agent_id: AgentId::parse("coach").expect("id"),
+    fn standing() -> AgentAvailability {
+        AgentAvailability {
             lifecycle: Lifecycle::Active,
             control: Control::Running,
             mode: Mode::Hybrid,
@@ -77,14 +91,25 @@ mod tests {
         }
     }
 
-    fn codes(standing: &Standing, is_braked: bool, open: Option<RunKey>) -> Vec<&'static str> {
-        let holds = holds(standing, is_braked, open, Millis(100));
-        holds.into_iter().map(|hold| hold.code).collect()
+    fn found(standing: &AgentAvailability, is_braked: bool, open_run: Option<RunKey>) -> Vec<Hold> {
+        let message = MessageFacts {
+            delay: None,
+            is_braked,
+            open_run,
+        };
+        holds(standing, &message, Millis(100))
+    }
+
+    fn codes(standing: &AgentAvailability, is_braked: bool, open: Option<RunKey>) -> Vec<&'static str> {
+        found(standing, is_braked, open)
+            .into_iter()
+            .map(|hold| hold.code)
+            .collect()
     }
 
     #[test]
     fn an_agent_that_nothing_holds_is_free() {
-        let rested = Standing {
+        let rested = AgentAvailability {
             sleep_until: Some(Millis(100)),
             ..standing()
         };
@@ -93,12 +118,11 @@ mod tests {
 
     #[test]
     fn everything_that_holds_an_agent_is_told_with_its_way_out() {
-        let held = Standing {
+        let held = AgentAvailability {
             lifecycle: Lifecycle::Dormant,
             control: Control::Paused,
             mode: Mode::Interactive,
             sleep_until: Some(Millis(101)),
-            ..standing()
         };
         let open = Some(RunKey(Digest::of(b"open")));
         let all = [
@@ -110,7 +134,7 @@ mod tests {
             "run_open",
         ];
         assert_eq!(codes(&held, true, open), all);
-        let told = holds(&held, true, open, Millis(100));
+        let told = found(&held, true, open);
         assert!(told.iter().all(|hold| hold.way_out.is_some()), "{told:?}");
         assert_eq!(told[4].until, Some(Millis(101)));
     }

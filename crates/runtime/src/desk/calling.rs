@@ -6,8 +6,8 @@ use wakeful_core::report::payload::WakeDecided;
 use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::WakeOutcome;
-use wakeful_store::rows::IN_TURN;
+use wakeful_core::wake::Wait;
+use wakeful_store::rows::{RUN_OPEN, RUN_QUARANTINED};
 use wakeful_store::{StoreError, Tx};
 
 use super::Clerk;
@@ -85,7 +85,7 @@ fn call_off_in(
     let (agent_id, parent) = (message.agent_id.clone(), message.parent.clone());
     let waiting = parent.as_ref().map(|parent| parent.agent_id.clone());
     // Nobody drives a run that waits for its turn, so it starts nothing more.
-    let waits = tx.run(&run)?.is_some_and(|row| row.due_at == Some(IN_TURN));
+    let waits = tx.run(&run)?.is_some_and(|row| row.wait() == Some(Wait::Turn));
     let children = if waits { tx.children(&run)? } else { Vec::new() };
     let concerned = children.into_iter().map(|child| child.agent_id).chain(waiting);
     // Before the look at the queue: whoever begins this run holds the same lock while it does.
@@ -98,7 +98,7 @@ fn call_off_in(
             Some(row) if row.status == RunStatus::Open => {
                 tx.request_cancel(&run, at)?;
                 // The one in front of it may be driven for long, and only then does it take down what it started itself.
-                let waits = waits && row.due_at == Some(IN_TURN);
+                let waits = waits && row.wait() == Some(Wait::Turn);
                 let others = if waits {
                     end_children(tx, &run, &mut heads, (at, salt))?
                 } else {
@@ -112,7 +112,7 @@ fn call_off_in(
     }
     let event = take_back(tx, &message, head, (sealed, &[]))?;
     if let Some(parent) = parent {
-        tx.rouse_run(&parent.run_key)?;
+        tx.make_run_due(&parent.run_key)?;
     }
     Ok(Called::Off(agent_id, Box::new(event)))
 }

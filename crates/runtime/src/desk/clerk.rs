@@ -21,7 +21,7 @@ use super::work::Work;
 use super::{
     AgentView, Conversation, Line, NewAgent, Post, Posted, RunGlance, SESSION, TRANSCRIPT_BYTES_MAX, Waiting,
 };
-use crate::cause::{Arrival, Arrived};
+use crate::cause::{AdmissionOutcome, PreparedAdmission};
 use crate::hub::{Hub, Listener};
 use crate::notice::{Book, Watcher};
 use crate::problem::Problem;
@@ -149,9 +149,9 @@ impl Clerk {
         }
         let sealed = self.seal(admitted_event(&message, &text), Some(run_key), now)?;
         let body = self.store.pack(body).await?;
-        let arrival = Arrival::plain(message, body, sealed);
+        let arrival = PreparedAdmission::plain(message, body, sealed);
         match self.write(move |tx| arrival.commit(tx)).await? {
-            Arrived::New(event) => {
+            AdmissionOutcome::New(event) => {
                 self.hub.saw(&agent, &[event]);
                 self.work.look_at(agent);
                 Ok(Posted {
@@ -159,7 +159,7 @@ impl Clerk {
                     is_new: true,
                 })
             }
-            Arrived::Known => {
+            AdmissionOutcome::Known => {
                 // Whoever sent it first may have gone away before anybody was told.
                 self.work.look_at(agent);
                 Ok(Posted {
@@ -167,9 +167,9 @@ impl Clerk {
                     is_new: false,
                 })
             }
-            Arrived::KeyReused => Err(EngineError::KeyReused { run: run_key }),
-            Arrived::Refused(refusal) => Err(refusal.into()),
-            Arrived::Unknown => Err(EngineError::UnknownAgent(agent)),
+            AdmissionOutcome::KeyReused => Err(EngineError::KeyReused { run: run_key }),
+            AdmissionOutcome::Refused(refusal) => Err(refusal.into()),
+            AdmissionOutcome::Unknown => Err(EngineError::UnknownAgent(agent)),
         }
     }
 
@@ -495,7 +495,7 @@ fn without_run(view: &mut View<'_>, run: &RunKey) -> Result<Option<RunRow>, Stor
         status: wake.map_or(RunStatus::Queued, |wake| RunStatus::of_message(wake.verdict)),
         started_at: message.admitted_at,
         ended_at: None,
-        due_at: None,
+        suspension: None,
         fault: None,
     }))
 }

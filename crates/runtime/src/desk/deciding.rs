@@ -14,9 +14,11 @@ use wakeful_core::report::payload::{
 use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Lifecycle, Refusal};
+use wakeful_core::wake::{Lifecycle, Refusal, Suspension, Wait};
 use wakeful_ports::fail;
-use wakeful_store::rows::{AnnouncementRow, DecisionFilter, IN_TURN, Owed, RunRow};
+use wakeful_store::rows::{
+    AnnouncementRow, DecisionFilter, Owed, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED, RunRow,
+};
 use wakeful_store::{PendingStop, ROWS_MAX, StoreError, Tx};
 
 use super::clerk::{announce, append};
@@ -287,7 +289,8 @@ fn move_aside_in(
         return Ok(Moved::Not(row));
     }
     if is_busy {
-        tx.rest_run(&run, IN_TURN, moment.0)?;
+        let (wait, since) = (Wait::Turn, moment.0);
+        tx.suspend_run(&run, Suspension { wait, since })?;
     }
     let mut others = Vec::new();
     if is_end {
@@ -297,7 +300,7 @@ fn move_aside_in(
     }
     // One that goes on has not ended; who waits for it looks in vain, and waits on.
     if let Some(parent) = parent {
-        tx.rouse_run(&parent.run_key)?;
+        tx.make_run_due(&parent.run_key)?;
     }
     let event = append(tx, &agent, &mut head, sealed)?;
     Ok(Moved::Done(agent, Box::new(event), others))
@@ -323,11 +326,11 @@ fn answer_in(
     let answered = match decision.answer(reply.clone(), now) {
         Ok(answered) => answered,
         Err(why @ Unanswerable::Late { .. }) => {
-            let Some(next) = decision.overdue(now) else {
+            let Some(next) = decision.escalate_if_overdue(now) else {
                 return Ok(Found::Refused(why));
             };
             tx.put_decision(&next, decision.version)?;
-            tx.rouse_run(&decision.run_key)?;
+            tx.make_run_due(&decision.run_key)?;
             let sealed = Sealed::new(late_draft(&next), now, Some(decision.run_key), salt)
                 .map_err(|_| StoreError::Malformed("a deadline"))?;
             let event = append(tx, &decision.agent_id, &mut head, &sealed)?;
@@ -336,7 +339,7 @@ fn answer_in(
         Err(why) => return Ok(Found::Refused(why)),
     };
     tx.put_decision(&answered, decision.version)?;
-    tx.rouse_run(&decision.run_key)?;
+    tx.make_run_due(&decision.run_key)?;
     let mut draft = Draft::new(DecisionAnswered {
         answer: Some(AnswerGiven {
             option: reply.option.clone(),

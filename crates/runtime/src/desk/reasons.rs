@@ -13,8 +13,9 @@ use wakeful_store::{StoreError, View};
 
 use super::Clerk;
 use crate::EngineError;
-use crate::cause::standing;
-use crate::report::{self};
+use crate::absorb::ABSORBED;
+use crate::cause::QUEUED;
+use crate::report::{self, RUN_QUEUED};
 
 /// How far back one looks where nobody says otherwise: a day.
 pub const SINCE_DEFAULT_MS: i64 = 24 * 60 * 60 * 1000;
@@ -170,12 +171,7 @@ fn why(view: &mut View<'_>, run: RunKey, now: Millis) -> Result<Option<Why>, Sto
 }
 
 fn held(overview: &Overview, now: Millis) -> Vec<Hold> {
-    holds(
-        &standing(&overview.agent),
-        overview.is_braked,
-        overview.open_run,
-        now,
-    )
+    holds(&overview.agent.availability(), &overview.message_facts(), now)
 }
 
 fn why_not(

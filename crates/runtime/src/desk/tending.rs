@@ -110,13 +110,13 @@ fn change_in(
         AgentChange::Sleep(until) if agent.sleep_until == Some(until) => Ok(Ok(false)),
         AgentChange::Sleep(until) => {
             // What the barrier before held waits for this one.
-            tx.hold_again(id, agent.sleep_until, until)?;
+            tx.delay_queued(id, agent.sleep_until, until)?;
             tx.set_sleep(id, Some(until)).map(Ok)
         }
         // It would still take nothing in: whoever wakes it has to let it go on first.
         AgentChange::Wake if agent.control == Control::Stopped => Ok(Err(Refusal::Stopped.into())),
         AgentChange::Wake => {
-            tx.release_held(id)?;
+            tx.release_delayed(id)?;
             let is_asleep = agent.sleep_until.is_some_and(|until| until > now);
             if is_asleep {
                 tx.set_sleep(id, None)?;

@@ -13,7 +13,7 @@ use wakeful_store::rows::{Agent, TriggerRow};
 use wakeful_store::{StoreError, Tx};
 
 use super::{Clerk, Posted};
-use crate::cause::{Arrival, Arrived};
+use crate::cause::{AdmissionOutcome, PreparedAdmission};
 use crate::wake::{admitted_event, opening};
 use crate::{EngineError, Observer as _};
 
@@ -156,21 +156,21 @@ impl Clerk {
         let (_, body) = opening(&text, Vec::new());
         let message = Message::from_cause(agent.clone(), run_key, cause, body.hash(), now);
         let sealed = self.seal(admitted_event(&message, &text), Some(run_key), now)?;
-        let arrival = Arrival::plain(message, self.store.pack(body).await?, sealed);
+        let arrival = PreparedAdmission::plain(message, self.store.pack(body).await?, sealed);
         let arrived = self.write(move |tx| arrive(tx, &arrival, (&trigger, &named), now));
         let Some((arrived, run_key)) = arrived.await? else {
             return Err(EngineError::NoTrigger);
         };
         let is_new = match arrived {
-            Arrived::New(event) => {
+            AdmissionOutcome::New(event) => {
                 self.hub.saw(&agent, &[event]);
                 self.work.look_at(agent);
                 true
             }
             // The name says which delivery it is, not what is in it.
-            Arrived::Known | Arrived::KeyReused => false,
-            Arrived::Refused(refusal) => return Err(refusal.into()),
-            Arrived::Unknown => return Err(EngineError::NoTrigger),
+            AdmissionOutcome::Known | AdmissionOutcome::KeyReused => false,
+            AdmissionOutcome::Refused(refusal) => return Err(refusal.into()),
+            AdmissionOutcome::Unknown => return Err(EngineError::NoTrigger),
         };
         Ok(Posted { run_key, is_new })
     }
@@ -243,10 +243,10 @@ fn turn_in(
 /// What became of it, and the run that it is. None when the address that was right when it was looked at is so no more.
 fn arrive(
     tx: &mut Tx<'_>,
-    arrival: &Arrival,
+    arrival: &PreparedAdmission,
     (called, named): (&TriggerRow, &[(String, RunKey)]),
     now: Millis,
-) -> Result<Option<(Arrived, RunKey)>, StoreError> {
+) -> Result<Option<(AdmissionOutcome, RunKey)>, StoreError> {
     // Locked first, like in every transition.
     if tx.lock_head_to_announce(&called.agent_id)?.is_none() {
         return Ok(None);
@@ -260,7 +260,7 @@ fn arrive(
     for (nth, (delivery, run_key)) in named.iter().enumerate() {
         let is_known = |at: Millis| nth == 0 || now.since(at) < BUCKET_MS.unsigned_abs();
         if tx.delivered_at(&row.trigger_id, delivery)?.is_some_and(is_known) {
-            return Ok(Some((Arrived::Known, *run_key)));
+            return Ok(Some((AdmissionOutcome::Known, *run_key)));
         }
     }
     let Some((delivery, run_key)) = named.first() else {
@@ -268,7 +268,7 @@ fn arrive(
     };
     let arrived = arrival.commit(tx)?;
     // One that was refused may come again, and be taken in then.
-    if matches!(arrived, Arrived::New(_)) {
+    if matches!(arrived, AdmissionOutcome::New(_)) {
         tx.note_delivery(&row.trigger_id, delivery, now)?;
         let delivered = row.delivered.saturating_add(1);
         if delivered.is_multiple_of(FORGET_EVERY) {

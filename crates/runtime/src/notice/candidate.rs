@@ -9,12 +9,13 @@ use wakeful_core::notice::{Told, words, words_of_agent};
 use wakeful_core::report::Sealed;
 use wakeful_core::subscription::terms::Circumstances;
 use wakeful_core::timer::since_run;
+use wakeful_core::wake::CauseFacts;
 use wakeful_store::rows::SubscriptionRow;
 use wakeful_store::{StoreError, Tx};
 
 use super::source::{By, Notice};
 use super::{NoticeError, Watcher};
-use crate::cause::{Arrival, Arrived, depth_of};
+use crate::cause::{AdmissionOutcome, PreparedAdmission, depth_of};
 use crate::run::broken;
 use crate::wake::{admitted_event, opening};
 
@@ -22,12 +23,12 @@ use crate::wake::{admitted_event, opening};
 #[derive(Debug)]
 pub(super) struct Candidate {
     rule: RuleId,
-    arrival: Arrival,
+    arrival: PreparedAdmission,
 }
 
 impl Candidate {
     /// Lets it arrive. None where the subscription was taken away meanwhile.
-    pub(super) fn arrive(&self, tx: &mut Tx<'_>) -> Result<Option<(AgentId, Arrived)>, StoreError> {
+    pub(super) fn arrive(&self, tx: &mut Tx<'_>) -> Result<Option<(AgentId, AdmissionOutcome)>, StoreError> {
         // Locked first, like in every transition: whoever was told that it is put aside or gone was told the truth.
         tx.lock_head_to_announce(&self.arrival.message.agent_id)?;
         let Some(row) = tx.subscription(&self.rule)? else {
@@ -36,15 +37,19 @@ impl Candidate {
         let message = &self.arrival.message;
         let now = message.admitted_at;
         let due = row.terms.window(now, row.last_due);
-        let arrival = Arrival {
+        let facts = CauseFacts {
             guard: self.guard(tx, &row)?,
             is_paused: !row.is_active,
             not_before: due,
+            ..self.arrival.facts
+        };
+        let arrival = PreparedAdmission {
+            facts,
             ..self.arrival.clone()
         };
         let arrived = arrival.commit(tx)?;
         let has_window = row.terms.cooldown_ms > 0 || row.terms.debounce_ms > 0;
-        if has_window && matches!(arrived, Arrived::New(_)) {
+        if has_window && matches!(arrived, AdmissionOutcome::New(_)) {
             tx.set_last_due(&self.rule, due.unwrap_or(now))?;
         }
         Ok(Some((row.agent_id, arrived)))
@@ -130,12 +135,11 @@ impl Watcher {
         let sealed = Sealed::new(draft, now, Some(run_key), self.entropy.bytes32());
         let sealed = sealed.map_err(|error| broken(run_key, &error))?;
         let body = self.store.pack(body).await?;
+        let mut arrival = PreparedAdmission::plain(message, body, sealed);
+        arrival.facts.predicate = predicate;
         Ok(Candidate {
             rule: rule.clone(),
-            arrival: Arrival {
-                predicate,
-                ..Arrival::plain(message, body, sealed)
-            },
+            arrival,
         })
     }
 

@@ -151,7 +151,9 @@ mod tests {
 
     #[test]
     fn a_question_that_grew_more_severe_says_so() {
-        let late = asked().overdue(Millis(1_000)).expect("its deadline has passed");
+        let late = asked()
+            .escalate_if_overdue(Millis(1_000))
+            .expect("its deadline has passed");
         let note = NotificationPayload::new(&late, None);
         assert_eq!(
             (note.event, note.severity),

@@ -183,10 +183,14 @@ async fn queue(store: &Store) -> Result<Vec<Alteration>, EngineError> {
         let is_end = page.len() < QUEUE_PAGE as usize;
         after = page.last().map(|(last, _)| (last.agent_id.clone(), last.seq));
         for (place, message) in page {
-            let rank = message.map(|message| message.cause.priority.rank(place.seq));
-            if rank.is_some_and(|rank| rank != place.rank) {
+            let Some(message) = message else { continue };
+            if message.cause.priority.rank(place.seq) != place.rank {
                 let what = "it is not the rank that its message has";
                 found.push(Alteration::new("queue.rank", &place.run_key, what));
+            }
+            if message.admitted_at != place.admitted_at {
+                let what = "it is not when its message was admitted";
+                found.push(Alteration::new("queue.admitted_at_ms", &place.run_key, what));
             }
         }
         if is_end {

@@ -2,10 +2,10 @@
 
 use wakeful_core::id::RunnerId;
 use wakeful_core::key::RunKey;
-use wakeful_core::run::{RunStatus, is_newer};
-use wakeful_core::wake::Refusal;
+use wakeful_core::run::is_newer;
+use wakeful_core::wake::{Refusal, Wait};
 use wakeful_ports::fail;
-use wakeful_store::rows::{Claim, Fence, IN_TURN, RunRow};
+use wakeful_store::rows::{Claim, Fence, RUN_OPEN, RunRow};
 use wakeful_store::{Store, StoreError, Tx};
 
 use super::reads::Known;
@@ -109,7 +109,7 @@ fn claim_in(tx: &mut Tx<'_>, runner: &RunnerId, run: RunKey) -> Result<Found, St
 
 /// The run behind which one waits for its turn. One that is to end waits for nobody.
 fn in_the_way(tx: &mut Tx<'_>, row: &RunRow) -> Result<Option<RunKey>, StoreError> {
-    if row.due_at != Some(IN_TURN) || tx.cancel_requested(&row.run_key)? {
+    if row.wait() != Some(Wait::Turn) || tx.cancel_requested(&row.run_key)? {
         return Ok(None);
     }
     let first = tx.overview(&row.agent_id)?.and_then(|overview| overview.open_run);

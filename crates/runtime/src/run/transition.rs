@@ -5,7 +5,7 @@ use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{Decision, DecisionStatus, Terms};
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::json::{NotCanonical, canonical, canonical_text, digest};
-use wakeful_core::key::{DecisionId, Digest, RunKey};
+use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::notice::Telling;
 use wakeful_core::proof::bond::bind;
@@ -16,11 +16,13 @@ use wakeful_core::run::{
 };
 use wakeful_core::saga::{Phase as SagaPhase, Saga};
 use wakeful_core::time::Millis;
+use wakeful_core::wake::{Suspension, Wait};
 use wakeful_ports::model::Model;
 use wakeful_ports::planted;
 use wakeful_ports::tool::ToolHost;
 use wakeful_store::rows::{
-    EntryRow, Fence, JournalRow, NEVER, PackedBlob, RunRow, Settlement, StepEnd, StepRow, TellingRow, WakeRow,
+    EntryRow, Fence, JournalRow, PackedBlob, RUN_OPEN, RunRow, Settlement, StepEnd, StepRow, TellingRow,
+    WakeRow,
 };
 use wakeful_store::{StoreError, Tx};
 
@@ -28,7 +30,7 @@ use super::{Claimed, broken};
 use crate::interject::{self, Words};
 use crate::proof::recorded;
 use crate::subrun::{self, Heads, StartWrite};
-use crate::wait::{NAP_MS_MAX, TransitionEvents};
+use crate::wait::{Need, TransitionEvents};
 use crate::{Engine, EngineError};
 
 /// Everything that one transition writes.
@@ -45,8 +47,8 @@ pub(crate) struct Transition {
     /// Whether an action begins with it: then no brake may be on.
     begins: bool,
     decisions: Vec<DecisionWrite>,
-    /// The question that the run waits for afterwards.
-    waits_on: Option<DecisionId>,
+    /// What the run needs before it can go on afterwards.
+    need: Need,
     terms: Terms,
     /// The runs that it starts.
     pub(crate) starts: Vec<StartWrite>,
@@ -59,8 +61,6 @@ pub(crate) struct Transition {
     /// Whose runs end with this one, where a person ended it; and the chance that their logs need.
     pub(crate) ends: Vec<AgentId>,
     salt: [u8; 32],
-    /// The runs for one of whose ends the run waits afterwards.
-    waits_on_runs: Vec<RunKey>,
     /// What its end says to other agents.
     telling: Option<Telling>,
 }
@@ -105,15 +105,13 @@ impl Transition {
         for write in &self.decisions {
             self.write_decision(tx, write)?;
         }
-        let due_at = self.due(tx)?;
+        let since = self.journal.at;
+        let wait = self.need.wait(tx, &self.run.run_key, since)?;
         let run = RunRow {
-            due_at,
+            suspension: wait.map(|wait| Suspension { wait, since }),
             ..self.run.clone()
         };
         tx.put_state(&run, run.version - 1)?;
-        if let Some(due) = due_at {
-            tx.rest_run(&run.run_key, due, self.journal.at)?;
-        }
         subrun::start_in(tx, (&run.agent_id, &run.run_key), &mut heads, &self.starts)?;
         self.refused.iter().try_for_each(|refused| tx.refuse(refused))?;
         interject::join_in(tx, &self.joined, run.run_key, self.journal.at)?;
@@ -121,24 +119,6 @@ impl Transition {
             subrun::ended(tx, whose, &mut heads.others, (self.journal.at, self.salt))?;
         }
         self.write_with(tx, heads.own, fence).map(Written::Events)
-    }
-
-    /// When the run is to be looked at again: at a deadline, or at once where an answer or a cancel request is there.
-    fn due(&self, tx: &mut Tx<'_>) -> Result<Option<Millis>, StoreError> {
-        let rests = self.waits_on.is_some() || !self.waits_on_runs.is_empty() || self.run.due_at.is_some();
-        if rests && tx.cancel_requested(&self.run.run_key)? {
-            return Ok(None);
-        }
-        if !self.waits_on_runs.is_empty() {
-            return Ok(subrun::all_under_way(tx, &self.waits_on_runs)?.then_some(NEVER));
-        }
-        let Some(id) = &self.waits_on else {
-            return Ok(self.run.due_at);
-        };
-        let open = tx
-            .decision(id)?
-            .filter(|one| one.status == DecisionStatus::Pending);
-        Ok(open.map(|one| one.deadline_at.unwrap_or(NEVER)))
     }
 
     fn write_decision(&self, tx: &mut Tx<'_>, write: &DecisionWrite) -> Result<(), StoreError> {
@@ -242,7 +222,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             status: RunStatus::Open,
             started_at: now,
             ended_at: None,
-            due_at: None,
+            suspension: None,
             fault: None,
         };
         let blobs = body.into_iter().collect();
@@ -312,7 +292,14 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             packed.push(self.store.pack(blob).await?);
         }
         let (begins, _) = begins(&moved.effects);
-        let (waits_on, waits_on_runs) = (moved.turn.waits_on(), runs_awaited(&moved.turn));
+        let need = Need::of(&moved.turn, now);
+        let suspension = match need {
+            Need::Time(until) => Some(Suspension {
+                wait: Wait::Due { until },
+                since: now,
+            }),
+            Need::Nothing | Need::Answer(_) | Need::Runs(_) | Need::Money => None,
+        };
         let outcome = moved.turn.outcome().map(wakeful_core::run::Outcome::status);
         let entries = moved.entries.into_iter();
         let entries = entries.map(|entry| EntryRow {
@@ -336,8 +323,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             rounds: u64::from(usage.is_some()),
             begins,
             decisions: moved.decisions,
-            waits_on,
-            waits_on_runs,
+            need,
             starts: Vec::new(),
             refused: Vec::new(),
             listens: false,
@@ -348,7 +334,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             telling: ended(&before, outcome),
             run: RunRow {
                 machine_version: MACHINE_VERSION,
-                due_at: due(&moved.turn, now),
+                suspension,
                 version: before.version + 1,
                 state,
                 ended_at: outcome.is_some().then_some(now),
@@ -376,15 +362,6 @@ fn ended(run: &RunRow, outcome: Option<RunStatus>) -> Option<Telling> {
     outcome.map(|status| Telling::run_ended(&run.agent_id, &run.run_key, status))
 }
 
-/// The runs without one of whose ends a run can do nothing.
-pub(super) fn runs_awaited(turn: &Turn) -> Vec<RunKey> {
-    if !turn.waits_on_runs() {
-        return Vec::new();
-    }
-    let children = turn.children().into_iter();
-    children.map(|(_, child)| child.run_key).collect()
-}
-
 /// Whose runs a run has started and was not told the end of.
 fn children_of(turn: &Turn) -> Vec<AgentId> {
     let children = turn.children().into_iter();
@@ -398,13 +375,6 @@ fn begins(effects: &[Effect]) -> (bool, bool) {
         Effect::CallModel { .. } => false,
     };
     (effects.iter().any(is_act), !effects.iter().all(is_act))
-}
-
-/// When a run whose next effect has to wait is due; none for a wait that is over in no time.
-fn due(turn: &Turn, now: Millis) -> Option<Millis> {
-    let delay_ms = turn.phase.delay_ms();
-    let delay = i64::try_from(delay_ms).unwrap_or(i64::MAX);
-    (delay_ms > NAP_MS_MAX).then(|| Millis(now.0.saturating_add(delay)))
 }
 
 fn replied_usage(input: &Input) -> Option<Usage> {

@@ -54,7 +54,7 @@ pub(crate) fn ended(
     moment: (Millis, [u8; 32]),
 ) -> Result<(), StoreError> {
     if let Some(parent) = parent_of(tx, run)? {
-        tx.rouse_run(&parent.run_key)?;
+        tx.make_run_due(&parent.run_key)?;
     }
     if status == RunStatus::Cancelled {
         end_children(tx, run, heads, moment)?;

@@ -18,7 +18,7 @@ use wakeful_ports::clock::Entropy;
 use wakeful_store::rows::{ExecutionRow, PackedBlob};
 use wakeful_store::{Store, StoreError, Tx};
 
-use crate::cause::{Arrival, Arrived, wake_row};
+use crate::cause::{AdmissionOutcome, PreparedAdmission, wake_row};
 use crate::desk::append;
 use crate::wake::{admitted_event, opening};
 
@@ -87,7 +87,7 @@ pub(super) struct Plan {
     ticked: Ticked,
     /// Why the schedule is over, where it is.
     over: &'static str,
-    arrivals: Vec<(Firing, Arrival)>,
+    arrivals: Vec<(Firing, PreparedAdmission)>,
     /// What announces that the newest message of the schedule was taken back.
     taken_back: Option<Sealed>,
     /// Whether there is something new, as far as anybody asks.
@@ -226,11 +226,8 @@ impl Plan {
         for (firing, arrival) in &self.arrivals {
             if settled.fire.contains(firing) {
                 let (guard, has_work) = self.asked(&stand, firing);
-                let arrival = Arrival {
-                    guard,
-                    has_work,
-                    ..arrival.clone()
-                };
+                let mut arrival = arrival.clone();
+                (arrival.facts.guard, arrival.facts.has_work) = (guard, has_work);
                 is_new |= arrive(tx, &arrival, firing, book)?;
             }
         }
@@ -302,20 +299,27 @@ impl Plan {
 }
 
 /// Lets a firing arrive; whether it became a message.
-fn arrive(tx: &mut Tx<'_>, arrival: &Arrival, firing: &Firing, book: &mut Book) -> Result<bool, StoreError> {
+fn arrive(
+    tx: &mut Tx<'_>,
+    arrival: &PreparedAdmission,
+    firing: &Firing,
+    book: &mut Book,
+) -> Result<bool, StoreError> {
     let run = arrival.message.run_key;
     let (outcome, reason) = match arrival.commit(tx)? {
-        Arrived::New(event) => {
+        AdmissionOutcome::New(event) => {
             book.timer.last_run = Some(run);
             book.fired.events.push(event);
             book.fired.is_work = true;
             (Outcome::Run, None)
         }
-        Arrived::Known | Arrived::KeyReused => (Outcome::Skipped, Some(ALREADY_RUN)),
+        AdmissionOutcome::Known | AdmissionOutcome::KeyReused => (Outcome::Skipped, Some(ALREADY_RUN)),
         // What the schedule itself asks for is not as it wants it: nobody refused it anything.
-        Arrived::Refused(Refusal::GuardFalse) => (Outcome::Skipped, Some(Refusal::GuardFalse.code())),
-        Arrived::Refused(refusal) => (Outcome::Refused, Some(refusal.code())),
-        Arrived::Unknown => (Outcome::Refused, Some(AGENT_GONE)),
+        AdmissionOutcome::Refused(Refusal::GuardFalse) => {
+            (Outcome::Skipped, Some(Refusal::GuardFalse.code()))
+        }
+        AdmissionOutcome::Refused(refusal) => (Outcome::Refused, Some(refusal.code())),
+        AdmissionOutcome::Unknown => (Outcome::Refused, Some(AGENT_GONE)),
     };
     book.note(outcome, firing.due_at, |row| {
         row.reason = reason.map(str::to_owned);
@@ -391,9 +395,14 @@ fn message(
     Message::from_cause(timer.agent_id.clone(), run, cause, body.hash, now)
 }
 
-fn arrival(message: Message, body: &PackedBlob, say: &str, tools: &Tools<'_>) -> Result<Arrival, StoreError> {
+fn arrival(
+    message: Message,
+    body: &PackedBlob,
+    say: &str,
+    tools: &Tools<'_>,
+) -> Result<PreparedAdmission, StoreError> {
     let sealed = sealed(admitted_event(&message, say), message.run_key, tools)?;
-    Ok(Arrival::plain(message, body.clone(), sealed))
+    Ok(PreparedAdmission::plain(message, body.clone(), sealed))
 }
 
 /// What is announced here is made of words and numbers of our own, which always have a canonical form.

@@ -218,7 +218,7 @@ impl Stage {
             let (row, phase) = (&run.row, clip(&format!("{:?}", run.turn.phase), PHASE_CHARS_MAX));
             format!(
                 "open: {} of {}, due {:?}, {phase}",
-                row.run_key, row.agent_id, row.due_at
+                row.run_key, row.agent_id, row.suspension
             )
         });
         let now = format!("the clock shows {:?}", self.world.wall.now());

@@ -10,7 +10,8 @@ use wakeful_core::report::payload::Payload;
 use wakeful_core::run::RunStatus;
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
-use wakeful_store::rows::NEVER;
+use wakeful_core::wake::Wait;
+use wakeful_store::rows::RUN_QUARANTINED;
 
 use super::effect::ask_of;
 use super::{Verdict, unless};
@@ -156,18 +157,19 @@ pub(super) fn every_run_ends_or_is_resumable(evidence: &Evidence) -> Verdict {
         let waits_on = run.turn.waits_on();
         let asked = waits_on.and_then(|id| run.decisions.iter().find(|one| one.inquiry.decision_id == id));
         let can_come = asked.is_some_and(|one| one.status == DecisionStatus::Pending);
-        unless(row.due_at != Some(NEVER) || can_come, || {
+        let is_untimed = matches!(row.wait(), Some(Wait::Decision { until: None } | Wait::Children));
+        unless(!is_untimed || can_come, || {
             format!("{key} waits for ever, for an answer that will not come: {asked:?}")
         })?;
         unless(waits_on.is_none() || asked.is_some(), || {
             format!("{key} waits for a question that nobody asked")
         })?;
         unless(
-            !(run.is_called_off && waits_on.is_some() && row.due_at.is_some()),
+            !(run.is_called_off && waits_on.is_some() && row.suspension.is_some()),
             || {
                 format!(
-                    "somebody asked for the end of {key}, and it rests until {:?}",
-                    row.due_at
+                    "somebody asked for the end of {key}, and it waits: {:?}",
+                    row.suspension
                 )
             },
         )?;

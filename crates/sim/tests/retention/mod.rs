@@ -208,7 +208,7 @@ fn commit(
         status,
         started_at: now,
         ended_at: (!is_open).then_some(now),
-        due_at: None,
+        suspension: None,
         fault: None,
     })?;
     tx.append_input(&JournalRow {

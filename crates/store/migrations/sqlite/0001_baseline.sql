@@ -83,15 +83,19 @@ CREATE INDEX message_of_parent ON message (parent_run, run_key) WHERE parent_run
 -- Messages that wait until their agent is free, in the order of `rank`, not before `due_at_ms`. A row is deleted when
 -- its run starts.
 CREATE TABLE queue (
-    agent_id  TEXT    NOT NULL,
-    seq       INTEGER NOT NULL,
-    run_key   BLOB    NOT NULL UNIQUE CHECK (length(run_key) = 32),
-    rank      INTEGER NOT NULL,
-    due_at_ms INTEGER,
+    agent_id       TEXT    NOT NULL,
+    seq            INTEGER NOT NULL,
+    run_key        BLOB    NOT NULL UNIQUE CHECK (length(run_key) = 32),
+    rank           INTEGER NOT NULL,
+    due_at_ms      INTEGER,
+    admitted_at_ms INTEGER NOT NULL,
     PRIMARY KEY (agent_id, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX queue_rank ON queue (agent_id, rank);
 CREATE INDEX queue_due ON queue (due_at_ms) WHERE due_at_ms IS NOT NULL;
+CREATE INDEX queue_due_of_agent ON queue (agent_id, due_at_ms);
+-- Finds the messages that were delayed by a clock which was set back since.
+CREATE INDEX queue_admitted ON queue (admitted_at_ms) WHERE due_at_ms IS NOT NULL;
 
 -- Why a message became a run, why it did not, or which run took it up.
 CREATE TABLE wake (
@@ -119,8 +123,8 @@ CREATE TABLE wake_refusal (
     PRIMARY KEY (agent_id, source, code, day)
 ) STRICT, WITHOUT ROWID;
 
--- The newest state of each run. `due_at_ms` is when a suspended run is looked at again; a `suspended_at_ms` in the
--- future shows that the clock was set back. `claim_count` counts how often the run was taken up since it last made
+-- The newest state of each run. `wait_kind` is what it waits for, null where it may go on; `wait_until_ms` is when that
+-- ends by itself; a `suspended_at_ms` in the future shows that the clock was set back. `claim_count` counts how often the run was taken up since it last made
 -- progress. `prune_level` is what retention removed: 0 nothing, 1 the trace, 2 the contents as well.
 CREATE TABLE run (
     run_key         BLOB    NOT NULL PRIMARY KEY CHECK (length(run_key) = 32),
@@ -133,17 +137,25 @@ CREATE TABLE run (
     status          TEXT    NOT NULL,
     started_at_ms   INTEGER NOT NULL,
     ended_at_ms     INTEGER,
-    due_at_ms       INTEGER,
+    wait_kind       TEXT    CHECK (wait_kind IN ('due', 'decision', 'children', 'budget', 'turn')),
+    wait_until_ms   INTEGER,
     suspended_at_ms INTEGER,
     claim_count     INTEGER NOT NULL DEFAULT 0,
     fault           TEXT,
     prune_level     INTEGER NOT NULL DEFAULT 0 CHECK (prune_level BETWEEN 0 AND 2),
-    CHECK ((status = 'open') = (ended_at_ms IS NULL))
+    CHECK ((status = 'open') = (ended_at_ms IS NULL)),
+    CHECK ((wait_kind IS NULL) = (suspended_at_ms IS NULL)),
+    CHECK (wait_kind IS NULL OR status = 'open'),
+    CHECK (wait_until_ms IS NOT NULL OR wait_kind IS NULL OR wait_kind <> 'due'),
+    CHECK (wait_until_ms IS NULL OR wait_kind IN ('due', 'decision'))
 ) STRICT;
--- Covers the question who has work. The status, which never varies here, makes the planner prefer it to
--- `run_of_agent`.
-CREATE INDEX run_open ON run (agent_id, status, due_at_ms, run_key, suspended_at_ms) WHERE status = 'open';
-CREATE INDEX run_due ON run (due_at_ms) WHERE status = 'open' AND due_at_ms IS NOT NULL;
+-- The status, which never varies here, makes the planner prefer it to `run_of_agent`.
+CREATE INDEX run_open ON run (agent_id, status, wait_kind, run_key) WHERE status = 'open';
+-- The dispatcher searches by what runs wait for, and by the times at which waits end or began, so that runs which wait
+-- cost it nothing.
+CREATE INDEX run_wait ON run (wait_kind, agent_id, run_key) WHERE status = 'open';
+CREATE INDEX run_due ON run (wait_until_ms) WHERE status = 'open' AND wait_until_ms IS NOT NULL;
+CREATE INDEX run_suspended ON run (suspended_at_ms) WHERE status = 'open' AND wait_until_ms IS NOT NULL;
 CREATE INDEX run_started ON run (started_at_ms);
 CREATE INDEX run_of_agent ON run (agent_id, started_at_ms);
 CREATE INDEX run_quarantined ON run (started_at_ms) WHERE status = 'quarantined';

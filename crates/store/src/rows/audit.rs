@@ -80,6 +80,8 @@ pub struct QueuePlace {
     pub rank: i64,
     /// The moment before which it does not begin.
     pub not_before: Option<Millis>,
+    /// When the message was admitted.
+    pub admitted_at: Millis,
 }
 
 /// What retention took from a run.

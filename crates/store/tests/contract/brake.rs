@@ -4,7 +4,8 @@ use wakeful_core::decision::Channel;
 use wakeful_core::message::Wishes;
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_store::rows::{BrakeRow, NEVER, RunFilter, RunRow, RunState};
+use wakeful_core::wake::{Suspension, Wait};
+use wakeful_store::rows::{BrakeRow, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED, RunFilter, RunRow, RunState};
 use wakeful_store::{Store, StoreError};
 
 use crate::world::{everywhere, sample};
@@ -39,18 +40,21 @@ async fn with_work(store: &Store, now: Millis) -> Vec<String> {
     found.expect("read").iter().map(ToString::to_string).collect()
 }
 
-/// An agent with an open run that is due at a moment.
-async fn waiting(store: &Store, agent: &'static str, due_at: Option<Millis>) {
+/// An agent with an open run that waits.
+async fn waiting(store: &Store, agent: &'static str, wait: Option<Wait>) {
     let made = store.write(move |tx| {
         tx.create_agent(&sample::agent(agent))?;
         tx.create_run(&RunRow {
             agent_id: sample::agent_id(agent),
-            due_at,
+            suspension: wait.map(|wait| Suspension { wait, since: NOW }),
             ..sample::run(agent)
-        })?;
-        due_at.map_or(Ok(()), |due| tx.rest_run(&sample::run_key(agent), due, NOW))
+        })
     });
     made.await.expect("made");
+}
+
+const fn due(until: Millis) -> Wait {
+    Wait::Due { until }
 }
 
 async fn row(store: &Store, run: &'static str) -> RunRow {
@@ -122,16 +126,16 @@ fn whom_a_brake_holds_has_no_work_but_to_end_what_was_called_off() {
 #[test]
 fn a_run_that_waits_is_work_when_its_moment_has_come() {
     everywhere(async |store| {
-        waiting(&store, "later", Some(Millis(NOW.0 + 5_000))).await;
-        waiting(&store, "soon", Some(Millis(NOW.0 + 1_000))).await;
-        waiting(&store, "never", Some(NEVER)).await;
+        waiting(&store, "later", Some(due(Millis(NOW.0 + 5_000)))).await;
+        waiting(&store, "soon", Some(due(Millis(NOW.0 + 1_000)))).await;
+        waiting(&store, "never", Some(Wait::Children)).await;
         let next = async || store.read(|view| view.next_due(NOW)).await.expect("read");
         assert_eq!(with_work(&store, NOW).await, Vec::<String>::new());
         assert_eq!(next().await, Some(Millis(NOW.0 + 1_000)));
         assert_eq!(with_work(&store, Millis(NOW.0 + 1_000)).await, ["soon"]);
         assert_eq!(with_work(&store, Millis(NOW.0 + 9_000)).await, ["later", "soon"]);
         store
-            .write(|tx| tx.rouse_run(&sample::run_key("never")))
+            .write(|tx| tx.make_run_due(&sample::run_key("never")))
             .await
             .expect("roused");
         assert_eq!(with_work(&store, NOW).await, ["never"]);
@@ -150,8 +154,8 @@ fn a_run_that_waits_is_work_when_its_moment_has_come() {
 fn a_clock_that_is_set_back_ten_years_does_not_keep_a_run_waiting() {
     everywhere(async |store| {
         let ten_years = Millis(NOW.0 - 315_576_000_000);
-        waiting(&store, "a", Some(Millis(NOW.0 + 1_000))).await;
-        waiting(&store, "b", Some(NEVER)).await;
+        waiting(&store, "a", Some(due(Millis(NOW.0 + 1_000)))).await;
+        waiting(&store, "b", Some(Wait::Children)).await;
         assert_eq!(with_work(&store, NOW).await, Vec::<String>::new());
         assert_eq!(
             with_work(&store, ten_years).await,
@@ -189,7 +193,7 @@ fn claims_are_counted_until_the_run_moves() {
 #[test]
 fn a_run_stands_aside_until_it_is_tried_again_or_given_up() {
     everywhere(async |store| {
-        waiting(&store, "a", Some(NEVER)).await;
+        waiting(&store, "a", Some(Wait::Children)).await;
         let aside = async |status: RunStatus, fault: Option<&'static str>| {
             let moved = store.write(move |tx| tx.set_aside(&sample::run_key("a"), status, fault, NOW));
             moved.await.expect("written")
@@ -201,7 +205,7 @@ fn a_run_stands_aside_until_it_is_tried_again_or_given_up() {
         );
         let standing = row(&store, "a").await;
         assert_eq!(standing.fault.as_deref(), Some("it broke off five times"));
-        assert_eq!((standing.ended_at, standing.due_at), (Some(NOW), None));
+        assert_eq!((standing.ended_at, standing.suspension), (Some(NOW), None));
         assert_eq!(with_work(&store, NOW).await, Vec::<String>::new());
         let moved = RunRow {
             version: 1,

@@ -6,9 +6,9 @@ use wakeful_core::id::RuleId;
 use wakeful_core::key::Digest;
 use wakeful_core::message::Message;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Lifecycle, Mode, REFUSALS_KEPT_MAX};
+use wakeful_core::wake::{Lifecycle, Mode, REFUSALS_KEPT_MAX, Suspension, Wait};
 use wakeful_store::Store;
-use wakeful_store::rows::{NEVER, RunRow, WakeFilter, WakeRow};
+use wakeful_store::rows::{RunRow, WakeFilter, WakeRow};
 
 use crate::world::{everywhere, sample};
 
@@ -62,7 +62,7 @@ fn the_most_urgent_is_next_and_what_waits_for_a_moment_is_not_in_the_way() {
         post(&store, "urgent", urgent(Priority::Next), (3, None)).await;
         let next = async |now: i64| {
             let found = store.read(move |view| {
-                let agent = sample::agent_id("main");
+                let agent = view.overview(&sample::agent_id("main"))?.expect("an agent");
                 Ok((
                     view.next_message(&agent, Millis(now))?,
                     view.next_message_due(Millis(now))?,
@@ -74,7 +74,7 @@ fn the_most_urgent_is_next_and_what_waits_for_a_moment_is_not_in_the_way() {
         let key = |turn: &str| Some(sample::message(turn, "hello").run_key);
         assert_eq!(next(499).await, (key("urgent"), Some(Millis(500))));
         assert_eq!(next(500).await, (key("held"), None));
-        let released = store.write(|tx| tx.release_held(&sample::agent_id("main")));
+        let released = store.write(|tx| tx.release_delayed(&sample::agent_id("main")));
         released.await.expect("written");
         assert_eq!(next(0).await, (key("held"), None));
     });
@@ -96,7 +96,8 @@ fn a_clock_that_is_set_back_holds_nothing_but_what_a_barrier_holds() {
         posted.await.expect("written");
         let is_ready = async |now: Millis| {
             let found = store.read(move |view| {
-                let next = view.next_message(&sample::agent_id("main"), now)?;
+                let agent = view.overview(&sample::agent_id("main"))?.expect("an agent");
+                let next = view.next_message(&agent, now)?;
                 Ok((next.is_some(), !view.agents_with_work(now)?.is_empty()))
             });
             let (next, with_work) = found.await.expect("read");
@@ -117,8 +118,8 @@ fn a_run_that_rests_is_looked_at_when_the_clock_was_set_back_and_not_again_befor
     everywhere(async |store| {
         agent(&store, "main").await;
         let run = sample::run("run").run_key;
-        let rest = async |due: Millis, now: Millis| {
-            let rests = store.write(move |tx| tx.rest_run(&run, due, now));
+        let rest = async |wait: Wait, since: Millis| {
+            let rests = store.write(move |tx| tx.suspend_run(&run, Suspension { wait, since }));
             rests.await.expect("written");
         };
         let made = store.write(|tx| tx.create_run(&sample::run("run"))).await;
@@ -128,15 +129,16 @@ fn a_run_that_rests_is_looked_at_when_the_clock_was_set_back_and_not_again_befor
             !found.expect("read").is_empty()
         };
         let (now, due) = (Millis(100_000_000), Millis(200_000_000));
-        rest(due, now).await;
+        rest(Wait::Due { until: due }, now).await;
         assert!(!is_due(now).await && is_due(due).await);
         assert!(!is_due(Millis(now.0 - 60_000)).await, "the clock was corrected");
         let back = Millis(now.0 - 60_001);
         assert!(is_due(back).await, "the clock was set back");
-        rest(Millis(back.0 + 500), back).await;
+        let until = Millis(back.0 + 500);
+        rest(Wait::Due { until }, back).await;
         assert!(!is_due(back).await, "nobody looks in a circle");
         assert!(is_due(Millis(back.0 + 500)).await);
-        rest(NEVER, now).await;
+        rest(Wait::Children, now).await;
         assert!(
             !is_due(back).await,
             "what never comes by itself does not come back either"
@@ -196,7 +198,8 @@ fn what_came_at_random_goes_in_the_order_of_its_ranks_with_all_it_came_with() {
         for (_, run, cause) in ranks {
             let next = store.write(move |tx| {
                 let agent = sample::agent_id("main");
-                let next = tx.next_message(&agent, Millis(0))?.expect("one more");
+                let overview = tx.overview(&agent)?.expect("an agent");
+                let next = tx.next_message(&overview, Millis(0))?.expect("one more");
                 tx.dequeue(&agent, &next.message.run_key)?;
                 Ok((next.message.run_key, next.message.cause))
             });
@@ -229,7 +232,10 @@ fn only_what_nobody_said_is_taken_up_together() {
         post(&store, "b", Cause::default(), (2, None)).await;
         post(&store, "c", tick(2), (3, None)).await;
         post(&store, "d", tick(3), (4, Some(Millis(900)))).await;
-        let found = store.read(|view| view.absorbable(&sample::agent_id("main"), Millis(100), 10));
+        let found = store.read(|view| {
+            let agent = view.overview(&sample::agent_id("main"))?.expect("an agent");
+            view.absorbable_messages(&agent, Millis(100), 10)
+        });
         let keys: Vec<_> = found
             .await
             .expect("read")

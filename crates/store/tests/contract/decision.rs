@@ -101,7 +101,7 @@ fn of_two_answers_at_once_exactly_one_stands() {
 fn an_answer_to_what_has_grown_more_severe_meets_another_version() {
     everywhere(async |store| {
         let asked = ask(&store, "run", "a", 5).await;
-        let raised = asked.overdue(Millis(2_000)).expect("overdue");
+        let raised = asked.escalate_if_overdue(Millis(2_000)).expect("overdue");
         let put = raised.clone();
         store
             .write(move |tx| tx.put_decision(&put, 1))

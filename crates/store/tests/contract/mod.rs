@@ -8,6 +8,7 @@ mod brake;
 mod care;
 mod cause;
 mod decision;
+mod dispatch;
 mod event;
 pub(crate) mod head;
 pub(crate) mod journal;

@@ -5,8 +5,8 @@ use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, QUEUE_MAX, Wishes};
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::Control;
-use wakeful_store::rows::{BrakeRow, IN_TURN, NEVER, Overview, RunFilter, RunRow};
+use wakeful_core::wake::{Control, Suspension, Wait};
+use wakeful_store::rows::{BrakeRow, Overview, RunFilter, RunRow};
 use wakeful_store::{Store, StoreError};
 
 use crate::world::{everywhere, on_file, sample};
@@ -160,8 +160,9 @@ async fn with_runs(store: &Store, names: &'static [&'static str]) {
     made.await.expect("written");
 }
 
-async fn rest(store: &Store, run: &'static str, due: Millis) {
-    let rested = store.write(move |tx| tx.rest_run(&sample::run_key(run), due, Millis(0)));
+async fn rest(store: &Store, run: &'static str, wait: Wait) {
+    let since = Millis(0);
+    let rested = store.write(move |tx| tx.suspend_run(&sample::run_key(run), Suspension { wait, since }));
     rested.await.expect("written");
 }
 
@@ -184,9 +185,9 @@ async fn due(store: &Store, at: Millis) -> Option<RunKey> {
 fn the_open_run_that_is_due_is_gone_on_with_and_not_an_older_one_that_rests() {
     everywhere(async |store| {
         with_runs(&store, &["older", "newer"]).await;
-        rest(&store, "older", NEVER).await;
+        rest(&store, "older", Wait::Children).await;
         assert_eq!(due(&store, Millis(0)).await, Some(sample::run_key("newer")));
-        rest(&store, "newer", Millis(5)).await;
+        rest(&store, "newer", Wait::Due { until: Millis(5) }).await;
         assert_eq!(due(&store, Millis(0)).await, None);
         assert_eq!(due(&store, Millis(5)).await, Some(sample::run_key("newer")));
     });
@@ -197,16 +198,16 @@ fn a_run_that_waits_for_its_turn_is_due_when_no_other_is_under_way_whatever_that
     everywhere(async |store| {
         with_runs(&store, &["first", "second", "third"]).await;
         let key = sample::run_key;
-        rest(&store, "first", IN_TURN).await;
-        rest(&store, "third", IN_TURN).await;
+        rest(&store, "first", Wait::Turn).await;
+        rest(&store, "third", Wait::Turn).await;
         assert_eq!(overview(&store).await.open_run, Some(key("second")));
         assert_eq!(due(&store, Millis(0)).await, Some(key("second")));
-        rest(&store, "second", NEVER).await;
+        rest(&store, "second", Wait::Children).await;
         assert_eq!(due(&store, Millis(0)).await, None, "it waits for a person");
         let next = store.read(|view| view.next_due(Millis(0))).await;
         assert_eq!(next.expect("read"), None, "no clock brings a turn");
         let rouse = async |run| {
-            let roused = store.write(move |tx| tx.rouse_run(&key(run)));
+            let roused = store.write(move |tx| tx.make_run_due(&key(run)));
             roused.await.expect("written");
         };
         rouse("first").await;
@@ -229,7 +230,10 @@ fn a_run_that_waits_for_its_turn_is_due_when_no_other_is_under_way_whatever_that
             };
             let moved = RunRow {
                 version: row.version + 1,
-                due_at: Some(NEVER),
+                suspension: Some(Suspension {
+                    wait: Wait::Children,
+                    since: Millis(0),
+                }),
                 ..row.clone()
             };
             tx.put_state(&moved, row.version)
@@ -243,7 +247,7 @@ fn a_run_that_waits_for_its_turn_is_due_when_no_other_is_under_way_whatever_that
 fn a_run_that_is_to_end_waits_for_no_turn_and_no_release() {
     everywhere(async |store| {
         with_runs(&store, &["first", "second"]).await;
-        rest(&store, "second", IN_TURN).await;
+        rest(&store, "second", Wait::Turn).await;
         let asked = store.write(|tx| tx.request_cancel(&sample::run_key("second"), Millis(0)));
         asked.await.expect("written");
         assert_eq!(due(&store, Millis(0)).await, Some(sample::run_key("second")));

@@ -84,7 +84,7 @@ pub(crate) fn run(text: &str) -> RunRow {
         status: RunStatus::Open,
         started_at: Millis(4_000),
         ended_at: None,
-        due_at: None,
+        suspension: None,
         fault: None,
     }
 }

@@ -5,7 +5,9 @@ use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::report::Kind;
 use wakeful_core::run::{DENIED_BY_PERSON, RunStatus};
 use wakeful_core::step::{EffectClass, Status};
-use wakeful_store::rows::NEVER;
+use wakeful_core::time::Millis;
+use wakeful_core::wake::{Suspension, Wait};
+use wakeful_store::rows::{RUN_OPEN, RUN_QUARANTINED};
 
 use super::{ALL, Verdict, judge};
 use crate::evidence::{Evidence, Moment};
@@ -186,7 +188,10 @@ fn a_run_that_can_never_go_on_is_found() {
     let forgotten = |evidence: &mut Evidence| {
         evidence.moment = Moment::Midway;
         evidence.runs[0].row.status = RunStatus::Open;
-        evidence.runs[0].row.due_at = Some(NEVER);
+        evidence.runs[0].row.suspension = Some(Suspension {
+            wait: Wait::Decision { until: None },
+            since: Millis(0),
+        });
     };
     assert!(tampered("EveryRunEndsOrIsResumable", forgotten).is_err());
     let unexplained = |evidence: &mut Evidence| {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::run::RunStatus;
+use wakeful_core::wake::Wait;
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::service::{Did, turn_of};
-use wakeful_store::rows::NEVER;
+use wakeful_runtime::run::DriveOutcome;
+use wakeful_runtime::service::work_once;
+use wakeful_store::rows::RUN_OPEN;
 use wakeful_store::{StoreError, View};
 
 use super::journey::{Journey, Trouble};
@@ -60,10 +61,10 @@ impl<'a> Journey<'a> {
                 if self.signals.halt().is_set() {
                     return Err(Trouble::All(Failure::interrupted(run, self.signals.exit())));
                 }
-                let turn = turn_of(&store, &factory, &runner, (agent, &clock, false));
+                let turn = work_once(&store, &bench, &runner, (agent, &clock, false));
                 match self.signals.during(turn, self.out).await {
-                    Ok(Did::Something) => has_moved = true,
-                    Ok(Did::Nothing | Did::Rests) => {}
+                    Ok(Some(DriveOutcome::Ended | DriveOutcome::Stopped)) => has_moved = true,
+                    Ok(Some(DriveOutcome::Waiting(_) | DriveOutcome::Braked) | None) => {}
                     Err(error) => why = format!(": {}", Failure::from(error)),
                 }
             }
@@ -78,7 +79,7 @@ impl<'a> Journey<'a> {
         let clock = RealClock::new();
         let now = clock.now();
         let next = self.place.store.read(move |view| {
-            let is_due = view.run(&run)?.is_none_or(|row| row.due_at.is_none());
+            let is_due = view.run(&run)?.is_none_or(|row| row.suspension.is_none());
             Ok((is_due, view.next_due(now)?))
         });
         let (is_due, next) = next.await.map_err(EngineError::from)?;
@@ -95,7 +96,7 @@ impl<'a> Journey<'a> {
 /// Whether a run can go on, or for whose runs it waits, through however many.
 fn look(view: &mut View<'_>, run: RunKey) -> Result<Found, StoreError> {
     let row = view.run(&run)?;
-    if row.is_none_or(|row| row.status != RunStatus::Open || row.due_at != Some(NEVER)) {
+    if row.is_none_or(|row| row.status != RUN_OPEN || row.wait() != Some(Wait::Children)) {
         return Ok(Found::Due);
     }
     let (mut agents, mut left) = (BTreeSet::new(), vec![run]);

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use wakeful_api::Run;
 use wakeful_core::inference::CODES;
 use wakeful_core::key::RunKey;
-use wakeful_core::run::RunStatus;
+use wakeful_core::run::Outcome;
+use wakeful_core::wake::Wait;
 use wakeful_models::Models;
 use wakeful_ports::fail;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::report;
-use wakeful_runtime::run::{Claimed, Driven, claim, give_back};
+use wakeful_runtime::run::{Claimed, DriveOutcome, claim, give_back};
 use wakeful_store::StoreError;
 
 use crate::backend::Backend;
@@ -75,27 +76,23 @@ impl Journey<'_> {
 
     /// Drives a run and shows how it ended.
     pub(super) async fn drive(&mut self, engine: &RealEngine, claimed: Box<Claimed>) -> Result<u8, Trouble> {
-        let agent = claimed.agent_id().clone();
-        let mut driven = self.signals.during(engine.drive(claimed), self.out).await?;
-        while let Driven::Waits(run) = driven {
+        let (agent, run) = (claimed.agent_id().clone(), claimed.run_key());
+        let mut outcome = self.signals.during(engine.drive(claimed), self.out).await?;
+        while outcome == DriveOutcome::Waiting(Wait::Children) {
             self.help(run).await?;
             let (store, runner) = (&self.place.store, &self.place.runner.runner_id);
-            driven = match claim(store, runner, run).await? {
+            outcome = match claim(store, runner, run).await? {
                 Some(claimed) => self.signals.during(engine.drive(claimed), self.out).await?,
-                None => Driven::Ended(run),
+                None => DriveOutcome::Ended,
             };
         }
-        match driven {
-            Driven::Ended(run) => {
+        match outcome {
+            DriveOutcome::Ended => {
                 let recovered = self.place.recover_sagas_and_tell(self.out).await;
                 recovered.map_err(EngineError::from)?;
                 Ok(self.tell(run).await?)
             }
-            Driven::Parked(run, exceeded) => {
-                let error = EngineError::BudgetExceeded { agent, run, exceeded };
-                Err(Trouble::One(Failure::from(error)))
-            }
-            Driven::Asked(run) => {
+            DriveOutcome::Waiting(Wait::Decision { .. }) => {
                 let backend = Backend::of_place(self.place).map_err(Trouble::One)?;
                 let pending = backend.decisions_of(run).await.map_err(Trouble::One)?;
                 Err(Trouble::One(undecided(
@@ -104,8 +101,9 @@ impl Journey<'_> {
                     self.out,
                 )))
             }
-            Driven::Braked(run) => Err(Trouble::One(EngineError::Braked { agent, run }.into())),
-            Driven::Asleep(run, _) | Driven::Halted(run) | Driven::Waits(run) => {
+            DriveOutcome::Braked => Err(Trouble::One(EngineError::Braked { agent, run }.into())),
+            DriveOutcome::Stopped
+            | DriveOutcome::Waiting(Wait::Due { .. } | Wait::Children | Wait::Budget | Wait::Turn) => {
                 Err(Trouble::All(Failure::interrupted(run, self.signals.exit())))
             }
         }

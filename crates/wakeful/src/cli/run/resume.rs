@@ -7,12 +7,13 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
 use wakeful_core::time::Millis;
+use wakeful_core::wake::Wait;
 use wakeful_ports::clock::{Clock as _, Entropy as _};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::run::{claim, move_aside};
 use wakeful_runtime::service::Workshop as _;
 use wakeful_runtime::wake::Admitted;
-use wakeful_store::rows::{Agent, IN_TURN, RunFilter, RunRow, RunState};
+use wakeful_store::rows::{Agent, RunFilter, RunRow, RunState};
 use wakeful_store::{ROWS_MAX, StoreError, View};
 
 use super::RunArgs;
@@ -56,7 +57,7 @@ pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Re
             place.recover_sagas_and_tell(out).await?;
             // Oldest first: later runs may build on what earlier ones did. Those that wait for their turn come last.
             open.reverse();
-            open.sort_by_key(|row| row.due_at == Some(IN_TURN));
+            open.sort_by_key(|row| row.wait() == Some(Wait::Turn));
             let signals = Signals::listen()?;
             let mut tally = Tally::default();
             let mut journey = Journey {

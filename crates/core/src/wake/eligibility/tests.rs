@@ -1,0 +1,239 @@
+//! Every combination of facts against a twin that says the same in one formula each.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::key::Digest;
+
+const NOW: Millis = Millis(1_000_000_000);
+
+/// Times around every edge that a rule has.
+fn times() -> Vec<Millis> {
+    let offsets = [-70_000, -1, 0, 1, 60_000, 60_001, 70_000, 90_000_000];
+    let mut times: Vec<Millis> = offsets.iter().map(|ms| Millis(NOW.0 + ms)).collect();
+    times.extend([Millis(i64::MIN), Millis(i64::MAX)]);
+    times
+}
+
+fn maybe<T: Clone>(values: &[T]) -> Vec<Option<T>> {
+    let some = values.iter().cloned().map(Some);
+    some.chain([None]).collect()
+}
+
+fn agents() -> Vec<AgentAvailability> {
+    let mut agents = Vec::new();
+    for lifecycle in Lifecycle::ALL {
+        for control in Control::ALL {
+            for mode in Mode::ALL {
+                for sleep_until in maybe(&times()) {
+                    agents.push(AgentAvailability {
+                        lifecycle,
+                        control,
+                        mode,
+                        sleep_until,
+                    });
+                }
+            }
+        }
+    }
+    agents
+}
+
+fn set_back(taken: Millis) -> bool {
+    i128::from(taken.0) > i128::from(NOW.0) + 60_000
+}
+
+#[test]
+fn a_queued_message_begins_exactly_when_the_twin_says_so() {
+    let open = [None, Some(RunKey(Digest::of(b"open")))];
+    let mut delays = vec![None];
+    for until in times() {
+        delays.extend(
+            times()
+                .into_iter()
+                .map(|admitted_at| Some(Delay { until, admitted_at })),
+        );
+    }
+    let mut begun = 0;
+    for agent in agents() {
+        for (delay, is_braked) in delays.iter().flat_map(|one| [(*one, true), (*one, false)]) {
+            for open_run in open {
+                let facts = MessageFacts {
+                    delay,
+                    is_braked,
+                    open_run,
+                };
+                let has_come = delay.is_none_or(|one| {
+                    one.until <= NOW || set_back(one.admitted_at) && agent.sleep_until != Some(one.until)
+                });
+                let twin = agent.lifecycle != Lifecycle::Destroyed
+                    && agent.control == Control::Running
+                    && !is_braked
+                    && open_run.is_none()
+                    && has_come;
+                let found = may_begin(&Candidate::Message(&agent, &facts), NOW);
+                assert_eq!(found, twin, "{agent:?} {facts:?}");
+                begun += usize::from(found);
+            }
+        }
+    }
+    assert!(begun > 1_000, "{begun}");
+}
+
+/// The waits as they used to be numbers: at a time, at the end of all times, or one millisecond before that for a turn.
+fn waits() -> Vec<(Wait, i64)> {
+    let mut waits = vec![
+        (Wait::Decision { until: None }, i64::MAX),
+        (Wait::Children, i64::MAX),
+        (Wait::Turn, i64::MAX - 1),
+    ];
+    for until in times().into_iter().filter(|until| until.0 < i64::MAX - 1) {
+        waits.push((Wait::Due { until }, until.0));
+        waits.push((Wait::Decision { until: Some(until) }, until.0));
+    }
+    waits
+}
+
+#[test]
+fn an_open_run_goes_on_exactly_when_the_twin_says_so() {
+    let mut suspensions = vec![(None, None)];
+    for (wait, due) in waits() {
+        let since = times().into_iter();
+        suspensions.extend(since.map(|since| (Some(Suspension { wait, since }), Some((due, since)))));
+    }
+    for (suspension, due) in suspensions {
+        for bits in 0..8_u8 {
+            let facts = RunFacts {
+                suspension,
+                is_cancel_requested: bits & 1 > 0,
+                is_braked: bits & 2 > 0,
+                is_other_under_way: bits & 4 > 0,
+            };
+            let is_due = due.is_none_or(|(due, since)| {
+                due <= NOW.0
+                    || due < i64::MAX - 1 && set_back(since)
+                    || due == i64::MAX - 1 && (facts.is_cancel_requested || !facts.is_other_under_way)
+            });
+            let twin = is_due && (!facts.is_braked || facts.is_cancel_requested);
+            assert_eq!(may_begin(&Candidate::Run(&facts), NOW), twin, "{facts:?}");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_waits_for_money_is_tried_unless_a_brake_holds_it() {
+    let mut facts = RunFacts {
+        suspension: Some(Suspension {
+            wait: Wait::Budget,
+            since: NOW,
+        }),
+        is_cancel_requested: false,
+        is_braked: false,
+        is_other_under_way: true,
+    };
+    assert!(may_begin(&Candidate::Run(&facts), NOW));
+    facts.is_braked = true;
+    assert!(!may_begin(&Candidate::Run(&facts), NOW));
+}
+
+#[test]
+fn a_cause_is_let_in_exactly_when_the_twin_says_so() {
+    for agent in agents() {
+        for bits in 0..64_u8 {
+            let asker = if bits & 1 > 0 {
+                Asker::Person
+            } else {
+                Asker::Automatic
+            };
+            let facts = CauseFacts {
+                asker,
+                is_own_write: bits & 2 > 0,
+                depth: DEPTH_MAX + u32::from(bits & 4 > 0),
+                predicate: Some(bits & 8 > 0),
+                guard: Some(bits & 16 > 0),
+                is_paused: bits & 32 > 0,
+                has_work: None,
+                not_before: None,
+            };
+            let is_refused = eligibility(&Candidate::Cause(&agent, &facts), NOW)
+                .into_iter()
+                .any(|check| matches!(check.obstacle, Some(Obstacle::Refusal(_))));
+            let may_wake = match asker {
+                Asker::Person => agent.lifecycle != Lifecycle::Destroyed,
+                Asker::Automatic => agent.lifecycle == Lifecycle::Active && agent.mode != Mode::Interactive,
+            };
+            let twin = may_wake
+                && agent.control != Control::Stopped
+                && bits & 2 == 0
+                && bits & 4 == 0
+                && bits & 8 > 0
+                && bits & 16 > 0
+                && bits & 32 == 0;
+            assert_eq!(!is_refused, twin, "{agent:?} {facts:?}");
+        }
+    }
+}
+
+fn any_time() -> impl Strategy<Value = Millis> {
+    (NOW.0 - 200_000..NOW.0 + 200_000).prop_map(Millis)
+}
+
+fn any_run() -> impl Strategy<Value = RunFacts> {
+    let waits: Vec<Wait> = waits()
+        .into_iter()
+        .map(|(wait, _)| wait)
+        .chain([Wait::Budget])
+        .collect();
+    let suspension = (prop::sample::select(waits), any_time());
+    let suspension = suspension.prop_map(|(wait, since)| Suspension { wait, since });
+    (prop::option::of(suspension), any::<[bool; 3]>()).prop_map(|(suspension, [cancel, braked, other])| {
+        RunFacts {
+            suspension,
+            is_cancel_requested: cancel,
+            is_braked: braked,
+            is_other_under_way: other,
+        }
+    })
+}
+
+proptest! {
+    /// Releasing a brake, asking for an end or ending another run takes no run's turn away.
+    #[test]
+    fn fewer_obstacles_never_stop_a_run(facts in any_run()) {
+        let begins = |facts: &RunFacts| may_begin(&Candidate::Run(facts), NOW);
+        if begins(&facts) {
+            let released = RunFacts { is_braked: false, ..facts };
+            let ending = RunFacts { is_cancel_requested: true, ..facts };
+            let alone = RunFacts { is_other_under_way: false, ..facts };
+            let resumed = RunFacts { suspension: None, ..facts };
+            prop_assert!(begins(&released) && begins(&ending) && begins(&alone) && begins(&resumed));
+        }
+    }
+
+    /// What has begun to be due stays due while the clock goes on.
+    #[test]
+    fn time_that_passes_never_stops_a_run(facts in any_run(), ms in 0_i64..1_000_000) {
+        let wait = facts.suspension.map(|suspension| suspension.since);
+        // A clock that was set back and has caught up since ends the exception, not the rule.
+        prop_assume!(wait.is_none_or(|since| since <= NOW));
+        if may_begin(&Candidate::Run(&facts), NOW) {
+            prop_assert!(may_begin(&Candidate::Run(&facts), Millis(NOW.0 + ms)));
+        }
+    }
+
+    /// Every refusal that a record names is one that `why-not` names, too, for the same facts.
+    #[test]
+    fn what_refuses_a_message_is_among_what_holds_its_agent(
+        agent in prop::sample::select(agents()),
+        is_braked: bool,
+        is_busy: bool,
+    ) {
+        let open_run = is_busy.then(|| RunKey(Digest::of(b"open")));
+        let facts = MessageFacts { delay: None, is_braked, open_run };
+        let codes: Vec<&str> = super::super::holds(&agent, &facts, NOW).iter().map(|hold| hold.code).collect();
+        match super::super::decide(&agent, &facts, NOW).0 {
+            super::super::Verdict::Run => prop_assert!(may_begin(&Candidate::Message(&agent, &facts), NOW)),
+            super::super::Verdict::Refused(refusal) => prop_assert!(codes.contains(&refusal.code())),
+        }
+    }
+}

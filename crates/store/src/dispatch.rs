@@ -1,0 +1,272 @@
+//! Which agents may begin something. SQL preselects candidates by columns that have an index and brings their facts, in
+//! pages until enough are found; [`wakeful_core::wake::eligibility`] decides.
+
+use std::collections::BTreeSet;
+
+use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
+use wakeful_core::time::Millis;
+use wakeful_core::wake::{
+    AgentAvailability, Candidate, Control, Delay, Lifecycle, MessageFacts, Mode, RunFacts, SET_BACK_MS,
+    may_begin,
+};
+
+use crate::queue::QueuedAt;
+use crate::rows::{Overview, QueueRow};
+use crate::run::suspension;
+use crate::sql::{Param, Row, Sql as _, limit, records};
+use crate::{ROWS_MAX, Result, View};
+
+/// Candidates that are read at once. Few are ineligible, so one page is mostly enough for a home of usual size.
+const PAGE: u32 = 1_000;
+
+/// A run that waits far in the future, for a person or for others is not read at all. A run that waits for money or for its
+/// turn is, because no time ends its wait. The branches by time are few rows; their agent is spelled as an expression, or
+/// SQLite would walk all open runs in the order of their agents instead of searching by time.
+pub(crate) const RUNS: &str = "
+    SELECT run.agent_id, run.run_key, run.wait_kind, run.wait_until_ms, run.suspended_at_ms,
+        (SELECT COUNT(*) FROM run_cancel WHERE run_cancel.run_key = run.run_key),
+        (SELECT COUNT(*) FROM brake WHERE brake.agent_id = '' OR brake.agent_id = run.agent_id),
+        (SELECT COUNT(*) FROM run AS other WHERE other.agent_id = run.agent_id AND other.status = 'open'
+            AND other.run_key <> run.run_key AND (other.wait_kind IS NULL OR other.wait_kind <> 'turn'))
+    FROM (
+        SELECT agent_id, run_key FROM run WHERE status = 'open' AND wait_kind IS NULL AND (agent_id, run_key) > (?2, ?3)
+        UNION ALL
+        SELECT agent_id, run_key FROM run WHERE status = 'open' AND wait_kind = 'budget'
+            AND (agent_id, run_key) > (?2, ?3)
+        UNION ALL
+        SELECT agent_id, run_key FROM run WHERE status = 'open' AND wait_kind = 'turn' AND (agent_id, run_key) > (?2, ?3)
+        UNION ALL
+        SELECT agent_id || '' AS agent_id, run_key FROM run WHERE status = 'open' AND wait_until_ms IS NOT NULL
+            AND wait_until_ms <= ?4 AND (agent_id || '', run_key) > (?2, ?3)
+        UNION ALL
+        SELECT agent_id || '' AS agent_id, run_key FROM run WHERE status = 'open' AND wait_until_ms IS NOT NULL
+            AND wait_until_ms > ?4 AND suspended_at_ms > ?5 AND (agent_id || '', run_key) > (?2, ?3)
+        ORDER BY agent_id, run_key LIMIT ?1) AS page
+    JOIN run ON run.run_key = page.run_key
+    ORDER BY run.agent_id, run.run_key";
+
+/// Of each agent one message that is not delayed, by way of the counters and not of the queue itself, which may be long;
+/// and every message that was delayed before the clock was set back.
+pub(crate) const MESSAGES: &str = "
+    SELECT queue.agent_id, queue.seq, queue.due_at_ms, queue.admitted_at_ms,
+        agent.lifecycle, agent.control, agent.mode, agent.sleep_until_ms,
+        (SELECT COUNT(*) FROM brake WHERE brake.agent_id = '' OR brake.agent_id = queue.agent_id),
+        (SELECT run_key FROM run WHERE run.agent_id = queue.agent_id AND run.status = 'open' LIMIT 1)
+    FROM (
+        SELECT agent_head.agent_id, queue.seq
+        FROM agent_head JOIN queue ON queue.agent_id = agent_head.agent_id AND queue.seq = COALESCE(
+            (SELECT seq FROM queue WHERE queue.agent_id = agent_head.agent_id AND due_at_ms IS NULL LIMIT 1),
+            (SELECT seq FROM queue WHERE queue.agent_id = agent_head.agent_id AND due_at_ms <= ?4 LIMIT 1))
+        WHERE agent_head.queued_count > 0 AND agent_head.agent_id >= ?2
+            AND NOT EXISTS (SELECT 1 FROM brake WHERE brake.agent_id = '' OR brake.agent_id = agent_head.agent_id)
+            AND EXISTS (SELECT 1 FROM agent WHERE agent.agent_id = agent_head.agent_id AND agent.control = 'running')
+            AND NOT EXISTS (SELECT 1 FROM run WHERE run.agent_id = agent_head.agent_id AND run.status = 'open')
+            AND (agent_head.agent_id || '', queue.seq) > (?2, ?3)
+        UNION ALL
+        SELECT agent_id || '' AS agent_id, seq FROM queue WHERE due_at_ms IS NOT NULL AND due_at_ms > ?4
+            AND admitted_at_ms > ?5 AND (agent_id || '', seq) > (?2, ?3)
+        ORDER BY agent_id, seq LIMIT ?1) AS page
+    JOIN queue ON queue.agent_id = page.agent_id AND queue.seq = page.seq
+    JOIN agent ON agent.agent_id = page.agent_id
+    ORDER BY queue.agent_id, queue.seq";
+
+impl View<'_> {
+    /// Agents that may begin something: go on with an open run, or start the run of a message. By name, at most
+    /// [`ROWS_MAX`].
+    pub fn agents_with_work(&mut self, now: Millis) -> Result<Vec<AgentId>> {
+        let wanted = usize::try_from(ROWS_MAX).unwrap_or(usize::MAX);
+        let (page, back) = (limit(PAGE), set_back(now));
+        let mut found = BTreeSet::new();
+        let (mut agent, mut run) = (String::new(), Vec::new());
+        loop {
+            let after = [
+                page,
+                agent.as_str().into(),
+                run.as_slice().into(),
+                now.into(),
+                back,
+            ];
+            let rows = records(self.sql.query(RUNS, &after)?, read_run)?;
+            let eligible = rows.iter().filter(|row| row.may_begin(now));
+            found.extend(eligible.map(|row| row.agent_id.clone()));
+            match rows.last() {
+                Some(last) if is_full(rows.len()) && found.len() < wanted => {
+                    (agent, run) = (last.agent_id.to_string(), last.run_key.0.as_bytes().to_vec());
+                }
+                Some(_) | None => break,
+            }
+        }
+        let (mut agent, mut seq) = (String::new(), 0);
+        while found.len() < wanted {
+            let after = [page, agent.as_str().into(), seq.into(), now.into(), back];
+            let rows = records(self.sql.query(MESSAGES, &after)?, read_message)?;
+            let eligible = rows.iter().filter(|row| row.may_begin(now));
+            found.extend(eligible.map(|row| row.agent_id.clone()));
+            match rows.last() {
+                Some(last) if is_full(rows.len()) => (agent, seq) = (last.agent_id.to_string(), last.seq),
+                Some(_) | None => break,
+            }
+        }
+        Ok(found.into_iter().take(wanted).collect())
+    }
+}
+
+/// What was taken by the clock after this was taken before the clock was set back.
+fn set_back(now: Millis) -> Param<'static> {
+    now.0.saturating_add(SET_BACK_MS).into()
+}
+
+fn is_full(rows: usize) -> bool {
+    u32::try_from(rows).is_ok_and(|rows| rows >= PAGE)
+}
+
+struct RunCandidate {
+    agent_id: AgentId,
+    run_key: RunKey,
+    facts: RunFacts,
+}
+
+impl RunCandidate {
+    fn may_begin(&self, now: Millis) -> bool {
+        may_begin(&Candidate::Run(&self.facts), now)
+    }
+}
+
+fn read_run(mut row: Row) -> Result<RunCandidate> {
+    Ok(RunCandidate {
+        agent_id: row.agent_id("run.agent_id")?,
+        run_key: RunKey(row.digest("run.run_key")?),
+        facts: RunFacts {
+            suspension: suspension(&mut row)?,
+            is_cancel_requested: row.count("run_cancel.run_key")? > 0,
+            is_braked: row.count("brake.agent_id")? > 0,
+            is_other_under_way: row.count("run.wait_kind")? > 0,
+        },
+    })
+}
+
+struct MessageCandidate {
+    agent_id: AgentId,
+    seq: u64,
+    agent: AgentAvailability,
+    facts: MessageFacts,
+}
+
+impl MessageCandidate {
+    fn may_begin(&self, now: Millis) -> bool {
+        may_begin(&Candidate::Message(&self.agent, &self.facts), now)
+    }
+}
+
+fn read_message(mut row: Row) -> Result<MessageCandidate> {
+    let (agent_id, seq) = (row.agent_id("queue.agent_id")?, row.count("queue.seq")?);
+    let (until, admitted_at) = (
+        row.optional_millis("queue.due_at_ms")?,
+        row.millis("queue.admitted_at_ms")?,
+    );
+    let agent = AgentAvailability {
+        lifecycle: row.word("agent.lifecycle", Lifecycle::parse)?,
+        control: row.word("agent.control", Control::parse)?,
+        mode: row.word("agent.mode", Mode::parse)?,
+        sleep_until: row.optional_millis("agent.sleep_until_ms")?,
+    };
+    let facts = MessageFacts {
+        delay: until.map(|until| Delay { until, admitted_at }),
+        is_braked: row.count("brake.agent_id")? > 0,
+        open_run: row.optional_digest("run.run_key")?.map(RunKey),
+    };
+    Ok(MessageCandidate {
+        agent_id,
+        seq,
+        agent,
+        facts,
+    })
+}
+
+pub(crate) const RUNS_OF_AGENT: &str = "
+    SELECT run.agent_id, run.run_key, run.wait_kind, run.wait_until_ms, run.suspended_at_ms,
+        (SELECT COUNT(*) FROM run_cancel WHERE run_cancel.run_key = run.run_key),
+        (SELECT COUNT(*) FROM brake WHERE brake.agent_id = '' OR brake.agent_id = run.agent_id),
+        (SELECT COUNT(*) FROM run AS other WHERE other.agent_id = run.agent_id AND other.status = 'open'
+            AND other.run_key <> run.run_key AND (other.wait_kind IS NULL OR other.wait_kind <> 'turn'))
+    FROM run WHERE run.agent_id = ?1 AND run.status = 'open' ORDER BY +run.started_at_ms, run.run_key LIMIT ?2";
+
+impl View<'_> {
+    /// The run that an agent goes on with: the oldest that may, and before it one whose end was requested, because that waits
+    /// for nothing.
+    pub fn due_run(&mut self, agent: &AgentId, now: Millis) -> Result<Option<RunKey>> {
+        let rows = self.sql.query(RUNS_OF_AGENT, &[agent.into(), limit(ROWS_MAX)])?;
+        let runs = records(rows, read_run)?.into_iter();
+        let due = runs.filter(|run| run.may_begin(now));
+        let first = due.min_by_key(|run| !run.facts.is_cancel_requested);
+        Ok(first.map(|run| run.run_key))
+    }
+}
+
+const QUEUED: &str = "
+    SELECT seq, run_key, due_at_ms, rank, admitted_at_ms FROM queue
+    WHERE agent_id = ?1 AND (due_at_ms IS NULL OR due_at_ms <= ?2 OR admitted_at_ms > ?3) AND (rank, seq) > (?4, ?5)
+    ORDER BY rank, seq LIMIT ?6";
+
+impl View<'_> {
+    /// The messages of an agent that may begin now, in their order.
+    fn messages(&mut self, agent: &Overview, now: Millis, at_most: u32) -> Result<Vec<QueueRow>> {
+        let (agent_id, availability, facts) = (
+            &agent.agent.agent_id,
+            agent.agent.availability(),
+            agent.message_facts(),
+        );
+        let begins = |delay: Option<Delay>| {
+            let facts = MessageFacts { delay, ..facts };
+            may_begin(&Candidate::Message(&availability, &facts), now)
+        };
+        let wanted = usize::try_from(at_most).unwrap_or(usize::MAX);
+        let (mut found, mut rank, mut seq) = (Vec::new(), i64::MIN, 0);
+        // What the agent itself does not let begin need not be read.
+        while begins(None) && found.len() < wanted {
+            let after = [
+                agent_id.into(),
+                now.into(),
+                set_back(now),
+                rank.into(),
+                seq.into(),
+                limit(at_most),
+            ];
+            let rows = records(self.sql.query(QUEUED, &after)?, |mut row| {
+                let place = QueuedAt::read(&mut row)?;
+                Ok((place, row.int("queue.rank")?, row.millis("queue.admitted_at_ms")?))
+            })?;
+            let Some((last, last_rank, _)) = rows.last() else {
+                break;
+            };
+            (rank, seq) = (*last_rank, last.seq);
+            let eligible = rows.into_iter().filter(|(place, _, admitted_at)| {
+                begins(place.not_before.map(|until| Delay {
+                    until,
+                    admitted_at: *admitted_at,
+                }))
+            });
+            found.extend(eligible.map(|(place, _, _)| place));
+        }
+        found.truncate(wanted);
+        self.with_messages(found)
+    }
+
+    /// The next message of an agent that may begin now.
+    pub fn next_message(&mut self, agent: &Overview, now: Millis) -> Result<Option<QueueRow>> {
+        Ok(self.messages(agent, now, 1)?.pop())
+    }
+
+    /// The messages that may begin now and that one run may absorb together, in their order.
+    pub fn absorbable_messages(
+        &mut self,
+        agent: &Overview,
+        now: Millis,
+        at_most: u32,
+    ) -> Result<Vec<QueueRow>> {
+        let mut rows = self.messages(agent, now, at_most)?;
+        rows.retain(|row| row.message.cause.origin.is_absorbed());
+        Ok(rows)
+    }
+}
