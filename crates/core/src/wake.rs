@@ -15,6 +15,7 @@ pub use self::eligibility::{
     eligibility, may_begin,
 };
 pub use self::hold::{Hold, holds};
+pub use self::outcome::WakeOutcome;
 pub use self::wait::{SET_BACK_MS, Suspension, Wait, is_set_back};
 use crate::key::RunKey;
 use crate::time::Millis;

@@ -4,6 +4,7 @@ use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, QUEUE_MAX};
 use wakeful_core::report::{Event, Head, Sealed};
 use wakeful_core::time::Millis;
+use wakeful_core::wake::WakeOutcome;
 use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, Refusal, admit};
 use wakeful_store::rows::{Admission, PackedBlob, WakeRow};
 use wakeful_store::{StoreError, Tx, View};
@@ -105,8 +106,8 @@ pub(crate) struct QueueEntry<'a> {
     pub(crate) body: &'a PackedBlob,
     /// The event that announces it.
     pub(crate) sealed: &'a Sealed,
-    /// What its wake record says: [`QUEUED`], or what keeps it from beginning at once.
-    pub(crate) verdict: &'a str,
+    /// What its wake record says: `queued`, or what keeps it from beginning at once.
+    pub(crate) verdict: WakeOutcome,
     /// Every gate that was looked at.
     pub(crate) gates: &'a [Gate],
     /// The time before which it does not begin.

@@ -4,6 +4,7 @@
 mod ending;
 
 use std::collections::{BTreeMap, BTreeSet};
+use wakeful_core::wake::WakeOutcome;
 
 use wakeful_core::blob::Blob;
 use wakeful_core::id::{AgentId, TraceId};
@@ -22,7 +23,7 @@ use wakeful_store::{StoreError, Tx, View};
 
 use self::ending::ending;
 pub(crate) use self::ending::{all_under_way, concerned, end_children, ended, parent_of, take_back};
-use crate::cause::{AdmissionOutcome, QUEUED, QueueEntry, depth_of, wake_row};
+use crate::cause::{AdmissionOutcome, QueueEntry, depth_of, wake_row};
 use crate::run::{Claimed, broken};
 use crate::step::{Next, Performed};
 use crate::wake::{admitted_event, opening};

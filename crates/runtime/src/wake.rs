@@ -11,6 +11,7 @@ use wakeful_core::report::payload::{MessageAdmitted, WakeDecided};
 use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::run::{Input, Reads, Turn};
 use wakeful_core::time::Millis;
+use wakeful_core::wake::WakeOutcome;
 use wakeful_core::wake::{Control, Gate, Lifecycle, MessageFacts, Mode, Refusal, Verdict, decide};
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
@@ -317,16 +318,16 @@ impl Admit {
         let at = self.transition.run.started_at;
         let (verdict, gates) = decide(&agent.availability(), &facts, at);
         let gates = known_gates(tx, &self.message, &gates)?;
-        let code = match &verdict {
-            Verdict::Run => "run",
-            Verdict::Refused(refusal) => refusal.code(),
+        let outcome = match &verdict {
+            Verdict::Run => WakeOutcome::Run,
+            Verdict::Refused(refusal) => refusal.outcome(),
         };
         let kept = match &verdict {
             Verdict::Refused(Refusal::Braked) => self.keep(tx, fence, &gates)?,
             Verdict::Refused(_) | Verdict::Run => None,
         };
         if kept.is_none() {
-            tx.put_wake(&wake_row(&self.message, code, &gates, at))?;
+            tx.put_wake(&wake_row(&self.message, outcome, &gates, at))?;
         }
         let refused = match verdict {
             Verdict::Refused(refusal) => kept.or(Some(Found::Refused(refusal))),
@@ -384,7 +385,7 @@ impl Admit {
             message: &message,
             body,
             sealed: kept,
-            verdict: Refusal::Braked.code(),
+            verdict: Refusal::Braked.outcome(),
             gates,
             not_before: None,
         };

@@ -5,7 +5,7 @@ use wakeful_core::wake::Wait;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::run::{Claimed, DriveOutcome, claim, move_aside};
 use wakeful_runtime::wake::{Admitted, Ask};
-use wakeful_store::rows::{RUN_OPEN, RUN_QUARANTINED, RunFilter, RunRow, RunState};
+use wakeful_store::rows::{RunFilter, RunRow, RunState};
 
 use crate::life::{Driven, Life, SimEngine};
 

@@ -6,7 +6,7 @@ use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Suspension, Wait};
 
-use crate::rows::{RUN_OPEN, RunFilter, RunRow, RunState};
+use crate::rows::{RunFilter, RunRow, RunState};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
 use crate::{Result, StoreError, Tx, View, bound};
 

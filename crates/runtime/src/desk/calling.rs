@@ -7,7 +7,7 @@ use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Wait;
-use wakeful_store::rows::{RUN_OPEN, RUN_QUARANTINED};
+use wakeful_core::wake::WakeOutcome;
 use wakeful_store::{StoreError, Tx};
 
 use super::Clerk;

@@ -16,9 +16,7 @@ use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Refusal, Suspension, Wait};
 use wakeful_ports::fail;
-use wakeful_store::rows::{
-    AnnouncementRow, DecisionFilter, Owed, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED, RunRow,
-};
+use wakeful_store::rows::{AnnouncementRow, DecisionFilter, Owed, RunRow};
 use wakeful_store::{PendingStop, ROWS_MAX, StoreError, Tx};
 
 use super::clerk::{announce, append};

@@ -13,9 +13,7 @@ use wakeful_store::{StoreError, View};
 
 use super::Clerk;
 use crate::EngineError;
-use crate::absorb::ABSORBED;
-use crate::cause::QUEUED;
-use crate::report::{self, RUN_QUEUED};
+use crate::report;
 
 /// How far back one looks where nobody says otherwise: a day.
 pub const SINCE_DEFAULT_MS: i64 = 24 * 60 * 60 * 1000;

@@ -2,10 +2,11 @@
 
 use wakeful_core::id::RunnerId;
 use wakeful_core::key::RunKey;
+use wakeful_core::run::RunStatus;
 use wakeful_core::run::is_newer;
 use wakeful_core::wake::{Refusal, Wait};
 use wakeful_ports::fail;
-use wakeful_store::rows::{Claim, Fence, RUN_OPEN, RunRow};
+use wakeful_store::rows::{Claim, Fence, RunRow};
 use wakeful_store::{Store, StoreError, Tx};
 
 use super::reads::Known;

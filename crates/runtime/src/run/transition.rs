@@ -21,8 +21,7 @@ use wakeful_ports::model::Model;
 use wakeful_ports::planted;
 use wakeful_ports::tool::ToolHost;
 use wakeful_store::rows::{
-    EntryRow, Fence, JournalRow, PackedBlob, RUN_OPEN, RunRow, Settlement, StepEnd, StepRow, TellingRow,
-    WakeRow,
+    EntryRow, Fence, JournalRow, PackedBlob, RunRow, Settlement, StepEnd, StepRow, TellingRow, WakeRow,
 };
 use wakeful_store::{StoreError, Tx};
 

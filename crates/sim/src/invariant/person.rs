@@ -11,7 +11,6 @@ use wakeful_core::run::RunStatus;
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Wait;
-use wakeful_store::rows::RUN_QUARANTINED;
 
 use super::effect::ask_of;
 use super::{Verdict, unless};

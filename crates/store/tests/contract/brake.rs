@@ -5,7 +5,7 @@ use wakeful_core::message::Wishes;
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Suspension, Wait};
-use wakeful_store::rows::{BrakeRow, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED, RunFilter, RunRow, RunState};
+use wakeful_store::rows::{BrakeRow, RunFilter, RunRow, RunState};
 use wakeful_store::{Store, StoreError};
 
 use crate::world::{everywhere, sample};

@@ -7,7 +7,6 @@ use wakeful_core::run::{DENIED_BY_PERSON, RunStatus};
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Suspension, Wait};
-use wakeful_store::rows::{RUN_OPEN, RUN_QUARANTINED};
 
 use super::{ALL, Verdict, judge};
 use crate::evidence::{Evidence, Moment};

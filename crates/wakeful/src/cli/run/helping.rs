@@ -10,7 +10,6 @@ use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::run::DriveOutcome;
 use wakeful_runtime::service::work_once;
-use wakeful_store::rows::RUN_OPEN;
 use wakeful_store::{StoreError, View};
 
 use super::journey::{Journey, Trouble};
@@ -61,7 +60,7 @@ impl<'a> Journey<'a> {
                 if self.signals.halt().is_set() {
                     return Err(Trouble::All(Failure::interrupted(run, self.signals.exit())));
                 }
-                let turn = work_once(&store, &bench, &runner, (agent, &clock, false));
+                let turn = work_once(&store, &factory, &runner, (agent, &clock, false));
                 match self.signals.during(turn, self.out).await {
                     Ok(Some(DriveOutcome::Ended | DriveOutcome::Stopped)) => has_moved = true,
                     Ok(Some(DriveOutcome::Waiting(_) | DriveOutcome::Braked) | None) => {}
@@ -96,7 +95,7 @@ impl<'a> Journey<'a> {
 /// Whether a run can go on, or for whose runs it waits, through however many.
 fn look(view: &mut View<'_>, run: RunKey) -> Result<Found, StoreError> {
     let row = view.run(&run)?;
-    if row.is_none_or(|row| row.status != RUN_OPEN || row.wait() != Some(Wait::Children)) {
+    if row.is_none_or(|row| row.status != RunStatus::Open || row.wait() != Some(Wait::Children)) {
         return Ok(Found::Due);
     }
     let (mut agents, mut left) = (BTreeSet::new(), vec![run]);
