@@ -22,8 +22,6 @@ use crate::report::payload::{EventBody, Payload};
 use crate::run::{RunStatus, Turn, is_known};
 use crate::time::Millis;
 
-/// How a run ended that a person gave up. No machine made that end.
-
 /// Why a bundle proves nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum Unproven {

@@ -11,100 +11,50 @@ use crate::time::Millis;
 /// Sixty-four digits.
 pub(in crate::report) const KEY: &str = "00000000000000000000000000000000000000000000000000000000000000ab";
 
+/// What every payload of a kind has, and what it may have. `K` stands for a key.
+const FIELDS: &str = r#"
+message_admitted | {"run_key": K, "kind": "operator_prompt", "authority": "operator_instruction", "surface": "run_once",
+    "context": "local_process", "text": "Hello."} | {"origin": "schedule", "priority": "next", "correlation_id": "c", "causation_id": "d",
+    "source_refs": {"schedule_id": "s"}}
+agent_state_changed | {"change": "created", "control": "running"} | {"mode": "hybrid"}
+wake_decided | {"run_key": K, "verdict": "run"} | {"reason": "notice", "absorbed": 2, "absorbed_by": K}
+run_started | {"run_key": K, "model_ref": "scripted:a", "max_rounds": 5} | {}
+provider_round_completed | {"round": 0, "provider": "p", "model_ref": "p:m", "attempt": 1, "max_attempts": 3, "duration_ms": 7,
+    "outcome": "retrying"} | {"failure_kind": "timeout", "disposition": "retryable", "advanced_to_fallback": true, "backoff_ms": 5,
+    "token_usage": {"input_tokens": 1, "output_tokens": 2}, "cost": 3, "rule": "r", "transport_diagnostics": {"stage": "connect"}}
+assistant_round_recorded | {"round": 1} | {"text": "Hm.", "tools": ["Exec"]}
+policy_decided | {"operation_id": K, "tool": "Exec", "input": "", "effect": "permit", "rule": "r"} | {"status": "denied", "code": "denied_tool"}
+tool_executed | {"operation_id": K, "tool": "Exec", "status": "ok", "duration_ms": 3} | {"sandbox": "enforced", "code": "exit", "attempt": 1,
+    "again_in_ms": 5}
+action_called_off | {"operation_id": K, "tool": "Exec", "status": "failed"} | {"duration_ms": 0, "code": "cancelled"}
+runtime_error | {"failure_artifact": {"category": "transport", "kind": "timeout", "summary": "no answer"}} | {}
+run_parked | {"code": "budget_exceeded", "exceeded": {"scope": "all", "cap": 5, "spent": 4, "reserved": 0, "needed": 2, "day": 1}} | {}
+sub_run_started | {"operation_id": K, "tool": "StartRun", "child_agent_id": "b", "child_run_key": K, "depth": 1} | {}
+run_ended | {"outcome": "completed", "rounds": 2, "token_usage": {"input_tokens": 1, "output_tokens": 2}} | {"cost_microusd": 7, "run_key": K}
+decision_asked | {"decision_id": K, "operation_id": K, "kind": "tool_approval", "title": "May it?", "tool": "Exec", "input": "",
+    "options": ["approve"], "severity": "low", "blast_radius": "small", "rule": "r"} | {"retries": K}
+decision_answered | {"decision_id": K, "operation_id": K, "tool": "Exec", "status": "withdrawn", "version": 2} | {"title": "May it?",
+    "severity": "low", "option": "approve", "channel": "page", "note": "yes"}
+decision_escalated | {"decision_id": K, "operation_id": K, "tool": "Exec", "title": "May it?", "status": "pending", "severity": "high",
+    "version": 2} | {}
+brake_changed | {"is_on": true, "scope": "all", "channel": "cli"} | {"reason": "smoke"}
+run_quarantined | {"run_key": K, "code": "run_broken", "why": "unreadable"} | {}
+run_released | {"run_key": K, "status": "abandoned"} | {}
+content_erased | {"by": "operator", "channel": "cli", "run_key": K} | {"reason": "a name", "events": 3, "transitions": 1, "blobs": 2}
+data_pruned | {"class": "events", "rows": 3} | {"bytes": 9, "until": "2026-01-01T00:00:00.000Z"}
+record_bound | {"records": [{"table": "cap", "key": "k", "record_hash": K}]} | {}
+"#;
+
 /// What every payload of a kind has, and what it may have.
 pub(in crate::report) fn fields(kind: Kind) -> (Value, Value) {
-    match kind {
-        Kind::MessageAdmitted => (
-            json!({"run_key": KEY, "kind": "operator_prompt", "authority": "operator_instruction", "surface": "run_once",
-                "context": "local_process", "text": "Hello."}),
-            json!({"origin": "schedule", "priority": "next", "correlation_id": "c", "causation_id": "d",
-                "source_refs": {"schedule_id": "s"}}),
-        ),
-        Kind::AgentStateChanged => (
-            json!({"change": "created", "control": "running"}),
-            json!({"mode": "hybrid"}),
-        ),
-        Kind::WakeDecided => (
-            json!({"run_key": KEY, "verdict": "run"}),
-            json!({"reason": "notice", "absorbed": 2, "absorbed_by": KEY}),
-        ),
-        Kind::RunStarted => (
-            json!({"run_key": KEY, "model_ref": "scripted:a", "max_rounds": 5}),
-            json!({}),
-        ),
-        Kind::ProviderRoundCompleted => (
-            json!({"round": 0, "provider": "p", "model_ref": "p:m", "attempt": 1, "max_attempts": 3, "duration_ms": 7,
-                "outcome": "retrying"}),
-            json!({"failure_kind": "timeout", "disposition": "retryable", "advanced_to_fallback": true, "backoff_ms": 5,
-                "token_usage": {"input_tokens": 1, "output_tokens": 2}, "cost": 3, "rule": "r",
-                "transport_diagnostics": {"stage": "connect"}}),
-        ),
-        Kind::AssistantRoundRecorded => (json!({"round": 1}), json!({"text": "Hm.", "tools": ["Exec"]})),
-        Kind::PolicyDecided => (
-            json!({"operation_id": KEY, "tool": "Exec", "input": "", "effect": "permit", "rule": "r"}),
-            json!({"status": "denied", "code": "denied_tool"}),
-        ),
-        Kind::ToolExecuted => (
-            json!({"operation_id": KEY, "tool": "Exec", "status": "ok", "duration_ms": 3}),
-            json!({"sandbox": "enforced", "code": "exit", "attempt": 1, "again_in_ms": 5}),
-        ),
-        Kind::ActionCalledOff => (
-            json!({"operation_id": KEY, "tool": "Exec", "status": "failed"}),
-            json!({"duration_ms": 0, "code": "cancelled"}),
-        ),
-        Kind::RuntimeError => (
-            json!({"failure_artifact": {"category": "transport", "kind": "timeout", "summary": "no answer"}}),
-            json!({}),
-        ),
-        Kind::RunParked => (
-            json!({"code": "budget_exceeded",
-                "exceeded": {"scope": "all", "cap": 5, "spent": 4, "reserved": 0, "needed": 2, "day": 1}}),
-            json!({}),
-        ),
-        Kind::SubRunStarted => (
-            json!({"operation_id": KEY, "tool": "StartRun", "child_agent_id": "b", "child_run_key": KEY, "depth": 1}),
-            json!({}),
-        ),
-        Kind::RunEnded => (
-            json!({"outcome": "completed", "rounds": 2, "token_usage": {"input_tokens": 1, "output_tokens": 2}}),
-            json!({"cost_microusd": 7, "run_key": KEY}),
-        ),
-        Kind::DecisionAsked => (
-            json!({"decision_id": KEY, "operation_id": KEY, "kind": "tool_approval", "title": "May it?", "tool": "Exec",
-                "input": "", "options": ["approve"], "severity": "low", "blast_radius": "small", "rule": "r"}),
-            json!({"retries": KEY}),
-        ),
-        Kind::DecisionAnswered => (
-            json!({"decision_id": KEY, "operation_id": KEY, "tool": "Exec", "status": "withdrawn", "version": 2}),
-            json!({"title": "May it?", "severity": "low", "option": "approve", "channel": "page", "note": "yes"}),
-        ),
-        Kind::DecisionEscalated => (
-            json!({"decision_id": KEY, "operation_id": KEY, "tool": "Exec", "title": "May it?", "status": "pending",
-                "severity": "high", "version": 2}),
-            json!({}),
-        ),
-        Kind::BrakeChanged => (
-            json!({"is_on": true, "scope": "all", "channel": "cli"}),
-            json!({"reason": "smoke"}),
-        ),
-        Kind::RunQuarantined => (
-            json!({"run_key": KEY, "code": "run_broken", "why": "unreadable"}),
-            json!({}),
-        ),
-        Kind::RunReleased => (json!({"run_key": KEY, "status": "abandoned"}), json!({})),
-        Kind::ContentErased => (
-            json!({"by": "operator", "channel": "cli", "run_key": KEY}),
-            json!({"reason": "a name", "events": 3, "transitions": 1, "blobs": 2}),
-        ),
-        Kind::DataPruned => (
-            json!({"class": "events", "rows": 3}),
-            json!({"bytes": 9, "until": "2026-01-01T00:00:00.000Z"}),
-        ),
-        Kind::RecordBound => (
-            json!({"records": [{"table": "cap", "key": "k", "record_hash": KEY}]}),
-            json!({}),
-        ),
-    }
+    let table = FIELDS.replace("\n    ", " ");
+    let mut rows = table.lines().map(|row| row.split(" | ").collect::<Vec<_>>());
+    let row = rows.find(|row| row[0] == kind.as_str()).expect("a row");
+    let json = |text: &str| {
+        let text = text.replace(": K", &format!(": \"{KEY}\""));
+        serde_json::from_str(&text).expect("JSON")
+    };
+    (json(row[1]), json(row[2]))
 }
 
 /// One payload over another: members of the second replace those of the first.
@@ -134,7 +84,7 @@ fn every_kind_is_stored_under_the_names_that_it_is_read_by() {
     for kind in Kind::ALL {
         let (needed, optional) = fields(kind);
         let whole = over(needed, &optional);
-        let read = Payload::read(kind.as_str(), &whole).expect(kind.as_str());
+        let read = Payload::read(kind.as_str(), &whole).unwrap_or_else(|| panic!("{kind}"));
         assert_eq!(read.kind(), kind);
         assert_eq!(serde_json::to_value(&read).expect("JSON"), whole, "{kind}");
     }
