@@ -8,7 +8,7 @@ use wakeful_core::key::OperationId;
 use wakeful_core::saga::{Phase as SagaPhase, Status as SagaStatus};
 
 use crate::endpoint::endpoints;
-use crate::text::{DateTime, Hex, LINE, Limit, NOT_BLANK, Text};
+use crate::text::{DateTime, Hex, LINE, Limit, NO_ZERO, Text};
 
 endpoints! { "journal":
     /// Tasks, newest first.
@@ -102,7 +102,7 @@ pub struct CreateTask {
     pub title: String,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 16384))]
+    #[schemars(length(max = 16384), regex(pattern = NO_ZERO))]
     pub details: Option<String>,
     /// What it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,7 +124,7 @@ pub struct UpdateTask {
     pub title: Option<String>,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 16384))]
+    #[schemars(length(max = 16384), regex(pattern = NO_ZERO))]
     pub details: Option<String>,
     /// Where it stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -159,12 +159,15 @@ pub struct NoteList {
     pub notes: Vec<Note>,
 }
 
+/// Something to read, and no zero character.
+const NOTE: &str = r"^[^\u0000]*[^\s\u0000\u0085][^\u0000]*$";
+
 /// A note to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateNote {
     /// What it says.
-    #[schemars(length(min = 1, max = 65536), regex(pattern = NOT_BLANK))]
+    #[schemars(length(min = 1, max = 65536), regex(pattern = NOTE))]
     pub text: String,
     /// The task it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,7 @@ use wakeful_core::time::Millis;
 
 use crate::Written;
 use crate::endpoint::endpoints;
-use crate::text::{DateTime, Hex, LINE, Limit, Text, whole, whole_number};
+use crate::text::{DateTime, Hex, LINE, Limit, NO_ZERO, Text, whole, whole_number};
 
 endpoints! { "journal":
     /// Records of a kind.
@@ -138,7 +138,7 @@ pub struct BlockWrite {
     pub category_id: Option<Text<RecordId>>,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 4096))]
+    #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
     pub note: Option<String>,
 }
 
@@ -206,7 +206,7 @@ pub enum JournalWrite {
         task_id: Text<RecordId>,
         /// What is done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(length(max = 4096))]
+        #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
         description: Option<String>,
     },
     /// It stops.
@@ -224,7 +224,7 @@ pub enum JournalWrite {
         ended_at: Text<Millis>,
         /// What was done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(length(max = 4096))]
+        #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
         description: Option<String>,
     },
     /// Other words or other times. What is left out stays.
@@ -239,7 +239,7 @@ pub enum JournalWrite {
         ended_at: Option<Text<Millis>>,
         /// What was done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(length(max = 4096))]
+        #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
         description: Option<String>,
     },
     /// The plan of a day, made where there is none, with its blocks, all in one transaction.
@@ -248,7 +248,7 @@ pub enum JournalWrite {
         date: Text<Day>,
         /// What the day is for; left out stays.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(length(max = 4096))]
+        #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
         note: Option<String>,
         /// Blocks that are new or different.
         #[serde(default)]
@@ -280,7 +280,7 @@ pub enum JournalWrite {
         most: Option<u32>,
         /// More about it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(length(max = 4096))]
+        #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
         note: Option<String>,
     },
     /// What one record has to do with another.

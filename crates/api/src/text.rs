@@ -27,6 +27,9 @@ pub(crate) const LINE: &str = concat!(
     r"[^\u0000-\u001f\u007f-\u009f]*$"
 );
 
+/// Text without the zero character, which PostgreSQL does not keep.
+pub(crate) const NO_ZERO: &str = r"^[^\u0000]*$";
+
 /// Text with something to read in it.
 pub(crate) const NOT_BLANK: &str = r"[^\s\u0085]";
 

@@ -1390,11 +1390,8 @@ export interface components {
             auto_disable_after_run?: boolean;
             /** @description How old a missed firing may be and still be made up for; a day where nothing is given. */
             catch_up_window_seconds?: number | null;
-            /**
-             * @description What becomes of a firing while the one before it is under way.
-             * @default forbid
-             */
-            concurrency?: components["schemas"]["Concurrency"];
+            /** @description What becomes of a firing while the one before it is under way; `forbid` when absent. */
+            concurrency?: components["schemas"]["Concurrency"] | null;
             /** @description The event that lets it fire beside its time. */
             event?: string | null;
             /** @description What must hold for a firing to wake the agent: a predicate over `since_last_run_ms`, `queued`, `changed`, `source` and `is_catch_up`. A firing for which it does not hold is skipped, with a record. */
@@ -1761,11 +1758,8 @@ export interface components {
         CreateAgent: {
             /** @description Its name. */
             agent_id: string;
-            /**
-             * @description Who may wake it.
-             * @default hybrid
-             */
-            mode?: components["schemas"]["Mode"];
+            /** @description Who may wake it; `hybrid` when absent. */
+            mode?: components["schemas"]["Mode"] | null;
             /**
              * @description Whether it is listed.
              * @default public
@@ -1825,6 +1819,10 @@ export interface components {
             say?: string;
             /** @description Its name; made up where none is given. */
             subscription_id?: string | null;
+        } | {
+            any: unknown;
+        } | {
+            all: unknown;
         };
         /** @description A task to make. */
         CreateTask: {
@@ -3088,11 +3086,8 @@ export interface components {
             max_rounds?: number | null;
             /** @description Who answers; the daemon's model when absent. */
             model?: string | null;
-            /**
-             * @description How soon it wants its turn. It says nothing about trust.
-             * @default normal
-             */
-            priority?: components["schemas"]["Priority"];
+            /** @description How soon it wants its turn; `normal` when absent. It says nothing about trust. */
+            priority?: components["schemas"]["Priority"] | null;
             /** @description What the agent is to do. At most 256 KiB. */
             text: string;
             /** @description The folder this run's commands run in; the agent's when absent. */
