@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use wakeful_core::run::RunStatus;
 
 use wakeful_core::decision::{APPROVE, DENY, Decision};
 use wakeful_core::key::{Digest, RunKey};

@@ -1,6 +1,7 @@
 //! What a process does for an ask: get hold of its run, drive it as far as it goes, and tell.
 
 use wakeful_core::key::RunKey;
+use wakeful_core::run::RunStatus;
 use wakeful_core::wake::Wait;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::run::{Claimed, DriveOutcome, claim, move_aside};

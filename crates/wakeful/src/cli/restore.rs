@@ -205,7 +205,9 @@ fn not_ours(file: &Path, name: &str, error: StoreError) -> Failure {
         return Failure::new("backup_newer", message, "use the newer wakeful that made it");
     }
     if matches!(error, StoreError::DevelopmentHome) {
-        return unusable(file, &Bad::Development);
+        let problem = Failure::from(error);
+        let message = format!("{}: {name}: {}", file.display(), problem.message());
+        return Failure::new("development_home", message, "use another backup");
     }
     if matches!(error, StoreError::Foreign) {
         let message = format!("{}: {name} is no such database of Wakeful", file.display());

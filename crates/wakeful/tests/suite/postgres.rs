@@ -234,7 +234,7 @@ fn a_goodbye_that_fails_is_a_remark_and_does_not_replace_the_report() {
     assert_eq!(world.wakeful(&["agent", "create", "a"]).code, Some(0));
     world.database().value(
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no goodbye'; END $$; \
-         CREATE TRIGGER refuse BEFORE DELETE ON wakeful.runner FOR EACH ROW EXECUTE FUNCTION refuse()",
+         CREATE TRIGGER refuse BEFORE DELETE ON wakeful_agents.runner FOR EACH ROW EXECUTE FUNCTION refuse()",
     );
     let said = world.run("rounds: [{text: hello}]\n", &["--agent", "a"]);
     assert_eq!(
@@ -305,7 +305,7 @@ fn who_takes_over_while_a_run_ends_does_not_go_on_from_what_it_was() {
         .expect("psql");
     let mut says = other.stdin.take().expect("a pipe");
     writeln!(says, "BEGIN; SELECT 1 FROM wakeful_agents.agent_head FOR UPDATE;").expect("said");
-    let locks = "SELECT count(*) FROM pg_locks WHERE mode = 'RowShareLock' AND relation = 'wakeful.agent_head'::regclass";
+    let locks = "SELECT count(*) FROM pg_locks WHERE mode = 'RowShareLock' AND relation = 'wakeful_agents.agent_head'::regclass";
     wait_until(|| world.database().value(locks) == "1");
     let second = world.start(&["run", "--resume", "--json"]);
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";

@@ -487,16 +487,11 @@ fn on_postgres_logs_are_verified_runs_replayed_and_exported_and_contents_erased(
     ]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.json()["blobs"].as_u64() >= Some(3), "{said:?}");
-    assert_eq!(
-        world.database().value("SELECT COUNT(*) FROM wakeful_agents.blob"),
-        "0"
-    );
+    let blobs = "SELECT COUNT(*) FROM wakeful_agents.blob";
+    assert_eq!(world.database().value(blobs), "0");
     let said = verify(&world, &[]);
-    assert_eq!(
-        (said.code, said.json()["erased"].as_u64() > Some(3)),
-        (Some(0), true),
-        "{said:?}"
-    );
+    let is_whole = said.code == Some(0) && said.json()["erased"].as_u64() > Some(3);
+    assert!(is_whole, "{said:?}");
     let values = "UPDATE wakeful_agents.event SET kind = 'run_ended' WHERE seq = 3 RETURNING 1";
     assert_eq!(world.database().value(values), "1");
     assert_eq!(flaw(&verify(&world, &[]))["seq"], 3);

@@ -139,7 +139,7 @@ fn a_daemon_that_is_still_opening_its_database_is_found_and_waited_for() {
         "BEGIN; LOCK TABLE wakeful_agents.runner IN ACCESS EXCLUSIVE MODE;"
     )
     .expect("written");
-    let held = "SELECT count(*) FROM pg_locks WHERE relation = 'wakeful.runner'::regclass \
+    let held = "SELECT count(*) FROM pg_locks WHERE relation = 'wakeful_agents.runner'::regclass \
         AND granted AND mode = 'AccessExclusiveLock'";
     wait_until(|| world.database().value(held) == "1");
     let daemon = Daemon::of(&world, world.start(&["serve", "--port", "0"]));

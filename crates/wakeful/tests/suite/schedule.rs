@@ -278,7 +278,7 @@ fn one_schedule_that_cannot_be_read_rests_and_is_told_and_the_others_fire() {
     assert_eq!(list["unreadable"], unreadable, "{list}");
     assert_eq!(list["schedules"].as_array().map(Vec::len), Some(1), "{list}");
     let shown = world.wakeful(&["schedule", "list"]).stdout;
-    assert!(shown.contains("cannot be read: schedule.intent"), "{shown}");
+    assert!(shown.contains("cannot be read: schedule.pattern"), "{shown}");
     let log = world.wakeful(&["events", "coach", "--json"]);
     assert!(log.stdout.contains("schedule_set_aside"), "{log:?}");
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use wakeful_core::run::RunStatus;
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wakeful_api::Run;
 use wakeful_core::inference::CODES;
 use wakeful_core::key::RunKey;
-use wakeful_core::run::Outcome;
+use wakeful_core::run::RunStatus;
 use wakeful_core::wake::Wait;
 use wakeful_models::Models;
 use wakeful_ports::fail;
