@@ -3,11 +3,12 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 use wakeful_core::id::{AgentId, Incarnation};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::proof::signing::DeviceKey;
+use wakeful_core::report::payload::Payload;
 use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_runtime::proof::{EVENTS_BETWEEN, Wanted, sign, verify};
@@ -128,7 +129,8 @@ fn sealed(seq: u64) -> Result<Sealed> {
     let (kind, payload) = match seq % 8 {
         0 => (
             Kind::MessageAdmitted,
-            json!({"run_key": run, "kind": "operator_prompt", "text": "Do your work, please."}),
+            json!({"run_key": run, "kind": "operator_prompt", "authority": "operator_instruction",
+                "surface": "run_once", "context": "local_process", "text": "Do your work, please."}),
         ),
         1 => (
             Kind::WakeDecided,
@@ -140,7 +142,7 @@ fn sealed(seq: u64) -> Result<Sealed> {
         ),
         3 | 6 => (
             Kind::AssistantRoundRecorded,
-            json!({"text": "Let me look at what is there.", "tools": ["ExecCommand"]}),
+            json!({"round": 1, "text": "Let me look at what is there.", "tools": ["ExecCommand"]}),
         ),
         4 => (
             Kind::PolicyDecided,
@@ -156,9 +158,10 @@ fn sealed(seq: u64) -> Result<Sealed> {
             json!({"outcome": "completed", "rounds": 2, "token_usage": {"input_tokens": seq, "output_tokens": 8}}),
         ),
     };
+    let payload = Payload::read(kind.as_str(), &payload).context("a payload of its kind")?;
     let at = Millis(1_790_000_000_000 + i64::try_from(seq)?);
     let salt = *Digest::of(&seq.to_le_bytes()).as_bytes();
-    Ok(Sealed::new(Draft::new(kind, payload), at, Some(run), salt)?)
+    Ok(Sealed::new(Draft::new(payload), at, Some(run), salt)?)
 }
 
 fn bytes_of(agent: &AgentId, incarnation: &Incarnation, previous: Digest, event: &Event) -> Hashed {

@@ -210,7 +210,7 @@ impl Reader {
     fn put_state(&self, row: &[Value], moved: &Moved, writes: &mut Vec<Write>) -> Result<()> {
         let of_journal = |column| self.journal.value(row, column).cloned();
         let outcome = moved.turn.outcome();
-        let status = outcome.map_or("open", |outcome| outcome.as_str());
+        let status = outcome.map_or("open", |outcome| outcome.status().as_str());
         let ended_at = if outcome.is_some() {
             of_journal("at_ms")?
         } else {

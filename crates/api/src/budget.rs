@@ -1,12 +1,32 @@
 //! What models cost, and what they may.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::TokenUsage;
+use wakeful_core::budget::MicroUsd;
+use wakeful_core::id::{AgentId, RuleId};
+
+use crate::endpoint::endpoints;
+use crate::text::{Date, DateTime, Text};
+
+endpoints! { "budget":
+    /// What was spent today, what may be, and what the last days cost.
+    GetBudget {} = Get "/api/budget" -> Budget { 200 "Today's money" }
+    /// Sets the cap of an agent or of all together, or removes it. Runs that wait for money are looked at again.
+    SetCap = Post "/api/budget" -> Budget { 200 "It holds from the next request on", 404 "There is no such agent" }
+    /// What an agent's last days cost.
+    GetAgentSpending { agent_id: Text<AgentId> } = Get "/api/agents/{agent_id}/spending" -> AgentSpending { 200 "Its days" }
+    /// Every confirmation that a provider may be shown agents' work, oldest first.
+    ListPrivacyReceipts {} = Get "/api/receipts" -> Vec<Receipt> { 200 "The confirmations" }
+    /// Confirms that a provider may be shown agents' work, under the rules that hold now.
+    ConfirmProvider { provider: Text<RuleId> } = Post "/api/receipts/{provider}" -> Vec<Receipt> {
+        200 "It is confirmed, for every set of rules there is",
+    }
+}
 
 /// Where a cap comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CapOrigin {
     /// A person set it.
@@ -16,21 +36,19 @@ pub enum CapOrigin {
 }
 
 /// What was spent today, what may be, and what the last days cost. Amounts are dollars as text, so that none is rounded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Budget {
     /// The day, by the calendar of UTC.
-    #[schema(example = "2026-11-15", format = Date)]
+    #[schemars(with = "Date")]
     pub day: String,
     /// When the next one begins.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub next_day_at: String,
     /// What all agents together may spend in a day.
-    #[schema(example = "5.00")]
     pub daily_cap_usd: String,
     /// Where that cap comes from.
     pub cap_origin: CapOrigin,
     /// What they spent today.
-    #[schema(example = "0.31")]
     pub spent_usd: String,
     /// What is put aside for requests that are under way.
     pub reserved_usd: String,
@@ -41,13 +59,12 @@ pub struct Budget {
 }
 
 /// What one agent spent today, and may.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentBudget {
     /// Which agent.
     pub agent_id: String,
     /// What it may spend in a day; absent where only the cap of all holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = "1.00")]
     pub daily_cap_usd: Option<String>,
     /// What it spent today.
     pub spent_usd: String,
@@ -58,10 +75,10 @@ pub struct AgentBudget {
 }
 
 /// What a day cost.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DaySpending {
     /// The day, by the calendar of UTC.
-    #[schema(example = "2026-11-15", format = Date)]
+    #[schemars(with = "Date")]
     pub day: String,
     /// What was spent.
     pub spent_usd: String,
@@ -72,7 +89,7 @@ pub struct DaySpending {
 }
 
 /// What an agent's last days cost.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentSpending {
     /// Which agent.
     pub agent_id: String,
@@ -81,55 +98,40 @@ pub struct AgentSpending {
 }
 
 /// A cap to set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [
+    { "required": ["daily_usd"], "properties": { "daily_usd": { "type": "string" }, "unset": { "const": false } } },
+    { "required": ["unset"], "properties": { "daily_usd": { "type": "null" }, "unset": { "const": true } } },
+]))]
 pub struct SetCap {
     /// Whose cap; of all agents together when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(example = "main")]
-    pub agent_id: Option<String>,
+    pub agent_id: Option<Text<AgentId>>,
     /// Dollars a day, at most 1000000 with six decimals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(
-        example = "2.50",
-        pattern = "^([0-9]{1,6}([.][0-9]{1,6})?|1000000([.]0{1,6})?)$"
-    )]
-    pub daily_usd: Option<String>,
+    pub daily_usd: Option<Text<MicroUsd>>,
     /// Takes the cap away instead: the default holds again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unset: bool,
 }
 
-/// A model to choose for an agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SetModel {
-    /// Which one. Holds for runs that begin from now on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(example = "demo")]
-    pub model: Option<String>,
-    /// Takes the choice back instead: the default holds again.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub clear: bool,
-}
-
 /// A confirmation that a provider may be shown agents' work.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     /// Which provider.
-    #[schema(example = "anthropic")]
     pub provider: String,
     /// Under which rules. Under others it has to be given anew.
     pub policy_version: String,
     /// How it was given.
     pub channel: String,
     /// When.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub at: String,
 }
 
 /// All attempts at the model rounds of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptTimeline {
     /// In the order in which they were made.
     pub attempts: Vec<Attempt>,
@@ -137,20 +139,17 @@ pub struct AttemptTimeline {
     pub requested_model_ref: String,
     /// The model that was asked last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub active_model_ref: Option<String>,
     /// The model that answered last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub winning_model_ref: Option<String>,
     /// The tokens of all of them, where anybody counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub aggregated_token_usage: Option<TokenUsage>,
 }
 
 /// One attempt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
     /// The step it is recorded as.
     pub operation_id: String,
@@ -163,51 +162,43 @@ pub struct Attempt {
     /// How many it may have.
     pub max_attempts: u32,
     /// When it began.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub started_at: String,
     /// When it ended.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub completed_at: String,
     /// How long it took; waiting before it does not count.
     pub duration_ms: u64,
     /// What failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub failure_kind: Option<String>,
     /// What can be done about that: `retryable` or `fail_fast`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub disposition: Option<String>,
     /// How it ended: `retrying`, `retries_exhausted`, `fail_fast_aborted` or `succeeded`.
-    #[schema(example = "succeeded")]
     pub outcome: String,
     /// Whether the next model of the route was asked because of it.
     pub advanced_to_fallback: bool,
     /// How long was waited after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub backoff_ms: Option<u64>,
     /// Tokens, as far as the provider counted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub token_usage: Option<TokenUsage>,
     /// What it cost, in dollars; absent where it cost nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = "0.0042")]
     pub cost_usd: Option<String>,
     /// The rule by which the model might be asked, or the code of the gate that stayed shut.
     pub rule: String,
     /// What happened on the way, where something went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub transport_diagnostics: Option<serde_json::Value>,
 }
 
 /// Why a run waits for money.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Parked {
     /// `budget_exceeded`.
-    #[schema(example = "budget_exceeded")]
     pub code: String,
     /// Whose cap stands in the way: `agent` or `all`.
     pub scope: String,
@@ -218,6 +209,6 @@ pub struct Parked {
     /// What the next request may cost at most.
     pub needed_usd: String,
     /// The day it was.
-    #[schema(format = Date)]
+    #[schemars(with = "Date")]
     pub day: String,
 }

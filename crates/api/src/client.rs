@@ -14,8 +14,7 @@ use hyper::client::conn::http1;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tower::ServiceExt as _;
@@ -24,7 +23,8 @@ use tower::util::BoxCloneSyncService;
 use crate::socket::SocketName;
 use wakeful_core::sse::{Frame, Frames};
 
-use crate::{ErrorBody, Problem, Readiness, Ready};
+use crate::endpoint::{self, Endpoint};
+use crate::{ErrorBody, GetReadiness, Problem, Readiness, Ready};
 
 /// Largest answer that is read. The API's own pages are bounded far below it.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -127,15 +127,27 @@ impl Client {
         matches!(self.0, Transport::Daemon { .. })
     }
 
-    /// Reads something.
-    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
-        self.call(Method::GET, path, Vec::new()).await
+    /// Calls an endpoint.
+    pub async fn call<E: Endpoint>(&self, input: &E) -> Result<E::Output, ClientError> {
+        let called = async {
+            let response = self.send(self.request(input)?).await?;
+            if !response.status().is_success() {
+                return Err(refused(response).await);
+            }
+            let bytes = whole(response).await?;
+            serde_json::from_slice(&bytes).map_err(|error| malformed(&error))
+        };
+        match self.0 {
+            Transport::Daemon { .. } => within(CALL_TIME_MAX, called).await,
+            // Nothing is between the caller and the database that could hang, so it may take its time.
+            Transport::InProcess(_) => called.await,
+        }
     }
 
     /// How far the daemon is. It answers with the same words whether it can be used or not.
     pub async fn readiness(&self) -> Result<Readiness, ClientError> {
         let asked = async {
-            let request = self.request(Method::GET, "/readyz", Vec::new())?;
+            let request = self.request(&GetReadiness {})?;
             let response = self.send(request).await?;
             let status = response.status().as_u16();
             let bytes = whole(response).await?;
@@ -148,32 +160,17 @@ impl Client {
         within(READINESS_TIME_MAX, asked).await
     }
 
-    /// Does something.
-    pub async fn post<B: Serialize, T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &B,
-    ) -> Result<T, ClientError> {
-        let body = serde_json::to_vec(body).map_err(|error| ClientError::Malformed(error.to_string()))?;
-        self.call(Method::POST, path, body).await
-    }
-
-    /// Takes something away.
-    pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
-        self.call(Method::DELETE, path, Vec::new()).await
-    }
-
     /// Follows a stream, from a place in it if one is given. Where the socket serves no more streams, over TCP: the daemon
     /// has just answered, so its port is its own.
-    pub async fn follow(&self, path: &str, after: Option<&str>) -> Result<Stream, ClientError> {
-        let request = self.stream_request(path, after)?;
+    pub async fn follow<E: Endpoint>(&self, input: &E, after: Option<&str>) -> Result<Stream, ClientError> {
+        let request = self.stream_request(input, after)?;
         let response = within(HEAD_TIME_MAX, self.send(request)).await?;
         let followed = stream_of(response).await;
         match (&followed, self.over_tcp()) {
             (Err(ClientError::Refused { problem, .. }), Some(over_tcp))
                 if problem.code == TOO_MANY_STREAMS =>
             {
-                let request = over_tcp.stream_request(path, after)?;
+                let request = over_tcp.stream_request(input, after)?;
                 stream_of(within(HEAD_TIME_MAX, over_tcp.send(request)).await?).await
             }
             _ => followed,
@@ -192,48 +189,31 @@ impl Client {
         }
     }
 
-    fn stream_request(&self, path: &str, after: Option<&str>) -> Result<Request<Full<Bytes>>, ClientError> {
-        let mut request = self.request(Method::GET, path, Vec::new())?;
+    fn stream_request<E: Endpoint>(
+        &self,
+        input: &E,
+        after: Option<&str>,
+    ) -> Result<Request<Full<Bytes>>, ClientError> {
+        let mut request = self.request(input)?;
         let headers = request.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         if let Some(after) = after {
-            let after =
-                HeaderValue::from_str(after).map_err(|error| ClientError::Malformed(error.to_string()))?;
+            let after = HeaderValue::from_str(after).map_err(|error| malformed(&error))?;
             headers.insert("last-event-id", after);
         }
         Ok(request)
     }
 
-    async fn call<T: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &str,
-        body: Vec<u8>,
-    ) -> Result<T, ClientError> {
-        let called = async {
-            let response = self.send(self.request(method, path, body)?).await?;
-            if !response.status().is_success() {
-                return Err(refused(response).await);
-            }
-            let bytes = whole(response).await?;
-            serde_json::from_slice(&bytes).map_err(|error| ClientError::Malformed(error.to_string()))
+    fn request<E: Endpoint>(&self, input: &E) -> Result<Request<Full<Bytes>>, ClientError> {
+        let (target, body) = target(input)?;
+        let method = match E::OPERATION.method {
+            endpoint::Method::Get => Method::GET,
+            endpoint::Method::Post => Method::POST,
+            endpoint::Method::Delete => Method::DELETE,
         };
-        match self.0 {
-            Transport::Daemon { .. } => within(CALL_TIME_MAX, called).await,
-            // Nothing is between the caller and the database that could hang, so it may take its time.
-            Transport::InProcess(_) => called.await,
-        }
-    }
-
-    fn request(
-        &self,
-        method: Method,
-        path: &str,
-        body: Vec<u8>,
-    ) -> Result<Request<Full<Bytes>>, ClientError> {
         let mut builder = Request::builder()
             .method(method)
-            .uri(path)
+            .uri(target)
             .header(CONTENT_TYPE, "application/json");
         if let Transport::Daemon { address, token, .. } = &self.0 {
             builder = builder
@@ -241,7 +221,7 @@ impl Client {
                 .header(AUTHORIZATION, format!("Bearer {token}"));
         }
         let built = builder.body(Full::from(body));
-        built.map_err(|error| ClientError::Malformed(error.to_string()))
+        built.map_err(|error| malformed(&error))
     }
 
     async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<ResponseBody>, ClientError> {
@@ -282,6 +262,36 @@ async fn stream_of(response: Response<ResponseBody>) -> Result<Stream, ClientErr
         frames: Frames::default(),
         ready: Vec::new(),
     })
+}
+
+/// The path and query of a call, and its body.
+fn target<E: Endpoint>(input: &E) -> Result<(String, Vec<u8>), ClientError> {
+    let operation = E::OPERATION;
+    let fields = serde_json::to_value(input).map_err(|error| malformed(&error))?;
+    let Value::Object(mut fields) = fields else {
+        return Err(ClientError::Malformed(format!("{} is no object", operation.name)));
+    };
+    fields.retain(|_, value| !value.is_null());
+    let mut target = operation.path.to_owned();
+    for name in operation.path_parameters() {
+        // What may be in a path has no character that must be escaped there.
+        let value = fields.remove(name);
+        let value = value.as_ref().and_then(Value::as_str).unwrap_or_default();
+        target = target.replace(&format!("{{{name}}}"), value);
+    }
+    if operation.takes_body {
+        let body = serde_json::to_vec(&fields).map_err(|error| malformed(&error))?;
+        return Ok((target, body));
+    }
+    if !fields.is_empty() {
+        let query = serde_urlencoded::to_string(&fields).map_err(|error| malformed(&error))?;
+        target = format!("{target}?{query}");
+    }
+    Ok((target, Vec::new()))
+}
+
+fn malformed(error: &dyn std::error::Error) -> ClientError {
+    ClientError::Malformed(error.to_string())
 }
 
 fn unreachable(error: &dyn std::error::Error) -> ClientError {

@@ -1,11 +1,70 @@
 //! Events: the log that everything a person sees is a projection of.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
+use wakeful_core::id::AgentId;
+
+use crate::endpoint::{Header, endpoints};
+use crate::text::{DateTime, Limit, Object, Text};
+
+endpoints! { "events":
+    /// Events of one agent: a page of them, or with `Accept: text/event-stream` all from there on as they happen.
+    ListAgentEvents = Get "/api/agents/{agent_id}/events" -> EventPage { 200 "The events" } with {
+        media: &["application/json", "text/event-stream"],
+        headers: &[LAST_EVENT_ID],
+    }
+    /// Events of all listed agents: a page of them, or with `Accept: text/event-stream` all as they happen.
+    ListEvents = Get "/api/events" -> EventFeed { 200 "The events", 404 "The cursor was never given out" } with {
+        media: &["application/json", "text/event-stream"],
+        headers: &[LAST_EVENT_ID],
+    }
+}
+
+const LAST_EVENT_ID: Header = Header {
+    name: "Last-Event-ID",
+    text: "For streams: the id of the last event seen; pages do not look at it",
+    schema: String::json_schema,
+};
+
+/// Which events of one agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListAgentEvents {
+    /// The agent's name.
+    pub agent_id: Text<AgentId>,
+    /// Only those with a greater number, oldest first. A page begins with the first when absent, a stream with the next.
+    #[schemars(range(max = SEQ_MAX))]
+    pub after_seq: Option<u64>,
+    /// Only those with a smaller number; without `after_seq` the newest of them, oldest first. Not for a stream.
+    #[schemars(range(max = SEQ_MAX))]
+    pub before_seq: Option<u64>,
+    /// For a stream of a browser: a one-use ticket, which stands in for the header `X-Wakeful-Token`.
+    pub ticket: Option<String>,
+    /// Most rows of a page.
+    #[serde(default)]
+    pub limit: Limit,
+}
+
+/// Which events of all listed agents.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListEvents {
+    /// Go on from here, as an earlier answer said. When absent, a page has the newest, and a stream begins with the next.
+    #[schemars(length(max = 16384))]
+    pub cursor: Option<String>,
+    /// For a stream of a browser: a one-use ticket, which stands in for the header `X-Wakeful-Token`.
+    pub ticket: Option<String>,
+    /// Most rows of a page.
+    #[serde(default)]
+    pub limit: Limit,
+}
+
+/// The greatest whole number that every reader of JSON holds exactly.
+pub const SEQ_MAX: u64 = (1 << 53) - 1;
 
 /// One event of one agent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// Its name: the hash that chains it to everything before it.
     pub event_id: String,
@@ -14,25 +73,22 @@ pub struct Event {
     /// Its number in the agent's log, counted from 1 without gaps.
     pub seq: u64,
     /// When it happened.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub at: String,
     /// What happened.
-    #[schema(example = "run_started")]
     pub kind: String,
     /// The run it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub run_key: Option<String>,
     /// The version of the rules that had a part in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub policy_version: Option<String>,
     /// How it is shown, the same on every surface.
     pub presentation: Presentation,
     /// Where it came from, as far as it is known.
     pub provenance: Provenance,
     /// The details; empty when they were erased.
-    #[schema(value_type = Object)]
+    #[schemars(with = "Object")]
     pub payload: Value,
     /// Whether the details are gone for good.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -40,7 +96,7 @@ pub struct Event {
 }
 
 /// How an event is shown. What is shown is no question of permission: everyone who may read an event may read all of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Presentation {
     /// How much it matters to a person.
     pub visibility: Level,
@@ -50,7 +106,6 @@ pub struct Presentation {
     pub title: String,
     /// More, where there is more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub body: Option<String>,
     /// One line for lists.
     pub summary: String,
@@ -59,7 +114,7 @@ pub struct Presentation {
 }
 
 /// How much an event matters to a person, most first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// Somebody has to do something.
@@ -75,7 +130,7 @@ pub enum Level {
 }
 
 /// What an event is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the words are their own explanation")]
 pub enum Category {
@@ -94,36 +149,30 @@ pub enum Category {
 }
 
 /// Where an event came from.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// The message behind it, by its key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub message_id: Option<String>,
     /// Whose word it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub authority: Option<String>,
     /// The door by which it came in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub surface: Option<String>,
     /// How that door knew the sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub context: Option<String>,
     /// What belongs together: the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub correlation_id: Option<String>,
     /// The operation that caused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub causation_id: Option<String>,
 }
 
 /// Events of one agent, oldest first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventPage {
     /// The events.
     pub events: Vec<Event>,
@@ -134,7 +183,7 @@ pub struct EventPage {
 }
 
 /// Events of all listed agents, oldest first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventFeed {
     /// The events.
     pub events: Vec<Event>,
@@ -146,7 +195,7 @@ pub struct EventFeed {
 
 /// A piece of text as the model produces it. Only on streams, never stored, without an id: what was said is in the
 /// event and the transcript that follow. A new attempt begins again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Delta {
     /// Who speaks.
     pub agent_id: String,

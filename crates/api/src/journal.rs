@@ -1,27 +1,72 @@
 //! What people wrote, and the writes of agents that are not over.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use wakeful_core::id::TurnId;
+use wakeful_core::journal::{Kind as RecordKind, RecordId, TaskStatus};
+use wakeful_core::key::OperationId;
+use wakeful_core::saga::{Phase as SagaPhase, Status as SagaStatus};
 
-/// Where a task stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TaskStatus {
-    /// Nobody has begun.
-    Open,
-    /// Somebody has.
-    InProgress,
-    /// It is done.
-    Done,
-    /// It will not be done.
-    Dropped,
+use crate::endpoint::endpoints;
+use crate::text::{DateTime, Hex, LINE, Limit, NO_ZERO, Text};
+
+endpoints! { "journal":
+    /// Tasks, newest first.
+    ListTasks = Get "/api/journal/tasks" -> TaskList { 200 "The tasks" }
+    /// One task.
+    GetTask { task_id: Text<RecordId> } = Get "/api/journal/tasks/{task_id}" -> Task { 200 "The task" }
+    /// Makes a task.
+    CreateTask = Post "/api/journal/tasks" -> Written { 200 "It is written", 404 "There is no such category" }
+    /// Changes a task. What is left out stays.
+    UpdateTask = Post "/api/journal/tasks/{task_id}" -> Written {
+        200 "It is written",
+        404 "There is no such task or category",
+        409 "Nothing would change, or the key was used before for another write",
+    }
+    /// Notes, newest first.
+    ListNotes {
+        /// Only those about this task.
+        task_id: Option<Text<RecordId>>,
+        /// Most notes, from the newest back.
+        #[serde(default)]
+        limit: Limit
+    } = Get "/api/journal/notes" -> NoteList { 200 "The notes" }
+    /// Makes a note.
+    CreateNote = Post "/api/journal/notes" -> Written { 200 "It is written", 404 "There is no such task" }
+    /// Categories by name.
+    ListCategories {} = Get "/api/journal/categories" -> JournalCategoryList { 200 "The categories" }
+    /// Makes a category.
+    CreateCategory = Post "/api/journal/categories" -> Written {
+        200 "It is written",
+        409 "The name is taken, or the key was used for another write",
+    }
+    /// Writes of agents to the journal that are not over, oldest first.
+    ListSagas {} = Get "/api/journal/sagas" -> SagaList { 200 "The sagas" }
+    /// Says that the journal is right as it is, although a stuck saga could not be taken back.
+    ResolveSaga { operation_id: Text<OperationId> } = Post "/api/journal/sagas/{operation_id}/keep" -> SagaList {
+        200 "What is still not over",
+        404 "No such saga is stuck",
+    }
+}
+
+/// Which tasks to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListTasks {
+    /// Only those with this status.
+    pub status: Option<TaskStatus>,
+    /// Only those whose id begins like this.
+    pub prefix: Option<Hex<1, 32>>,
+    /// Most tasks, from the newest back.
+    #[serde(default)]
+    pub limit: Limit,
 }
 
 /// Something to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
     /// Its name: 32 hex digits.
-    pub task_id: String,
+    pub task_id: Text<RecordId>,
     /// One line.
     pub title: String,
     /// More about it; may be empty.
@@ -30,81 +75,70 @@ pub struct Task {
     pub status: TaskStatus,
     /// What it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub category_id: Option<String>,
     /// When it was made.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub created_at: String,
     /// When it was last written.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub updated_at: String,
     /// How many writes it has seen.
     pub version: u64,
 }
 
 /// Tasks, newest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskList {
     /// The tasks.
     pub tasks: Vec<Task>,
 }
 
 /// A task to make.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateTask {
     /// One line.
-    #[schema(min_length = 1, max_length = 200)]
+    #[schemars(length(min = 1, max = 200), regex(pattern = LINE))]
     pub title: String,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 16384)]
+    #[schemars(length(max = 16384), regex(pattern = NO_ZERO))]
     pub details: Option<String>,
     /// What it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^[0-9a-f]{32}$")]
-    pub category_id: Option<String>,
+    pub category_id: Option<Text<RecordId>>,
     /// Names this write: the same key again is the same write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(
-        min_length = 1,
-        max_length = 200,
-        pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$"
-    )]
-    pub key: Option<String>,
+    pub key: Option<Text<TurnId>>,
 }
 
 /// What changes in a task. What is left out stays.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateTask {
+    /// The task's id.
+    pub task_id: Text<RecordId>,
     /// One line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 200)]
+    #[schemars(length(min = 1, max = 200), regex(pattern = LINE))]
     pub title: Option<String>,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 16384)]
+    #[schemars(length(max = 16384), regex(pattern = NO_ZERO))]
     pub details: Option<String>,
     /// Where it stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<TaskStatus>,
     /// What it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^[0-9a-f]{32}$")]
-    pub category_id: Option<String>,
+    pub category_id: Option<Text<RecordId>>,
     /// Names this write: the same key again is the same write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(
-        min_length = 1,
-        max_length = 200,
-        pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$"
-    )]
-    pub key: Option<String>,
+    pub key: Option<Text<TurnId>>,
 }
 
 /// Something written down.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
     /// Its name: 32 hex digits.
     pub note_id: String,
@@ -112,105 +146,70 @@ pub struct Note {
     pub text: String,
     /// The task it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub task_id: Option<String>,
     /// When it was made.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub created_at: String,
 }
 
 /// Notes, newest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NoteList {
     /// The notes.
     pub notes: Vec<Note>,
 }
 
+/// Something to read, and no zero character.
+const NOTE: &str = r"^[^\u0000]*[^\s\u0000\u0085][^\u0000]*$";
+
 /// A note to make.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateNote {
     /// What it says.
-    #[schema(min_length = 1, max_length = 65536)]
+    #[schemars(length(min = 1, max = 65536), regex(pattern = NOTE))]
     pub text: String,
     /// The task it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^[0-9a-f]{32}$")]
-    pub task_id: Option<String>,
+    pub task_id: Option<Text<RecordId>>,
     /// Names this write: the same key again is the same write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(
-        min_length = 1,
-        max_length = 200,
-        pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$"
-    )]
-    pub key: Option<String>,
+    pub key: Option<Text<TurnId>>,
 }
 
 /// A part of a life that tasks belong to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalCategory {
     /// Its name for programs: 32 hex digits.
-    pub category_id: String,
+    pub category_id: Text<RecordId>,
     /// Its name for people.
     pub name: String,
     /// When it was made.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub created_at: String,
 }
 
 /// Categories by name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalCategoryList {
     /// The categories.
     pub categories: Vec<JournalCategory>,
 }
 
 /// A category to make.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateCategory {
     /// Its name for people.
-    #[schema(min_length = 1, max_length = 64)]
+    #[schemars(length(min = 1, max = 64), regex(pattern = LINE))]
     pub name: String,
     /// Names this write: the same key again is the same write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(
-        min_length = 1,
-        max_length = 200,
-        pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$"
-    )]
-    pub key: Option<String>,
-}
-
-/// What kind of record something is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RecordKind {
-    /// A category.
-    Category,
-    /// A task.
-    Task,
-    /// A note.
-    Note,
-    /// A checklist.
-    Checklist,
-    /// An item of a checklist.
-    ChecklistItem,
-    /// Time that was spent.
-    TimeEntry,
-    /// The plan of a day.
-    DayPlan,
-    /// A block of such a plan.
-    DayPlanBlock,
-    /// A rating.
-    Rating,
-    /// A link.
-    Link,
+    pub key: Option<Text<TurnId>>,
 }
 
 /// What was written. The same write again gives the same answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Written {
     /// What kind of record.
     pub kind: RecordKind,
@@ -220,36 +219,8 @@ pub struct Written {
     pub version: u64,
 }
 
-/// How far a saga is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SagaPhase {
-    /// It is about to write.
-    Intent,
-    /// The journal has it, the agent's side does not.
-    Journal,
-    /// Both have it.
-    Agent,
-    /// It is to be taken back.
-    Compensation,
-}
-
-/// Whether a saga is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SagaStatus {
-    /// Something is left to do.
-    Open,
-    /// Both sides have the same to say.
-    Completed,
-    /// It was taken back.
-    Compensated,
-    /// It can be neither finished nor taken back; a person decides.
-    Stuck,
-}
-
 /// A write of an agent to the journal that is not over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Saga {
     /// The action that it carries out.
     pub operation_id: String,
@@ -257,7 +228,6 @@ pub struct Saga {
     pub run_key: String,
     /// Whose run it is; absent when the run is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub agent_id: Option<String>,
     /// How far it is.
     pub phase: SagaPhase,
@@ -265,15 +235,14 @@ pub struct Saga {
     pub status: SagaStatus,
     /// What went wrong last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub last_error: Option<String>,
     /// When it last moved.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub updated_at: String,
 }
 
 /// Sagas that are not over, oldest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SagaList {
     /// The sagas.
     pub sagas: Vec<Saga>,

@@ -6,15 +6,18 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod brake;
 mod budget;
 #[cfg(feature = "client")]
 pub mod client;
 mod decision;
+pub mod endpoint;
 mod error;
 mod event;
 mod journal;
 mod login;
 mod message;
+mod predicate;
 mod proof;
 mod record;
 mod run;
@@ -24,58 +27,76 @@ mod schedule;
 pub mod socket;
 mod source;
 mod subscription;
+mod text;
 mod transcript;
 mod trigger;
 mod why;
 
-pub use agent::{
-    Activity, AgentList, AgentModelState, AgentState, AgentStatus, Control, CreateAgent, GuidanceKind,
-    GuidanceRoot, Lifecycle, LoadedAgentsMd, Mode, ModelSource, Visibility,
-};
-pub use budget::{
-    AgentBudget, AgentSpending, Attempt, AttemptTimeline, Budget, CapOrigin, DaySpending, Parked, Receipt,
-    SetCap, SetModel,
-};
-pub use decision::{
-    Announcement, Answer, AnswerDecision, Badge, BlastRadius, Brake, BrakeList, Channel, Decision,
-    DecisionKind, DecisionList, DecisionOption, DecisionStatus, InputGone, NotDurable, PendingCancel,
-    ReleaseBrake, SetBrake, Severity,
-};
-pub use error::{ErrorBody, Problem};
-pub use event::{Category, Delta, Event, EventFeed, EventPage, Level, Presentation, Provenance};
-pub use journal::{
-    CreateCategory, CreateNote, CreateTask, JournalCategory, JournalCategoryList, Note, NoteList, RecordKind,
-    Saga, SagaList, SagaPhase, SagaStatus, Task, TaskList, TaskStatus, UpdateTask, Written,
-};
-pub use login::{EnterLogin, LoggedIn, Login, LoginLink, LoginList, LoginPage, StreamTicket};
-pub use message::{Accepted, Admission, Attached, Priority, Queued, SendMessage};
-pub use proof::{EraseContent, Erasure};
-pub use record::{
-    BlockWrite, JournalChange, JournalChangeList, JournalOrder, JournalRecord, JournalRecordList,
-    JournalWrite, Listed,
-};
-pub use run::{
-    FailureArtifact, FailureCategory, Gate, Run, RunCause, RunLine, RunLink, RunList, RunState, Step,
-    StepKind, StepStatus, ToolCall,
-};
-pub use runtime::{DaemonState, Health, LastFailure, Model, Phase, Readiness, Ready, RuntimeStatus, Stuck};
-pub use schedule::{
-    AddSchedule, Concurrency, EditSchedule, EventCame, EventFirings, ExecutionOutcome, Schedule,
-    ScheduleHistory, ScheduleList, SchedulePattern, ScheduleStatus, ScheduledExecution, TriggerSchedule,
-    TriggerSource, UnreadableSchedule,
-};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-pub use source::{AddSource, Source, SourceKind, SourceList, SourceScan};
-pub use subscription::{CreateSubscription, Subscription, SubscriptionList};
-pub use transcript::{Block, Role, Transcript, TranscriptLine};
-pub use trigger::{ExternalTrigger, TriggerDelivered};
-use utoipa::ToSchema;
-pub use why::{
-    Hold, NextMoment, RefusalCount, SetMode, SetSleep, WaitingWake, Wake, WakeCause, WhyNot, WhyRun,
+pub use wakeful_core::cause::Priority;
+pub use wakeful_core::conversation::Role;
+pub use wakeful_core::decision::{Badge, BlastRadius, Channel, DecisionKind, DecisionStatus, Severity};
+pub use wakeful_core::failure::Category as FailureCategory;
+pub use wakeful_core::journal::{Kind as RecordKind, TaskStatus};
+pub use wakeful_core::outside::SourceKind;
+pub use wakeful_core::prompt::GuidanceKind;
+pub use wakeful_core::saga::{Phase as SagaPhase, Status as SagaStatus};
+pub use wakeful_core::step::Status as StepStatus;
+pub use wakeful_core::timer::{
+    Concurrency, Outcome as ExecutionOutcome, Status as ScheduleStatus, TriggerSource,
 };
+pub use wakeful_core::wake::{Control, Lifecycle, Mode};
+
+pub use self::agent::*;
+pub use self::brake::*;
+pub use self::budget::*;
+pub use self::decision::*;
+pub use self::endpoint::{Endpoint, Operation};
+pub use self::error::{ErrorBody, Problem};
+pub use self::event::*;
+pub use self::journal::*;
+pub use self::login::*;
+pub use self::message::*;
+pub use self::proof::*;
+pub use self::record::*;
+pub use self::run::*;
+pub use self::runtime::*;
+pub use self::schedule::*;
+pub use self::source::*;
+pub use self::subscription::*;
+pub use self::text::{Hex, LIMIT_MAX, Limit, Text};
+pub use self::transcript::*;
+pub use self::trigger::*;
+pub use self::why::*;
+
+/// Every endpoint.
+pub fn operations() -> impl Iterator<Item = &'static Operation> {
+    let nouns = [
+        agent::OPERATIONS,
+        brake::OPERATIONS,
+        budget::OPERATIONS,
+        decision::OPERATIONS,
+        event::OPERATIONS,
+        journal::OPERATIONS,
+        login::OPERATIONS,
+        message::OPERATIONS,
+        proof::OPERATIONS,
+        record::OPERATIONS,
+        run::OPERATIONS,
+        runtime::OPERATIONS,
+        schedule::OPERATIONS,
+        source::OPERATIONS,
+        subscription::OPERATIONS,
+        transcript::OPERATIONS,
+        trigger::OPERATIONS,
+        why::OPERATIONS,
+    ];
+    nouns.into_iter().flatten()
+}
 
 /// Tokens as the providers counted them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenUsage {
     /// Tokens of requests.
     pub input_tokens: u64,
@@ -85,14 +106,11 @@ pub struct TokenUsage {
     pub total_tokens: u64,
     /// Those of requests that came from the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub cached_read_tokens: Option<u64>,
     /// Those of requests that were written to the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub cached_write_tokens: Option<u64>,
     /// Those of replies that were thoughts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub reasoning_tokens: Option<u64>,
 }

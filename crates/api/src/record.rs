@@ -2,24 +2,86 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
+use wakeful_core::id::TurnId;
+use wakeful_core::journal::{Day, Kind as RecordKind, RecordId};
+use wakeful_core::time::Millis;
 
-use crate::journal::RecordKind;
+use crate::Written;
+use crate::endpoint::endpoints;
+use crate::text::{DateTime, Hex, LINE, Limit, NO_ZERO, Text, whole, whole_number};
+
+endpoints! { "journal":
+    /// Records of a kind.
+    ListRecords = Get "/api/journal/records" -> JournalRecordList {
+        200 "The records",
+        404 "The record that the kind belongs to is not named",
+    }
+    /// One record of any kind; a deleted one too.
+    GetRecord { record_id: Text<RecordId> } = Get "/api/journal/records/{record_id}" -> JournalRecord { 200 "The record" }
+    /// Writes to the journal. Everything that one write touches is one transaction.
+    WriteJournal = Post "/api/journal/writes" -> Written { 200 "It is written", 404 "There is no such record" }
+    /// What was committed after a number, oldest first: the outbox.
+    ListChanges {
+        /// Only those after this number.
+        #[serde(default)]
+        #[schemars(range(max = i64::MAX))]
+        after_seq: u64,
+        /// Most changes; the last transaction is told whole.
+        #[serde(default)]
+        limit: Limit
+    } = Get "/api/journal/changes" -> JournalChangeList { 200 "The changes" }
+}
+
+/// Which records to list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListRecords {
+    /// Of what kind.
+    pub kind: Listed,
+    /// Only those that belong to this record.
+    pub of: Option<Text<RecordId>>,
+    /// Only those of this day.
+    pub date: Option<Text<Day>>,
+    /// Only time entries that run.
+    #[serde(default)]
+    pub running: bool,
+    /// With the kind `any`: how the id begins.
+    pub prefix: Option<Hex<1, 32>>,
+    /// Most records.
+    #[serde(default)]
+    pub limit: Limit,
+}
+
+impl ListRecords {
+    /// All of a kind.
+    #[must_use]
+    pub const fn all(kind: Listed, limit: Limit) -> Self {
+        Self {
+            kind,
+            of: None,
+            date: None,
+            running: false,
+            prefix: None,
+            limit,
+        }
+    }
+}
 
 /// A record of any kind: one flat object, and what a predicate sees. What it has besides these fields depends on its
 /// kind; what it has not is left out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalRecord {
     /// What kind it is.
     pub kind: RecordKind,
     /// Its name: 32 hex digits.
-    pub id: String,
+    pub id: Text<RecordId>,
     /// How many writes it has seen.
     pub version: u64,
     /// When it was made.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub created_at: String,
     /// Whether it was deleted; its tombstone can be restored.
     pub removed: bool,
@@ -29,7 +91,7 @@ pub struct JournalRecord {
 }
 
 /// What is listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Listed {
     /// Checklists, newest first; `of` is a task.
@@ -50,99 +112,81 @@ pub enum Listed {
     Any,
 }
 
-impl Listed {
-    /// The spelling on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Checklist => "checklist",
-            Self::ChecklistItem => "checklist_item",
-            Self::TimeEntry => "time_entry",
-            Self::DayPlan => "day_plan",
-            Self::DayPlanBlock => "day_plan_block",
-            Self::Rating => "rating",
-            Self::Link => "link",
-            Self::Any => "any",
-        }
-    }
-}
-
 /// Records.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalRecordList {
     /// The records.
     pub records: Vec<JournalRecord>,
 }
 
 /// What a block of a day is to be from now on.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BlockWrite {
     /// Which one; without it a new one is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^[0-9a-f]{32}$")]
-    pub block_id: Option<String>,
-    /// From when: RFC 3339 with an offset.
-    pub starts_at: String,
-    /// Until when: RFC 3339 with an offset.
-    pub ends_at: String,
+    pub block_id: Option<Text<RecordId>>,
+    /// From when.
+    pub starts_at: Text<Millis>,
+    /// Until when.
+    pub ends_at: Text<Millis>,
     /// What is to be done then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^[0-9a-f]{32}$")]
-    pub task_id: Option<String>,
+    pub task_id: Option<Text<RecordId>>,
     /// The part of a life that it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^[0-9a-f]{32}$")]
-    pub category_id: Option<String>,
+    pub category_id: Option<Text<RecordId>>,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 4096)]
+    #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
     pub note: Option<String>,
 }
 
+/// The known words, or a namespaced one.
+const LINK_KIND: &str = concat!(
+    r"^(relates_to|blocks|follows|part_of|derived_from|duplicates|",
+    r"[a-z][a-z0-9_]*:[a-z][a-z0-9_]*)$"
+);
+
 /// What is to be written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum JournalWrite {
     /// Another name for a category.
     RenameCategory {
         /// Which category.
-        #[schema(pattern = "^[0-9a-f]{32}$")]
-        category_id: String,
+        category_id: Text<RecordId>,
         /// Its new name.
-        #[schema(min_length = 1, max_length = 64)]
+        #[schemars(length(min = 1, max = 64), regex(pattern = LINE))]
         name: String,
     },
     /// A new checklist, with its first items.
     CreateChecklist {
         /// The task that it belongs to.
-        #[schema(pattern = "^[0-9a-f]{32}$")]
-        task_id: String,
+        task_id: Text<RecordId>,
         /// One line.
-        #[schema(min_length = 1, max_length = 200)]
+        #[schemars(length(min = 1, max = 200), regex(pattern = LINE))]
         title: String,
         /// The items, in order.
         #[serde(default)]
-        #[schema(max_items = 200)]
+        #[schemars(length(max = 200), inner(length(min = 1, max = 200), regex(pattern = LINE)))]
         items: Vec<String>,
     },
     /// More items, after those that are there.
     AddItems {
         /// Where.
-        #[schema(pattern = "^[0-9a-f]{32}$")]
-        checklist_id: String,
+        checklist_id: Text<RecordId>,
         /// The items, in order.
-        #[schema(min_items = 1, max_items = 200)]
+        #[schemars(length(min = 1, max = 200), inner(length(min = 1, max = 200), regex(pattern = LINE)))]
         items: Vec<String>,
     },
     /// Other words for an item, or another state. What is left out stays.
     UpdateItem {
         /// Which item.
-        #[schema(pattern = "^[0-9a-f]{32}$")]
-        item_id: String,
+        item_id: Text<RecordId>,
         /// Its new line.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schema(min_length = 1, max_length = 200)]
+        #[schemars(length(min = 1, max = 200), regex(pattern = LINE))]
         text: Option<String>,
         /// Whether it is done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,159 +195,132 @@ pub enum JournalWrite {
     /// Another order of the items.
     OrderItems {
         /// Where.
-        #[schema(pattern = "^[0-9a-f]{32}$")]
-        checklist_id: String,
+        checklist_id: Text<RecordId>,
         /// The ids of all items, each once.
-        #[schema(max_items = 200)]
-        items: Vec<String>,
+        #[schemars(length(max = 200))]
+        items: Vec<Text<RecordId>>,
     },
     /// A timer of a task starts.
     StartTime {
         /// Which task.
-        #[schema(pattern = "^[0-9a-f]{32}$")]
-        task_id: String,
+        task_id: Text<RecordId>,
         /// What is done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schema(max_length = 4096)]
+        #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
         description: Option<String>,
     },
     /// It stops.
     StopTime {
         /// Which time entry.
-        #[schema(pattern = "^[0-9a-f]{32}$")]
-        time_entry_id: String,
+        time_entry_id: Text<RecordId>,
     },
     /// Time that was spent before.
     AddTime {
         /// On which task.
-        #[schema(pattern = "^[0-9a-f]{32}$")]
-        task_id: String,
-        /// Since when: RFC 3339 with an offset.
-        started_at: String,
-        /// Until when: RFC 3339 with an offset.
-        ended_at: String,
+        task_id: Text<RecordId>,
+        /// Since when.
+        started_at: Text<Millis>,
+        /// Until when.
+        ended_at: Text<Millis>,
         /// What was done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schema(max_length = 4096)]
+        #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
         description: Option<String>,
     },
     /// Other words or other times. What is left out stays.
     UpdateTime {
         /// Which time entry.
-        #[schema(pattern = "^[0-9a-f]{32}$")]
-        time_entry_id: String,
-        /// Since when: RFC 3339 with an offset.
+        time_entry_id: Text<RecordId>,
+        /// Since when.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        started_at: Option<String>,
-        /// Until when: RFC 3339 with an offset.
+        started_at: Option<Text<Millis>>,
+        /// Until when.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        ended_at: Option<String>,
+        ended_at: Option<Text<Millis>>,
         /// What was done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schema(max_length = 4096)]
+        #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
         description: Option<String>,
     },
     /// The plan of a day, made where there is none, with its blocks, all in one transaction.
     WriteDayPlan {
         /// Which day.
-        #[schema(pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
-        date: String,
+        date: Text<Day>,
         /// What the day is for; left out stays.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schema(max_length = 4096)]
+        #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
         note: Option<String>,
         /// Blocks that are new or different.
         #[serde(default)]
-        #[schema(max_items = 96)]
+        #[schemars(length(max = 96))]
         upserts: Vec<BlockWrite>,
         /// The ids of blocks that go.
         #[serde(default)]
-        #[schema(max_items = 96)]
-        deletes: Vec<String>,
+        #[schemars(length(max = 96))]
+        deletes: Vec<Text<RecordId>>,
     },
     /// How good a record or a day was. What was said before on the same scale is replaced.
     Rate {
         /// The record, unless it is a day.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schema(pattern = "^[0-9a-f]{32}$")]
-        record_id: Option<String>,
+        record_id: Option<Text<RecordId>>,
         /// The day, unless it is a record.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schema(pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
-        date: Option<String>,
+        date: Option<Text<Day>>,
         /// The name of the scale.
-        #[schema(pattern = "^[a-z][a-z0-9_]{0,31}$")]
+        #[schemars(regex(pattern = "^[a-z][a-z0-9_]{0,31}$"))]
         scale: String,
         /// From 1 to `most`.
         #[serde(deserialize_with = "whole_number")]
-        #[schema(minimum = 1, maximum = 100)]
+        #[schemars(range(min = 1, max = 100))]
         value: u32,
         /// The upper end of the scale; 5 unless given.
-        #[serde(
-            default,
-            skip_serializing_if = "Option::is_none",
-            deserialize_with = "crate::message::whole"
-        )]
-        #[schema(minimum = 2, maximum = 100)]
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
+        #[schemars(range(min = 2, max = 100))]
         most: Option<u32>,
         /// More about it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schema(max_length = 4096)]
+        #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
         note: Option<String>,
     },
     /// What one record has to do with another.
     CreateLink {
         /// The record that says it.
-        #[schema(pattern = "^[0-9a-f]{32}$")]
-        from_id: String,
+        from_id: Text<RecordId>,
         /// The record that it is said of.
-        #[schema(pattern = "^[0-9a-f]{32}$")]
-        to_id: String,
+        to_id: Text<RecordId>,
         /// `relates_to`, `blocks`, `follows`, `part_of`, `derived_from`, `duplicates`, or `namespace:name`.
-        #[schema(max_length = 64)]
+        #[schemars(length(max = 64), regex(pattern = LINK_KIND))]
         link_kind: String,
     },
     /// A record goes; its tombstone stays.
     Remove {
         /// Which record.
-        #[schema(pattern = "^[0-9a-f]{32}$")]
-        record_id: String,
+        record_id: Text<RecordId>,
         /// The category that takes what is in this one; one that is used does not go without it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schema(pattern = "^[0-9a-f]{32}$")]
-        move_to: Option<String>,
+        move_to: Option<Text<RecordId>>,
     },
     /// A record that was deleted comes back.
     Restore {
         /// Which record.
-        #[schema(pattern = "^[0-9a-f]{32}$")]
-        record_id: String,
+        record_id: Text<RecordId>,
     },
 }
 
-fn whole_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    let number = crate::message::whole(deserializer)?;
-    number.ok_or_else(|| serde::de::Error::custom("a whole number is missing"))
-}
-
 /// A write that somebody wants.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct JournalOrder {
+pub struct WriteJournal {
     /// What is to be written, in one transaction.
     pub write: JournalWrite,
     /// Names this write: the same key again is the same write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(
-        min_length = 1,
-        max_length = 200,
-        pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$"
-    )]
-    pub key: Option<String>,
+    pub key: Option<Text<TurnId>>,
 }
 
 /// One record that a committed transaction wrote. Those of one transaction have the same `seq`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalChange {
     /// Its place among everything that was committed.
     pub seq: u64,
@@ -322,12 +339,12 @@ pub struct JournalChange {
     /// The operation that it was known by.
     pub operation_id: String,
     /// When.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub at: String,
 }
 
 /// What was committed, oldest first, in whole transactions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalChangeList {
     /// The changes.
     pub changes: Vec<JournalChange>,

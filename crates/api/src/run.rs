@@ -2,21 +2,97 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use wakeful_core::message::{AdmissionContext, Authority, DeliverySurface, Kind as MessageKind};
+use wakeful_core::run::RunStatus;
+use wakeful_core::wake::WakeOutcome;
 
-use crate::{AttemptTimeline, Parked, Priority, TokenUsage};
+use crate::{AttemptTimeline, Parked, TokenUsage};
+use wakeful_core::cause::Priority;
+use wakeful_core::failure::Category as FailureCategory;
+use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
+use wakeful_core::step::Status as StepStatus;
+
+use crate::endpoint::endpoints;
+use crate::text::{DateTime, Hex, Limit, Text};
+use crate::{PendingCancel, WhyRun};
+
+endpoints! { "runs":
+    /// Runs of all agents, newest first.
+    ListRuns = Get "/api/runs" -> RunList { 200 "The runs", 404 "There is no such agent" }
+    /// Runs of one agent, newest first.
+    ListAgentRuns {
+        agent_id: Text<AgentId>,
+        /// Only those in this state.
+        #[serde(default)]
+        state: RunState,
+        /// Most rows.
+        #[serde(default)]
+        limit: Limit,
+        /// Only those that are older than this one.
+        before: Option<Text<RunKey>>
+    } = Get "/api/agents/{agent_id}/runs" -> RunList { 200 "The runs" }
+    /// One run with everything that happened in it. A message whose turn has not come is a run that is `queued`.
+    GetRun { run_key: Text<RunKey> } = Get "/api/runs/{run_key}" -> Run { 200 "The run" }
+    /// Why there is a run, or why there is none: also for keys of causes that never became one.
+    GetWhyRun { run_key: Text<RunKey> } = Get "/api/runs/{run_key}/why" -> WhyRun { 200 "What led to it" }
+    /// Cancels a run, or takes its message out of the queue. One that has ended stays as it is.
+    CancelRun { run_key: Text<RunKey> } = Post "/api/runs/{run_key}/cancel" -> CancelledRun {
+        200 (Run) "The run as it stands; an open one ends at its next safe point",
+        202 (PendingCancel) "It is in force here, and the database does not have it yet",
+    }
+    /// Resumes a quarantined run.
+    ResumeRun { run_key: Text<RunKey> } = Post "/api/runs/{run_key}/retry" -> Run {
+        200 "It is open again",
+        409 "It is not quarantined (`run_not_quarantined`)",
+    }
+    /// Abandons a quarantined run. What it finished stays; what it was writing to the journal is taken back.
+    AbandonRun { run_key: Text<RunKey> } = Post "/api/runs/{run_key}/abandon" -> Run {
+        200 "It has ended",
+        409 "It is not quarantined (`run_not_quarantined`)",
+    }
+}
+
+/// Which runs to list, of all agents.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListRuns {
+    /// Only this agent's.
+    pub agent_id: Option<Text<AgentId>>,
+    /// Only those in this state.
+    #[serde(default)]
+    pub state: RunState,
+    /// Most rows.
+    #[serde(default)]
+    pub limit: Limit,
+    /// Only those that are older than this one.
+    pub before: Option<Text<RunKey>>,
+    /// Only those whose key begins with these digits: at most two, which is enough to know it is ambiguous. With it the
+    /// other parameters count for nothing.
+    pub prefix: Option<Hex<1, 64>>,
+}
+
+/// What a cancellation came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CancelledRun {
+    /// It is durable.
+    Run(Box<Run>),
+    /// It is in force, and not in the database yet.
+    Pending(PendingCancel),
+}
 
 /// A run with everything that happened in it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Its name.
     pub run_key: String,
     /// Whose run it is.
     pub agent_id: String,
     /// `open`, `queued`, `quarantined`, or how it ended: `completed`, `failed`, `out_of_rounds`, `cancelled`, `abandoned`.
-    #[schema(example = "completed")]
-    pub outcome: String,
+    pub outcome: RunStatus,
     /// The model's last words.
     pub final_text: String,
     /// Model replies.
@@ -31,44 +107,36 @@ pub struct Run {
     pub token_usage: TokenUsage,
     /// What it cost, in dollars; absent where it cost nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = "0.0042")]
     pub cost_usd: Option<String>,
     /// Why it waits for money, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub parked: Option<Parked>,
     /// Every attempt at its model rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub provider_attempt_timeline: Option<AttemptTimeline>,
     /// From its beginning to its end; 0 while it is open.
     pub duration_ms: u64,
     /// What went wrong, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub failure_artifact: Option<FailureArtifact>,
     /// When it began.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub started_at: String,
     /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = DateTime)]
+    #[schemars(with = "Option<DateTime>")]
     pub ended_at: Option<String>,
     /// Why it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub cause: Option<RunCause>,
     /// Who answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub model: Option<String>,
     /// The folder its commands run in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub workspace: Option<String>,
     /// The run that started it and waits for its end, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub parent: Option<RunLink>,
     /// The runs of other agents that it started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -77,46 +145,39 @@ pub struct Run {
     pub steps: Vec<Step>,
     /// Why its state could not be read, as a code; then only its rows are shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub unreadable: Option<String>,
     /// Why it was moved aside, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub fault: Option<String>,
 }
 
 /// A run that another one started or was started by.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunLink {
     /// Its name.
     pub run_key: String,
     /// Whose run it is.
     pub agent_id: String,
     /// How it stands: `queued`, `open`, `quarantined`, or how it ended.
-    pub status: String,
+    pub status: RunStatus,
     /// What holds its agent, if something does: `braked` or `paused`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub held: Option<String>,
 }
 
 /// Why a run ran: the message, and every gate it passed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunCause {
     /// What kind of message it was.
-    #[schema(example = "operator_prompt")]
-    pub kind: String,
+    pub kind: MessageKind,
     /// Whose word it was.
-    #[schema(example = "operator_instruction")]
-    pub authority: String,
+    pub authority: Authority,
     /// The door by which it came.
-    #[schema(example = "http_control_prompt")]
-    pub surface: String,
+    pub surface: DeliverySurface,
     /// How that door knew the sender.
-    #[schema(example = "control_authenticated")]
-    pub context: String,
+    pub context: AdmissionContext,
     /// When it came.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub admitted_at: String,
     /// What was said; the whole text.
     pub text: String,
@@ -128,22 +189,19 @@ pub struct RunCause {
     pub correlation_id: String,
     /// What it was caused by: a run, a change, or the name that a sender gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub causation_id: Option<String>,
     /// `run`, or the code of the refusal; none while it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub verdict: Option<String>,
+    pub verdict: Option<WakeOutcome>,
     /// The run that took it up, if another did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub absorbed_by: Option<String>,
     /// Every check, in order.
     pub gates: Vec<Gate>,
 }
 
 /// One check on the way to a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
     /// What was checked.
     pub gate: String,
@@ -151,19 +209,18 @@ pub struct Gate {
     pub passed: bool,
     /// What was found, where a yes or no says too little.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub detail: Option<String>,
 }
 
 /// A run in a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunLine {
     /// Its name.
     pub run_key: String,
     /// Whose run it is.
     pub agent_id: String,
     /// `open`, `quarantined`, or how it ended.
-    pub status: String,
+    pub status: RunStatus,
     /// Whether it is open and waits for money; the run itself says how much.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub parked: bool,
@@ -173,24 +230,22 @@ pub struct RunLine {
     /// State changes so far.
     pub transitions: u64,
     /// When it began.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub started_at: String,
     /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = DateTime)]
+    #[schemars(with = "Option<DateTime>")]
     pub ended_at: Option<String>,
     /// How the message begins that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub preview: Option<String>,
     /// Why it was moved aside, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub fault: Option<String>,
 }
 
 /// Which runs to list.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
     /// All of them.
@@ -202,31 +257,18 @@ pub enum RunState {
     Quarantined,
 }
 
-impl RunState {
-    /// The spelling of the contract.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Any => "any",
-            Self::Open => "open",
-            Self::Quarantined => "quarantined",
-        }
-    }
-}
-
 /// Runs, newest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunList {
     /// The runs.
     pub runs: Vec<RunLine>,
     /// Give it as `before` for older ones; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub next_before: Option<String>,
 }
 
 /// One tool call of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
     /// The tool.
     pub name: String,
@@ -236,12 +278,11 @@ pub struct ToolCall {
     pub status: StepStatus,
     /// The enforced isolation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub sandbox: Option<String>,
 }
 
 /// Any step of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Its operation.
     pub operation_id: String,
@@ -254,22 +295,20 @@ pub struct Step {
     /// The rule that permitted or denied it, or what was wrong.
     pub reason: String,
     /// When it was put down.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub at: String,
     /// How long it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub duration_ms: Option<u64>,
     /// Tokens, for a model round.
     pub token_usage: TokenUsage,
     /// The enforced isolation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub sandbox: Option<String>,
 }
 
 /// What kind of step it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepKind {
     /// A model round.
@@ -278,45 +317,23 @@ pub enum StepKind {
     Tool,
 }
 
-/// Where a step stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum StepStatus {
-    /// In the plan; nobody has begun it.
-    Planned,
-    /// It may begin any moment, or has begun.
-    Intended,
-    /// It did what was asked.
-    Ok,
-    /// It did not, and we know that.
-    Failed,
-    /// It was not allowed to begin.
-    Denied,
-    /// It may or may not have happened.
-    OutcomeUnknown,
-}
-
 /// What is kept of a failure.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailureArtifact {
     /// Where it failed.
     pub category: FailureCategory,
     /// A stable word for what failed.
-    #[schema(example = "script_exhausted")]
     pub kind: String,
     /// One sentence for a person.
     pub summary: String,
     /// The provider, when one was involved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub provider: Option<String>,
     /// The model as it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub model_ref: Option<String>,
     /// The HTTP status, when there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub status: Option<u16>,
     /// What it was caused by, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -324,20 +341,4 @@ pub struct FailureArtifact {
     /// Small facts beside it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
-}
-
-/// The stage at which something failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureCategory {
-    /// On the way to or from a provider.
-    Transport,
-    /// A contract or a response was not as agreed.
-    Protocol,
-    /// In the run itself.
-    Runtime,
-    /// In a command or its frame.
-    Task,
-    /// None of these.
-    Unknown,
 }

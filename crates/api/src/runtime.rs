@@ -1,31 +1,50 @@
 //! The daemon itself.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::{Brake, Problem};
 
+use crate::endpoint::{Access, endpoints};
+use crate::text::{DateTime, Object};
+
+endpoints! { "daemon":
+    /// Whether the process lives.
+    GetHealth {} = Get "/healthz" -> Health { 200 "It does" } with { access: Access::Public }
+    /// Whether it can be used.
+    GetReadiness {} = Get "/readyz" -> Ready {
+        200 "It can",
+        503 (Ready) "Not yet, not now, or no longer",
+    } with { access: Access::Public }
+    /// The daemon as it stands.
+    GetRuntimeStatus {} = Get "/api/runtime/status" -> RuntimeStatus { 200 "The daemon" }
+    /// Ends the daemon. Runs come to a safe point and go on when it is started again; no agent is stopped.
+    ShutDown {} = Post "/api/runtime/shutdown" -> Ready { 202 "It will end in a moment" }
+    /// Numbers for Prometheus.
+    GetMetrics {} = Get "/metrics" -> String { 200 "The numbers" } with { media: &["text/plain"] }
+    /// This document.
+    GetOpenApi {} = Get "/api/openapi.json" -> Object { 200 "The contract" } with { access: Access::Public }
+}
+
 /// Whether the process lives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
     /// Always `ok`: a dead process does not answer.
-    #[schema(example = "ok")]
     pub status: String,
 }
 
 /// Whether it can be used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ready {
     /// How far it is.
     pub status: Readiness,
     /// The stable word for what is wrong with its storage, while that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub code: Option<String>,
 }
 
 /// How far a daemon is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Readiness {
     /// It takes up what an earlier life left. Ask again in a moment.
@@ -39,7 +58,7 @@ pub enum Readiness {
 }
 
 /// The daemon as it stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RuntimeStatus {
     /// The program's version.
     pub version: String,
@@ -48,12 +67,11 @@ pub struct RuntimeStatus {
     /// The folder everything lives in.
     pub home_dir: String,
     /// Where it listens.
-    #[schema(example = "127.0.0.1:7717")]
     pub http_addr: String,
     /// `sqlite` or `postgres`.
     pub database: String,
     /// When it began.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub started_at: String,
     /// A hash of the configuration it was started with.
     pub config_fingerprint: String,
@@ -61,7 +79,6 @@ pub struct RuntimeStatus {
     pub readiness: Readiness,
     /// Why its storage refused the last write, until one has worked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub storage: Option<Problem>,
     /// What it does on the whole.
     pub state: DaemonState,
@@ -79,7 +96,6 @@ pub struct RuntimeStatus {
     pub model: Model,
     /// The newest failure, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub last_failure: Option<LastFailure>,
     /// Agents whose work cannot go on; at most 50.
     pub stuck: Vec<Stuck>,
@@ -92,7 +108,7 @@ pub struct RuntimeStatus {
 }
 
 /// What a daemon does on the whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DaemonState {
     /// Nothing, at no cost.
@@ -104,7 +120,7 @@ pub enum DaemonState {
 }
 
 /// Who answers when a message names no model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Model {
     /// Its name.
     pub reference: String,
@@ -113,10 +129,10 @@ pub struct Model {
 }
 
 /// A failure that outlives its moment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LastFailure {
     /// When.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub occurred_at: String,
     /// One sentence.
     pub summary: String,
@@ -127,7 +143,7 @@ pub struct LastFailure {
 }
 
 /// In which part of a daemon's life something failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Before it served.
@@ -139,7 +155,7 @@ pub enum Phase {
 }
 
 /// An agent whose work cannot go on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stuck {
     /// Which agent.
     pub agent_id: String,

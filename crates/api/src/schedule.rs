@@ -1,64 +1,119 @@
 //! Schedules: when agents are woken by the clock, and what became of it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use wakeful_core::id::{AgentId, EventName, RuleId, TurnId};
+use wakeful_core::run::RunStatus;
+use wakeful_core::timer::{
+    Concurrency, Outcome as ExecutionOutcome, Status as ScheduleStatus, TriggerSource,
+};
 
-use crate::message::whole;
+use crate::endpoint::endpoints;
+use crate::message::IDEMPOTENCY_KEY;
+use crate::predicate::ScheduleGuard;
+use crate::text::{DateTime, Limit, NO_CONTROL, NOT_BLANK, Object, Text, whole};
 
-/// Whether a schedule is at work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ScheduleStatus {
-    /// It fires.
-    Active,
-    /// It does not, until a person lets it.
-    Paused,
-    /// It never does again.
-    Disabled,
-    /// It has no firing left.
-    Expired,
+endpoints! { "schedules":
+    /// Schedules by name.
+    ListSchedules {
+        /// Only those of this agent.
+        agent_id: Option<Text<AgentId>>,
+        /// Only those whose name comes after this one.
+        after: Option<Text<RuleId>>,
+        /// Most schedules, by name.
+        #[serde(default)]
+        limit: Limit
+    } = Get "/api/schedules" -> ScheduleList { 200 "The schedules" }
+    /// Makes a schedule. Without `always` it wakes its agent only when something changed since the agent last ran.
+    AddSchedule = Post "/api/schedules" -> Schedule {
+        201 "It is made",
+        404 "There is no such agent",
+        409 "The name is taken, the agent is gone for good, or the pattern never fires here",
+    }
+    /// One schedule.
+    GetSchedule { schedule_id: Text<RuleId> } = Get "/api/schedules/{schedule_id}" -> Schedule { 200 "The schedule" }
+    /// Changes a schedule. Another pattern or zone is another revision, and begins now.
+    EditSchedule = Post "/api/schedules/{schedule_id}" -> Schedule {
+        200 "It is changed",
+        409 "It is over, or its new pattern never fires here",
+    }
+    /// Pauses a schedule: nothing fires, and what would have been due meanwhile is not made up for.
+    PauseSchedule { schedule_id: Text<RuleId> } = Post "/api/schedules/{schedule_id}/pause" -> Schedule { 200 "It is paused" }
+    /// Resumes a schedule.
+    ResumeSchedule { schedule_id: Text<RuleId> } = Post "/api/schedules/{schedule_id}/resume" -> Schedule { 200 "It fires again" }
+    /// Ends a schedule for good. Its history stays.
+    DisableSchedule { schedule_id: Text<RuleId> } = Post "/api/schedules/{schedule_id}/disable" -> Schedule { 200 "It is over" }
+    /// Lets a schedule fire now, also when nothing changed. What is to come stays as it is.
+    TriggerSchedule = Post "/api/schedules/{schedule_id}/trigger" -> ScheduledExecution { 200 "What became of it" }
+    /// A schedule and what became of its firings, newest first.
+    ListScheduledExecutions {
+        schedule_id: Text<RuleId>,
+        /// Most records, from the newest back.
+        #[serde(default)]
+        limit: Limit
+    } = Get "/api/schedules/{schedule_id}/executions" -> ScheduleHistory { 200 "The history" }
+    /// Raises an event: every active schedule that waits for it fires, each by itself. One that came before under the same key
+    /// fires nothing again.
+    RaiseEvent = Post "/api/events/{event}" -> EventFirings {
+        200 "What became of each schedule that waits for it",
+        409 "There are two keys, or too many schedules wait for the event",
+    } with { headers: &[IDEMPOTENCY_KEY] }
 }
 
-/// What becomes of a firing while the one before it is still under way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Concurrency {
-    /// It waits its turn beside the other.
-    Allow,
-    /// It is skipped.
-    Forbid,
-    /// It takes the other's place.
-    Replace,
-}
+/// Five or six fields of stars, numbers and names with ranges, steps and lists; or a word such as `@daily`.
+const CRON: &str = r"^[ \t]*(@[a-z]+|[0-9A-Za-z*,/-]+([ \t]+[0-9A-Za-z*,/-]+){4,5})[ \t]*$";
 
 /// When a schedule fires: a pattern in a zone, an interval from an anchor, or one moment.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [
+    {
+        "required": ["cron", "time_zone"],
+        "properties": {
+            "cron": { "type": "string" }, "time_zone": { "type": "string" }, "interval_seconds": { "type": "null" },
+            "anchor": { "type": "null" }, "at": { "type": "null" },
+        },
+    },
+    {
+        "required": ["interval_seconds"],
+        "properties": {
+            "cron": { "type": "null" }, "time_zone": { "type": "null" }, "interval_seconds": { "type": "integer" },
+            "at": { "type": "null" },
+        },
+    },
+    {
+        "required": ["at"],
+        "properties": {
+            "cron": { "type": "null" }, "time_zone": { "type": "null" }, "interval_seconds": { "type": "null" },
+            "anchor": { "type": "null" }, "at": { "type": "string" },
+        },
+    },
+]))]
 pub struct SchedulePattern {
     /// A cron pattern of five fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 500)]
+    #[schemars(length(max = 500), regex(pattern = CRON))]
     pub cron: Option<String>,
     /// The zone whose clocks the pattern means, by its IANA name. It belongs to `cron`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 100)]
+    #[schemars(length(max = 100))]
     pub time_zone: Option<String>,
     /// How far apart firings are.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
-    #[schema(minimum = 1)]
+    #[schemars(range(min = 1, max = 3_155_760_000_u64))]
     pub interval_seconds: Option<u64>,
     /// A moment at which it fires; now where none is given. It belongs to `interval_seconds`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(format = DateTime)]
+    #[schemars(with = "Option<DateTime>")]
     pub anchor: Option<String>,
     /// The one moment at which it fires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(format = DateTime)]
+    #[schemars(with = "Option<DateTime>")]
     pub at: Option<String>,
 }
 
 /// A schedule of an agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Schedule {
     /// Its name.
     pub schedule_id: String,
@@ -88,35 +143,33 @@ pub struct Schedule {
     pub always: bool,
     /// What must hold for a firing to wake the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, value_type = Option<Object>)]
+    #[schemars(with = "Option<Object>")]
     pub guard: Option<serde_json::Value>,
     /// The event that lets it fire beside its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub event: Option<String>,
     /// The moment that the newest firing was meant for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = DateTime)]
+    #[schemars(with = "Option<DateTime>")]
     pub last_execution_at: Option<String>,
     /// The moment that the next firing is meant for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = DateTime)]
+    #[schemars(with = "Option<DateTime>")]
     pub next_execution_at: Option<String>,
     /// That moment and the two after it.
     pub upcoming: Vec<String>,
     /// The newest run that it asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub last_run_key: Option<String>,
     /// How many records of its firings were ever made.
     pub execution_count: u64,
     /// When it was made.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub created_at: String,
 }
 
 /// Schedules by name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduleList {
     /// The schedules.
     pub schedules: Vec<Schedule>,
@@ -126,7 +179,7 @@ pub struct ScheduleList {
 }
 
 /// A schedule of which something cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnreadableSchedule {
     /// Its name, as it is kept.
     pub schedule_id: String,
@@ -137,29 +190,27 @@ pub struct UnreadableSchedule {
 }
 
 /// A schedule to make.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddSchedule {
     /// Its name; one is made up where none is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 64)]
-    pub schedule_id: Option<String>,
+    pub schedule_id: Option<Text<RuleId>>,
     /// Whom it wakes.
-    #[schema(min_length = 1, max_length = 64, pattern = "^[a-z0-9][a-z0-9_-]*$")]
-    pub agent_id: String,
+    pub agent_id: Text<AgentId>,
     /// What people call it; its name where nothing is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 200)]
+    #[schemars(length(min = 1, max = 200), regex(pattern = NO_CONTROL))]
     pub label: Option<String>,
     /// When it fires.
     pub pattern: SchedulePattern,
     /// What it says to the agent.
-    #[schema(min_length = 1, max_length = 16384)]
+    #[schemars(length(min = 1, max = 16384), regex(pattern = NOT_BLANK))]
     pub say: String,
     /// Whether it begins at rest.
     #[serde(default)]
     pub is_paused: bool,
-    /// What becomes of a firing while the one before it is under way; `forbid` where nothing is given.
+    /// What becomes of a firing while the one before it is under way; `forbid` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<Concurrency>,
     /// Whether missed firings are made up for; as `schedule.catch_up` of the home says where nothing is given.
@@ -170,11 +221,11 @@ pub struct AddSchedule {
     pub auto_disable_after_run: bool,
     /// How old a missed firing may be and still be made up for; a day where nothing is given.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
-    #[schema(minimum = 1, maximum = 31622400)]
+    #[schemars(range(min = 1, max = 31622400))]
     pub catch_up_window_seconds: Option<u64>,
     /// How many of them run at once; 1 where nothing is given.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
-    #[schema(minimum = 1, maximum = 100)]
+    #[schemars(range(min = 1, max = 100))]
     pub max_catch_up_runs_per_tick: Option<u64>,
     /// Whether it wakes the agent also when nothing changed.
     #[serde(default)]
@@ -182,28 +233,33 @@ pub struct AddSchedule {
     /// What must hold for a firing to wake the agent: a predicate over `since_last_run_ms`, `queued`, `changed`, `source`
     /// and `is_catch_up`. A firing for which it does not hold is skipped, with a record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schemars(with = "Option<ScheduleGuard>")]
     pub guard: Option<serde_json::Value>,
     /// The event that lets it fire beside its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 64, pattern = "^[a-z0-9][a-z0-9._-]{0,63}$")]
-    pub event: Option<String>,
+    pub event: Option<Text<EventName>>,
 }
 
 /// What of a schedule is to be different. What is absent stays.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("not" = { "anyOf": [
+    { "required": ["guard", "no_guard"], "properties": { "guard": { "type": "object" }, "no_guard": { "const": true } } },
+    { "required": ["event", "no_event"], "properties": { "event": { "type": "string" }, "no_event": { "const": true } } },
+] }))]
 pub struct EditSchedule {
+    /// The schedule's name.
+    pub schedule_id: Text<RuleId>,
     /// What people call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 200)]
+    #[schemars(length(min = 1, max = 200), regex(pattern = NO_CONTROL))]
     pub label: Option<String>,
     /// When it fires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<SchedulePattern>,
     /// What it says to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 16384)]
+    #[schemars(length(min = 1, max = 16384), regex(pattern = NOT_BLANK))]
     pub say: Option<String>,
     /// What becomes of a firing while the one before it is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -216,51 +272,44 @@ pub struct EditSchedule {
     pub always: Option<bool>,
     /// What must hold for a firing to wake the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schemars(with = "Option<ScheduleGuard>")]
     pub guard: Option<serde_json::Value>,
     /// Whether nothing must hold any more. Not together with `guard`.
     #[serde(default)]
     pub no_guard: bool,
     /// The event that lets it fire beside its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 64, pattern = "^[a-z0-9][a-z0-9._-]{0,63}$")]
-    pub event: Option<String>,
+    pub event: Option<Text<EventName>>,
     /// Whether it waits for no event any more. Not together with `event`.
     #[serde(default)]
     pub no_event: bool,
 }
 
 /// A wish that a schedule fires now.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TriggerSchedule {
+    /// The schedule's name.
+    pub schedule_id: Text<RuleId>,
     /// Names this wish: the same key again is the same wish.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(
-        min_length = 1,
-        max_length = 200,
-        pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$"
-    )]
-    pub key: Option<String>,
+    pub key: Option<Text<TurnId>>,
 }
 
 /// Word that something happened.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct EventCame {
+pub struct RaiseEvent {
+    /// What happened.
+    pub event: Text<EventName>,
     /// Names this delivery: the same key again is the same one, and no schedule fires for it twice. The header
     /// `Idempotency-Key` does the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(
-        min_length = 1,
-        max_length = 200,
-        pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$"
-    )]
-    pub key: Option<String>,
+    pub key: Option<Text<TurnId>>,
 }
 
 /// What became of an event.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventFirings {
     /// What happened.
     pub event: String,
@@ -270,42 +319,8 @@ pub struct EventFirings {
     pub executions: Vec<ScheduledExecution>,
 }
 
-/// What made a schedule fire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TriggerSource {
-    /// Its moment came.
-    Tick,
-    /// A person said so.
-    TriggerNow,
-    /// Something happened that it waits for.
-    Event,
-}
-
-/// What was decided about a firing, or about the schedule itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ExecutionOutcome {
-    /// It became a message, whose run tells the rest.
-    Run,
-    /// It did not; the reason says why.
-    Skipped,
-    /// It had, and a later one took its place.
-    Replaced,
-    /// A gate stayed shut; the reason is its code.
-    Refused,
-    /// The schedule was for once, and is over.
-    Disabled,
-    /// The schedule has no firing left.
-    Expired,
-    /// The clock was set back, and the next firing was worked out anew.
-    Recomputed,
-    /// The schedule cannot be read, and rests until a person has looked at it.
-    SetAside,
-}
-
 /// A record of a firing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduledExecution {
     /// Which schedule.
     pub schedule_id: String,
@@ -314,7 +329,7 @@ pub struct ScheduledExecution {
     /// Which revision of the schedule.
     pub revision: u32,
     /// The moment that was meant; of several, the first.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub due_at: String,
     /// How many firings it speaks of.
     pub count: u64,
@@ -326,33 +341,30 @@ pub struct ScheduledExecution {
     pub outcome: ExecutionOutcome,
     /// Why, where it did not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub reason: Option<String>,
     /// The run that it asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub run_key: Option<String>,
     /// Where that run stands; absent before it has begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub run_status: Option<String>,
+    pub run_status: Option<RunStatus>,
     /// When the run began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = DateTime)]
+    #[schemars(with = "Option<DateTime>")]
     pub run_started_at: Option<String>,
     /// When the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = DateTime)]
+    #[schemars(with = "Option<DateTime>")]
     pub run_ended_at: Option<String>,
     /// Whether it was missed and is made up for.
     pub is_catch_up: bool,
     /// When it was decided.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub at: String,
 }
 
 /// A schedule and what became of its firings, newest first. The oldest records are not kept for ever.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduleHistory {
     /// The schedule.
     pub schedule: Schedule,

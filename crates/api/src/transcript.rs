@@ -1,11 +1,26 @@
 //! What was said.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
+use wakeful_core::conversation::Role;
+use wakeful_core::id::AgentId;
+
+use crate::endpoint::endpoints;
+use crate::text::{DateTime, Limit, Text};
+
+endpoints! { "agents":
+    /// The newest lines of an agent's conversation, oldest first.
+    GetAgentTranscript {
+        agent_id: Text<AgentId>,
+        /// Most lines, from the newest back.
+        #[serde(default)]
+        limit: Limit
+    } = Get "/api/agents/{agent_id}/transcript" -> Transcript { 200 "The lines" }
+}
 
 /// The newest lines of a conversation, oldest first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Transcript {
     /// Whose conversation.
     pub agent_id: String,
@@ -16,14 +31,14 @@ pub struct Transcript {
 }
 
 /// One line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TranscriptLine {
     /// The run it came from.
     pub run_key: String,
     /// Who speaks.
     pub role: Role,
     /// When.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub at: String,
     /// What is said.
     pub blocks: Vec<Block>,
@@ -32,20 +47,8 @@ pub struct TranscriptLine {
     pub erased: bool,
 }
 
-/// Who speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// A person, or whatever caused the run.
-    User,
-    /// The model.
-    Assistant,
-    /// A tool's result.
-    Tool,
-}
-
 /// One piece of a line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
     /// Words.

@@ -1,10 +1,29 @@
 //! How systems outside wake an agent.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use wakeful_core::id::AgentId;
+
+use crate::endpoint::endpoints;
+use crate::text::{DateTime, Text};
+
+endpoints! { "agents":
+    /// The external trigger of an agent. It is made when it is first asked for, and stays the same.
+    GetExternalTrigger { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/trigger" -> ExternalTrigger {
+        200 "The trigger; its path is a secret",
+    }
+    /// Gives the trigger another address. The one before stops working.
+    RotateExternalTrigger { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/trigger/rotate" -> ExternalTrigger {
+        200 "The trigger; its path is a secret",
+    }
+    /// Revokes the trigger: it accepts nothing until it gets another address.
+    RevokeExternalTrigger { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/trigger/revoke" -> ExternalTrigger {
+        200 "The trigger, without a path",
+    }
+}
 
 /// The one capability by which systems outside may wake an agent. Its address is a secret: whoever has it can wake the agent.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExternalTrigger {
     /// Its name.
     pub external_trigger_id: String,
@@ -12,7 +31,6 @@ pub struct ExternalTrigger {
     pub target_agent_id: String,
     /// Where to POST to, under the daemon's address; absent while it is revoked. A secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub trigger_path: Option<String>,
     /// What a delivery does: `wake_hint`.
     pub delivery_mode: String,
@@ -22,10 +40,10 @@ pub struct ExternalTrigger {
     pub trigger_count: u64,
     /// When the newest of them was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = DateTime)]
+    #[schemars(with = "Option<DateTime>")]
     pub last_triggered_at: Option<String>,
     /// When it was made.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub created_at: String,
 }
 
@@ -41,7 +59,7 @@ impl std::fmt::Debug for ExternalTrigger {
 }
 
 /// What became of a delivery.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TriggerDelivered {
     /// The run that it may become.
     pub run_key: String,

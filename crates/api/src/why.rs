@@ -2,16 +2,35 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use wakeful_core::cause::OriginKind;
+use wakeful_core::run::RunStatus;
+use wakeful_core::wake::WakeOutcome;
 
-use crate::{Control, Gate, Lifecycle, Mode, Priority, ScheduleStatus};
+use crate::Gate;
+use crate::endpoint::endpoints;
+use crate::text::{Date, DateTime, Text};
+use wakeful_core::cause::Priority;
+use wakeful_core::id::AgentId;
+use wakeful_core::time::Millis;
+use wakeful_core::timer::Status as ScheduleStatus;
+use wakeful_core::wake::{Control, Lifecycle, Mode};
+
+endpoints! { "agents":
+    /// What kept an agent from being woken.
+    GetWhyNot {
+        agent_id: Text<AgentId>,
+        /// From when on; the last day where nothing is said.
+        since: Option<Text<Millis>>
+    } = Get "/api/agents/{agent_id}/why-not" -> WhyNot { 200 "What was refused, what waits and what holds it" }
+}
 
 /// What arose, as it was kept with its message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WakeCause {
     /// `operator`, `subscription`, `schedule`, `trigger` or `run`.
-    pub kind: String,
+    pub kind: OriginKind,
     /// What refusals are counted by: the kind, and the name of the subscription, schedule, trigger or run.
     pub source: String,
     /// What arose, in one sentence.
@@ -26,7 +45,6 @@ pub struct WakeCause {
     pub correlation_id: String,
     /// What it was caused by: a run, a change, or the name that a sender gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub causation_id: Option<String>,
     /// What it names by id: subscription, change, schedule, moment, trigger, delivery or run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -36,46 +54,42 @@ pub struct WakeCause {
     pub tokens: Vec<String>,
     /// Who made the change: `person`, or `agent:` and its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub author: Option<String>,
     /// The change, by its logical key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub change: Option<String>,
     /// The moment that was meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = DateTime)]
+    #[schemars(with = "Option<DateTime>")]
     pub scheduled_at: Option<String>,
     /// The run that asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub run_key: Option<String>,
 }
 
 /// What was decided about a cause.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Wake {
     /// The run that was asked for.
     pub run_key: String,
     /// What arose.
     pub cause: WakeCause,
     /// `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal.
-    pub verdict: String,
+    pub verdict: WakeOutcome,
     /// The verdict in one sentence.
     pub words: String,
     /// When.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub at: String,
     /// Every gate that was looked at, up to the first that stayed shut.
     pub gates: Vec<Gate>,
     /// What would have to change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub way_out: Option<String>,
 }
 
 /// Something that holds an agent right now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hold {
     /// A stable word for programs, such as `paused`, `braked`, `asleep` or `run_open`.
     pub code: String,
@@ -83,43 +97,39 @@ pub struct Hold {
     pub words: String,
     /// Until when by itself; absent where it stays until somebody acts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = DateTime)]
+    #[schemars(with = "Option<DateTime>")]
     pub until: Option<String>,
     /// What would have to change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub way_out: Option<String>,
 }
 
 /// Why there is a run, or why there is none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WhyRun {
     /// The run's key.
     pub run_key: String,
     /// Who was to be woken.
     pub agent_id: String,
     /// `queued`, the status of the run, or what was decided instead of a run.
-    pub status: String,
+    pub status: RunStatus,
     /// All of it in one sentence.
     pub summary: String,
     /// What arose.
     pub cause: WakeCause,
     /// How the message begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub text: Option<String>,
     /// `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal; absent where no record was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub verdict: Option<String>,
+    pub verdict: Option<WakeOutcome>,
     /// When that was decided.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub at: String,
     /// Every gate that was looked at.
     pub gates: Vec<Gate>,
     /// The run that took it up, if another did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub absorbed_by: Option<String>,
     /// What it took up beside its own message; at most 20.
     pub absorbed: Vec<Wake>,
@@ -129,21 +139,20 @@ pub struct WhyRun {
     pub holds: Vec<Hold>,
     /// Until when it waits by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = DateTime)]
+    #[schemars(with = "Option<DateTime>")]
     pub not_before: Option<String>,
     /// What would have to change, where it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub way_out: Option<String>,
 }
 
 /// What kept an agent from being woken.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhyNot {
     /// The agent.
     pub agent_id: String,
     /// From when on.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub since: String,
     /// All of it in one sentence.
     pub summary: String,
@@ -171,51 +180,50 @@ pub struct WhyNot {
     pub subscription_count: u64,
     /// When something last tried to wake it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = DateTime)]
+    #[schemars(with = "Option<DateTime>")]
     pub last_tried_at: Option<String>,
 }
 
 /// A message that waits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitingWake {
     /// The run that it will become.
     pub run_key: String,
     /// What arose.
     pub cause: WakeCause,
     /// Since when it waits.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub since: String,
     /// Until when it waits by itself; absent where it may begin at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = DateTime)]
+    #[schemars(with = "Option<DateTime>")]
     pub not_before: Option<String>,
 }
 
 /// How often a source was refused for one reason on one day.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusalCount {
     /// By what.
     pub source: String,
     /// The code of the refusal.
-    pub code: String,
+    pub code: WakeOutcome,
     /// The refusal in one sentence.
     pub words: String,
     /// The day in UTC.
-    #[schema(format = Date)]
+    #[schemars(with = "Date")]
     pub day: String,
     /// How often.
     pub count: u64,
     /// The last time.
-    #[schema(format = DateTime)]
+    #[schemars(with = "DateTime")]
     pub last_at: String,
     /// What would have to change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub way_out: Option<String>,
 }
 
 /// When a schedule wakes the agent next, and what became of it the last time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NextMoment {
     /// The schedule.
     pub schedule_id: String,
@@ -223,27 +231,9 @@ pub struct NextMoment {
     pub status: ScheduleStatus,
     /// Its next moment; absent where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = DateTime)]
+    #[schemars(with = "Option<DateTime>")]
     pub next_at: Option<String>,
     /// What was decided the last time: a word such as `run`, `skipped` or `refused`, and its reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub last: Option<String>,
-}
-
-/// Who may wake an agent from now on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SetMode {
-    /// The mode.
-    pub mode: Mode,
-}
-
-/// How long an agent sleeps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SetSleep {
-    /// Until when only a person wakes it.
-    #[schema(format = DateTime, max_length = 64)]
-    pub until: String,
 }

@@ -6,22 +6,22 @@ use crate::budget::MicroUsd;
 use crate::conversation::Usage;
 use crate::failure::{DETAIL_CHARS_MAX, DETAIL_ENTRIES_MAX, clip};
 
-/// How an attempt ended, seen from its round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AttemptOutcome {
-    /// It failed, and another one follows.
-    Retrying,
-    /// It failed, and was the last one with this model.
-    RetriesExhausted,
-    /// It failed in a way in which it would fail again.
-    FailFastAborted,
-    /// It brought a reply.
-    Succeeded,
+string_enum! {
+    /// How an attempt ended, seen from its round.
+    pub enum AttemptOutcome {
+        /// It failed, and another one follows.
+        Retrying = "retrying",
+        /// It failed, and was the last one with this model.
+        RetriesExhausted = "retries_exhausted",
+        /// It failed in a way in which it would fail again.
+        FailFastAborted = "fail_fast_aborted",
+        /// It brought a reply.
+        Succeeded = "succeeded",
+    }
 }
 
 /// One attempt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AttemptRecord {
     /// Who provides the model.
     pub provider: String,
@@ -62,7 +62,7 @@ pub struct AttemptRecord {
 }
 
 /// What happened on the way to a provider and back.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Diagnostics {
     /// How far it came: `connect`, `first_byte`, `body`, `decode`, or `gate` where nothing was sent.
     pub stage: String,
@@ -81,7 +81,7 @@ pub struct Diagnostics {
 }
 
 /// What the HTTP client says of a failure.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "these are the client's own questions"

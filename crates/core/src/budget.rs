@@ -27,7 +27,9 @@ const LOOK_AGAIN_MS: u64 = 30_000;
 const DAY_MS: i64 = 86_400_000;
 
 /// An amount of money: a millionth of a dollar.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(transparent)]
 pub struct MicroUsd(pub u64);
 
@@ -147,7 +149,9 @@ impl Price {
 }
 
 /// A day by the calendar of UTC, counted from 1970.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(transparent)]
 pub struct Day(pub i64);
 
@@ -178,14 +182,15 @@ impl Day {
     }
 }
 
-/// Whose spending a cap limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    /// One agent's.
-    Agent,
-    /// All agents' together.
-    All,
+string_enum! {
+    /// Whose spending a cap limits.
+    #[schemars(rename = "CapScope")]
+    pub enum Scope {
+        /// One agent's.
+        Agent = "agent",
+        /// All agents' together.
+        All = "all",
+    }
 }
 
 /// What a day has seen so far.
@@ -224,7 +229,7 @@ pub struct Caps {
 }
 
 /// Why there is no money for a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Exceeded {
     /// Whose cap it is.
     pub scope: Scope,

@@ -28,25 +28,23 @@ pub const CAUSE_TOKENS_MAX: usize = 64;
 /// Most characters that are kept of what a sender calls the kind of its contents.
 pub const CONTENT_TYPE_CHARS_MAX: usize = 100;
 
-/// How soon a message wants its turn. A hint on order, never on trust.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Priority {
-    /// Before all others.
-    Interject,
-    /// Before what is ordinary.
-    Next,
-    /// In its turn.
-    #[default]
-    Normal,
-    /// When there is nothing better to do.
-    Background,
+string_enum! {
+    /// How soon a message wants its turn. A hint on order, never on trust.
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum Priority {
+        /// Before all others.
+        Interject = "interject",
+        /// Before what is ordinary.
+        Next = "next",
+        /// In its turn.
+        #[default]
+        Normal = "normal",
+        /// When there is nothing better to do.
+        Background = "background",
+    }
 }
 
 impl Priority {
-    /// All of them, the most urgent first.
-    pub const ALL: [Self; 4] = [Self::Interject, Self::Next, Self::Normal, Self::Background];
-
     /// How many later messages may pass one of this priority. It is counted in places and not in time, so that the order
     /// does not hang on a clock, and nobody waits for ever.
     const fn handicap(self) -> i64 {
@@ -65,6 +63,24 @@ impl Priority {
         i64::try_from(seq)
             .unwrap_or(i64::MAX)
             .saturating_add(self.handicap())
+    }
+}
+
+string_enum! {
+    /// What kind of thing a message comes from.
+    #[derive(Default)]
+    pub enum OriginKind {
+        /// A person.
+        #[default]
+        Operator = "operator",
+        /// A subscription.
+        Subscription = "subscription",
+        /// A schedule.
+        Schedule = "schedule",
+        /// An external trigger.
+        Trigger = "trigger",
+        /// A run of another agent.
+        Run = "run",
     }
 }
 

@@ -165,35 +165,16 @@ pub enum Token {
     EntityId(String),
 }
 
-/// The three classes of tokens, the one that tells least first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
-    /// A kind of thing.
-    SemanticKey,
-    /// A value within a namespace.
-    Subtype,
-    /// One record.
-    EntityId,
-}
-
-impl Class {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::SemanticKey, Self::Subtype, Self::EntityId];
-
-    /// The word for it in keys and requests.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::SemanticKey => "semanticKey",
-            Self::Subtype => "subtypeToken",
-            Self::EntityId => "entityId",
-        }
-    }
-
-    /// Reads the word.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|class| class.as_str() == text)
+string_enum! {
+    /// The three classes of tokens, the one that tells least first.
+    #[derive(PartialOrd, Ord)]
+    pub enum Class {
+        /// A kind of thing.
+        SemanticKey = "semanticKey",
+        /// A value within a namespace.
+        Subtype = "subtypeToken",
+        /// One record.
+        EntityId = "entityId",
     }
 }
 

@@ -76,35 +76,15 @@ pub struct ToolCall {
     pub input: Value,
 }
 
-/// Who speaks in an entry of a transcript.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// A person, or whatever caused the run.
-    User,
-    /// The model.
-    Assistant,
-    /// A tool's result.
-    Tool,
-}
-
-impl Role {
-    /// The spelling that is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "tool",
-        }
-    }
-
-    /// Reads the stored spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::User, Self::Assistant, Self::Tool]
-            .into_iter()
-            .find(|role| role.as_str() == text)
+string_enum! {
+    /// Who speaks in an entry of a transcript.
+    pub enum Role {
+        /// A person, or whatever caused the run.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+        /// A tool's result.
+        Tool = "tool",
     }
 }
 
@@ -118,7 +98,7 @@ pub struct Entry {
 }
 
 /// Tokens as the provider counted them. Zero where it did not say.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Usage {
     /// Tokens of the request, wherever the provider read them from.
     pub input_tokens: u64,

@@ -23,24 +23,25 @@ pub const WORD_CHARS_MAX: usize = 64;
 /// it shorter.
 pub const CONTEXT_LENGTH_EXCEEDED: &str = "context_length_exceeded";
 
-/// The stage at which something failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Category {
-    /// On the way to or from a provider.
-    Transport,
-    /// A contract or a response was not as agreed.
-    Protocol,
-    /// In the run itself.
-    Runtime,
-    /// In a command or its frame.
-    Task,
-    /// None of these.
-    Unknown,
+string_enum! {
+    /// The stage at which something failed.
+    #[schemars(rename = "FailureCategory")]
+    pub enum Category {
+        /// On the way to or from a provider.
+        Transport = "transport",
+        /// A contract or a response was not as agreed.
+        Protocol = "protocol",
+        /// In the run itself.
+        Runtime = "runtime",
+        /// In a command or its frame.
+        Task = "task",
+        /// None of these.
+        Unknown = "unknown",
+    }
 }
 
 /// What is kept of a failure: bounded, without raw logs or secrets.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FailureArtifact {
     /// Where it failed.
     pub category: Category,
@@ -137,7 +138,7 @@ pub struct ModelFailure {
 }
 
 /// Whether the same request may be sent again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelFailureKind {
     /// A time-out, a lost connection, 429 or 5xx: worth another attempt.

@@ -11,27 +11,15 @@ use crate::budget::{Price, PriceBasis};
 use crate::conversation::Block;
 use crate::prompt::{Request, Source};
 
-/// What a model is asked for. An agent may be limited to some of them, each with models of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Category {
-    /// The rounds of an agent's own runs.
-    Conversation,
-    /// Vectors of texts, for search.
-    Embedding,
-}
-
-impl Category {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Conversation, Self::Embedding];
-
-    /// The spelling in settings and records.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Conversation => "conversation",
-            Self::Embedding => "embedding",
-        }
+string_enum! {
+    /// What a model is asked for. An agent may be limited to some of them, each with models of its own.
+    #[derive(PartialOrd, Ord)]
+    #[schemars(rename = "InferenceCategory")]
+    pub enum Category {
+        /// The rounds of an agent's own runs.
+        Conversation = "conversation",
+        /// Vectors of texts, for search.
+        Embedding = "embedding",
     }
 }
 
@@ -87,68 +75,31 @@ impl Terms {
     }
 }
 
-/// One kind of thing that a request shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Field {
-    /// The execution contract and the kind of turn.
-    Contract,
-    /// Who the agent is and where it works.
-    Identity,
-    /// The agent's own guidance.
-    AgentGuidance,
-    /// The workspace's guidance.
-    WorkspaceGuidance,
-    /// What people and the model said.
-    Words,
-    /// What the model thought, sent back to the provider that can read it.
-    Thinking,
-    /// Pictures and documents.
-    Attachments,
-    /// What the model asked tools for.
-    ToolCalls,
-    /// What tools answered.
-    ToolResults,
-    /// The tools on offer.
-    Tools,
-}
-
-impl Field {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Contract,
-        Self::Identity,
-        Self::AgentGuidance,
-        Self::WorkspaceGuidance,
-        Self::Words,
-        Self::Thinking,
-        Self::Attachments,
-        Self::ToolCalls,
-        Self::ToolResults,
-        Self::Tools,
-    ];
-
-    /// The spelling in settings and records.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Contract => "contract",
-            Self::Identity => "identity",
-            Self::AgentGuidance => "agent_guidance",
-            Self::WorkspaceGuidance => "workspace_guidance",
-            Self::Words => "words",
-            Self::Thinking => "thinking",
-            Self::Attachments => "attachments",
-            Self::ToolCalls => "tool_calls",
-            Self::ToolResults => "tool_results",
-            Self::Tools => "tools",
-        }
-    }
-
-    /// Reads the spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|field| field.as_str() == text)
+string_enum! {
+    /// One kind of thing that a request shows.
+    #[derive(PartialOrd, Ord)]
+    #[schemars(rename = "InferenceField")]
+    pub enum Field {
+        /// The execution contract and the kind of turn.
+        Contract = "contract",
+        /// Who the agent is and where it works.
+        Identity = "identity",
+        /// The agent's own guidance.
+        AgentGuidance = "agent_guidance",
+        /// The workspace's guidance.
+        WorkspaceGuidance = "workspace_guidance",
+        /// What people and the model said.
+        Words = "words",
+        /// What the model thought, sent back to the provider that can read it.
+        Thinking = "thinking",
+        /// Pictures and documents.
+        Attachments = "attachments",
+        /// What the model asked tools for.
+        ToolCalls = "tool_calls",
+        /// What tools answered.
+        ToolResults = "tool_results",
+        /// The tools on offer.
+        Tools = "tools",
     }
 }
 

@@ -90,6 +90,16 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
+impl schemars::JsonSchema for Digest {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Digest".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "pattern": "^[0-9a-f]{64}$"})
+    }
+}
+
 /// Whether a text may be the label of a hash: `[a-z0-9._]+`.
 #[must_use]
 pub fn is_label(text: &str) -> bool {
@@ -123,7 +133,9 @@ pub(crate) fn escape_into(field: &str, text: &mut String) {
 macro_rules! derived_key {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+        )]
         #[serde(transparent)]
         pub struct $name(pub Digest);
 
@@ -191,55 +203,24 @@ pub enum Cause<'a> {
     },
 }
 
-/// The causes that are named by a source alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SourceKind {
-    /// A delivery from outside.
-    Trigger,
-    /// A result of a background task.
-    Task,
-    /// A tick.
-    Tick,
-    /// A work item at a revision.
-    Work,
-    /// What a parent said to a child that it spawned.
-    Spawn,
-    /// Somebody asked for it by hand.
-    Manual,
-    /// Recovery after a crash, when there is no other source.
-    Catchup,
-}
-
-impl SourceKind {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Trigger,
-        Self::Task,
-        Self::Tick,
-        Self::Work,
-        Self::Spawn,
-        Self::Manual,
-        Self::Catchup,
-    ];
-
-    /// The word for it in keys and records.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Trigger => "trigger",
-            Self::Task => "task",
-            Self::Tick => "tick",
-            Self::Work => "work",
-            Self::Spawn => "spawn",
-            Self::Manual => "manual",
-            Self::Catchup => "catchup",
-        }
-    }
-
-    /// Reads the word.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+string_enum! {
+    /// The causes that are named by a source alone.
+    #[derive(PartialOrd, Ord)]
+    pub enum SourceKind {
+        /// A delivery from outside.
+        Trigger = "trigger",
+        /// A result of a background task.
+        Task = "task",
+        /// A tick.
+        Tick = "tick",
+        /// A work item at a revision.
+        Work = "work",
+        /// What a parent said to a child that it spawned.
+        Spawn = "spawn",
+        /// Somebody asked for it by hand.
+        Manual = "manual",
+        /// Recovery after a crash, when there is no other source.
+        Catchup = "catchup",
     }
 }
 

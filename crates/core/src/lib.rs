@@ -42,6 +42,9 @@
 //! model), [`schema`] (how a tool's arguments are described), [`attachment`] and [`failure`].
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod string_enum;
+
 pub mod attachment;
 pub mod attempt;
 pub mod blob;

@@ -18,66 +18,67 @@ pub const PROMPT_BYTES_MAX: usize = 256 * 1024;
 /// answer now and not a place in that line.
 pub const QUEUE_MAX: u64 = 100_000;
 
-/// What kind of cause a message is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// A person said something.
-    OperatorPrompt,
-    /// A change matched a subscription.
-    Notice,
-    /// A moment came that a schedule names.
-    TimerTick,
-    /// A system outside says that there may be something to do.
-    Hint,
-    /// A run of another agent asks for something.
-    InternalFollowup,
+string_enum! {
+    /// What kind of cause a message is.
+    #[schemars(rename = "MessageKind")]
+    pub enum Kind {
+        /// A person said something.
+        OperatorPrompt = "operator_prompt",
+        /// A change matched a subscription.
+        Notice = "notice",
+        /// A moment came that a schedule names.
+        TimerTick = "timer_tick",
+        /// A system outside says that there may be something to do.
+        Hint = "hint",
+        /// A run of another agent asks for something.
+        InternalFollowup = "internal_followup",
+    }
 }
 
-/// Whose word it is. Derived at admission, never accepted from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Authority {
-    /// The owner's own instruction.
-    OperatorInstruction,
-    /// What the owner settled beforehand, such as a schedule or a subscription.
-    RuntimeInstruction,
-    /// The word of a system that was let in: something to look at, not to obey.
-    IntegrationSignal,
-    /// The word of anybody: evidence only.
-    ExternalEvidence,
+string_enum! {
+    /// Whose word it is. Derived at admission, never accepted from outside.
+    pub enum Authority {
+        /// The owner's own instruction.
+        OperatorInstruction = "operator_instruction",
+        /// What the owner settled beforehand, such as a schedule or a subscription.
+        RuntimeInstruction = "runtime_instruction",
+        /// The word of a system that was let in: something to look at, not to obey.
+        IntegrationSignal = "integration_signal",
+        /// The word of anybody: evidence only.
+        ExternalEvidence = "external_evidence",
+    }
 }
 
-/// The door by which it came in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DeliverySurface {
-    /// `wakeful run`.
-    RunOnce,
-    /// `wakeful message`, in a process of its own beside no daemon.
-    CliPrompt,
-    /// The daemon's API, used by a person or a program that holds the token.
-    HttpControlPrompt,
-    /// A trigger's address, called by a system outside.
-    HttpCallbackWake,
-    /// The clock of the daemon.
-    TimerScheduler,
-    /// The daemon itself, which saw a change.
-    RuntimeSystem,
+string_enum! {
+    /// The door by which it came in.
+    pub enum DeliverySurface {
+        /// `wakeful run`.
+        RunOnce = "run_once",
+        /// `wakeful message`, in a process of its own beside no daemon.
+        CliPrompt = "cli_prompt",
+        /// The daemon's API, used by a person or a program that holds the token.
+        HttpControlPrompt = "http_control_prompt",
+        /// A trigger's address, called by a system outside.
+        HttpCallbackWake = "http_callback_wake",
+        /// The clock of the daemon.
+        TimerScheduler = "timer_scheduler",
+        /// The daemon itself, which saw a change.
+        RuntimeSystem = "runtime_system",
+    }
 }
 
-/// How the door knows who came through it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AdmissionContext {
-    /// A process of the same user on this machine.
-    LocalProcess,
-    /// Whoever came showed the daemon's token.
-    ControlAuthenticated,
-    /// Whoever came showed the secret of a trigger.
-    ExternalTriggerCapability,
-    /// Nobody came: it was made here.
-    RuntimeOwned,
+string_enum! {
+    /// How the door knows who came through it.
+    pub enum AdmissionContext {
+        /// A process of the same user on this machine.
+        LocalProcess = "local_process",
+        /// Whoever came showed the daemon's token.
+        ControlAuthenticated = "control_authenticated",
+        /// Whoever came showed the secret of a trigger.
+        ExternalTriggerCapability = "external_trigger_capability",
+        /// Nobody came: it was made here.
+        RuntimeOwned = "runtime_owned",
+    }
 }
 
 /// What a message says about how its run is to be carried out. What it leaves open, the configuration answers when

@@ -10,6 +10,7 @@ use crate::id::{AgentId, RuleId};
 use crate::journal::{Author, Kind};
 use crate::key::RunKey;
 use crate::outside::SourceKind;
+use crate::run::RunStatus;
 
 /// An agent was changed: paused, put to rest, given another model.
 pub const AGENT_CHANGED: &str = "agentChangedNotification";
@@ -134,13 +135,13 @@ pub fn together<'a>(own: &str, others: impl IntoIterator<Item = &'a str>) -> (St
 impl Telling {
     /// What the end of a run says: what kind of thing happened, to which agent, in which run, and how it ended.
     #[must_use]
-    pub fn run_ended(agent: &AgentId, run: &RunKey, status: &str) -> Self {
+    pub fn run_ended(agent: &AgentId, run: &RunKey, status: RunStatus) -> Self {
         let tokens = [
             Token::SemanticKey(AGENT_STATE_CHANGED.into()),
             Token::SemanticKey(RUN.into()),
             Token::Subtype {
                 namespace: RUN_STATUS.into(),
-                value: status.into(),
+                value: status.as_str().into(),
             },
             Token::EntityId(agent.to_string()),
             Token::EntityId(run.to_string()),

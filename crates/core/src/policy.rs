@@ -20,41 +20,18 @@ pub const DENIED_AGENT: &str = "denied_agent";
 /// The rule by which a run with an outside cause asks before a plain action, or may not take it.
 pub const OUTSIDE_CAUSE: &str = "outside_cause";
 
-/// What runs with an outside cause may do with plain actions, such as commands. An outside cause is anything but the
-/// operator's own word or schedule: a webhook, a watched folder, an agent's change, or a run that one of these led to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OutsideRuns {
-    /// A person is asked before each.
-    #[default]
-    Ask,
-    /// They are judged like those of any other run.
-    Allow,
-    /// They are denied.
-    Deny,
-}
-
-impl OutsideRuns {
-    /// Every setting there is.
-    pub const ALL: [Self; 3] = [Self::Ask, Self::Allow, Self::Deny];
-
-    /// The spellings of all of them.
-    pub const WORDS: [&str; 3] = ["ask", "allow", "deny"];
-
-    /// The spelling that is stored and shown.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ask => "ask",
-            Self::Allow => "allow",
-            Self::Deny => "deny",
-        }
-    }
-
-    /// Reads the spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str() == text)
+string_enum! {
+    /// What runs with an outside cause may do with plain actions, such as commands. An outside cause is anything but the
+    /// operator's own word or schedule: a webhook, a watched folder, an agent's change, or a run that one of these led to.
+    #[derive(Default)]
+    pub enum OutsideRuns {
+        /// A person is asked before each.
+        #[default]
+        Ask = "ask",
+        /// They are judged like those of any other run.
+        Allow = "allow",
+        /// They are denied.
+        Deny = "deny",
     }
 }
 
@@ -112,16 +89,17 @@ pub struct Verdict {
     pub policy_version: PolicyVersion,
 }
 
-/// Permit or deny. There is no third answer yet: asking a person comes with decisions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// It may be done.
-    Permit,
-    /// It may be taken if a person says so.
-    Ask,
-    /// It may not be done.
-    Deny,
+string_enum! {
+    /// Permit or deny. There is no third answer yet: asking a person comes with decisions.
+    #[schemars(rename = "PolicyEffect")]
+    pub enum Effect {
+        /// It may be done.
+        Permit = "permit",
+        /// It may be taken if a person says so.
+        Ask = "ask",
+        /// It may not be done.
+        Deny = "deny",
+    }
 }
 
 /// A register of tools: what is in it and not denied is permitted.

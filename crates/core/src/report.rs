@@ -3,11 +3,11 @@
 //! An event's header holds only the salted hash of its payload. Erasing a payload and its salt therefore
 //! leaves the chain valid and the text unguessable. How an event is shown is in [`present`].
 
+pub mod payload;
 pub mod present;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
+pub use self::payload::Kind;
+use self::payload::{EventBody, Payload};
 use crate::id::{AgentId, Incarnation, PolicyVersion};
 use crate::json::NotCanonical;
 use crate::key::{Digest, RunKey, h};
@@ -16,138 +16,33 @@ use crate::time::Millis;
 /// Longest text in an event's payload. Events are read in lists; the whole text is in the transcript.
 pub const PREVIEW_CHARS_MAX: usize = 200;
 
-/// What happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// A message entered the queue.
-    MessageAdmitted,
-    /// An agent was made, paused, or let go on; pages refresh, nobody speaks.
-    AgentStateChanged,
-    /// A message became a run, or did not.
-    WakeDecided,
-    /// A run began.
-    RunStarted,
-    /// A model request ended; telemetry only.
-    ProviderRoundCompleted,
-    /// What the model said, as a preview, and the tools it asked for.
-    AssistantRoundRecorded,
-    /// A verdict on one action, with the rule and its version.
-    PolicyDecided,
-    /// One action ended, one way or another.
-    ToolExecuted,
-    /// One action of a plan was permitted and then called off before it began.
-    ActionCalledOff,
-    /// Something failed that a person should know of.
-    RuntimeError,
-    /// A run waits for something that only a person or time can bring, such as money.
-    RunParked,
-    /// A run started one of another agent, and waits for its end.
-    SubRunStarted,
-    /// A run ended.
-    RunEnded,
-    /// A person is asked whether an action may be taken.
-    DecisionAsked,
-    /// A question was answered, or its time ran out, or nobody has to answer it any more.
-    DecisionAnswered,
-    /// A question was left too long and weighs more now.
-    DecisionEscalated,
-    /// A brake was set or released.
-    BrakeChanged,
-    /// A run cannot go on until a person says so.
-    RunQuarantined,
-    /// A run that stood aside goes on, or was given up.
-    RunReleased,
-    /// A person had contents erased; the record of it stays.
-    ContentErased,
-    /// Old data was taken away, as the rules of retention say.
-    DataPruned,
-    /// Rows that govern were changed; only in the log of the home.
-    RecordBound,
-}
-
-impl Kind {
-    const ALL: [Self; 22] = [
-        Self::MessageAdmitted,
-        Self::AgentStateChanged,
-        Self::WakeDecided,
-        Self::RunStarted,
-        Self::ProviderRoundCompleted,
-        Self::AssistantRoundRecorded,
-        Self::PolicyDecided,
-        Self::ToolExecuted,
-        Self::ActionCalledOff,
-        Self::RuntimeError,
-        Self::RunParked,
-        Self::SubRunStarted,
-        Self::RunEnded,
-        Self::DecisionAsked,
-        Self::DecisionAnswered,
-        Self::DecisionEscalated,
-        Self::BrakeChanged,
-        Self::RunQuarantined,
-        Self::RunReleased,
-        Self::ContentErased,
-        Self::DataPruned,
-        Self::RecordBound,
-    ];
-
-    /// The spelling that is stored and hashed.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::MessageAdmitted => "message_admitted",
-            Self::AgentStateChanged => "agent_state_changed",
-            Self::WakeDecided => "wake_decided",
-            Self::RunStarted => "run_started",
-            Self::ProviderRoundCompleted => "provider_round_completed",
-            Self::AssistantRoundRecorded => "assistant_round_recorded",
-            Self::PolicyDecided => "policy_decided",
-            Self::ToolExecuted => "tool_executed",
-            Self::ActionCalledOff => "action_called_off",
-            Self::RuntimeError => "runtime_error",
-            Self::RunParked => "run_parked",
-            Self::SubRunStarted => "sub_run_started",
-            Self::RunEnded => "run_ended",
-            Self::DecisionAsked => "decision_asked",
-            Self::DecisionAnswered => "decision_answered",
-            Self::DecisionEscalated => "decision_escalated",
-            Self::BrakeChanged => "brake_changed",
-            Self::RunQuarantined => "run_quarantined",
-            Self::RunReleased => "run_released",
-            Self::ContentErased => "content_erased",
-            Self::DataPruned => "data_pruned",
-            Self::RecordBound => "record_bound",
-        }
-    }
-
-    /// Reads the stored spelling. None for a kind that only a newer version writes.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
-    }
-}
-
 /// An event before it has a place in the chain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draft {
-    /// What happened.
-    pub kind: Kind,
-    /// The details.
-    pub payload: Value,
+    /// What is stored of it.
+    pub body: EventBody,
     /// Under which rules, where a verdict was involved.
     pub policy_version: Option<PolicyVersion>,
 }
 
 impl Draft {
-    /// An event that no policy had a part in.
+    /// An event that no policy had a part in. Its kind is that of what it says.
     #[must_use]
-    pub const fn new(kind: Kind, payload: Value) -> Self {
+    pub fn new(payload: impl Into<Payload>) -> Self {
         Self {
-            kind,
-            payload,
+            body: EventBody {
+                payload: payload.into(),
+                log_binding: None,
+                row_hash: None,
+            },
             policy_version: None,
         }
+    }
+
+    /// What happened.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        self.body.payload.kind()
     }
 }
 
@@ -178,10 +73,10 @@ impl Sealed {
         run_key: Option<RunKey>,
         salt: [u8; 32],
     ) -> Result<Self, NotCanonical> {
-        let payload = crate::json::canonical(&draft.payload)?;
+        let payload = crate::json::canonical(&draft.body)?;
         let payload_hash = payload_hash(&salt, &payload);
         Ok(Self {
-            kind: draft.kind,
+            kind: draft.kind(),
             at,
             run_key,
             payload,
@@ -281,12 +176,15 @@ impl Head {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::report::payload::AssistantRoundRecorded;
 
-    fn sealed(n: u64) -> Sealed {
-        let draft = Draft::new(Kind::RunStarted, json!({"n": n}));
+    fn sealed(n: u32) -> Sealed {
+        let draft = Draft::new(AssistantRoundRecorded {
+            round: n,
+            text: String::new(),
+            tools: Vec::new(),
+        });
         Sealed::new(draft, Millis(0), None, [7; 32]).expect("canonical")
     }
 
@@ -306,14 +204,21 @@ mod tests {
         let second = head.chain(&agent, sealed(2));
         assert_eq!((first.seq, second.seq, head.next_seq), (1, 2, 3));
         let salt = Digest::from_bytes([7; 32]).to_string();
-        let payload = h("payload", &[&salt, &Digest::of(br#"{"n":2}"#).to_string()]).to_string();
+        let payload = h(
+            "payload",
+            &[
+                &salt,
+                &Digest::of(br#"{"round":2,"text":"","tools":[]}"#).to_string(),
+            ],
+        )
+        .to_string();
         let previous = first.hash.to_string();
         let fields = [
             &previous,
             "main",
             "h.1",
             "2",
-            "run_started",
+            "assistant_round_recorded",
             "1970-01-01T00:00:00.000Z",
             &payload,
             "",

@@ -3,8 +3,6 @@
 //! Ages are measured by a clock of their own, which follows the world's in small steps: a clock that jumps ten years
 //! ahead would otherwise make everything old at once, and what was taken away does not come back when it is set right.
 
-use serde::{Deserialize, Serialize};
-
 use crate::time::Millis;
 
 /// A day in milliseconds.
@@ -31,30 +29,16 @@ pub const ROUND_EVERY_MS: i64 = 20 * 3_600_000;
 /// Between two generations of blobs. Far longer than a transaction may take.
 pub const GENERATION_EVERY_MS: i64 = 3_600_000;
 
-/// What is kept under rules of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DataClass {
-    /// The payloads of events. Their headers, and so the chain, stay for ever.
-    Events,
-    /// Journals and diagnostics of runs that have ended: what is needed to replay them.
-    Traces,
-    /// Contents: what was said, and what commands gave out.
-    Blobs,
-}
-
-impl DataClass {
-    /// All of them, in the order in which they are looked after.
-    pub const ALL: [Self; 3] = [Self::Events, Self::Traces, Self::Blobs];
-
-    /// The word for people and events.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Events => "events",
-            Self::Traces => "traces",
-            Self::Blobs => "blobs",
-        }
+string_enum! {
+    /// What is kept under rules of its own.
+    #[derive(PartialOrd, Ord)]
+    pub enum DataClass {
+        /// The payloads of events. Their headers, and so the chain, stay for ever.
+        Events = "events",
+        /// Journals and diagnostics of runs that have ended: what is needed to replay them.
+        Traces = "traces",
+        /// Contents: what was said, and what commands gave out.
+        Blobs = "blobs",
     }
 }
 

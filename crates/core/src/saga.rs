@@ -22,73 +22,33 @@ pub const ERROR_CHARS_MAX: usize = 300;
 /// The word by which a tool says that nobody knows whether the journal took a write.
 pub const JOURNAL_UNAVAILABLE: &str = "journal_unavailable";
 
-/// How far a saga is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// It is about to write.
-    Intent,
-    /// The journal has it, the agent's side does not.
-    Journal,
-    /// Both have it.
-    Agent,
-    /// It is to be taken back.
-    Compensation,
-}
-
-impl Phase {
-    const ALL: [Self; 4] = [Self::Intent, Self::Journal, Self::Agent, Self::Compensation];
-
-    /// The spelling that is stored and shown.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Intent => "intent",
-            Self::Journal => "journal",
-            Self::Agent => "agent",
-            Self::Compensation => "compensation",
-        }
-    }
-
-    /// Reads the stored spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|phase| phase.as_str() == text)
+string_enum! {
+    /// How far a saga is.
+    #[schemars(rename = "SagaPhase")]
+    pub enum Phase {
+        /// It is about to write.
+        Intent = "intent",
+        /// The journal has it, the agent's side does not.
+        Journal = "journal",
+        /// Both have it.
+        Agent = "agent",
+        /// It is to be taken back.
+        Compensation = "compensation",
     }
 }
 
-/// Whether a saga is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Something is left to do.
-    Open,
-    /// Both sides have the same to say.
-    Completed,
-    /// It was taken back.
-    Compensated,
-    /// It can be neither finished nor taken back; a person decides.
-    Stuck,
-}
-
-impl Status {
-    const ALL: [Self; 4] = [Self::Open, Self::Completed, Self::Compensated, Self::Stuck];
-
-    /// The spelling that is stored and shown.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Completed => "completed",
-            Self::Compensated => "compensated",
-            Self::Stuck => "stuck",
-        }
-    }
-
-    /// Reads the stored spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text)
+string_enum! {
+    /// Whether a saga is over.
+    #[schemars(rename = "SagaStatus")]
+    pub enum Status {
+        /// Something is left to do.
+        Open = "open",
+        /// Both sides have the same to say.
+        Completed = "completed",
+        /// It was taken back.
+        Compensated = "compensated",
+        /// It can be neither finished nor taken back; a person decides.
+        Stuck = "stuck",
     }
 }
 

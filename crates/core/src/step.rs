@@ -19,18 +19,18 @@ pub const TOOL_NAME_CHARS_MAX: usize = 64;
 /// Longest call id taken over from a provider, in bytes: a plan's ids are part of the machine's state.
 pub const CALL_ID_BYTES_MAX: usize = 128;
 
-/// What may happen to an action when nobody knows whether it took place. The promise we give is per class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EffectClass {
-    /// A write of our own, inside the transition's transaction: exactly once.
-    Internal,
-    /// A pure read, or a sink that refuses a second use of the operation id: tried again.
-    Idempotent,
-    /// Anything else that leaves the process: at most once.
-    Plain,
-    /// A write to the journal under the operation id: tried again, and undone if its run can never go on.
-    Saga,
+string_enum! {
+    /// What may happen to an action when nobody knows whether it took place. The promise we give is per class.
+    pub enum EffectClass {
+        /// A write of our own, inside the transition's transaction: exactly once.
+        Internal = "internal",
+        /// A pure read, or a sink that refuses a second use of the operation id: tried again.
+        Idempotent = "idempotent",
+        /// Anything else that leaves the process: at most once.
+        Plain = "plain",
+        /// A write to the journal under the operation id: tried again, and undone if its run can never go on.
+        Saga = "saga",
+    }
 }
 
 /// What recovery does with an intent that has no result.
@@ -43,25 +43,6 @@ pub enum AfterCrash {
 }
 
 impl EffectClass {
-    /// The spelling that is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Internal => "internal",
-            Self::Idempotent => "idempotent",
-            Self::Plain => "plain",
-            Self::Saga => "saga",
-        }
-    }
-
-    /// Reads the stored spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Internal, Self::Idempotent, Self::Plain, Self::Saga]
-            .into_iter()
-            .find(|class| class.as_str() == text)
-    }
-
     /// What an intent without a result means for this class.
     #[must_use]
     pub const fn after_crash(self) -> AfterCrash {
@@ -72,51 +53,22 @@ impl EffectClass {
     }
 }
 
-/// Where a step stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// In the plan; nobody has begun it.
-    Planned,
-    /// It may begin any moment, or has begun.
-    Intended,
-    /// It did what was asked.
-    Ok,
-    /// It did not, and we know that.
-    Failed,
-    /// It was not allowed to begin.
-    Denied,
-    /// It may or may not have happened.
-    OutcomeUnknown,
-}
-
-impl Status {
-    const ALL: [Self; 6] = [
-        Self::Planned,
-        Self::Intended,
-        Self::Ok,
-        Self::Failed,
-        Self::Denied,
-        Self::OutcomeUnknown,
-    ];
-
-    /// The spelling that is stored and shown.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Planned => "planned",
-            Self::Intended => "intended",
-            Self::Ok => "ok",
-            Self::Failed => "failed",
-            Self::Denied => "denied",
-            Self::OutcomeUnknown => "outcome_unknown",
-        }
-    }
-
-    /// Reads the stored spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text)
+string_enum! {
+    /// Where a step stands.
+    #[schemars(rename = "StepStatus")]
+    pub enum Status {
+        /// In the plan; nobody has begun it.
+        Planned = "planned",
+        /// It may begin any moment, or has begun.
+        Intended = "intended",
+        /// It did what was asked.
+        Ok = "ok",
+        /// It did not, and we know that.
+        Failed = "failed",
+        /// It was not allowed to begin.
+        Denied = "denied",
+        /// It may or may not have happened.
+        OutcomeUnknown = "outcome_unknown",
     }
 }
 

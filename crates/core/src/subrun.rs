@@ -11,6 +11,7 @@ use crate::failure::clip;
 use crate::id::AgentId;
 use crate::key::RunKey;
 use crate::message::PROMPT_BYTES_MAX;
+use crate::run::RunStatus;
 use crate::step::Fault;
 use crate::wake::Refusal;
 
@@ -201,22 +202,19 @@ pub struct Ending {
     pub agent_id: AgentId,
     /// Its name.
     pub run_key: RunKey,
-    /// How it ended: `completed`, or another word.
-    pub outcome: String,
+    /// How it ended.
+    pub outcome: RunStatus,
     /// The stable word of what failed.
     pub failure: Option<String>,
     /// Its last words.
     pub text: String,
 }
 
-/// The outcome of a run whose message was taken out of the queue, or that is not there any more.
-pub const GONE: &str = "gone";
-
 impl Ending {
     /// The stable word of what went wrong; none where it did what was asked.
     #[must_use]
     pub fn code(&self) -> Option<String> {
-        (self.outcome != "completed").then(|| format!("run_{}", self.outcome))
+        (self.outcome != RunStatus::Completed).then(|| format!("run_{}", self.outcome))
     }
 
     /// What the run that started it reads.
@@ -362,7 +360,7 @@ mod tests {
         let ending = Ending {
             agent_id: agent("b"),
             run_key: RunKey(Digest::of(b"run")),
-            outcome: "completed".into(),
+            outcome: RunStatus::Completed,
             failure: None,
             text: "x".repeat(TEXT_CHARS_MAX + 1),
         };
@@ -376,7 +374,7 @@ mod tests {
             Some(TEXT_CHARS_MAX)
         );
         let failed = Ending {
-            outcome: "failed".into(),
+            outcome: RunStatus::Failed,
             failure: Some("rate_limited".into()),
             text: String::new(),
             ..ending

@@ -4,6 +4,7 @@
 mod admission;
 mod eligibility;
 mod hold;
+mod outcome;
 mod wait;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ pub use self::eligibility::{
     eligibility, may_begin,
 };
 pub use self::hold::{Hold, holds};
+pub use self::outcome::WakeOutcome;
 pub use self::wait::{SET_BACK_MS, Suspension, Wait, is_set_back};
 use crate::key::RunKey;
 use crate::time::Millis;
@@ -21,74 +23,34 @@ use crate::time::Millis;
 /// Refusals of one agent, source, code and day that are kept one by one. Beyond them only the count grows.
 pub const REFUSALS_KEPT_MAX: u64 = 100;
 
-/// Whether an agent works on what waits for it. A person's word, beside the lifecycle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Control {
-    /// It does.
-    Running,
-    /// It keeps what comes and begins nothing.
-    Paused,
-    /// It takes nothing in until a person lets it go on.
-    Stopped,
-}
-
-impl Control {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Running, Self::Paused, Self::Stopped];
-
-    /// The spelling that is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Stopped => "stopped",
-        }
-    }
-
-    /// Reads the stored spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|control| control.as_str() == text)
+string_enum! {
+    /// Whether an agent works on what waits for it. A person's word, beside the lifecycle.
+    pub enum Control {
+        /// It does.
+        Running = "running",
+        /// It keeps what comes and begins nothing.
+        Paused = "paused",
+        /// It takes nothing in until a person lets it go on.
+        Stopped = "stopped",
     }
 }
 
-/// Where an agent stands in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Lifecycle {
-    /// It is made and not yet let loose: only a person wakes it.
-    Created,
-    /// It may be woken.
-    Active,
-    /// It is put to rest: only a person wakes it.
-    Dormant,
-    /// It is gone for good. What it did stays to be read.
-    Destroyed,
+string_enum! {
+    /// Where an agent stands in its life. The order is that of concurrent writes: the greater one is read.
+    #[derive(PartialOrd, Ord)]
+    pub enum Lifecycle {
+        /// It is made and not yet let loose: only a person wakes it.
+        Created = "created",
+        /// It may be woken.
+        Active = "active",
+        /// It is put to rest: only a person wakes it.
+        Dormant = "dormant",
+        /// It is gone for good. What it did stays to be read.
+        Destroyed = "destroyed",
+    }
 }
 
 impl Lifecycle {
-    /// All of them, from the first to the last.
-    pub const ALL: [Self; 4] = [Self::Created, Self::Active, Self::Dormant, Self::Destroyed];
-
-    /// The spelling that is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Active => "active",
-            Self::Dormant => "dormant",
-            Self::Destroyed => "destroyed",
-        }
-    }
-
-    /// Reads the stored spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|lifecycle| lifecycle.as_str() == text)
-    }
-
     /// Whether an agent may go from here to there. Nothing comes back to `created`, and nothing comes back from `destroyed`.
     #[must_use]
     pub const fn may_become(self, next: Self) -> bool {
@@ -104,37 +66,17 @@ impl Lifecycle {
     }
 }
 
-/// Who may wake an agent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// Changes, moments and calls from outside. A person may speak to it, which is recorded as an override.
-    Autonomous,
-    /// Only people.
-    Interactive,
-    /// Both.
-    #[default]
-    Hybrid,
-}
-
-impl Mode {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Autonomous, Self::Interactive, Self::Hybrid];
-
-    /// The spelling that is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Autonomous => "autonomous",
-            Self::Interactive => "interactive",
-            Self::Hybrid => "hybrid",
-        }
-    }
-
-    /// Reads the stored spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.as_str() == text)
+string_enum! {
+    /// Who may wake an agent.
+    #[derive(Default)]
+    pub enum Mode {
+        /// Changes, moments and calls from outside. A person may speak to it, which is recorded as an override.
+        Autonomous = "autonomous",
+        /// Only people.
+        Interactive = "interactive",
+        /// Both.
+        #[default]
+        Hybrid = "hybrid",
     }
 }
 
@@ -225,28 +167,6 @@ impl Refusal {
     #[must_use]
     pub fn of_code(code: &str) -> Option<Self> {
         Self::PLAIN.into_iter().find(|refusal| refusal.code() == code)
-    }
-
-    /// The stable word for programs.
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::RunOpen { .. } => "run_open",
-            Self::Paused => "paused",
-            Self::Braked => "braked",
-            Self::Stopped => "stopped",
-            Self::NotActive => "not_active",
-            Self::Dormant => "dormant",
-            Self::Destroyed => "destroyed",
-            Self::InteractiveOnly => "interactive_only",
-            Self::OwnWrite => "own_write",
-            Self::CausalDepthExceeded => "causal_depth_exceeded",
-            Self::PredicateFalse => "predicate_false",
-            Self::GuardFalse => "guard_false",
-            Self::SubscriptionPaused => "subscription_paused",
-            Self::NothingToDo => "nothing_to_do",
-            Self::QueueFull => "queue_full",
-        }
     }
 
     /// What would have to change, in words for a person; none where nothing is to be done about it.

@@ -8,7 +8,7 @@ use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
 use wakeful_core::notice::together;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::Gate;
+use wakeful_core::wake::{Gate, WakeOutcome};
 use wakeful_ports::planted;
 use wakeful_store::rows::{Agent, Overview, QueueRow, WakeRow};
 use wakeful_store::{StoreError, Tx, View};
@@ -17,9 +17,6 @@ use crate::EngineError;
 use crate::cause::wake_row;
 use crate::run::blocks;
 use crate::wake::opening;
-
-/// What a message that another run took up is recorded as.
-pub(crate) const ABSORBED: &str = "absorbed";
 
 /// A message that waits, and what it says.
 pub(crate) type Waiting = (Message, Option<Vec<u8>>);
@@ -169,7 +166,7 @@ pub(crate) fn take_up(
         let gates = known_gates(tx, message, &[])?;
         tx.put_wake(&WakeRow {
             absorbed_by: Some(by),
-            ..wake_row(message, ABSORBED, &gates, at)
+            ..wake_row(message, WakeOutcome::Absorbed, &gates, at)
         })?;
     }
     Ok(())

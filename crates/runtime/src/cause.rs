@@ -4,17 +4,12 @@ use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, QUEUE_MAX};
 use wakeful_core::report::{Event, Head, Sealed};
 use wakeful_core::time::Millis;
+use wakeful_core::wake::WakeOutcome;
 use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, Refusal, admit};
 use wakeful_store::rows::{Admission, PackedBlob, WakeRow};
 use wakeful_store::{StoreError, Tx, View};
 
 use crate::desk::append;
-
-/// What a message that waits is recorded as.
-pub(crate) const QUEUED: &str = "queued";
-
-/// What a message is recorded as that was taken back before its turn came.
-pub(crate) const CALLED_OFF: &str = "cancelled";
 
 /// A cause that arose, and what was found out about it. Prepared before the transaction, which may run more than once.
 #[derive(Debug, Clone)]
@@ -84,7 +79,7 @@ impl PreparedAdmission {
             message: &self.message,
             body: &self.body,
             sealed: &self.sealed,
-            verdict: QUEUED,
+            verdict: WakeOutcome::Queued,
             gates: &gates,
             not_before,
         };
@@ -98,7 +93,7 @@ impl PreparedAdmission {
         gates: &[Gate],
     ) -> Result<AdmissionOutcome, StoreError> {
         let at = self.message.admitted_at;
-        tx.refuse(&wake_row(&self.message, refusal.code(), gates, at))?;
+        tx.refuse(&wake_row(&self.message, refusal.outcome(), gates, at))?;
         Ok(AdmissionOutcome::Refused(refusal))
     }
 }
@@ -111,8 +106,8 @@ pub(crate) struct QueueEntry<'a> {
     pub(crate) body: &'a PackedBlob,
     /// The event that announces it.
     pub(crate) sealed: &'a Sealed,
-    /// What its wake record says: [`QUEUED`], or what keeps it from beginning at once.
-    pub(crate) verdict: &'a str,
+    /// What its wake record says: `queued`, or what keeps it from beginning at once.
+    pub(crate) verdict: WakeOutcome,
     /// Every gate that was looked at.
     pub(crate) gates: &'a [Gate],
     /// The time before which it does not begin.
@@ -137,11 +132,11 @@ impl QueueEntry<'_> {
 }
 
 /// The record of a verdict on a message.
-pub(crate) fn wake_row(message: &Message, verdict: &str, gates: &[Gate], at: Millis) -> WakeRow {
+pub(crate) fn wake_row(message: &Message, verdict: WakeOutcome, gates: &[Gate], at: Millis) -> WakeRow {
     WakeRow {
         run_key: message.run_key,
         agent_id: message.agent_id.clone(),
-        verdict: verdict.to_owned(),
+        verdict,
         gates: serde_json::to_string(gates).unwrap_or_default(),
         cause: message.cause.clone(),
         absorbed_by: None,

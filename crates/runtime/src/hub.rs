@@ -182,8 +182,9 @@ mod tests {
             incarnation: Incarnation::new("h.1"),
         };
         let events = kinds.iter().map(|kind| {
-            let draft = Draft::new(*kind, serde_json::json!({}));
-            let sealed = Sealed::new(draft, Millis(0), None, [0; 32]).expect("canonical");
+            let draft = Draft::new(wakeful_core::report::payload::RecordBound { records: Vec::new() });
+            let mut sealed = Sealed::new(draft, Millis(0), None, [0; 32]).expect("canonical");
+            sealed.kind = *kind;
             head.chain(&agent, sealed)
         });
         hub.saw(&agent, &events.collect::<Vec<_>>());

@@ -59,6 +59,7 @@ use wakeful_core::decision::{DEADLINE_MS_DEFAULT, Unanswerable};
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
 use wakeful_core::report::Event;
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
@@ -329,7 +330,7 @@ pub enum EngineError {
         /// Which run.
         run: RunKey,
         /// Where it stands.
-        status: String,
+        status: RunStatus,
     },
     /// A subscription cannot be made or found.
     #[error(transparent)]

@@ -6,13 +6,12 @@ use wakeful_core::failure::FailureArtifact;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::message::Message;
-use wakeful_core::run::{Outcome, Phase, Turn};
+use wakeful_core::run::{Outcome, Phase, RunStatus, Turn};
 use wakeful_core::step::Status;
-use wakeful_core::subrun::GONE;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
 use wakeful_ports::planted;
-use wakeful_store::rows::{RUN_OPEN, RunRow, StepRow, WakeRow};
+use wakeful_store::rows::{RunRow, StepRow, WakeRow};
 use wakeful_store::{Store, StoreError, View};
 
 use crate::EngineError;
@@ -21,9 +20,6 @@ use crate::run::{broken, decode};
 /// Steps read at once.
 const STEPS_PAGE: u32 = 1_000;
 
-/// The status of a run whose message waits for its turn.
-pub const RUN_QUEUED: &str = "queued";
-
 /// A run as it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunReport {
@@ -31,8 +27,8 @@ pub struct RunReport {
     pub run_key: RunKey,
     /// Whose run it is.
     pub agent_id: AgentId,
-    /// `queued`, `open`, or how it ended.
-    pub status: String,
+    /// How it stands.
+    pub status: RunStatus,
     /// How it ended; none while it is open.
     pub outcome: Option<Outcome>,
     /// The model's last words.
@@ -72,8 +68,8 @@ pub struct Related {
     pub run_key: RunKey,
     /// Whose run it is.
     pub agent_id: AgentId,
-    /// `queued`, `open`, or how it ended.
-    pub status: String,
+    /// How it stands.
+    pub status: RunStatus,
     /// What holds its agent, while it has not ended.
     pub held: Option<&'static str>,
 }
@@ -125,11 +121,11 @@ impl RunReport {
     /// A message that has not become a run: it waits, or somebody decided otherwise.
     fn of_cause(cause: Cause, (parent, children): Family) -> Self {
         let message = &cause.message;
-        let verdict = cause.wake.as_ref().map(|wake| wake.verdict.clone());
+        let verdict = cause.wake.as_ref().map(|wake| wake.verdict);
         Self {
             run_key: message.run_key,
             agent_id: message.agent_id.clone(),
-            status: verdict.unwrap_or_else(|| RUN_QUEUED.to_owned()),
+            status: verdict.map_or(RunStatus::Queued, RunStatus::of_message),
             outcome: None,
             final_text: String::new(),
             rounds: 0,
@@ -305,15 +301,15 @@ fn family(view: &mut View<'_>, run: &RunKey, cause: Option<&Cause>) -> Result<Fa
 fn related(view: &mut View<'_>, run: &RunKey, agent: &AgentId) -> Result<Related, StoreError> {
     let status = match view.run(run)? {
         Some(row) => row.status,
-        None if view.is_queued(run)? => RUN_QUEUED.to_owned(),
+        None if view.is_queued(run)? => RunStatus::Queued,
         None => view
             .wake(run)?
-            .map_or_else(|| GONE.to_owned(), |wake| wake.verdict),
+            .map_or(RunStatus::Gone, |wake| RunStatus::of_message(wake.verdict)),
     };
     let held = match view.agent(agent)? {
-        _ if status != RUN_QUEUED && status != RUN_OPEN => None,
+        _ if !status.is_under_way() => None,
         _ if view.is_braked(agent)? => Some("braked"),
-        Some(agent) if status == RUN_QUEUED && agent.control == Control::Paused => Some("paused"),
+        Some(agent) if status == RunStatus::Queued && agent.control == Control::Paused => Some("paused"),
         Some(_) | None => None,
     };
     Ok(Related {

@@ -11,9 +11,9 @@ mod weigh;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::json;
 use wakeful_core::id::AgentId;
-use wakeful_core::report::{Draft, Event, Kind, Sealed};
+use wakeful_core::report::payload::DataPruned;
+use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::retention::{
     DataClass, GENERATION_EVERY_MS, ROUND_EVERY_MS, Retention, clock_of_ages, has_passed,
 };
@@ -334,10 +334,13 @@ fn take_in(
             *sum = (sum.0.and(taken.held), sum.1.max(aged.at));
         }
         for (class, (held, until)) in sums.into_iter().filter(|(_, (held, _))| held.rows > 0) {
-            let payload = json!({
-                "class": class, "rows": held.rows, "bytes": held.bytes, "until": until.rfc3339(),
-            });
-            let sealed = Sealed::new(Draft::new(Kind::DataPruned, payload), now, None, *salt)
+            let pruned = DataPruned {
+                class,
+                rows: held.rows,
+                bytes: held.bytes,
+                until: until.rfc3339(),
+            };
+            let sealed = Sealed::new(Draft::new(pruned), now, None, *salt)
                 .map_err(|_| StoreError::Malformed("event.payload"))?;
             let event = head.chain(agent, sealed);
             tx.append_event(agent, &event)?;

@@ -4,6 +4,7 @@
 mod ending;
 
 use std::collections::{BTreeMap, BTreeSet};
+use wakeful_core::wake::WakeOutcome;
 
 use wakeful_core::blob::Blob;
 use wakeful_core::id::{AgentId, TraceId};
@@ -22,7 +23,7 @@ use wakeful_store::{StoreError, Tx, View};
 
 use self::ending::ending;
 pub(crate) use self::ending::{all_under_way, concerned, end_children, ended, parent_of, take_back};
-use crate::cause::{AdmissionOutcome, QUEUED, QueueEntry, depth_of, wake_row};
+use crate::cause::{AdmissionOutcome, QueueEntry, depth_of, wake_row};
 use crate::run::{Claimed, broken};
 use crate::step::{Next, Performed};
 use crate::wake::{admitted_event, opening};
@@ -106,7 +107,7 @@ pub(crate) fn start_in(
             message: &start.message,
             body: &start.body,
             sealed: &start.admitted,
-            verdict: QUEUED,
+            verdict: WakeOutcome::Queued,
             gates: &look.gates,
             not_before: look.not_before,
         };
@@ -122,7 +123,7 @@ struct Look {
     /// Why it may not be made, if there is a reason.
     fault: Option<Fault>,
     /// What that is recorded as.
-    verdict: String,
+    verdict: WakeOutcome,
     /// From when on the other agent may begin; none for at once.
     not_before: Option<Millis>,
     /// Every gate that was looked at.
@@ -156,9 +157,9 @@ fn looked(
     };
     let fault = hindrance(other, &found);
     let verdict = match (&found.shut, &fault) {
-        (Some(refusal), _) => refusal.code().to_owned(),
-        (None, Some(fault)) => fault.kind.clone(),
-        (None, None) => QUEUED.to_owned(),
+        (Some(refusal), _) => refusal.outcome(),
+        (None, Some(fault)) => WakeOutcome::parse(&fault.kind).unwrap_or(WakeOutcome::AgentUnknown),
+        (None, None) => WakeOutcome::Queued,
     };
     // Who is not there has no gates.
     if let (true, None, Some(fault)) = (found.is_there, &found.shut, &fault) {
@@ -390,7 +391,7 @@ fn refusals(starts: &[(Message, Blob, String)], looks: &[Look]) -> Vec<WakeRow> 
         look.fault.is_some() && !look.gates.is_empty()
     });
     refused
-        .map(|((message, _, _), look)| wake_row(message, &look.verdict, &look.gates, message.admitted_at))
+        .map(|((message, _, _), look)| wake_row(message, look.verdict, &look.gates, message.admitted_at))
         .collect()
 }
 

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use wakeful_core::id::AgentId;
 use wakeful_core::journal::Author;
-use wakeful_core::report::{Draft, Kind, Sealed};
+use wakeful_core::report::payload::AgentStateChanged;
+use wakeful_core::report::{Draft, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{Asks, Firing, Ticked, Timer, TriggerSource};
 use wakeful_ports::clock::{Clock, Entropy};
@@ -127,9 +128,10 @@ impl Timers {
             column,
         } = found;
         let agent = AgentId::parse(&agent_id).ok();
-        let payload =
-            serde_json::json!({"change": "schedule_set_aside", "schedule_id": name, "column": column});
-        let draft = Draft::new(Kind::AgentStateChanged, payload);
+        let draft = Draft::new(AgentStateChanged::ScheduleSetAside {
+            schedule_id: name.clone(),
+            column: column.to_owned(),
+        });
         let sealed = Sealed::new(draft, now, None, self.entropy.bytes32());
         let sealed = sealed.map_err(|_| StoreError::Malformed("an announcement"))?;
         let (schedule, whose) = (name.clone(), agent.clone());

@@ -4,6 +4,7 @@ use wakeful_core::decision::{Decision, DecisionStatus, Ruling, Terms};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::proof::record::{RunRecord, attach};
+use wakeful_core::report::payload::{DecisionAnswered, DecisionEscalated, Payload};
 use wakeful_core::report::{Draft, Kind, Sealed};
 use wakeful_core::run::{DecisionWrite, Input, Phase, Turn};
 use wakeful_core::time::Millis;
@@ -143,7 +144,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             events,
             at,
         } = written;
-        let begun = events.iter_mut().find(|event| event.kind == Kind::RunStarted);
+        let begun = events.iter_mut().find(|event| event.kind() == Kind::RunStarted);
         if let Some(begun) = begun {
             attach(begun, &run_record(run));
         }
@@ -153,9 +154,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             };
             let (agent, terms) = (run.agent_id.clone(), self.terms(&run.agent_id));
             let asked = Decision::asked((**inquiry).clone(), agent, run.run_key, at, terms);
-            let id = serde_json::json!(inquiry.decision_id);
             let event = events.iter_mut().find(|event| {
-                event.kind == Kind::DecisionAsked && event.payload.get("decision_id") == Some(&id)
+                matches!(&event.body.payload, Payload::DecisionAsked(asked) if asked.decision_id == inquiry.decision_id)
             });
             if let Some(event) = event {
                 attach(event, &asked);
@@ -279,18 +279,16 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
 
 /// The event of a question that nobody answered in time.
 pub(crate) fn late_draft(next: &Decision) -> Draft {
-    let kind = match next.status {
-        DecisionStatus::Pending => Kind::DecisionEscalated,
+    let mut draft = match next.status {
+        DecisionStatus::Pending => Draft::new(DecisionEscalated::from(next)),
         DecisionStatus::Answered | DecisionStatus::Cancelled | DecisionStatus::Withdrawn => {
-            Kind::DecisionAnswered
+            Draft::new(DecisionAnswered {
+                title: Some(next.inquiry.title.clone()),
+                severity: Some(next.inquiry.severity),
+                ..DecisionAnswered::new(next)
+            })
         }
     };
-    let payload = serde_json::json!({
-        "decision_id": next.inquiry.decision_id, "operation_id": next.inquiry.operation_id,
-        "tool": next.inquiry.tool, "title": next.inquiry.title, "status": next.status,
-        "severity": next.inquiry.severity, "version": next.version,
-    });
-    let mut draft = Draft::new(kind, payload);
     attach(&mut draft, next);
     draft
 }

@@ -7,9 +7,11 @@ use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, Wishes};
 use wakeful_core::policy::OutsideRuns;
 use wakeful_core::proof::record::attach;
-use wakeful_core::report::{Draft, Event, Kind, Sealed};
+use wakeful_core::report::payload::{MessageAdmitted, WakeDecided};
+use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::run::{Input, Reads, Turn};
 use wakeful_core::time::Millis;
+use wakeful_core::wake::WakeOutcome;
 use wakeful_core::wake::{Control, Gate, Lifecycle, MessageFacts, Mode, Refusal, Verdict, decide};
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
@@ -316,16 +318,16 @@ impl Admit {
         let at = self.transition.run.started_at;
         let (verdict, gates) = decide(&agent.availability(), &facts, at);
         let gates = known_gates(tx, &self.message, &gates)?;
-        let code = match &verdict {
-            Verdict::Run => "run",
-            Verdict::Refused(refusal) => refusal.code(),
+        let outcome = match &verdict {
+            Verdict::Run => WakeOutcome::Run,
+            Verdict::Refused(refusal) => refusal.outcome(),
         };
         let kept = match &verdict {
             Verdict::Refused(Refusal::Braked) => self.keep(tx, fence, &gates)?,
             Verdict::Refused(_) | Verdict::Run => None,
         };
         if kept.is_none() {
-            tx.put_wake(&wake_row(&self.message, code, &gates, at))?;
+            tx.put_wake(&wake_row(&self.message, outcome, &gates, at))?;
         }
         let refused = match verdict {
             Verdict::Refused(refusal) => kept.or(Some(Found::Refused(refusal))),
@@ -383,7 +385,7 @@ impl Admit {
             message: &message,
             body,
             sealed: kept,
-            verdict: Refusal::Braked.code(),
+            verdict: Refusal::Braked.outcome(),
             gates,
             not_before: None,
         };
@@ -471,30 +473,28 @@ pub(crate) fn opening(prompt: &str, attachments: Vec<Attachment>) -> (Entry, Blo
 /// A message entered the queue.
 pub(crate) fn admitted_event(message: &Message, prompt: &str) -> Draft {
     let cause = &message.cause;
-    let mut payload = serde_json::json!({
-        "run_key": message.run_key, "kind": message.kind, "authority": message.authority,
-        "surface": message.surface, "context": message.context, "text": wakeful_core::run::preview(prompt),
-        "origin": cause.origin.kind(), "priority": cause.priority,
-        "correlation_id": cause.correlation_of(&message.run_key),
+    let mut draft = Draft::new(MessageAdmitted {
+        run_key: message.run_key,
+        kind: message.kind,
+        authority: message.authority,
+        surface: message.surface,
+        context: message.context,
+        text: wakeful_core::run::preview(prompt),
+        origin: cause.origin.kind(),
+        priority: cause.priority,
+        correlation_id: Some(cause.correlation_of(&message.run_key)),
+        causation_id: cause.causation.clone(),
+        source_refs: cause.origin.source_refs(),
     });
-    let (refs, causation) = (cause.origin.source_refs(), cause.causation.as_ref());
-    if let Some(members) = payload.as_object_mut() {
-        members.extend(causation.map(|by| ("causation_id".to_owned(), serde_json::json!(by))));
-        members.extend((!refs.is_empty()).then(|| ("source_refs".to_owned(), serde_json::json!(refs))));
-    }
-    let mut draft = Draft::new(Kind::MessageAdmitted, payload);
     attach(&mut draft, message);
     draft
 }
 
 /// Its turn has come.
 fn woken_event(message: &Message, absorbed: usize) -> Draft {
-    let (run_key, reason) = (message.run_key, message.kind);
-    let payload = match absorbed {
-        0 => serde_json::json!({"run_key": run_key, "verdict": "run", "reason": reason}),
-        _ => {
-            serde_json::json!({"run_key": run_key, "verdict": "run", "reason": reason, "absorbed": absorbed})
-        }
-    };
-    Draft::new(Kind::WakeDecided, payload)
+    Draft::new(WakeDecided {
+        reason: Some(message.kind),
+        absorbed: (absorbed > 0).then_some(absorbed),
+        ..WakeDecided::new(message.run_key, WakeOutcome::Run)
+    })
 }

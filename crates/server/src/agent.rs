@@ -1,233 +1,137 @@
 //! Agents over HTTP.
 
-use axum::extract::State;
-use axum::http::StatusCode;
-use axum::routing::{get, post};
-use axum::{Json, Router};
-use serde::Deserialize;
-use std::sync::Arc;
-use utoipa::IntoParams;
-use wakeful_api::{AgentList, AgentState, AgentStatus, CreateAgent, ErrorBody, Visibility as Listed};
+use wakeful_api::{
+    ActivateAgent, AgentList, AgentState, AgentStatus, CreateAgent, DestroyAgent, GetAgentState,
+    GetAgentStatus, GetDefaultAgentState, GetDefaultAgentStatus, ListAgents, MakeAgentDormant, PauseAgent,
+    ResumeAgent, SetAgentMode, SetAgentSleep, SetModel, StopAgent, Text, Visibility as Listed, WakeAgent,
+};
 use wakeful_core::id::AgentId;
-use wakeful_core::wake::Control;
-use wakeful_runtime::desk::{AgentView, NewAgent};
+use wakeful_core::message::Wishes;
+use wakeful_core::wake::{Control, Lifecycle};
+use wakeful_runtime::desk::{AgentChange, AgentView, NewAgent};
 use wakeful_runtime::rows::{RunFilter, Visibility};
 
 use crate::app::{App, Open};
 use crate::error::ApiError;
-use crate::extract::{AgentPath, Asked, Told};
+use crate::route::{Call, Routes};
 use crate::view;
-use crate::whole::whole;
 
 /// Most messages and runs in a state: what a page shows before it asks for more.
 const STATE_ROWS_MAX: u32 = 50;
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .route("/api/agents", get(list).post(create))
-        .route("/api/agents/{agent_id}/status", get(status))
-        .route("/api/agents/{agent_id}/state", get(state))
-        .route("/api/agents/{agent_id}/pause", post(pause))
-        .route("/api/agents/{agent_id}/resume", post(resume))
-        .route("/api/status", get(default_status))
-        .route("/api/state", get(default_state))
+pub(crate) fn routes() -> Routes {
+    use AgentChange::{Life, Mode, Sleep, Wake};
+
+    Routes::default()
+        .add(list)
+        .add(create)
+        .add(async |call: Call, asked: GetAgentStatus| status(&call, asked.agent_id).await)
+        .add(async |call: Call, asked: GetAgentState| state(&call, asked.agent_id).await)
+        .add(async |call: Call, _: GetDefaultAgentStatus| status(&call, default(&call)).await)
+        .add(async |call: Call, _: GetDefaultAgentState| state(&call, default(&call)).await)
+        .add(async |call: Call, asked: PauseAgent| control(&call, asked.agent_id, Control::Paused).await)
+        .add(async |call: Call, asked: ResumeAgent| control(&call, asked.agent_id, Control::Running).await)
+        .add(async |call: Call, asked: StopAgent| control(&call, asked.agent_id, Control::Stopped).await)
+        .add(async |call: Call, asked: ActivateAgent| {
+            change(&call, asked.agent_id, Life(Lifecycle::Active)).await
+        })
+        .add(async |call: Call, asked: MakeAgentDormant| {
+            change(&call, asked.agent_id, Life(Lifecycle::Dormant)).await
+        })
+        .add(async |call: Call, asked: DestroyAgent| {
+            change(&call, asked.agent_id, Life(Lifecycle::Destroyed)).await
+        })
+        .add(async |call: Call, asked: SetAgentMode| change(&call, asked.agent_id, Mode(asked.mode)).await)
+        .add(async |call: Call, asked: SetAgentSleep| {
+            change(&call, asked.agent_id, Sleep(asked.until.0)).await
+        })
+        .add(async |call: Call, asked: WakeAgent| change(&call, asked.agent_id, Wake).await)
+        .add(set_model)
 }
 
-/// Which agents to list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct Which {
-    /// Also those that were made for one call.
-    #[param(nullable = false, default = false)]
-    with_private: Option<bool>,
-}
-
-/// All listed agents.
-#[utoipa::path(
-    get, path = "/api/agents", tag = "agents", operation_id = "list_agents", params(Which),
-    responses((status = 200, description = "The agents, by name", body = AgentList)),
-)]
-pub(crate) async fn list(
-    State(app): State<App>,
-    Asked(asked): Asked<Which>,
-) -> Result<Json<AgentList>, ApiError> {
-    let open = app.open()?;
-    let agents = open.desk.agents(asked.with_private.unwrap_or(false)).await;
-    let agents = agents.map_err(|error| app.engine_error(&error))?;
+async fn list(call: Call, asked: ListAgents) -> Result<AgentList, ApiError> {
+    let open = call.open()?;
+    let agents = open.desk.agents(asked.with_private).await?;
     let stuck = Stalled::of(&open);
     let agents = agents.iter().map(|agent| stuck.status(agent)).collect();
-    Ok(Json(AgentList { agents }))
+    Ok(AgentList { agents })
 }
 
-/// Makes an agent.
-#[utoipa::path(
-    post, path = "/api/agents", tag = "agents", operation_id = "create_agent",
-    request_body = CreateAgent,
-    responses(
-        (status = 201, description = "It is there now", body = AgentStatus),
-        (status = 409, description = "There is one of that name already", body = ErrorBody),
-        (status = 422, description = "The workspace cannot be used", body = ErrorBody),
-    ),
-)]
-pub(crate) async fn create(
-    State(app): State<App>,
-    Told(told): Told<CreateAgent>,
-) -> Result<(StatusCode, Json<AgentStatus>), ApiError> {
-    let agent_id = AgentId::parse(&told.agent_id)?;
-    let workspace = app.host.workspace(&agent_id, told.workspace.as_deref());
+async fn create(call: Call, asked: CreateAgent) -> Result<AgentStatus, ApiError> {
+    let Text(agent_id) = asked.agent_id;
+    let workspace = call.host.workspace(&agent_id, asked.workspace.as_deref());
     let new = NewAgent {
         agent_id,
         workspace: workspace.map_err(ApiError::unusable)?,
-        visibility: match told.visibility {
+        visibility: match asked.visibility {
             Listed::Public => Visibility::Public,
             Listed::Private => Visibility::Private,
         },
-        mode: told.mode.map(view::told_mode).unwrap_or_default(),
+        mode: asked.mode.unwrap_or_default(),
     };
+    let open = call.open()?;
+    let made = open.desk.create_agent(new).await?;
+    Ok(Stalled::of(&open).status(&made))
+}
+
+async fn set_model(call: Call, asked: SetModel) -> Result<AgentStatus, ApiError> {
+    if asked.model.is_some() == asked.clear {
+        let message = "give either `model`, or `clear: true`";
+        return Err(ApiError::bad(
+            "one_of_two",
+            message,
+            "an empty request changes nothing",
+        ));
+    }
+    let wishes = Wishes {
+        model_ref: asked.model,
+        ..Wishes::default()
+    };
+    let wishes = call.host.wishes(wishes).map_err(ApiError::unusable)?;
+    let open = call.open()?;
+    let chosen = open.desk.set_model(asked.agent_id.0, wishes.model_ref).await?;
+    Ok(guided(&call, &chosen, Stalled::of(&open).status(&chosen)))
+}
+
+fn default(app: &App) -> Text<AgentId> {
+    Text(app.facts.default_agent.clone())
+}
+
+async fn status(app: &App, agent: Text<AgentId>) -> Result<AgentStatus, ApiError> {
     let open = app.open()?;
-    let made = open
-        .desk
-        .create_agent(new)
-        .await
-        .map_err(|error| app.engine_error(&error))?;
-    Ok((StatusCode::CREATED, Json(Stalled::of(&open).status(&made))))
+    let found = open.desk.agent(agent.0).await?;
+    Ok(guided(app, &found, Stalled::of(&open).status(&found)))
 }
 
-/// One agent as it stands: small, the same size however long its history is.
-#[utoipa::path(
-    get, path = "/api/agents/{agent_id}/status", tag = "agents", operation_id = "agent_status",
-    params(view::AgentParam),
-    responses(
-        (status = 200, description = "The agent", body = AgentStatus),
-        (status = 404, description = "There is no such agent", body = ErrorBody),
-    ),
-)]
-pub(crate) async fn status(
-    State(app): State<App>,
-    AgentPath(agent): AgentPath,
-) -> Result<Json<AgentStatus>, ApiError> {
-    status_of(&app, agent).await
-}
-
-/// What a page needs to draw an agent, before it follows the events.
-#[utoipa::path(
-    get, path = "/api/agents/{agent_id}/state", tag = "agents", operation_id = "agent_state",
-    params(view::AgentParam),
-    responses(
-        (status = 200, description = "The agent, its queue and its newest runs", body = AgentState),
-        (status = 404, description = "There is no such agent", body = ErrorBody),
-    ),
-)]
-pub(crate) async fn state(
-    State(app): State<App>,
-    AgentPath(agent): AgentPath,
-) -> Result<Json<AgentState>, ApiError> {
-    state_of(&app, agent).await
-}
-
-/// Lets an agent keep what comes and begin nothing.
-#[utoipa::path(
-    post, path = "/api/agents/{agent_id}/pause", tag = "agents", operation_id = "pause_agent",
-    params(view::AgentParam),
-    responses(
-        (status = 200, description = "It is paused; a run that is under way goes on to its end", body = AgentStatus),
-        (status = 404, description = "There is no such agent", body = ErrorBody),
-        (status = 409, description = "It is gone for good", body = ErrorBody),
-    ),
-)]
-pub(crate) async fn pause(
-    State(app): State<App>,
-    AgentPath(agent): AgentPath,
-) -> Result<Json<AgentStatus>, ApiError> {
-    control(&app, agent, Control::Paused).await
-}
-
-/// Lets a paused or stopped agent go on with what waits.
-#[utoipa::path(
-    post, path = "/api/agents/{agent_id}/resume", tag = "agents", operation_id = "resume_agent",
-    params(view::AgentParam),
-    responses(
-        (status = 200, description = "It works", body = AgentStatus),
-        (status = 404, description = "There is no such agent", body = ErrorBody),
-        (status = 409, description = "It is gone for good", body = ErrorBody),
-    ),
-)]
-pub(crate) async fn resume(
-    State(app): State<App>,
-    AgentPath(agent): AgentPath,
-) -> Result<Json<AgentStatus>, ApiError> {
-    control(&app, agent, Control::Running).await
-}
-
-/// The status of the default agent.
-#[utoipa::path(
-    get, path = "/api/status", tag = "agents", operation_id = "default_agent_status",
-    responses(
-        (status = 200, description = "The agent", body = AgentStatus),
-        (status = 404, description = "It has not been made yet", body = ErrorBody),
-    ),
-)]
-pub(crate) async fn default_status(State(app): State<App>) -> Result<Json<AgentStatus>, ApiError> {
-    status_of(&app, app.facts.default_agent.clone()).await
-}
-
-/// The state of the default agent.
-#[utoipa::path(
-    get, path = "/api/state", tag = "agents", operation_id = "default_agent_state",
-    responses(
-        (status = 200, description = "The agent, its queue and its newest runs", body = AgentState),
-        (status = 404, description = "It has not been made yet", body = ErrorBody),
-    ),
-)]
-pub(crate) async fn default_state(State(app): State<App>) -> Result<Json<AgentState>, ApiError> {
-    state_of(&app, app.facts.default_agent.clone()).await
-}
-
-async fn status_of(app: &App, agent: AgentId) -> Result<Json<AgentStatus>, ApiError> {
+async fn control(app: &App, agent: Text<AgentId>, control: Control) -> Result<AgentStatus, ApiError> {
     let open = app.open()?;
-    let found = open
-        .desk
-        .agent(agent)
-        .await
-        .map_err(|error| app.engine_error(&error))?;
-    Ok(Json(guided(app, &found, Stalled::of(&open).status(&found))))
+    let set = open.desk.set_control(agent.0, control).await?;
+    Ok(Stalled::of(&open).status(&set))
 }
 
-pub(crate) async fn control(
-    app: &App,
-    agent: AgentId,
-    control: Control,
-) -> Result<Json<AgentStatus>, ApiError> {
+async fn change(app: &App, agent: Text<AgentId>, change: AgentChange) -> Result<AgentStatus, ApiError> {
     let open = app.open()?;
-    let desk = Arc::clone(&open.desk);
-    let set = whole(async move { desk.set_control(agent, control).await }).await;
-    let set = set.map_err(|error| app.engine_error(&error))?;
-    Ok(Json(Stalled::of(&open).status(&set)))
+    let set = open.desk.tend(agent.0, change).await?;
+    Ok(Stalled::of(&open).status(&set))
 }
 
-async fn state_of(app: &App, agent_id: AgentId) -> Result<Json<AgentState>, ApiError> {
+async fn state(app: &App, agent: Text<AgentId>) -> Result<AgentState, ApiError> {
     let open = app.open()?;
-    let fail = |error| app.engine_error(&error);
     // The agent is read first: what happens meanwhile is then shown twice and never missed.
-    let agent = open.desk.agent(agent_id.clone()).await.map_err(fail)?;
-    let queue = open
-        .desk
-        .queue(agent_id.clone(), STATE_ROWS_MAX)
-        .await
-        .map_err(fail)?;
+    let found = open.desk.agent(agent.0.clone()).await?;
+    let queue = open.desk.queue(agent.0.clone(), STATE_ROWS_MAX).await?;
     let filter = RunFilter {
-        agent_id: Some(agent_id),
+        agent_id: Some(agent.0),
         limit: STATE_ROWS_MAX,
         ..RunFilter::default()
     };
-    let runs = open.desk.runs(filter).await.map_err(fail)?;
-    Ok(Json(AgentState {
-        after_seq: agent.overview.last_seq,
-        agent: guided(app, &agent, Stalled::of(&open).status(&agent)),
+    let runs = open.desk.runs(filter).await?;
+    Ok(AgentState {
+        after_seq: found.overview.last_seq,
+        agent: guided(app, &found, Stalled::of(&open).status(&found)),
         queue: queue.iter().map(view::queued).collect(),
         runs: runs.iter().map(view::run_line).collect(),
-    }))
+    })
 }
 
 /// The status of an agent with the models that it asks and the files that guide it.

@@ -7,8 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::Request;
-use axum::response::Response;
-use axum::routing::get;
+use axum::response::{IntoResponse as _, Response};
 use http_body_util::{BodyExt as _, Full};
 use tokio::sync::{Mutex, Semaphore, watch};
 use tower::ServiceExt as _;
@@ -32,9 +31,10 @@ use crate::login::{LoginHost, Logins, NoLogins};
 use crate::metrics::Metrics;
 use crate::peer::Peer;
 use crate::rate::Rates;
+use crate::route::Routes;
 use crate::{
     agent, brake, budget, decision, descriptor, event, guard, journal, login, message, metrics, openapi,
-    page, proof, record, run, runtime, schedule, source, subscription, tending, transcript, trigger, why,
+    page, proof, record, run, runtime, schedule, source, subscription, transcript, trigger, why,
 };
 
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
@@ -309,17 +309,21 @@ impl App {
         }
     }
 
-    /// An error of the engine on its way to a client. What broke inside is told to the host, and to a caller in this
-    /// process, which may read every file itself.
-    pub(crate) fn engine_error(&self, error: &EngineError) -> ApiError {
-        let answer = ApiError::of_engine(error);
+    /// The answer to a request that failed. What broke inside goes to the log, or to a caller in this process, which may
+    /// read every file itself.
+    pub(crate) fn refuse(&self, error: ApiError) -> Response {
         if self.is_in_process {
-            return answer.with_message(Problem::from(error).message);
+            return error.in_full().into_response();
         }
-        if answer.is_ours() {
-            self.host.broke(error);
+        self.log(&error);
+        error.into_response()
+    }
+
+    /// Tells the log what broke inside.
+    pub(crate) fn log(&self, error: &ApiError) {
+        if let Some(cause) = error.cause().filter(|_| error.is_ours()) {
+            self.host.broke(cause);
         }
-        answer
     }
 }
 
@@ -366,9 +370,12 @@ pub fn router(options: Options) -> Router {
     routes(App::new(options, false))
 }
 
-fn routes(app: App) -> Router {
-    Router::new()
+/// Every endpoint.
+pub(crate) fn endpoints() -> Routes {
+    Routes::default()
         .merge(runtime::routes())
+        .merge(metrics::routes())
+        .merge(openapi::routes())
         .merge(agent::routes())
         .merge(brake::routes())
         .merge(budget::routes())
@@ -384,11 +391,13 @@ fn routes(app: App) -> Router {
         .merge(source::routes())
         .merge(record::routes())
         .merge(schedule::routes())
-        .merge(tending::routes())
         .merge(why::routes())
         .merge(trigger::routes())
-        .route("/metrics", get(metrics::show))
-        .route("/api/openapi.json", get(openapi::show))
+}
+
+fn routes(app: App) -> Router {
+    let (_, endpoints) = endpoints().into_parts();
+    endpoints
         .fallback(page::show)
         .method_not_allowed_fallback(page::wrong_method)
         .layer(axum::middleware::from_fn_with_state(app.clone(), guard::pass))

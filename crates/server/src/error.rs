@@ -7,7 +7,13 @@ use wakeful_api::{ErrorBody, Problem as Wire};
 use wakeful_core::decision::Unanswerable;
 use wakeful_core::failure::{SUMMARY_CHARS_MAX, clip};
 use wakeful_core::id::BadId;
+use wakeful_core::journal::Refusal;
+use wakeful_core::outside::BadSource;
+use wakeful_core::schedule::ScheduleError;
+use wakeful_core::timer::TimerError;
+use wakeful_ports::journal::JournalError;
 use wakeful_runtime::desk::alert::Subscribing;
+use wakeful_runtime::outside::OutsideError;
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::{EngineError, ScheduleFault, StoreError};
 
@@ -17,13 +23,15 @@ use crate::rate::Key;
 const SOON_S: u64 = 1;
 
 /// A failure on its way to a client.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct ApiError {
     status: StatusCode,
     code: String,
     message: String,
     hint: String,
     retry_after_s: Option<u64>,
+    /// What the engine said, for the log and for a caller in this process.
+    cause: Option<Box<EngineError>>,
 }
 
 impl ApiError {
@@ -40,6 +48,7 @@ impl ApiError {
             message: clip(&message.into(), SUMMARY_CHARS_MAX),
             hint: hint.into(),
             retry_after_s: None,
+            cause: None,
         }
     }
 
@@ -99,15 +108,20 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", message, hint)
     }
 
-    /// What has the right form and cannot be met all the same.
-    pub(crate) fn unmet(code: &str, message: impl Into<String>, hint: &str) -> Self {
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message, hint)
+    /// What is asked for is not there.
+    pub(crate) fn unknown(code: &str, message: impl Into<String>, hint: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, code, message, hint)
+    }
+
+    /// What has the right form and does not go together with the state of this machine or with itself.
+    pub(crate) fn conflict(code: &str, message: impl Into<String>, hint: &str) -> Self {
+        Self::new(StatusCode::CONFLICT, code, message, hint)
     }
 
     /// What the binary said about a well-formed wish that cannot be met on this machine.
     pub(crate) fn unusable(problem: Problem) -> Self {
         let Problem { code, message, hint } = problem;
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message, hint)
+        Self::new(StatusCode::CONFLICT, code, message, hint)
     }
 
     /// What somebody may not do, whatever they say.
@@ -116,25 +130,23 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, code, message, hint)
     }
 
-    pub(crate) fn of_engine(error: &EngineError) -> Self {
-        let Problem { code, hint, .. } = Problem::from(error);
-        // Causes stay inside: they may name paths and addresses of the database.
-        let answer = Self::new(status_of(error), code, error.to_string(), hint);
-        match answer.status {
-            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => answer.retry_after(SOON_S),
-            _ => answer,
-        }
-    }
-
-    /// The same in other words.
-    pub(crate) fn with_message(self, message: String) -> Self {
+    /// The same, about the journal and not about the agents' own database.
+    fn of_journal(self) -> Self {
+        let message = format!("the journal: {}", self.message);
         Self { message, ..self }
     }
 
-    /// The same, about the journal and not about the agents' own database.
-    pub(crate) fn of_journal(self) -> Self {
-        let message = format!("the journal: {}", self.message);
-        self.with_message(message)
+    /// The error of the engine behind it.
+    pub(crate) fn cause(&self) -> Option<&EngineError> {
+        self.cause.as_deref()
+    }
+
+    /// The same with everything that the engine said, for a caller that may read every file itself.
+    pub(crate) fn in_full(self) -> Self {
+        let Some(cause) = &self.cause else { return self };
+        let short = cause.to_string();
+        let message = self.message.replace(&short, &Problem::from(&**cause).message);
+        Self { message, ..self }
     }
 
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
@@ -163,7 +175,7 @@ impl ApiError {
         serde_json::to_string(&ErrorBody { error }).unwrap_or_default()
     }
 
-    /// Whether the fault is on our side, so that somebody should look at the log.
+    /// Whether the fault is on our side, so that the log says more.
     pub(crate) fn is_ours(&self) -> bool {
         self.status.is_server_error()
     }
@@ -176,28 +188,31 @@ fn status_of(error: &EngineError) -> StatusCode {
         | EngineError::UnknownRun(_)
         | EngineError::UnknownDecision(_)
         | EngineError::NoTrigger
+        | EngineError::Unanswerable(Unanswerable::NoOption { .. })
         | EngineError::Schedule(ScheduleFault::Unknown(_)) => StatusCode::NOT_FOUND,
         EngineError::Subscribing(error) => match error {
             Subscribing::Unknown(_) => StatusCode::NOT_FOUND,
-            Subscribing::Exists(_) | Subscribing::AgentFull(_) | Subscribing::Full => StatusCode::CONFLICT,
-            Subscribing::Terms(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Subscribing::Exists(_)
+            | Subscribing::AgentFull(_)
+            | Subscribing::Full
+            | Subscribing::Terms(_) => StatusCode::CONFLICT,
             Subscribing::Journal(_) => StatusCode::SERVICE_UNAVAILABLE,
         },
+        EngineError::Schedule(ScheduleFault::Bad(error)) => status_of_schedule(error),
+        EngineError::Unanswerable(Unanswerable::NoteTooLong) => StatusCode::BAD_REQUEST,
+        EngineError::Unanswerable(Unanswerable::NotAllowed { .. }) => StatusCode::FORBIDDEN,
         EngineError::AmbiguousDecision(_)
         | EngineError::Past(_)
-        | EngineError::Schedule(
-            ScheduleFault::Bad(_) | ScheduleFault::TooMany(_) | ScheduleFault::EventFull(_),
-        )
-        | EngineError::Unanswerable(Unanswerable::NoOption { .. } | Unanswerable::NoteTooLong) => {
-            StatusCode::UNPROCESSABLE_ENTITY
-        }
-        EngineError::Unanswerable(Unanswerable::NotAllowed { .. }) => StatusCode::FORBIDDEN,
-        EngineError::Unanswerable(
+        | EngineError::Unanswerable(
             Unanswerable::Closed { .. } | Unanswerable::Changed { .. } | Unanswerable::Late { .. },
         )
         | EngineError::NotQuarantined { .. }
         | EngineError::Schedule(
-            ScheduleFault::Exists(_) | ScheduleFault::Status { .. } | ScheduleFault::Over { .. },
+            ScheduleFault::TooMany(_)
+            | ScheduleFault::EventFull(_)
+            | ScheduleFault::Exists(_)
+            | ScheduleFault::Status { .. }
+            | ScheduleFault::Over { .. },
         )
         | EngineError::Undecided { .. }
         | EngineError::Braked { .. }
@@ -241,12 +256,55 @@ fn status_of(error: &EngineError) -> StatusCode {
     }
 }
 
+impl From<EngineError> for ApiError {
+    fn from(error: EngineError) -> Self {
+        let Problem { code, hint, .. } = Problem::from(&error);
+        // Causes stay inside: they may name paths and addresses of the database.
+        let answer = Self::new(status_of(&error), code, error.to_string(), hint);
+        let answer = Self {
+            cause: Some(Box::new(error)),
+            ..answer
+        };
+        match answer.status {
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => answer.retry_after(SOON_S),
+            _ => answer,
+        }
+    }
+}
+
+impl From<JournalError> for ApiError {
+    fn from(error: JournalError) -> Self {
+        let Problem { code, message, hint } = (&error).into();
+        let status = match error {
+            JournalError::Refused(refusal) => return refusal.into(),
+            JournalError::Missing | JournalError::Another => StatusCode::SERVICE_UNAVAILABLE,
+            JournalError::Store(error) => return Self::from(EngineError::Store(error)).of_journal(),
+        };
+        Self::new(status, code, message, hint)
+    }
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        let status = status_of_refusal(&refusal);
+        Self::new(status, refusal.code(), refusal.to_string(), refusal.hint())
+    }
+}
+
+impl From<OutsideError> for ApiError {
+    fn from(error: OutsideError) -> Self {
+        let Problem { code, message, hint } = (&error).into();
+        match error {
+            OutsideError::Journal(error) => error.into(),
+            OutsideError::Bad(BadSource::Unknown(_)) => Self::new(StatusCode::NOT_FOUND, code, message, hint),
+            OutsideError::Bad(_) => Self::new(StatusCode::CONFLICT, code, message, hint),
+        }
+    }
+}
+
 impl From<BadId> for ApiError {
     fn from(error: BadId) -> Self {
-        let status = match error {
-            BadId::Agent(_) | BadId::Turn | BadId::Trace => StatusCode::BAD_REQUEST,
-            BadId::Rule(_) | BadId::Event(_) => StatusCode::UNPROCESSABLE_ENTITY,
-        };
+        let status = StatusCode::BAD_REQUEST;
         Self::new(status, "bad_id", error.to_string(), "choose another name")
     }
 }
@@ -259,6 +317,7 @@ impl IntoResponse for ApiError {
             message,
             hint,
             retry_after_s,
+            cause: _,
         } = self;
         let error = Wire { code, message, hint };
         let mut response = (status, Json(ErrorBody { error })).into_response();
@@ -273,5 +332,55 @@ impl IntoResponse for ApiError {
             );
         }
         response
+    }
+}
+
+/// Which times a pattern means, which zones this machine has and what time it is: no schema says that.
+fn status_of_schedule(error: &TimerError) -> StatusCode {
+    match error {
+        TimerError::When(
+            ScheduleError::Pattern(_)
+            | ScheduleError::Zone(_)
+            | ScheduleError::Impossible
+            | ScheduleError::Exhausted,
+        )
+        | TimerError::Field { field: "at", .. } => StatusCode::CONFLICT,
+        TimerError::When(ScheduleError::Form { .. } | ScheduleError::Kind | ScheduleError::TooMany)
+        | TimerError::Field { .. } => StatusCode::BAD_REQUEST,
+    }
+}
+
+/// A client that reads only the status must be told rightly whether to change the request or to give up.
+fn status_of_refusal(refusal: &Refusal) -> StatusCode {
+    match refusal {
+        Refusal::UnknownTask(_) | Refusal::UnknownCategory(_) | Refusal::UnknownRecord { .. } => {
+            StatusCode::NOT_FOUND
+        }
+        Refusal::CategoryExists(_)
+        | Refusal::CategoryInUse { .. }
+        | Refusal::Removed { .. }
+        | Refusal::NotRemoved { .. }
+        | Refusal::TimerRuns(_)
+        | Refusal::TimerStopped(_)
+        | Refusal::LinkExists(_)
+        | Refusal::OperationReused
+        | Refusal::OperationUndone
+        | Refusal::ChangedSince { .. }
+        | Refusal::EndsBeforeStart { .. }
+        | Refusal::NotOnDay { .. }
+        | Refusal::BadOrder
+        | Refusal::OutOfRange { .. }
+        | Refusal::TooMany { .. }
+        | Refusal::LinkToSelf
+        | Refusal::NothingToChange => StatusCode::CONFLICT,
+        Refusal::Empty { .. }
+        | Refusal::TooLong { .. }
+        | Refusal::Control { .. }
+        | Refusal::BadId { .. }
+        | Refusal::BadStatus
+        | Refusal::BadDay
+        | Refusal::BadTime { .. }
+        | Refusal::BadScale
+        | Refusal::BadLinkKind => StatusCode::BAD_REQUEST,
     }
 }

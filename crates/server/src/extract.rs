@@ -1,209 +1,32 @@
-//! How a request is taken apart: paths, query strings and bodies, each with an answer that names what is wrong.
+//! How the input of an endpoint is read from a request, with an answer that names what is wrong.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer as _, MapAccess, Visitor};
 use serde_json::error::Category;
-use wakeful_core::attachment::ATTACHMENTS_BYTES_MAX;
-use wakeful_core::decision::Channel;
-use wakeful_core::id::AgentId;
-use wakeful_core::key::{Digest, RunKey};
-use wakeful_runtime::problem::Problem;
+use serde_path_to_error::Segment;
+use wakeful_api::Endpoint;
 
-use crate::app::App;
 use crate::error::ApiError;
-use crate::guard::{Caller, Peer};
-
-/// Largest body in bytes: four times the longest message, so that escaping never makes a good one too long.
-pub(crate) const BODY_BYTES_MAX: usize = 1024 * 1024;
-
-/// Largest body of a message in bytes: all that may be attached, in base64, and what any other body may have.
-pub(crate) const MESSAGE_BODY_BYTES_MAX: usize = BODY_BYTES_MAX + ATTACHMENTS_BYTES_MAX.div_ceil(3) * 4;
 
 /// Longest wait for a body. On the slowest line that is still a line, a megabyte comes within it.
 pub(crate) const BODY_READ_MS_MAX: u64 = 30_000;
 
-/// Most rows that a list may be asked for.
-pub(crate) const LIMIT_MAX: u32 = 500;
+const SEE_DOCUMENT: &str = "GET /api/openapi.json describes the input of each path";
 
-/// Rows of a list when nobody says how many.
-pub(crate) const LIMIT_DEFAULT: u32 = 100;
+/// The parameters in a path, by name.
+pub(crate) type Parameters = Vec<(String, String)>;
 
-/// An agent named in a path.
-pub(crate) struct AgentPath(pub(crate) AgentId);
-
-/// A run named in a path.
-pub(crate) struct RunPath(pub(crate) RunKey);
-
-/// A question named in a path, by the first digits of its name or all of them.
-pub(crate) struct DecisionPath(pub(crate) String);
-
-/// By which way a request came. Whoever shows the token is a program: the command line is one of them, and nothing that
-/// it could say of itself another could not say.
-pub(crate) struct By(pub(crate) Channel);
-
-/// That the request does not come from a process which an agent's tool started: an agent never answers its own question.
-pub(crate) struct NoTool;
-
-/// A query string of known parameters.
-pub(crate) struct Asked<T>(pub(crate) T);
-
-/// A body of JSON.
-pub(crate) struct Told<T>(pub(crate) T);
-
-/// A body of JSON that may hold attachments.
-pub(crate) struct Laden<T>(pub(crate) T);
-
-impl<S: Send + Sync> FromRequestParts<S> for AgentPath {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let text = path_word(parts, state, "bad_id", "agent ids are lower-case words").await?;
-        Ok(Self(AgentId::parse(&text)?))
+/// Reads the input: from the path, and from the query or the body.
+pub(crate) async fn input<E: Endpoint>(path: &Parameters, head: &Parts, body: Body) -> Result<E, ApiError> {
+    if !E::OPERATION.takes_body {
+        return from_query(path, head.uri.query().unwrap_or_default());
     }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for RunPath {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let text = path_word(
-            parts,
-            state,
-            "bad_run_key",
-            "run keys are 64 lower-case hex digits",
-        )
-        .await?;
-        run_key(&text).map(Self)
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for DecisionPath {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let hint = "take it from a list of decisions; the first digits are enough";
-        let text = path_word(parts, state, "bad_decision_id", hint).await?;
-        let is_digit = |digit: u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
-        if !(1..=64).contains(&text.len()) || !text.bytes().all(is_digit) {
-            let message = "the name of a decision is 1 to 64 lower-case hex digits";
-            return Err(ApiError::bad("bad_decision_id", message, hint));
-        }
-        Ok(Self(text))
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for By {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
-        // The guard has put it there for every request of the API.
-        match parts.extensions.get::<Caller>() {
-            Some(Caller::Browser(_)) => Ok(Self(Channel::Page)),
-            Some(Caller::Bearer) => Ok(Self(Channel::Api)),
-            Some(Caller::InProcess) => Ok(Self(Channel::Cli)),
-            Some(Caller::Anybody) | None => Err(ApiError::unauthorized()),
-        }
-    }
-}
-
-impl FromRequestParts<App> for NoTool {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let Some(peer) = parts.extensions.get::<Peer>().copied() else {
-            return Ok(Self);
-        };
-        let host = Arc::clone(&app.host);
-        // It reads many small files.
-        let looked = tokio::task::spawn_blocking(move || host.is_tool(peer)).await;
-        match looked {
-            Ok(false) => Ok(Self),
-            // Whoever looked in vain does not know that it is a person.
-            Ok(true) | Err(_) => Err(ApiError::forbidden(Problem::descends_from_tool())),
-        }
-    }
-}
-
-async fn path_word<S: Send + Sync>(
-    parts: &mut Parts,
-    state: &S,
-    code: &str,
-    hint: &str,
-) -> Result<String, ApiError> {
-    let word = Path::<String>::from_request_parts(parts, state).await;
-    word.map(|Path(word)| word)
-        .map_err(|_| ApiError::bad(code, "the path is not UTF-8", hint))
-}
-
-/// Reads a run key.
-pub(crate) fn run_key(text: &str) -> Result<RunKey, ApiError> {
-    Digest::from_hex(text).map(RunKey).ok_or_else(|| {
-        let message = "a run key is 64 lower-case hex digits";
-        ApiError::bad("bad_run_key", message, "take it from a list of runs, whole")
-    })
-}
-
-/// How many rows a list has.
-pub(crate) fn limit(asked: Option<u32>) -> Result<u32, ApiError> {
-    match asked.unwrap_or(LIMIT_DEFAULT) {
-        limit @ 1..=LIMIT_MAX => Ok(limit),
-        limit => {
-            let message = format!("limit {limit} is not between 1 and {LIMIT_MAX}");
-            Err(ApiError::bad(
-                "bad_limit",
-                message,
-                "ask for several pages instead",
-            ))
-        }
-    }
-}
-
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let query = Query::<T>::from_request_parts(parts, state).await;
-        let Query(asked) = query.map_err(|rejection| {
-            let hint = "GET /api/openapi.json lists the parameters of each path";
-            ApiError::bad("bad_query", rejection.body_text(), hint)
-        })?;
-        Ok(Self(asked))
-    }
-}
-
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Told<T> {
-    type Rejection = ApiError;
-
-    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
-        told(request, BODY_BYTES_MAX).await.map(Self)
-    }
-}
-
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Laden<T> {
-    type Rejection = ApiError;
-
-    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
-        told(request, MESSAGE_BODY_BYTES_MAX).await.map(Self)
-    }
-}
-
-/// Reads a body of any kind, of at most so many bytes.
-pub(crate) async fn bounded(body: Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
-    let read = tokio::time::timeout(Duration::from_millis(BODY_READ_MS_MAX), read(body, bytes_max));
-    read.await.unwrap_or_else(|_| Err(too_slow()))
-}
-
-/// Reads a body of JSON of at most so many bytes.
-async fn told<T: DeserializeOwned>(request: Request, bytes_max: usize) -> Result<T, ApiError> {
-    let (parts, body) = request.into_parts();
-    if !is_json(&parts.headers) {
+    if !is_json(&head.headers) {
         return Err(ApiError::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "not_json",
@@ -211,7 +34,125 @@ async fn told<T: DeserializeOwned>(request: Request, bytes_max: usize) -> Result
             "send `Content-Type: application/json`",
         ));
     }
-    parse(&bounded(body, bytes_max).await?)
+    from_body(path, &bounded(body, E::OPERATION.body_bytes_max).await?)
+}
+
+fn from_query<E: Endpoint>(path: &Parameters, query: &str) -> Result<E, ApiError> {
+    let bad = |code: &str, message: String| ApiError::bad(code, message, SEE_DOCUMENT);
+    let mut pairs = serde_urlencoded::to_string(path).map_err(|error| bad("bad_query", error.to_string()))?;
+    if E::OPERATION.method == wakeful_api::endpoint::Method::Get {
+        pairs.push('&');
+        pairs.push_str(query);
+    }
+    let read = serde_urlencoded::Deserializer::new(form_urlencoded::parse(pairs.as_bytes()));
+    serde_path_to_error::deserialize(read).map_err(|error| {
+        let code = if is_in_path(&error, path) {
+            "bad_id"
+        } else {
+            "bad_query"
+        };
+        bad(code, named(&error))
+    })
+}
+
+fn from_body<E: Endpoint>(path: &Parameters, bytes: &[u8]) -> Result<E, ApiError> {
+    // A list would be taken for the fields in their order, which is never meant.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        let message = "the body is a list, and must be an object";
+        return Err(ApiError::bad("bad_field", message, SEE_DOCUMENT));
+    }
+    let mut body = serde_json::Deserializer::from_slice(bytes);
+    let fields = Fields {
+        path,
+        rest: &mut body,
+    };
+    let read = serde_path_to_error::deserialize(fields).map_err(|error| {
+        if is_in_path(&error, path) {
+            return ApiError::bad("bad_id", named(&error), SEE_DOCUMENT);
+        }
+        match error.inner().classify() {
+            Category::Data => ApiError::bad("bad_field", named(&error), SEE_DOCUMENT),
+            Category::Syntax | Category::Eof | Category::Io => not_json(error.inner()),
+        }
+    })?;
+    body.end().map_err(|error| not_json(&error))?;
+    Ok(read)
+}
+
+/// Whether what is wrong stands in the path.
+fn is_in_path<E>(error: &serde_path_to_error::Error<E>, path: &Parameters) -> bool {
+    match error.path().iter().next() {
+        Some(Segment::Map { key }) => path.iter().any(|(name, _)| name == key),
+        Some(_) | None => false,
+    }
+}
+
+/// What is wrong, with the name of its field before it.
+fn named<E: std::fmt::Display>(error: &serde_path_to_error::Error<E>) -> String {
+    match error.path().to_string().as_str() {
+        "." => error.inner().to_string(),
+        path => format!("{path}: {}", error.inner()),
+    }
+}
+
+/// The fields of a path, and after them those of a body.
+struct Fields<'a, D> {
+    path: &'a [(String, String)],
+    rest: D,
+}
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Fields<'_, D> {
+    type Error = D::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        let Self { path, rest } = self;
+        rest.deserialize_map(Fields { path, rest: visitor })
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<'_, V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.rest.expecting(f)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
+        let Self { path, rest } = self;
+        rest.visit_map(Fields { path, rest: map })
+    }
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        match self.path.first() {
+            Some((name, _)) => seed.deserialize(name.as_str().into_deserializer()).map(Some),
+            None => self.rest.next_key_seed(seed),
+        }
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        match self.path.split_first() {
+            Some(((_, value), others)) => {
+                self.path = others;
+                seed.deserialize(value.as_str().into_deserializer())
+            }
+            None => self.rest.next_value_seed(seed),
+        }
+    }
+}
+
+/// Reads a body of any kind, of at most so many bytes.
+pub(crate) async fn bounded(body: Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
+    let read = tokio::time::timeout(Duration::from_millis(BODY_READ_MS_MAX), read(body, bytes_max));
+    read.await.unwrap_or_else(|_| Err(too_slow()))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -261,32 +202,6 @@ async fn read_within(body: Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> 
     }
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
-    // A list would be taken for the fields in their order, which nobody means.
-    if bytes.trim_ascii_start().first() == Some(&b'[') {
-        return Err(wrong_field(
-            "the body is a list, and must be an object".to_owned(),
-        ));
-    }
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let told = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        let inner = error.into_inner();
-        match inner.classify() {
-            Category::Data if path == "." => wrong_field(inner.to_string()),
-            Category::Data => wrong_field(format!("{path}: {inner}")),
-            Category::Syntax | Category::Eof | Category::Io => not_json(&inner),
-        }
-    })?;
-    deserializer.end().map_err(|error| not_json(&error))?;
-    Ok(told)
-}
-
-fn wrong_field(message: String) -> ApiError {
-    let hint = "GET /api/openapi.json describes the body of each path";
-    ApiError::bad("bad_field", message, hint)
-}
-
 fn not_json(error: &serde_json::Error) -> ApiError {
     ApiError::bad(
         "bad_json",
@@ -297,13 +212,17 @@ fn not_json(error: &serde_json::Error) -> ApiError {
 
 #[cfg(test)]
 mod tests {
-    use wakeful_api::SendMessage;
+    use wakeful_api::{ListRuns, PauseAgent, SendMessage};
 
     use super::*;
 
+    fn path(name: &str, value: &str) -> Parameters {
+        vec![(name.to_owned(), value.to_owned())]
+    }
+
     fn code_of(body: &str) -> String {
-        let error = parse::<SendMessage>(body.as_bytes()).expect_err("an error");
-        format!("{error:?}")
+        let error = from_body::<SendMessage>(&path("agent_id", "main"), body.as_bytes());
+        format!("{:?}", error.expect_err("an error"))
     }
 
     #[test]
@@ -313,11 +232,24 @@ mod tests {
         assert!(code_of("{\"text\":\"a\",\"deny_tools\":[1]}").contains("deny_tools[0]"));
         assert!(code_of("{\"text\":\"a\",\"colour\":1}").contains("unknown field `colour`"));
         assert!(code_of("{}").contains("missing field `text`"));
+        assert!(code_of("\"a\"").contains("bad_field"));
     }
 
     #[test]
     fn a_body_nested_too_deeply_is_no_json_and_no_crash() {
         let deep = format!("{{\"text\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
         assert!(code_of(&deep).contains("bad_"));
+    }
+
+    #[test]
+    fn a_field_of_the_path_comes_from_the_path_alone() {
+        let read =
+            from_body::<SendMessage>(&path("agent_id", "main"), b"{\"text\":\"a\"}").expect("a message");
+        assert_eq!(read.agent_id.to_string(), "main");
+        assert!(code_of("{\"text\":\"a\",\"agent_id\":\"other\"}").contains("duplicate field `agent_id`"));
+        let refused = from_query::<PauseAgent>(&path("agent_id", "Main"), "").expect_err("an error");
+        assert!(format!("{refused:?}").contains("bad_id"));
+        let refused = from_query::<ListRuns>(&Vec::new(), "limit=0").expect_err("an error");
+        assert!(format!("{refused:?}").contains("bad_query"));
     }
 }

@@ -12,7 +12,8 @@
 //! | `metrics` | numbers for Prometheus |
 //! | `page` | the control room's files, embedded |
 //! | [`view`] | from the runtime's values to what goes over the wire |
-//! | `openapi` | the contract, written down from the handlers |
+//! | `route`, `extract` | how a declared endpoint is served, how its input is read |
+//! | `openapi` | the contract, made from the declared endpoints |
 //! | `serve` | listeners: connections are accepted within bounds, and ended gracefully |
 //! | `slots`, `connection`, `peer` | which connections are kept, what one of them says, who is at its other end |
 //! | `descriptor` | how many connections the system allows |
@@ -43,6 +44,7 @@ mod peer;
 mod proof;
 mod rate;
 mod record;
+mod route;
 mod run;
 mod runtime;
 mod schedule;
@@ -51,17 +53,15 @@ mod slots;
 mod source;
 mod stream;
 mod subscription;
-mod tending;
 mod transcript;
 mod trigger;
 pub mod view;
-mod whole;
 mod why;
 
 pub use access::{Access, TOKEN_CHARS_MIN, WeakToken};
 pub use app::{Facts, Host, InProcess, Limits, Open, Options, Stage, in_process, router};
 pub use axum::Router;
 pub use login::LoginHost;
-pub use openapi::{openapi, openapi_json};
+pub use openapi::openapi_json;
 pub use peer::{LocalPeer, Peer};
 pub use serve::{Ended, serve, serve_at_most, serve_local};

@@ -13,14 +13,14 @@ use std::io;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 
-use axum::extract::{Extension, Path, State};
-use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
-use axum::{Json, Router};
+use axum::Json;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
 use subtle::ConstantTimeEq as _;
-use utoipa::IntoParams;
-use wakeful_api::{EnterLogin, ErrorBody, LoggedIn, LoginLink, LoginList, LoginPage, StreamTicket};
+use wakeful_api::{
+    CreateLoginLink, CreateLoginPage, CreateStreamTicket, EnterLogin, GetLoginPage, ListLogins, LogOut,
+    LoggedIn, LoginLink, LoginList, LoginPage, RevokeAllLogins, RevokeLogin, StreamTicket,
+};
 use wakeful_core::key::Digest;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock;
@@ -32,8 +32,8 @@ use self::page::LoginPageFile;
 use self::ticket::{TICKET_MS, Tickets};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::Told;
-use crate::guard::{Caller, Peer};
+use crate::guard::Caller;
+use crate::route::{Call, Routes};
 
 /// The name of the cookie.
 pub(crate) const COOKIE: &str = "wakeful_session";
@@ -90,15 +90,17 @@ impl LoginHost for NoLogins {
     fn log(&self, _line: &str) {}
 }
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .route("/api/login-links", post(link))
-        .route("/api/login-pages", post(page))
-        .route("/api/logins", get(list).delete(revoke_all))
-        .route("/api/logins/{login_id}", delete(revoke))
-        .route("/api/logout", post(leave))
-        .route("/api/stream-tickets", post(ticket))
-        .route("/login", post(enter).get(enter_page))
+pub(crate) fn routes() -> Routes {
+    Routes::default()
+        .add(link)
+        .add(page)
+        .respond(enter_page)
+        .respond(enter)
+        .respond(leave)
+        .add(list)
+        .add(revoke)
+        .add(revoke_all)
+        .add(ticket)
 }
 
 /// Codes, logins and tickets.
@@ -183,37 +185,19 @@ fn require_bearer(caller: Caller) -> Result<(), ApiError> {
     ))
 }
 
-/// Makes a link that logs a browser in, once, within a minute. Only with the API's token.
-#[utoipa::path(
-    post, path = "/api/login-links", tag = "login", operation_id = "create_login_link",
-    security(("bearer" = [])),
-    responses((status = 201, description = "The link", body = LoginLink)),
-)]
-pub(crate) async fn link(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-) -> Result<(StatusCode, Json<LoginLink>), ApiError> {
-    require_bearer(caller)?;
+async fn link(app: Call, _: CreateLoginLink) -> Result<LoginLink, ApiError> {
+    require_bearer(app.caller())?;
     let code = random(&app);
     app.logins.codes.add(&code, None, app.clock.ticks_ms());
-    let link = LoginLink {
+    Ok(LoginLink {
         url: link_url(&app, &code),
         expires_at: expiry(&app, CODE_MS),
-    };
-    Ok((StatusCode::CREATED, Json(link)))
+    })
 }
 
-/// Writes a login link into a file that only the daemon's user can read, for a browser to open. Only with the API's token.
-#[utoipa::path(
-    post, path = "/api/login-pages", tag = "login", operation_id = "create_login_page",
-    security(("bearer" = [])),
-    responses((status = 201, description = "The file", body = LoginPage)),
-)]
-pub(crate) async fn page(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-) -> Result<(StatusCode, Json<LoginPage>), ApiError> {
-    require_bearer(caller)?;
+async fn page(call: Call, _: CreateLoginPage) -> Result<LoginPage, ApiError> {
+    require_bearer(call.caller())?;
+    let app = call.app;
     let code = random(&app);
     let name = LoginId::from_bytes(app.entropy.bytes32()).to_string();
     let (host, url) = (Arc::clone(&app.logins.host), link_url(&app, &code));
@@ -233,60 +217,35 @@ pub(crate) async fn page(
         app.clock.sleep(CODE_MS).await;
         app.logins.codes.remove_expired(app.clock.ticks_ms());
     });
-    Ok((StatusCode::CREATED, Json(LoginPage { path, expires_at })))
+    Ok(LoginPage { path, expires_at })
 }
 
-/// The page, which takes the code of a link from the fragment of its address.
-#[utoipa::path(
-    get, path = "/login", tag = "login", operation_id = "login_page", security(()),
-    responses((status = 200, description = "The page", body = String, content_type = "text/html")),
-)]
-pub(crate) async fn enter_page(method: Method, uri: Uri) -> Response {
-    crate::page::show(method, uri).await
+async fn enter_page(call: Call, _: GetLoginPage) -> Result<Response, ApiError> {
+    Ok(crate::page::show(call.head.method, call.head.uri).await)
 }
 
-/// Exchanges the code of a link for a login: a cookie, and the token that must go with it.
-#[utoipa::path(
-    post, path = "/login", tag = "login", operation_id = "login", security(()), request_body = EnterLogin,
-    responses(
-        (status = 200, description = "Logged in; the cookie is in the header", body = LoggedIn),
-        (status = 410, description = "The link was used, or is too old", body = ErrorBody),
-    ),
-)]
-pub(crate) async fn enter(
-    State(app): State<App>,
-    peer: Option<Extension<Peer>>,
-    headers: HeaderMap,
-    Told(EnterLogin { code }): Told<EnterLogin>,
-) -> Result<Response, ApiError> {
-    if Digest::from_hex(&code).is_none() {
-        let message = "the code of a login link is 64 lower-case hex digits";
-        return Err(ApiError::bad("bad_login_code", message, NEW_LINK));
-    }
-    if !app.logins.codes.take(&code, app.clock.ticks_ms()) {
-        crate::guard::count_failure(&app, peer.map(|Extension(peer)| peer))?;
+async fn enter(call: Call, asked: EnterLogin) -> Result<Response, ApiError> {
+    let app = &call.app;
+    if !app.logins.codes.take(asked.code.as_str(), app.clock.ticks_ms()) {
+        crate::guard::count_failure(app, call.peer())?;
         let message = "the login link was used before, or is older than a minute";
-        return Err(ApiError::new(
-            StatusCode::GONE,
-            "login_link_expired",
-            message,
-            NEW_LINK,
-        ));
+        return Err(ApiError::unknown("login_link_expired", message, NEW_LINK));
     }
-    let user_agent = headers
+    let user_agent = call
+        .headers()
         .get(header::USER_AGENT)
         .and_then(|value| value.to_str().ok());
     let new = NewLogin {
-        id: free_id(&app)?,
+        id: free_id(app)?,
         name: device::name(user_agent.unwrap_or_default()),
-        secret: random(&app),
-        token: random(&app),
+        secret: random(app),
+        token: random(app),
         created_at: app.clock.now(),
     };
     let (cookie, token) = (new.cookie(), new.token.clone());
     let adding = app.clone();
     blocking(move || adding.logins.list.add(new)).await?;
-    let headers = [(header::SET_COOKIE, set_cookie(&app, &cookie, LOGIN_MS / 1_000))];
+    let headers = [(header::SET_COOKIE, set_cookie(app, &cookie, LOGIN_MS / 1_000))];
     Ok((headers, Json(LoggedIn { token })).into_response())
 }
 
@@ -299,38 +258,16 @@ fn free_id(app: &App) -> Result<LoginId, ApiError> {
     free.ok_or_else(|| ApiError::unavailable("no_login_id", "no free login id was drawn", "try again"))
 }
 
-/// Ends the login of this browser and deletes its cookie.
-#[utoipa::path(
-    post, path = "/api/logout", tag = "login", operation_id = "logout",
-    responses((status = 204, description = "The login is ended for good, and the cookie deleted in the browser")),
-)]
-pub(crate) async fn leave(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-) -> Result<Response, ApiError> {
-    if let Caller::Browser(login) = caller {
+async fn leave(app: Call, _: LogOut) -> Result<Response, ApiError> {
+    if let Caller::Browser(login) = app.caller() {
         end(&app, move |id| id == login).await?;
     }
     let headers = [(header::SET_COOKIE, set_cookie(&app, "", 0))];
     Ok((StatusCode::NO_CONTENT, headers).into_response())
 }
 
-/// Which login.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "only the contract is made from it")]
-pub(crate) struct LoginParam {
-    /// The id of a login.
-    #[param(min_length = 8, max_length = 8, pattern = "^[0-9a-f]{8}$")]
-    login_id: String,
-}
-
-/// The browsers that are logged in.
-#[utoipa::path(
-    get, path = "/api/logins", tag = "login", operation_id = "logins",
-    responses((status = 200, description = "The logins, newest first", body = LoginList)),
-)]
-pub(crate) async fn list(State(app): State<App>, Extension(caller): Extension<Caller>) -> Json<LoginList> {
+async fn list(app: Call, _: ListLogins) -> Result<LoginList, ApiError> {
+    let caller = app.caller();
     let records = app.logins.list.records(app.clock.now());
     let view = |record: LoginRecord| wakeful_api::Login {
         id: record.id.to_string(),
@@ -341,56 +278,30 @@ pub(crate) async fn list(State(app): State<App>, Extension(caller): Extension<Ca
         is_current: caller == Caller::Browser(record.id),
     };
     let logins = records.into_iter().map(view).collect();
-    Json(LoginList { logins })
+    Ok(LoginList { logins })
 }
 
-/// Ends a login: its requests are refused, its streams end, and a restart does not bring it back.
-#[utoipa::path(
-    delete, path = "/api/logins/{login_id}", tag = "login", operation_id = "revoke_login", params(LoginParam),
-    responses(
-        (status = 204, description = "The login is ended"),
-        (status = 404, description = "There is no such login", body = ErrorBody),
-    ),
-)]
-pub(crate) async fn revoke(State(app): State<App>, Path(id): Path<String>) -> Result<StatusCode, ApiError> {
-    let hint = "`wakeful login list` shows the logins";
-    let Some(chosen) = LoginId::parse(&id) else {
-        let message = "the id of a login is 8 lower-case hex digits";
-        return Err(ApiError::bad("bad_login_id", message, hint));
-    };
-    if end(&app, move |id| id == chosen).await? == 0 {
-        let message = format!("there is no login {chosen}");
-        return Err(ApiError::new(
-            StatusCode::NOT_FOUND,
+async fn revoke(app: Call, asked: RevokeLogin) -> Result<(), ApiError> {
+    let id = asked.login_id.as_str();
+    let chosen = LoginId::parse(id);
+    if end(&app, move |id| Some(id) == chosen).await? == 0 {
+        let hint = "`wakeful login list` shows the logins";
+        return Err(ApiError::unknown(
             "login_unknown",
-            message,
+            format!("there is no login {id}"),
             hint,
         ));
     }
-    Ok(StatusCode::NO_CONTENT)
+    Ok(())
 }
 
-/// Ends all logins.
-#[utoipa::path(
-    delete, path = "/api/logins", tag = "login", operation_id = "revoke_all_logins",
-    responses((status = 204, description = "No browser is logged in any more")),
-)]
-pub(crate) async fn revoke_all(State(app): State<App>) -> Result<StatusCode, ApiError> {
+async fn revoke_all(app: Call, _: RevokeAllLogins) -> Result<(), ApiError> {
     end(&app, |_| true).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(())
 }
 
-/// Makes a ticket that opens one event stream of this browser, where no header can be sent. Programs need none.
-#[utoipa::path(
-    post, path = "/api/stream-tickets", tag = "login", operation_id = "create_stream_ticket",
-    security(("cookie" = [], "login_token" = [])),
-    responses((status = 201, description = "The ticket", body = StreamTicket)),
-)]
-pub(crate) async fn ticket(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-) -> Result<(StatusCode, Json<StreamTicket>), ApiError> {
-    let Caller::Browser(login) = caller else {
+async fn ticket(app: Call, _: CreateStreamTicket) -> Result<StreamTicket, ApiError> {
+    let Caller::Browser(login) = app.caller() else {
         return Err(ApiError::new(
             StatusCode::FORBIDDEN,
             "login_required",
@@ -401,7 +312,7 @@ pub(crate) async fn ticket(
     let ticket = random(&app);
     app.logins.tickets.add(&ticket, login, app.clock.ticks_ms());
     let expires_at = expiry(&app, TICKET_MS);
-    Ok((StatusCode::CREATED, Json(StreamTicket { ticket, expires_at })))
+    Ok(StreamTicket { ticket, expires_at })
 }
 
 /// Ends the logins that are chosen. How many there were.

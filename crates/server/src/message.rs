@@ -1,11 +1,7 @@
 //! Messages over HTTP.
 
-use axum::extract::{FromRequestParts, State};
-use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
-use axum::routing::post;
-use axum::{Json, Router};
-use wakeful_api::{Accepted, Admission, Attached, ErrorBody, SendMessage};
+use axum::http::HeaderMap;
+use wakeful_api::{Accepted, Admission, Attached, SendMessage};
 use wakeful_core::attachment;
 use wakeful_core::conversation::Attachment;
 use wakeful_core::id::{AgentId, TurnId};
@@ -16,9 +12,9 @@ use wakeful_runtime::desk::Post;
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{AgentPath, Laden};
+use crate::extract::Parameters;
 use crate::rate::Key;
-use crate::whole::whole;
+use crate::route::{Call, Routes};
 use crate::{guard, view};
 
 /// The header that names a message.
@@ -30,113 +26,79 @@ const DENY_TOOLS_MAX: usize = 64;
 /// Longest name of a model or a folder: the longest path that Linux takes.
 const NAME_BYTES_MAX: usize = 4_096;
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new().route("/api/agents/{agent_id}/messages", post(send))
+pub(crate) fn routes() -> Routes {
+    Routes::default().add_after(count, send)
 }
 
-/// An agent that may be sent one more message this minute. Counted before the body is read.
-pub(crate) struct Addressed(AgentId);
-
-impl FromRequestParts<App> for Addressed {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let AgentPath(agent) = AgentPath::from_request_parts(parts, app).await?;
-        let key = Key::Agent(agent.to_string());
-        guard::count(app, &key, app.limits.turns_per_minute)?;
-        Ok(Self(agent))
+/// Counts a message to an agent within this minute, before its body is read.
+fn count(app: &App, path: &Parameters) -> Result<(), ApiError> {
+    let agents = path.iter().filter_map(|(_, value)| AgentId::parse(value).ok());
+    for agent in agents {
+        guard::count(app, &Key::Agent(agent.to_string()), app.limits.turns_per_minute)?;
     }
+    Ok(())
 }
 
-/// Puts a message into an agent's queue. It is durable when this answers.
-#[utoipa::path(
-    post, path = "/api/agents/{agent_id}/messages", tag = "messages", operation_id = "send_message",
-    params(
-        view::AgentParam,
-        ("Idempotency-Key" = Option<String>, Header, description = "Names this message, like `key` in the body",
-            nullable = false, min_length = 1, max_length = 200, pattern = "^[!-~]([ -~]*[!-~])?$"),
-    ),
-    request_body = SendMessage,
-    responses(
-        (status = 202, description = "It is kept; its run answers it, now or later", body = Accepted),
-        (status = 404, description = "There is no such agent", body = ErrorBody),
-        (status = 409, description = "The key was used before, for another message", body = ErrorBody),
-        (status = 422, description = "The model, the workspace or a tool is not to be had here", body = ErrorBody),
-    ),
-)]
-pub(crate) async fn send(
-    State(app): State<App>,
-    Addressed(agent): Addressed,
-    headers: HeaderMap,
-    Laden(told): Laden<SendMessage>,
-) -> Result<(StatusCode, Json<Accepted>), ApiError> {
-    let turn = match key(&headers, told.key.as_deref())? {
-        Some(key) => TurnId::parse(key)?,
-        None => TurnId::parse(&Digest::from_bytes(app.entropy.bytes32()).to_string())?,
-    };
-    check(&told)?;
-    let SendMessage {
-        text,
-        model,
-        max_rounds,
-        workspace,
-        deny_tools,
-        ask_tools,
-        attachments,
-        priority,
-        ..
-    } = told;
-    let attachments = attached(attachments)?;
+async fn send(call: Call, asked: SendMessage) -> Result<Accepted, ApiError> {
+    let turn = key(&call, asked.key.as_ref().map(|key| &key.0))?;
+    check(&asked)?;
     let wishes = Wishes {
-        model_ref: model,
-        max_rounds,
-        workspace,
-        deny_tools: deny_tools.into_iter().collect(),
-        ask_tools: ask_tools.into_iter().collect(),
+        model_ref: asked.model,
+        max_rounds: asked.max_rounds,
+        workspace: asked.workspace,
+        deny_tools: asked.deny_tools.into_iter().collect(),
+        ask_tools: asked.ask_tools.into_iter().collect(),
     };
     let post = Post {
-        agent: agent.clone(),
+        agent: asked.agent_id.0.clone(),
         turn,
-        text,
-        attachments,
-        wishes: app.host.wishes(wishes).map_err(ApiError::unusable)?,
-        priority: view::priority(priority),
+        text: asked.text,
+        attachments: attached(asked.attachments)?,
+        wishes: call.host.wishes(wishes).map_err(ApiError::unusable)?,
+        priority: asked.priority.unwrap_or_default(),
     };
-    let desk = app.desk()?;
-    let posted = whole(async move { desk.post(post).await }).await;
-    let posted = posted.map_err(|error| app.engine_error(&error))?;
-    app.metrics.message_accepted();
-    let accepted = Accepted {
+    let posted = call.desk()?.post(post).await?;
+    call.metrics.message_accepted();
+    Ok(Accepted {
         run_key: posted.run_key.to_string(),
-        agent_id: agent.to_string(),
+        agent_id: asked.agent_id.to_string(),
         admission: if posted.is_new {
             Admission::New
         } else {
             Admission::Known
         },
-    };
-    Ok((StatusCode::ACCEPTED, Json(accepted)))
+    })
 }
 
-/// The caller's name for what is sent, which may stand in two places but must be one.
-pub(crate) fn key<'a>(headers: &'a HeaderMap, in_body: Option<&'a str>) -> Result<Option<&'a str>, ApiError> {
-    let mut in_headers = headers.get_all(KEY_HEADER).iter();
-    let (first, second) = (in_headers.next(), in_headers.next());
-    let in_header = first.map(|value| {
-        let text = value.to_str();
-        text.map_err(|_| ApiError::bad("bad_id", "Idempotency-Key is not ASCII", "use letters and digits"))
-    });
-    match (in_header.transpose()?, in_body) {
-        _ if second.is_some() => Err(two_keys()),
-        (Some(header), Some(body)) if header != body => Err(two_keys()),
-        (Some(header), _) => Ok(Some(header)),
-        (None, body) => Ok(body),
+/// The caller's name for what is sent, which may stand in two places but must be one; a fresh one where there is none.
+pub(crate) fn key(call: &Call, in_body: Option<&TurnId>) -> Result<TurnId, ApiError> {
+    match (in_header(call.headers())?, in_body) {
+        (Some(header), Some(body)) if header != *body => Err(two_keys()),
+        (Some(header), _) => Ok(header),
+        (None, Some(body)) => Ok(body.clone()),
+        (None, None) => Ok(TurnId::parse(
+            &Digest::from_bytes(call.entropy.bytes32()).to_string(),
+        )?),
     }
+}
+
+fn in_header(headers: &HeaderMap) -> Result<Option<TurnId>, ApiError> {
+    let mut found = headers.get_all(KEY_HEADER).iter();
+    let Some(first) = found.next() else {
+        return Ok(None);
+    };
+    if found.next().is_some() {
+        return Err(two_keys());
+    }
+    let text = first.to_str();
+    let text =
+        text.map_err(|_| ApiError::bad("bad_id", "Idempotency-Key is not ASCII", "use letters and digits"))?;
+    Ok(Some(TurnId::parse(text)?))
 }
 
 fn two_keys() -> ApiError {
     let message = "there are two keys: Idempotency-Key and `key` differ, or the header is there twice";
-    ApiError::unmet("two_keys", message, "send one of them, or the same in both")
+    ApiError::conflict("two_keys", message, "send one of them, or the same in both")
 }
 
 /// What comes with a message, checked.
@@ -144,7 +106,7 @@ fn attached(attachments: Vec<Attached>) -> Result<Vec<Attachment>, ApiError> {
     let attachments: Vec<Attachment> = attachments.into_iter().map(view::attachment).collect();
     attachment::check(&attachments).map_err(|error| {
         let hint = "attach pictures, PDFs and plain text, or put other files into the workspace";
-        ApiError::unmet("bad_attachment", format!("attachments: {error}"), hint)
+        ApiError::conflict("bad_attachment", format!("attachments: {error}"), hint)
     })?;
     Ok(attachments)
 }

@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use axum::extract::State;
 use axum::http::{StatusCode, header};
-use axum::response::IntoResponse;
-use wakeful_api::{Activity, AgentStatus};
+use axum::response::{IntoResponse as _, Response};
+use wakeful_api::{Activity, AgentStatus, GetMetrics};
 
 use crate::agent::Stalled;
-use crate::app::{App, Open};
+use crate::app::Open;
 use crate::error::ApiError;
+use crate::route::{Call, Routes};
 
 /// The format that Prometheus reads.
 const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -52,27 +52,23 @@ impl Metrics {
     }
 }
 
-/// Numbers for Prometheus.
-#[utoipa::path(
-    get, path = "/metrics", tag = "daemon", operation_id = "metrics",
-    responses((status = 200, description = "The numbers", body = String, content_type = "text/plain")),
-)]
-pub(crate) async fn show(State(app): State<App>) -> Result<impl IntoResponse, ApiError> {
+pub(crate) fn routes() -> Routes {
+    Routes::default().respond(show)
+}
+
+async fn show(call: Call, _: GetMetrics) -> Result<Response, ApiError> {
+    let app = &call.app;
     let mut page = Page::default();
     page.begin("wakeful_build_info", "gauge", "The running program, by version.");
     page.line("wakeful_build_info", &[("version", &app.facts.version)], 1);
     counters(&mut page, &app.metrics);
     // Before the daemon serves there are no agents to count, and its scraper should see the rest nevertheless.
     if let Ok(open) = app.open() {
-        let agents = open
-            .desk
-            .agents(false)
-            .await
-            .map_err(|error| app.engine_error(&error))?;
+        let agents = open.desk.agents(false).await?;
         let stalled = Stalled::of(&open);
         let agents: Vec<_> = agents.iter().map(|agent| stalled.status(agent)).collect();
         gauges(&mut page, &agents);
-        waiting(&app, &open, &mut page).await?;
+        waiting(&open, &mut page).await?;
         page.begin("wakeful_listeners", "gauge", "Streams that are open.");
         page.line(
             "wakeful_listeners",
@@ -80,7 +76,7 @@ pub(crate) async fn show(State(app): State<App>) -> Result<impl IntoResponse, Ap
             u64::try_from(open.desk.listeners()).unwrap_or(u64::MAX),
         );
     }
-    Ok(([(header::CONTENT_TYPE, FORMAT)], page.0))
+    Ok(([(header::CONTENT_TYPE, FORMAT)], page.0).into_response())
 }
 
 fn counters(page: &mut Page, metrics: &Metrics) {
@@ -147,10 +143,9 @@ fn gauges(page: &mut Page, agents: &[AgentStatus]) {
 }
 
 /// What waits for a person.
-async fn waiting(app: &App, open: &Open, page: &mut Page) -> Result<(), ApiError> {
-    let fail = |error| app.engine_error(&error);
-    let owed = open.desk.owed().await.map_err(fail)?;
-    let brakes = open.desk.brakes().await.map_err(fail)?;
+async fn waiting(open: &Open, page: &mut Page) -> Result<(), ApiError> {
+    let owed = open.desk.owed().await?;
+    let brakes = open.desk.brakes().await?;
     for (name, help, value) in [
         (
             "wakeful_decisions_pending",

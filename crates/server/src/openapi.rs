@@ -1,47 +1,46 @@
-//! The contract, written down from the handlers themselves. What guards answer is added here once for all routes,
-//! because no handler knows of it.
+//! The OpenAPI document, made from the declared endpoints. What guards answer is added here once for all of them, because no
+//! declaration knows of it.
 
 use std::sync::OnceLock;
 
 use axum::http::header;
-use axum::response::IntoResponse;
-use serde_json::Value;
-use utoipa::openapi::path::Operation;
-use utoipa::openapi::schema::{AdditionalProperties, Schema};
-use utoipa::openapi::security::{
-    ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
-};
-use utoipa::openapi::{self, ContentBuilder, Ref, RefOr, ResponseBuilder};
-use utoipa::{Modify, OpenApi as _};
+use axum::response::{IntoResponse as _, Response};
+use schemars::generate::{Contract, SchemaSettings};
+use schemars::transform::RecursiveTransform;
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+use wakeful_api::endpoint::{Access, Answer, Method};
+use wakeful_api::{Delta, ErrorBody, GetOpenApi, Operation, operations};
 
+use crate::error::ApiError;
 use crate::login::{COOKIE, TOKEN_HEADER};
-use crate::{
-    agent, brake, budget, decision, event, journal, login, message, metrics, proof, record, run, runtime,
-    schedule, source, subscription, tending, transcript, trigger, why,
-};
+use crate::route::{Call, Routes};
+
+/// Where named schemas are.
+const SCHEMAS: &str = "/components/schemas";
 
 /// What any request may be answered with before or instead of its handler.
 const ALWAYS: [(&str, &str, &str); 6] = [
     (
         "400",
         "BadRequest",
-        "What was asked cannot be understood; the message names the part",
+        "The input is not as its schema says; the message names the part",
     ),
     (
         "403",
         "Forbidden",
         "The request comes from a foreign page, or its login does not suffice",
     ),
-    ("421", "Misdirected", "The Host header names somebody else"),
-    (
-        "422",
-        "Unmet",
-        "What was asked has the right form and cannot be met; the message says why",
-    ),
+    ("421", "Misdirected", "The Host header names another server"),
     (
         "429",
         "TooManyRequests",
         "Too many within a minute; Retry-After says when to come again",
+    ),
+    (
+        "431",
+        "HeadTooLarge",
+        "The head of the request is too large; there is no body",
     ),
     (
         "503",
@@ -49,9 +48,6 @@ const ALWAYS: [(&str, &str, &str); 6] = [
         "Not now: starting, stopping, overloaded, or the database does not answer",
     ),
 ];
-
-/// What the connection answers before there is a request.
-const HEAD_TOO_LARGE: (&str, &str) = ("431", "HeadTooLarge");
 
 /// What a request that needs a login may be answered with.
 const PRIVATE: [(&str, &str, &str); 2] = [
@@ -66,147 +62,396 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
     ("415", "NotJson", "The body is not declared as JSON"),
 ];
 
-#[derive(utoipa::OpenApi)]
-#[openapi(
-    info(
-        title = "Wakeful",
-        description = "The API of a Wakeful daemon. Times are RFC 3339 in UTC. Every answer that is not a success is \
-            an `ErrorBody` with a stable code.",
-        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+/// What a request that names something may be answered with.
+const NAMED: [(&str, &str, &str); 1] = [("404", "NotFound", "Nothing has this name")];
+
+/// What a write may be answered with.
+const WRITE: [(&str, &str, &str); 1] = [(
+    "409",
+    "Conflict",
+    "It does not go together with how things are; the code says why",
+)];
+
+const TAGS: [(&str, &str); 13] = [
+    ("agents", "Agents and what they said"),
+    ("messages", "What enters an agent's queue"),
+    ("runs", "What became of it"),
+    ("decisions", "What people are asked, and what they answer"),
+    ("subscriptions", "What agents want to be woken for"),
+    ("sources", "What is watched outside: folders and Git repositories"),
+    ("brake", "What stops everything, or one agent"),
+    (
+        "budget",
+        "What models cost, what they may, and who may see what is asked",
     ),
-    paths(
-        runtime::health, runtime::ready, runtime::status, runtime::shutdown, metrics::show, show,
-        agent::list, agent::create, agent::status, agent::state, agent::pause, agent::resume,
-        agent::default_status, agent::default_state,
-        tending::activate, tending::dormant, tending::destroy, tending::mode, tending::sleep, tending::wake, tending::stop,
-        why::run, why::agent,
-        trigger::show, trigger::rotate, trigger::revoke, trigger::deliver,
-        message::send,
-        budget::show, budget::set, budget::of_agent, budget::choose, budget::receipts, budget::confirm,
-        decision::list, decision::show, decision::answer, brake::show, brake::set, brake::release,
-        run::of_agent, run::list, run::show, run::cancel, run::retry, run::abandon,
-        event::of_agent, event::of_all,
-        transcript::show,
-        proof::erase,
-        login::link, login::page, login::enter, login::enter_page, login::leave, login::list,
-        login::revoke, login::revoke_all, login::ticket,
-        journal::tasks, journal::task, journal::create_task, journal::update_task,
-        journal::notes, journal::create_note, journal::categories, journal::create_category,
-        journal::sagas, journal::keep,
-        subscription::list, subscription::create, subscription::remove, subscription::pause, subscription::resume,
-        source::list, source::add, source::remove, source::scan,
-        record::records, record::record, record::write_record, record::changes,
-        schedule::list, schedule::add, schedule::show, schedule::edit, schedule::pause, schedule::resume,
-        schedule::disable, schedule::trigger, schedule::history, schedule::happened,
+    ("events", "Everything that happened, as pages and as streams"),
+    ("daemon", "The program itself"),
+    ("login", "How a browser logs in"),
+    (
+        "schedules",
+        "When agents are woken by the clock, and what became of it",
     ),
-    components(schemas(wakeful_api::ErrorBody, wakeful_api::Delta, wakeful_api::Listed)),
-    tags(
-        (name = "agents", description = "Agents and what they said"),
-        (name = "messages", description = "What enters an agent's queue"),
-        (name = "runs", description = "What became of it"),
-        (name = "decisions", description = "What people are asked, and what they answer"),
-        (name = "subscriptions", description = "What agents want to be woken for"),
-        (name = "sources", description = "What is watched outside: folders and Git repositories"),
-        (name = "brake", description = "What stops everything, or one agent"),
-        (name = "budget", description = "What models cost, what they may, and who may see what is asked"),
-        (name = "events", description = "Everything that happened, as pages and as streams"),
-        (name = "daemon", description = "The program itself"),
-        (name = "login", description = "How a browser comes in"),
-        (name = "schedules", description = "When agents are woken by the clock, and what became of it"),
-        (name = "journal", description = "What people wrote, and what agents write for them"),
-    ),
-    security(("bearer" = []), ("cookie" = [], "login_token" = [])),
-    modifiers(&Guards),
-)]
-struct Document;
+    ("journal", "What people wrote, and what agents write for them"),
+];
 
-/// Adds what the guards do.
-struct Guards;
-
-/// A write of one kind has no other fields, which the derived schema of an enum does not say.
-fn closed(item: &mut RefOr<Schema>) {
-    if let RefOr::T(Schema::Object(object)) = item {
-        object.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(false)));
-    }
+pub(crate) fn routes() -> Routes {
+    Routes::default().respond(show)
 }
 
-impl Modify for Guards {
-    fn modify(&self, document: &mut openapi::OpenApi) {
-        let components = document.components.get_or_insert_default();
-        let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
-        components.add_security_scheme("bearer", bearer);
-        let cookie = SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new(COOKIE)));
-        components.add_security_scheme("cookie", cookie);
-        let token = SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::new(TOKEN_HEADER)));
-        components.add_security_scheme("login_token", token);
-        for (_, name, description) in ALWAYS.iter().chain(&PRIVATE).chain(&WITH_BODY) {
-            let schema = Ref::from_schema_name("ErrorBody");
-            let content = ContentBuilder::new().schema(Some(schema)).build();
-            let response = ResponseBuilder::new().description(*description);
-            let response = response.content("application/json", content).build();
-            components.responses.insert((*name).to_owned(), response.into());
-        }
-        if let Some(RefOr::T(Schema::OneOf(writes))) = components.schemas.get_mut("JournalWrite") {
-            writes.items.iter_mut().for_each(closed);
-        }
-        let head =
-            ResponseBuilder::new().description("The head of the request is too large; there is no body");
-        components
-            .responses
-            .insert(HEAD_TOO_LARGE.1.to_owned(), head.build().into());
-        for item in document.paths.paths.values_mut() {
-            [&mut item.get, &mut item.post, &mut item.delete]
-                .into_iter()
-                .flatten()
-                .for_each(guarded);
-        }
-    }
+async fn show(_: Call, _: GetOpenApi) -> Result<Response, ApiError> {
+    Ok(([(header::CONTENT_TYPE, "application/json")], openapi_json()).into_response())
 }
 
-fn guarded(operation: &mut Operation) {
-    // The empty requirement is how an operation says that it asks for nothing.
-    let requirements = operation.security.as_deref().unwrap_or_default();
-    let is_public = requirements.contains(&SecurityRequirement::default());
-    let private = PRIVATE.iter().filter(|_| !is_public);
-    let with_body = WITH_BODY.iter().filter(|_| operation.request_body.is_some());
-    let always = ALWAYS.iter().chain(private).chain(with_body);
-    let always = always.map(|(status, name, _)| (status, name));
-    for (status, name) in always.chain([(&HEAD_TOO_LARGE.0, &HEAD_TOO_LARGE.1)]) {
-        let response = RefOr::Ref(Ref::from_response_name(*name));
-        operation
-            .responses
-            .responses
-            .entry((*status).to_owned())
-            .or_insert(response);
-    }
-}
-
-/// The contract.
-#[must_use]
-pub fn openapi() -> openapi::OpenApi {
-    Document::openapi()
-}
-
-/// The contract as JSON with sorted members, so that the same contract is the same text.
+/// The document as JSON with sorted members, so that the same contract is the same text.
 #[must_use]
 pub fn openapi_json() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| {
         // The document has only string keys, so it always has a JSON form.
-        let value = serde_json::to_value(openapi()).map(sorted).unwrap_or_default();
-        let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+        let text = serde_json::to_string_pretty(&sorted(document())).unwrap_or_default();
         format!("{text}\n")
     })
+}
+
+fn document() -> Value {
+    let mut schemas = Schemas::new();
+    let mut paths = Map::new();
+    for operation in operations() {
+        let described = schemas.operation(operation);
+        let path = paths.entry(operation.path).or_insert_with(|| json!({}));
+        if let Some(methods) = path.as_object_mut() {
+            methods.insert(method(operation.method).to_owned(), described);
+        }
+    }
+    schemas.output.subschema_for::<Delta>();
+    let tags = TAGS.map(|(name, description)| json!({ "name": name, "description": description }));
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Wakeful",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "The API of a Wakeful daemon. Times are RFC 3339 in UTC. Every answer that is not a success is \
+                an `ErrorBody` with a stable code.",
+            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas.named(),
+            "responses": responses(),
+            "securitySchemes": {
+                "bearer": { "type": "http", "scheme": "bearer" },
+                "cookie": { "type": "apiKey", "in": "cookie", "name": COOKIE },
+                "login_token": { "type": "apiKey", "in": "header", "name": TOKEN_HEADER },
+            },
+        },
+        "security": [{ "bearer": [] }, { "cookie": [], "login_token": [] }],
+        "tags": tags,
+    })
+}
+
+const fn method(method: Method) -> &'static str {
+    match method {
+        Method::Get => "get",
+        Method::Post => "post",
+        Method::Delete => "delete",
+    }
+}
+
+/// What the guards answer, by name.
+fn responses() -> Value {
+    let all = ALWAYS
+        .iter()
+        .chain(&PRIVATE)
+        .chain(&WITH_BODY)
+        .chain(&NAMED)
+        .chain(&WRITE);
+    let named = all.map(|(status, name, text)| {
+        let response = match *status {
+            // The connection answers before there is a request.
+            "431" => json!({ "description": text }),
+            _ => refusal(text),
+        };
+        ((*name).to_owned(), response)
+    });
+    Value::Object(named.collect())
+}
+
+fn refusal(text: &str) -> Value {
+    let schema = json!({ "$ref": format!("#{SCHEMAS}/ErrorBody") });
+    json!({ "description": text, "content": { "application/json": { "schema": schema } } })
+}
+
+/// The schemas of inputs and outputs. They differ: an input may be left out or `null` where an output is simply not there.
+struct Schemas {
+    input: SchemaGenerator,
+    output: SchemaGenerator,
+    bodies: Map<String, Value>,
+}
+
+impl Schemas {
+    fn new() -> Self {
+        let generator = |contract| {
+            let settings = SchemaSettings::draft2020_12().with(|settings| {
+                settings.definitions_path = SCHEMAS.into();
+                settings.meta_schema = None;
+                settings.contract = contract;
+            });
+            settings.into_generator()
+        };
+        let mut output = generator(Contract::Serialize);
+        output.subschema_for::<ErrorBody>();
+        Self {
+            input: generator(Contract::Deserialize),
+            output,
+            bodies: Map::new(),
+        }
+    }
+
+    /// All schemas that have a name. Where an input and an output have the same one, that of the input holds: it takes
+    /// whatever the output can be.
+    fn named(mut self) -> Value {
+        let mut named = Map::new();
+        for (name, schema) in self.output.take_definitions(true) {
+            named.insert(name, never_null(schema));
+        }
+        named.extend(self.input.take_definitions(true));
+        named.extend(self.bodies);
+        named.values_mut().for_each(tidy);
+        Value::Object(named)
+    }
+
+    fn operation(&mut self, operation: &Operation) -> Value {
+        let (summary, description) = operation
+            .doc
+            .trim()
+            .split_once("\n\n")
+            .unwrap_or((operation.doc.trim(), ""));
+        let one_line = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+        let mut described = json!({
+            "operationId": snake_case(operation.name),
+            "summary": one_line(summary),
+            "tags": [operation.tag],
+            "responses": self.answers(operation),
+        });
+        let (parameters, body) = self.input(operation);
+        let Some(members) = described.as_object_mut() else {
+            return described;
+        };
+        if !description.is_empty() {
+            members.insert("description".to_owned(), one_line(description).into());
+        }
+        if !parameters.is_empty() {
+            members.insert("parameters".to_owned(), parameters.into());
+        }
+        if let Some(body) = body {
+            members.insert(
+                "requestBody".to_owned(),
+                json!({ "content": body, "required": true }),
+            );
+        }
+        let security = match operation.access {
+            Access::LoggedIn => return described,
+            Access::Public => json!([{}]),
+            Access::Program => json!([{ "bearer": [] }]),
+            Access::Browser => json!([{ "cookie": [], "login_token": [] }]),
+        };
+        members.insert("security".to_owned(), security);
+        described
+    }
+
+    /// The parameters and the body that an input is made of.
+    fn input(&mut self, operation: &Operation) -> (Vec<Value>, Option<Value>) {
+        let mut schema = (operation.input)(&mut self.input).to_value();
+        let required: Vec<Value> = list(&mut schema, "required");
+        let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
+        let mut fields = fields.map(std::mem::take).unwrap_or_default();
+        let in_path = operation.path_parameters().map(|name| {
+            let schema = fields.remove(name).unwrap_or_default();
+            parameter("path", name, never_null(schema), true)
+        });
+        let mut parameters: Vec<Value> = in_path.collect();
+        if !operation.takes_body {
+            parameters.extend(fields.into_iter().map(|(name, schema)| {
+                let is_required = required.iter().any(|required| required == name.as_str());
+                parameter("query", &name, never_null(schema), is_required)
+            }));
+        } else if let Some(members) = schema.as_object_mut() {
+            let left = required
+                .into_iter()
+                .filter(|name| name.as_str().is_some_and(|name| fields.contains_key(name)));
+            let left: Vec<Value> = left.collect();
+            if !left.is_empty() {
+                members.insert("required".to_owned(), left.into());
+            }
+            members.insert("properties".to_owned(), fields.into());
+            self.bodies.insert(operation.name.to_owned(), schema);
+        }
+        parameters.extend(operation.headers.iter().map(|header| {
+            let schema = (header.schema)(&mut self.input).to_value();
+            json!({ "in": "header", "name": header.name, "description": header.text, "required": false, "schema": schema })
+        }));
+        let json_body = json!({ "$ref": format!("#{SCHEMAS}/{}", operation.name) });
+        let body = match operation.raw_body {
+            Some(media) => Some(json!({ media: { "schema": { "type": "string" } } })),
+            None if operation.takes_body => Some(json!({ "application/json": { "schema": json_body } })),
+            None => None,
+        };
+        (parameters, body)
+    }
+
+    fn answers(&mut self, operation: &Operation) -> Value {
+        let mut answers = Map::new();
+        for (index, answer) in operation.answers.iter().enumerate() {
+            let described = match (index, answer) {
+                (
+                    _,
+                    Answer {
+                        status: 204, text, ..
+                    },
+                ) => json!({ "description": text }),
+                (
+                    _,
+                    Answer {
+                        schema: Some(schema),
+                        text,
+                        ..
+                    },
+                ) => {
+                    let schema = never_null(schema(&mut self.output).to_value());
+                    json!({ "description": text, "content": { "application/json": { "schema": schema } } })
+                }
+                (0, Answer { text, .. }) => {
+                    let output = never_null((operation.output)(&mut self.output).to_value());
+                    let content = operation.media.iter().map(|media| {
+                        let schema = match *media {
+                            "application/json" => output.clone(),
+                            _ => json!({ "type": "string" }),
+                        };
+                        ((*media).to_owned(), json!({ "schema": schema }))
+                    });
+                    json!({ "description": text, "content": content.collect::<Map<_, _>>() })
+                }
+                (_, Answer { text, .. }) => refusal(text),
+            };
+            answers.insert(answer.status.to_string(), described);
+        }
+        let takes_body = operation.takes_body || operation.raw_body.is_some();
+        let groups: [(&[(&str, &str, &str)], bool); 5] = [
+            (&ALWAYS, true),
+            (&PRIVATE, operation.access != Access::Public),
+            (&WITH_BODY, takes_body),
+            (&NAMED, operation.path_parameters().next().is_some()),
+            (&WRITE, operation.method != Method::Get),
+        ];
+        for (status, name, _) in groups
+            .iter()
+            .filter(|(_, holds)| *holds)
+            .flat_map(|(group, _)| group.iter())
+        {
+            let response = || json!({ "$ref": format!("#/components/responses/{name}") });
+            answers.entry(*status).or_insert_with(response);
+        }
+        Value::Object(answers)
+    }
+}
+
+fn list(schema: &mut Value, name: &str) -> Vec<Value> {
+    let members = schema.as_object_mut().and_then(|members| members.remove(name));
+    members
+        .and_then(|members| members.as_array().cloned())
+        .unwrap_or_default()
+}
+
+fn parameter(place: &str, name: &str, mut schema: Value, is_required: bool) -> Value {
+    tidy(&mut schema);
+    let described = schema
+        .as_object_mut()
+        .and_then(|members| members.remove("description"));
+    let mut parameter = json!({ "in": place, "name": name, "required": is_required, "schema": schema });
+    if let (Some(text), Some(members)) = (described, parameter.as_object_mut()) {
+        members.insert("description".to_owned(), text);
+    }
+    parameter
+}
+
+/// A schema without `null`, for what is left out instead.
+fn never_null(schema: Value) -> Value {
+    let strip = |schema: &mut Schema| {
+        if let Some(Value::Array(types)) = schema.get_mut("type") {
+            types.retain(|kind| kind != "null");
+            if let [only] = types.as_slice() {
+                let only = only.clone();
+                schema.insert("type".to_owned(), only);
+            }
+        }
+        let Some(Value::Array(choices)) = schema.get_mut("anyOf") else {
+            return;
+        };
+        choices.retain(|choice| choice.get("type").is_none_or(|kind| kind != "null"));
+        if let [Value::Object(only)] = choices.as_slice() {
+            let only = only.clone();
+            schema.remove("anyOf");
+            for (name, value) in only {
+                schema.insert(name, value);
+            }
+        }
+    };
+    transformed(schema, strip)
+}
+
+fn transformed(schema: Value, change: impl FnMut(&mut Schema)) -> Value {
+    match Schema::try_from(schema.clone()) {
+        Ok(mut read) => {
+            schemars::transform::Transform::transform(&mut RecursiveTransform(change), &mut read);
+            read.to_value()
+        }
+        Err(_) => schema,
+    }
+}
+
+/// Numbers get the bounds of their type, texts lose the line breaks of their comments, and `true` becomes an object.
+fn tidy(schema: &mut Value) {
+    let taken = std::mem::take(schema);
+    *schema = transformed(taken, |schema| {
+        if schema.as_bool() == Some(true) {
+            *schema = Schema::default();
+            schema.ensure_object();
+        }
+        let greatest = match schema.get("format").and_then(Value::as_str) {
+            Some("uint8") => Some(json!(u8::MAX)),
+            Some("uint16") => Some(json!(u16::MAX)),
+            Some("uint32") => Some(json!(u32::MAX)),
+            Some("uint64" | "uint") => Some(json!(i64::MAX)),
+            _ => None,
+        };
+        if let Some(greatest) = greatest {
+            schema.remove("format");
+            if schema.get("maximum").is_none() {
+                schema.insert("maximum".to_owned(), greatest);
+            }
+        }
+        if let Some(Value::String(text)) = schema.get_mut("description") {
+            *text = text.replace('\n', " ");
+        }
+    });
+}
+
+fn snake_case(name: &str) -> String {
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !words.is_empty() {
+            words.push('_');
+        }
+        words.push(letter.to_ascii_lowercase());
+    }
+    words
 }
 
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(members) => {
-            let mut members: Vec<_> = members
-                .into_iter()
-                .map(|(name, value)| (name, sorted(value)))
-                .collect();
-            members.sort_by(|a, b| a.0.cmp(&b.0));
+            let members = members.into_iter().map(|(name, value)| (name, sorted(value)));
+            let members: std::collections::BTreeMap<_, _> = members.collect();
             Value::Object(members.into_iter().collect())
         }
         Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
@@ -214,11 +459,33 @@ fn sorted(value: Value) -> Value {
     }
 }
 
-/// This document.
-#[utoipa::path(
-    get, path = "/api/openapi.json", tag = "daemon", operation_id = "openapi", security(()),
-    responses((status = 200, description = "The contract", body = Object, content_type = "application/json")),
-)]
-pub(crate) async fn show() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], openapi_json())
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_declared_endpoint_is_served_and_no_other() {
+        let (served, _) = crate::app::endpoints().into_parts();
+        let declared: BTreeSet<&str> = operations().map(|operation| operation.name).collect();
+        assert_eq!(served.len(), declared.len(), "none is served twice");
+        assert_eq!(served.into_iter().collect::<BTreeSet<_>>(), declared);
+    }
+
+    #[test]
+    fn a_declaration_without_a_body_has_no_field_for_one() {
+        let mut schemas = Schemas::new();
+        for operation in operations().filter(|operation| operation.method != Method::Get) {
+            let (parameters, body) = schemas.input(operation);
+            let query = parameters.iter().filter(|parameter| parameter["in"] == "query");
+            assert_eq!(query.count(), 0, "{}", operation.name);
+            assert_eq!(
+                body.is_some(),
+                operation.takes_body || operation.raw_body.is_some(),
+                "{}",
+                operation.name
+            );
+        }
+    }
 }

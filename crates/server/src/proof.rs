@@ -1,66 +1,49 @@
 //! Erasing over HTTP.
 
-use axum::extract::State;
-use axum::routing::post;
-use axum::{Json, Router};
-use wakeful_api::{EraseContent, Erasure, ErrorBody};
+use wakeful_api::{EraseContent, Erasure, SEQ_MAX};
 use wakeful_runtime::proof::{Erase, REASON_CHARS_MAX, What, reason};
 
-use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{AgentPath, By, Told, run_key};
+use crate::route::{Call, Routes};
 use crate::view;
-use crate::whole::whole;
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new().route("/api/agents/{agent_id}/erasures", post(erase))
+pub(crate) fn routes() -> Routes {
+    Routes::default().add(erase)
 }
 
-/// Erases contents of a run or of some events that have ended. The log stays whole and tells of it.
-#[utoipa::path(
-    post, path = "/api/agents/{agent_id}/erasures", tag = "events", operation_id = "erase",
-    params(view::AgentParam), request_body = EraseContent,
-    responses(
-        (status = 200, description = "They are gone", body = Erasure),
-        (status = 404, description = "There is no such agent or run", body = ErrorBody),
-        (status = 409, description = "The run has not ended, or somebody moved the log at the same moment", body = ErrorBody),
-    ),
-)]
-pub(crate) async fn erase(
-    State(app): State<App>,
-    By(channel): By,
-    AgentPath(agent): AgentPath,
-    Told(told): Told<EraseContent>,
-) -> Result<Json<Erasure>, ApiError> {
-    let what = what(&told)?;
-    let reason = reason(&told.reason).ok_or_else(|| {
+async fn erase(call: Call, asked: EraseContent) -> Result<Erasure, ApiError> {
+    let what = what(&asked)?;
+    let reason = reason(&asked.reason).ok_or_else(|| {
         let message =
-            format!("reason must have 1 to {REASON_CHARS_MAX} characters without control characters");
-        ApiError::unmet("bad_reason", message, "say in a sentence why it has to go")
+            format!("reason: must have 1 to {REASON_CHARS_MAX} characters without control characters");
+        ApiError::bad("bad_reason", message, "say in a sentence why it has to go")
     })?;
     let wanted = Erase {
-        agent,
+        agent: asked.agent_id.0,
         what,
         reason,
-        channel: channel.as_str(),
+        channel: call.channel()?,
     };
-    let desk = app.desk()?;
-    let erased = whole(async move { desk.erase(wanted).await }).await;
-    let erased = erased.map_err(|error| app.engine_error(&error))?;
-    Ok(Json(view::erasure(&erased)))
+    Ok(view::erasure(&call.desk()?.erase(wanted).await?))
 }
 
-fn what(told: &EraseContent) -> Result<What, ApiError> {
-    match (&told.run_key, told.first_seq, told.last_seq) {
-        (Some(run), None, None) => Ok(What::Run(run_key(run)?)),
-        (None, Some(first), last) if last.is_none_or(|last| last >= first) && first > 0 => Ok(What::Events {
-            first,
-            last: last.unwrap_or(first),
-        }),
-        (None, Some(_) | None, _) | (Some(_), _, _) => Err(ApiError::unmet(
+fn what(asked: &EraseContent) -> Result<What, ApiError> {
+    match (&asked.run_key, asked.first_seq, asked.last_seq) {
+        (Some(run), None, None) => Ok(What::Run(run.0)),
+        (None, Some(first), last) if (1..=SEQ_MAX).contains(&first) && last <= Some(SEQ_MAX) => {
+            match last.unwrap_or(first) {
+                last if last < first => Err(ApiError::conflict(
+                    "bad_range",
+                    "last_seq is before first_seq",
+                    "give the first event first",
+                )),
+                last => Ok(What::Events { first, last }),
+            }
+        }
+        (None, Some(_) | None, _) | (Some(_), _, _) => Err(ApiError::bad(
             "one_of_two",
-            "give either `run_key`, or `first_seq` and a `last_seq` that is not before it",
-            "an empty wish erases nothing",
+            "give either `run_key`, or `first_seq` and perhaps `last_seq`",
+            "an empty request erases nothing",
         )),
     }
 }

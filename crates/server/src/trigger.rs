@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, Request, StatusCode, header};
-use axum::routing::post;
-use axum::{Json, Router};
+use axum::extract::{FromRequestParts as _, Path};
+use axum::http::{HeaderMap, Request, header};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
 use tokio::sync::SemaphorePermit;
-use wakeful_api::{ErrorBody, ExternalTrigger, TriggerDelivered};
+use wakeful_api::{
+    DeliverExternalTrigger, ExternalTrigger, GetExternalTrigger, RevokeExternalTrigger,
+    RotateExternalTrigger, TriggerDelivered,
+};
 use wakeful_core::id::{RuleId, TraceId, TurnId};
 use wakeful_core::key::Digest;
 use wakeful_core::time::Millis;
@@ -20,11 +21,10 @@ use wakeful_runtime::desk::{Capability, Delivery};
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{AgentPath, bounded};
+use crate::extract::bounded;
 use crate::guard::{Peer, count, count_failure, failed, too_many};
 use crate::rate::{Key, Standing};
-use crate::view;
-use crate::whole::whole;
+use crate::route::{Call, Routes, to_its_end};
 
 /// Largest body of a delivery. It is evidence for an agent to look further, not a way to send files.
 pub(crate) const DELIVERY_BYTES_MAX: usize = 64 * 1024;
@@ -39,12 +39,12 @@ const NAME_HEADERS: [&str; 2] = ["idempotency-key", "x-delivery-id"];
 const CORRELATION_HEADER: &str = "x-correlation-id";
 const CAUSATION_HEADER: &str = "x-causation-id";
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .route("/api/agents/{agent_id}/trigger", post(show))
-        .route("/api/agents/{agent_id}/trigger/rotate", post(rotate))
-        .route("/api/agents/{agent_id}/trigger/revoke", post(revoke))
-        .route("/api/triggers/{trigger_id}/{token}", post(deliver))
+pub(crate) fn routes() -> Routes {
+    Routes::default()
+        .add(show)
+        .add(rotate)
+        .add(revoke)
+        .raw::<DeliverExternalTrigger, _, _>(deliver)
 }
 
 /// The token of an address: it can be made again at any time, and by nobody without the secret.
@@ -123,103 +123,40 @@ fn admit<'a>(app: &'a App, key: &Key, peer: Option<Peer>) -> Result<Option<Semap
     }
 }
 
-/// The trigger of an agent. It is made when it is first asked for, and stays the same.
-#[utoipa::path(
-    post, path = "/api/agents/{agent_id}/trigger", tag = "agents", operation_id = "agent_trigger",
-    params(view::AgentParam),
-    responses(
-        (status = 200, description = "The trigger; its path is a secret", body = ExternalTrigger),
-        (status = 404, description = "There is no such agent", body = ErrorBody),
-        (status = 409, description = "The agent is gone for good", body = ErrorBody),
-    ),
-)]
-pub(crate) async fn show(
-    State(app): State<App>,
-    AgentPath(agent): AgentPath,
-) -> Result<Json<ExternalTrigger>, ApiError> {
-    let found = app.desk()?.trigger(agent).await;
-    let found = found.map_err(|error| app.engine_error(&error))?;
-    Ok(Json(external_trigger(&found)))
+async fn show(call: Call, asked: GetExternalTrigger) -> Result<ExternalTrigger, ApiError> {
+    Ok(external_trigger(&call.desk()?.trigger(asked.agent_id.0).await?))
 }
 
-/// Gives the trigger another address. The one before is worth nothing from now on.
-#[utoipa::path(
-    post, path = "/api/agents/{agent_id}/trigger/rotate", tag = "agents", operation_id = "rotate_agent_trigger",
-    params(view::AgentParam),
-    responses(
-        (status = 200, description = "The trigger; its path is a secret", body = ExternalTrigger),
-        (status = 404, description = "There is no such agent", body = ErrorBody),
-        (status = 409, description = "The agent is gone for good", body = ErrorBody),
-    ),
-)]
-pub(crate) async fn rotate(
-    State(app): State<App>,
-    AgentPath(agent): AgentPath,
-) -> Result<Json<ExternalTrigger>, ApiError> {
-    let found = app.desk()?.rotate_trigger(agent).await;
-    let found = found.map_err(|error| app.engine_error(&error))?;
-    forget(&app, &found, found.row.generation.saturating_sub(1));
-    Ok(Json(external_trigger(&found)))
+async fn rotate(call: Call, asked: RotateExternalTrigger) -> Result<ExternalTrigger, ApiError> {
+    let found = call.desk()?.rotate_trigger(asked.agent_id.0).await?;
+    forget(&call, &found, found.row.generation.saturating_sub(1));
+    Ok(external_trigger(&found))
 }
 
-/// Takes the trigger back: nothing comes by it until it gets another address.
-#[utoipa::path(
-    post, path = "/api/agents/{agent_id}/trigger/revoke", tag = "agents", operation_id = "revoke_agent_trigger",
-    params(view::AgentParam),
-    responses(
-        (status = 200, description = "The trigger, without a path", body = ExternalTrigger),
-        (status = 404, description = "There is no such agent", body = ErrorBody),
-        (status = 409, description = "The agent is gone for good", body = ErrorBody),
-    ),
-)]
-pub(crate) async fn revoke(
-    State(app): State<App>,
-    AgentPath(agent): AgentPath,
-) -> Result<Json<ExternalTrigger>, ApiError> {
-    let found = app.desk()?.revoke_trigger(agent).await;
-    let found = found.map_err(|error| app.engine_error(&error))?;
-    forget(&app, &found, found.row.generation);
-    Ok(Json(external_trigger(&found)))
+async fn revoke(call: Call, asked: RevokeExternalTrigger) -> Result<ExternalTrigger, ApiError> {
+    let found = call.desk()?.revoke_trigger(asked.agent_id.0).await?;
+    forget(&call, &found, found.row.generation);
+    Ok(external_trigger(&found))
 }
 
-/// Wakes the agent of a trigger. The body, of any kind, is told to the agent as evidence. `Idempotency-Key` or
-/// `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies within a minute are one.
-/// `X-Correlation-Id` and `X-Causation-Id` say what it belongs together with and what it was caused by; they are kept and shown.
-#[utoipa::path(
-    post, path = "/api/triggers/{trigger_id}/{token}", tag = "messages", operation_id = "deliver_trigger",
-    security(()),
-    params(
-        ("trigger_id" = String, Path, description = "The trigger's name"),
-        ("token" = String, Path, description = "The secret part of its address"),
-    ),
-    request_body(content = String, content_type = "application/octet-stream", description = "At most 64 KiB"),
-    responses(
-        (status = 202, description = "It is taken in, or was before", body = TriggerDelivered),
-        (status = 404, description = "There is no such trigger: never was, revoked, or with another address", body = ErrorBody),
-        (status = 409, description = "The agent takes nothing in now; the code says why", body = ErrorBody),
-    ),
-)]
-pub(crate) async fn deliver(
-    State(app): State<App>,
-    Path((id, shown)): Path<(String, String)>,
-    request: Request<Body>,
-) -> Result<(StatusCode, Json<TriggerDelivered>), ApiError> {
-    let (parts, body) = request.into_parts();
+/// The body is read last: not one byte of a delivery is taken in before its address was found to be right.
+async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDelivered, ApiError> {
+    let (mut parts, body) = request.into_parts();
+    let Ok(Path((id, shown))) = Path::<(String, String)>::from_request_parts(&mut parts, &()).await else {
+        return Err(EngineError::NoTrigger.into());
+    };
     let peer = parts.extensions.get::<Peer>().copied();
     let desk = app.desk()?;
     let key = key_of(&id, &shown);
     let place = admit(&app, &key, peer)?;
     let capability = match RuleId::parse(&id) {
-        Ok(trigger) => desk
-            .called(trigger)
-            .await
-            .map_err(|error| app.engine_error(&error))?,
+        Ok(trigger) => desk.called(trigger).await?,
         Err(_) => None,
     };
     let right = is_right(capability.as_ref(), &id, &shown);
     let Some(Capability { row, .. }) = capability.filter(|_| right) else {
         count_failure(&app, peer)?;
-        return Err(app.engine_error(&EngineError::NoTrigger));
+        return Err(EngineError::NoTrigger.into());
     };
     drop(place);
     let place = Arc::clone(&app.deliveries).try_acquire_owned().map_err(|_| {
@@ -237,17 +174,15 @@ pub(crate) async fn deliver(
     // It is never closed.
     let turn = Arc::clone(&app.delivering).acquire_owned().await;
     // Held until it is written, also where the sender has hung up.
-    let posted = whole(async move {
+    let posted = to_its_end(async move {
         let _held = (place, turn);
-        desk.deliver(row, delivery).await
+        Ok(desk.deliver(row, delivery).await?)
     })
-    .await;
-    let posted = posted.map_err(|error| app.engine_error(&error))?;
-    let delivered = TriggerDelivered {
+    .await?;
+    Ok(TriggerDelivered {
         run_key: posted.run_key.to_string(),
         is_new: posted.is_new,
-    };
-    Ok((StatusCode::ACCEPTED, Json(delivered)))
+    })
 }
 
 fn name(headers: &HeaderMap) -> Result<Option<TurnId>, ApiError> {

@@ -9,68 +9,38 @@ mod order;
 mod proof;
 mod schedule;
 mod source;
-mod standing;
 mod subscription;
 mod why;
 
 pub use self::budget::{budget, receipt, spending};
 pub use self::decision::{brake, brakes, decision, decisions, not_durable};
 pub use self::event::event;
-pub use self::journal::{
-    change, journal_category, note, record, record_kind, saga, task, task_status, written,
-};
-pub use self::message::{priority, queued};
+pub use self::journal::{change, journal_category, note, record, saga, task, written};
+pub use self::message::queued;
 pub use self::order::{listing, mutation};
 pub use self::proof::erasure;
 pub use self::schedule::{UPCOMING_SHOWN, draft, edit, execution, execution_row, schedule, schedules};
 pub use self::source::{new_source, source, source_scan};
-pub use self::standing::{mode, told_mode};
 pub use self::subscription::{new_subscription, subscription, subscriptions};
 pub use self::why::{why, why_not};
 pub use crate::trigger::external_trigger;
-use utoipa::IntoParams;
 use wakeful_api::{
-    Activity, AgentStatus, Attached, Block, FailureArtifact, FailureCategory, GuidanceRoot, LoadedAgentsMd,
-    Role, Run, RunLine, RunLink, Step, StepKind, StepStatus, Stuck, TokenUsage, ToolCall, TranscriptLine,
+    Activity, AgentStatus, Attached, Block, FailureArtifact, GuidanceRoot, LoadedAgentsMd, Run, RunLine,
+    RunLink, Step, StepKind, Stuck, TokenUsage, ToolCall, TranscriptLine,
 };
 use wakeful_core::conversation::{self, Usage};
-use wakeful_core::failure::{self, Category};
+use wakeful_core::failure;
 use wakeful_core::id::AgentId;
-use wakeful_core::prompt::{Guidance, GuidanceKind};
-use wakeful_core::run::Phase;
+use wakeful_core::prompt::Guidance;
+use wakeful_core::run::{Phase, RunStatus};
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{AgentView, Line, RunGlance};
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::report::{Related, RunReport};
-use wakeful_runtime::rows::{RUN_OPEN, RunRow, RunState, StepRow, Visibility};
+use wakeful_runtime::rows::{RunRow, RunState, StepRow, Visibility};
 use wakeful_runtime::run::decode;
-
-/// The agent in a path.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "it only describes; `extract::AgentPath` reads")]
-pub(crate) struct AgentParam {
-    /// The agent's name.
-    #[param(
-        min_length = 1,
-        max_length = 64,
-        pattern = "^[a-z0-9][a-z0-9_-]*$",
-        example = "main"
-    )]
-    agent_id: String,
-}
-
-/// The run in a path.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "it only describes; `extract::RunPath` reads")]
-pub(crate) struct RunParam {
-    /// The run's key, whole.
-    #[param(min_length = 64, max_length = 64, pattern = "^[0-9a-f]{64}$")]
-    run_key: String,
-}
 
 /// Whether an agent's work goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,9 +84,9 @@ pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
             Visibility::Public => wakeful_api::Visibility::Public,
             Visibility::Private => wakeful_api::Visibility::Private,
         },
-        lifecycle: standing::lifecycle(agent.lifecycle),
-        control: standing::control(agent.control),
-        mode: standing::mode(agent.mode),
+        lifecycle: agent.lifecycle,
+        control: agent.control,
+        mode: agent.mode,
         sleep_until: agent.sleep_until.map(Millis::rfc3339),
         activity: match (going, overview.open_run) {
             // A note that somebody was stuck may be a moment older than the end of their work.
@@ -158,10 +128,7 @@ pub fn loaded_agents_md(guidance: &Guidance) -> Vec<LoadedAgentsMd> {
         Some(LoadedAgentsMd {
             root,
             path: file.path.clone(),
-            kind: match file.kind {
-                GuidanceKind::AgentsMd => wakeful_api::GuidanceKind::AgentsMd,
-                GuidanceKind::ClaudeMd => wakeful_api::GuidanceKind::ClaudeMd,
-            },
+            kind: file.kind,
         })
     });
     loaded.collect()
@@ -174,7 +141,7 @@ pub fn run_line(glance: &RunGlance) -> RunLine {
     RunLine {
         run_key: row.run_key.to_string(),
         agent_id: row.agent_id.to_string(),
-        status: row.status.clone(),
+        status: row.status,
         parked: is_parked(row),
         waiting_on: waiting_on(row),
         transitions: u64::try_from(row.version).unwrap_or(0),
@@ -187,13 +154,13 @@ pub fn run_line(glance: &RunGlance) -> RunLine {
 
 /// Whether a run waits for money. The states of runs that ended need not be read.
 fn is_parked(row: &RunRow) -> bool {
-    let turn = (row.status == RUN_OPEN).then(|| decode(row));
+    let turn = (row.status == RunStatus::Open).then(|| decode(row));
     turn.is_some_and(|turn| turn.is_ok_and(|turn| matches!(turn.phase, Phase::Parked { .. })))
 }
 
 /// The runs that an open run waits for.
 fn waiting_on(row: &RunRow) -> Vec<String> {
-    let turn = (row.status == RUN_OPEN).then(|| decode(row));
+    let turn = (row.status == RunStatus::Open).then(|| decode(row));
     let waits = turn
         .and_then(Result::ok)
         .filter(wakeful_core::run::Turn::waits_on_runs);
@@ -205,7 +172,7 @@ fn link(related: &Related) -> RunLink {
     RunLink {
         run_key: related.run_key.to_string(),
         agent_id: related.agent_id.to_string(),
-        status: related.status.clone(),
+        status: related.status,
         held: related.held.map(str::to_owned),
     }
 }
@@ -225,7 +192,7 @@ pub fn run(report: &RunReport) -> Run {
     Run {
         run_key: report.run_key.to_string(),
         agent_id: report.agent_id.to_string(),
-        outcome: report.status.clone(),
+        outcome: report.status,
         final_text: report.final_text.clone(),
         rounds: report.rounds,
         tool_calls: report.tool_calls().map(tool_call).collect(),
@@ -264,7 +231,7 @@ fn tool_call(step: &StepRow) -> ToolCall {
     ToolCall {
         name: step.name.clone(),
         operation_id: step.operation_id.to_string(),
-        status: step_status(step.status),
+        status: step.status,
         sandbox: step.sandbox.clone(),
     }
 }
@@ -277,7 +244,7 @@ fn step(step: &StepRow) -> Step {
             None => StepKind::Model,
         },
         name: step.name.clone(),
-        status: step_status(step.status),
+        status: step.status,
         reason: step.reason.clone(),
         at: step.put_at.rfc3339(),
         duration_ms: step.duration_ms,
@@ -286,29 +253,12 @@ fn step(step: &StepRow) -> Step {
     }
 }
 
-const fn step_status(status: Status) -> StepStatus {
-    match status {
-        Status::Planned => StepStatus::Planned,
-        Status::Intended => StepStatus::Intended,
-        Status::Ok => StepStatus::Ok,
-        Status::Failed => StepStatus::Failed,
-        Status::Denied => StepStatus::Denied,
-        Status::OutcomeUnknown => StepStatus::OutcomeUnknown,
-    }
-}
-
 /// What is kept of a failure.
 #[must_use]
 pub fn failure_artifact(artifact: &failure::FailureArtifact) -> FailureArtifact {
     let artifact = artifact.clone();
     FailureArtifact {
-        category: match artifact.category {
-            Category::Transport => FailureCategory::Transport,
-            Category::Protocol => FailureCategory::Protocol,
-            Category::Runtime => FailureCategory::Runtime,
-            Category::Task => FailureCategory::Task,
-            Category::Unknown => FailureCategory::Unknown,
-        },
+        category: artifact.category,
         kind: artifact.kind,
         summary: artifact.summary,
         provider: artifact.provider,
@@ -325,11 +275,7 @@ pub fn transcript_line(line: &Line) -> TranscriptLine {
     let blocks = line.blocks.clone();
     TranscriptLine {
         run_key: line.row.run_key.to_string(),
-        role: match line.row.role {
-            conversation::Role::User => Role::User,
-            conversation::Role::Assistant => Role::Assistant,
-            conversation::Role::Tool => Role::Tool,
-        },
+        role: line.row.role,
         at: line.row.at.rfc3339(),
         erased: blocks.is_none(),
         blocks: blocks.unwrap_or_default().into_iter().map(block).collect(),

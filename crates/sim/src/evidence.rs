@@ -6,10 +6,10 @@ use wakeful_core::decision::Decision;
 use wakeful_core::id::Incarnation;
 use wakeful_core::key::OperationId;
 use wakeful_core::message::Message;
-use wakeful_core::run::Turn;
+use wakeful_core::run::{RunStatus, Turn};
 use wakeful_store::rows::{
-    Agent, DecisionFilter, EntryRow, EventRow, JournalRow, LockedHead, RUN_ABANDONED, RUN_OPEN,
-    RUN_QUARANTINED, RunFilter, RunRow, RunState, SpendDay, StepRow, WakeRow,
+    Agent, DecisionFilter, EntryRow, EventRow, JournalRow, LockedHead, RunFilter, RunRow, RunState, SpendDay,
+    StepRow, WakeRow,
 };
 use wakeful_store::{ROWS_MAX, StoreError, View};
 
@@ -62,12 +62,12 @@ pub(crate) struct RunEvidence {
 impl RunEvidence {
     /// Whether it stands aside, or was given up there.
     pub(crate) fn is_aside(&self) -> bool {
-        self.row.status == RUN_QUARANTINED || self.row.status == RUN_ABANDONED
+        self.row.status == RunStatus::Quarantined || self.row.status == RunStatus::Abandoned
     }
 
     /// Whether it still goes on.
     pub(crate) fn is_open(&self) -> bool {
-        self.row.status == RUN_OPEN
+        self.row.status == RunStatus::Open
     }
 
     /// The tool calls among its steps.

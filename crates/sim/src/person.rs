@@ -12,11 +12,12 @@ use std::task::{Context, Poll, Waker};
 use wakeful_core::decision::{APPROVE, Channel, DENY, Decision, DecisionStatus, Reply};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, Digest, RunKey};
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{ApiContext, Clerk};
-use wakeful_store::rows::{DecisionFilter, RUN_OPEN, RunRow};
+use wakeful_store::rows::{DecisionFilter, RunRow};
 use wakeful_store::{FaultFuture, FaultPoint, Faults, ROWS_MAX, Store, StoreError};
 
 use crate::chance::Chance;
@@ -306,7 +307,7 @@ impl People {
 
     /// The state of a run rots, or a program that is too old finds it.
     pub(crate) fn poison(&self, world: &World, run: RunKey) -> Result<(), StoreError> {
-        let Some(row) = self.row(run)?.filter(|row| row.status == RUN_OPEN) else {
+        let Some(row) = self.row(run)?.filter(|row| row.status == RunStatus::Open) else {
             return Ok(());
         };
         if row.state != POISON && row.machine_version != FOREIGN_VERSION {

@@ -9,7 +9,7 @@ use wakeful_core::run::Turn;
 use wakeful_core::wake::Wait;
 use wakeful_runtime::run::DriveOutcome;
 use wakeful_runtime::{EngineError, Waiting};
-use wakeful_store::rows::{DecisionFilter, RUN_OPEN, RUN_QUARANTINED, RunRow};
+use wakeful_store::rows::{DecisionFilter, RunRow};
 use wakeful_store::{Store, StoreError};
 
 use crate::alert;
@@ -289,7 +289,7 @@ impl Stage {
             people.release(world, false).map_err(unreadable)?;
         }
         let Some(row) = self.row(run)? else { return Ok(()) };
-        if row.status == RUN_QUARANTINED {
+        if row.status == RunStatus::Quarantined {
             let is_last = index + 1 == self.script.ask_count();
             return people.see_to(world, run, is_last).map_err(unreadable);
         }
@@ -432,7 +432,7 @@ impl Stage {
 
     fn has_ended(&self, run: RunKey) -> Result<bool, Violation> {
         let row = self.row(run)?;
-        Ok(row.is_some_and(|row| row.status != RUN_OPEN && row.status != RUN_QUARANTINED))
+        Ok(row.is_some_and(|row| row.status != RunStatus::Open && row.status != RunStatus::Quarantined))
     }
 
     fn has_asked(&self, run: RunKey) -> Result<bool, Violation> {

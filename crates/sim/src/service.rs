@@ -5,7 +5,7 @@ use wakeful_core::wake::Wait;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::run::{Claimed, DriveOutcome, claim, move_aside};
 use wakeful_runtime::wake::{Admitted, Ask};
-use wakeful_store::rows::{RUN_OPEN, RUN_QUARANTINED, RunFilter, RunRow, RunState};
+use wakeful_store::rows::{RunFilter, RunRow, RunState};
 
 use crate::life::{Driven, Life, SimEngine};
 
@@ -123,7 +123,7 @@ async fn looked_after(engine: &SimEngine, life: &Life, ask: Ask) -> Result<Drive
         });
         let (ready, due, row) = look.await?;
         let row = row.ok_or(EngineError::UnknownRun(run))?;
-        if row.status != RUN_OPEN {
+        if row.status != RunStatus::Open {
             return ended(row);
         }
         if ready.contains(&agent) {
@@ -160,7 +160,7 @@ async fn looked_after(engine: &SimEngine, life: &Life, ask: Ask) -> Result<Drive
 }
 
 fn ended(row: RunRow) -> Result<Driven, EngineError> {
-    if row.status == RUN_QUARANTINED {
+    if row.status == RunStatus::Quarantined {
         let (run, why) = (row.run_key, row.fault.unwrap_or_default());
         return Err(EngineError::Quarantined { run, why });
     }

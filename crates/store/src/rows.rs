@@ -17,7 +17,9 @@ use wakeful_core::decision::{Channel, Severity};
 use wakeful_core::id::{AgentId, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::message::Message;
+use wakeful_core::report::payload::EventBody;
 use wakeful_core::report::{Event, Head};
+use wakeful_core::run::RunStatus;
 use wakeful_core::saga::Saga;
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
@@ -202,8 +204,8 @@ pub struct RunRow {
     pub version: i64,
     /// The state as JSON.
     pub state: String,
-    /// `open` or the outcome.
-    pub status: String,
+    /// How it stands.
+    pub status: RunStatus,
     /// When it began.
     pub started_at: Millis,
     /// When it ended.
@@ -221,16 +223,6 @@ impl RunRow {
         self.suspension.map(|suspension| suspension.wait)
     }
 }
-
-/// The status of a run that has not ended.
-pub const RUN_OPEN: &str = "open";
-/// The status of a run that cannot go on until a person says so.
-pub const RUN_QUARANTINED: &str = "quarantined";
-
-/// The status of a run that a person ended.
-pub const RUN_CANCELLED: &str = "cancelled";
-/// The status of a run that a person gave up.
-pub const RUN_ABANDONED: &str = "abandoned";
 
 /// A brake that is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -401,6 +393,15 @@ pub struct EventRow {
     pub policy_version: String,
     /// The payload's canonical JSON and its salt, unless erased.
     pub payload: Option<(Vec<u8>, [u8; 32])>,
+}
+
+impl EventRow {
+    /// What it says. None where that was erased, or where this version cannot read it.
+    #[must_use]
+    pub fn body(&self) -> Option<EventBody> {
+        let (payload, _) = self.payload.as_ref()?;
+        EventBody::read(&self.kind, payload)
+    }
 }
 
 impl From<&Event> for EventRow {

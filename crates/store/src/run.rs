@@ -2,10 +2,11 @@
 
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Suspension, Wait};
 
-use crate::rows::{RUN_OPEN, RunFilter, RunRow, RunState};
+use crate::rows::{RunFilter, RunRow, RunState};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
 use crate::{Result, StoreError, Tx, View, bound};
 
@@ -158,7 +159,7 @@ fn read(mut row: Row) -> Result<RunRow> {
         machine_version: row.small_count("run.machine_version")?,
         version: row.int("run.version")?,
         state: row.text("run.state")?,
-        status: row.text("run.status")?,
+        status: row.word("run.status", RunStatus::parse)?,
         started_at: row.millis("run.started_at_ms")?,
         ended_at: row.optional_int("run.ended_at_ms")?.map(Millis),
         suspension: suspension(&mut row)?,
@@ -293,9 +294,15 @@ const SET_ASIDE: &str = "
 
 impl Tx<'_> {
     /// Moves an open run aside, or one that stands aside to its end or back into the open. The status says which.
-    pub fn set_aside(&mut self, run: &RunKey, status: &str, fault: Option<&str>, at: Millis) -> Result<bool> {
-        let ended = (status != RUN_OPEN).then_some(at);
-        let params = [run.into(), status.into(), fault.into(), ended.into()];
+    pub fn set_aside(
+        &mut self,
+        run: &RunKey,
+        status: RunStatus,
+        fault: Option<&str>,
+        at: Millis,
+    ) -> Result<bool> {
+        let ended = (status != RunStatus::Open).then_some(at);
+        let params = [run.into(), status.as_str().into(), fault.into(), ended.into()];
         Ok(self.sql.execute(SET_ASIDE, &params)? == 1)
     }
 }

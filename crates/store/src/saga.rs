@@ -2,10 +2,11 @@
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::run::RunStatus;
 use wakeful_core::saga::{Phase, Saga, Status};
 use wakeful_core::time::Millis;
 
-use crate::rows::{RUN_OPEN, RUN_QUARANTINED, SagaRow};
+use crate::rows::SagaRow;
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
 use crate::{ROWS_MAX, Result, StoreError, Tx, View, bound};
 
@@ -101,8 +102,10 @@ fn read(mut row: Row) -> Result<SagaRow> {
         agent_id: agent_id.map_err(|_| StoreError::Malformed("run.agent_id"))?,
         // One that stands aside may still go on.
         run_open: matches!(
-            row.optional_text("run.status")?.as_deref(),
-            Some(RUN_OPEN | RUN_QUARANTINED)
+            row.optional_text("run.status")?
+                .as_deref()
+                .and_then(RunStatus::parse),
+            Some(RunStatus::Open | RunStatus::Quarantined)
         ),
         updated_at,
     })

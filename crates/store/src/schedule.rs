@@ -2,6 +2,7 @@
 
 use wakeful_core::id::{AgentId, EventName, RuleId};
 use wakeful_core::key::RunKey;
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{
     Concurrency, EXECUTIONS_KEPT_MAX, Guard, Outcome, SET_BACK_MS, Status, Timer, TriggerSource, UNREADABLE,
@@ -391,7 +392,7 @@ impl View<'_> {
                         is_catch_up: row.flag("scheduled_execution.is_catch_up")?,
                         at: row.millis("scheduled_execution.at_ms")?,
                     },
-                    run_status: row.optional_text("run.status")?,
+                    run_status: row.optional_word("run.status", RunStatus::parse)?,
                     run_started_at: row.optional_millis("run.started_at_ms")?,
                     run_ended_at: row.optional_millis("run.ended_at_ms")?,
                 })

@@ -4,7 +4,7 @@ use wakeful_core::budget::Day;
 use wakeful_core::cause::Cause;
 use wakeful_core::id::{AgentId, SourceName};
 use wakeful_core::key::RunKey;
-use wakeful_core::wake::REFUSALS_KEPT_MAX;
+use wakeful_core::wake::{REFUSALS_KEPT_MAX, WakeOutcome};
 
 use crate::rows::{RefusalRow, WakeFilter, WakeRow};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
@@ -55,7 +55,7 @@ fn read(mut row: Row) -> Result<WakeRow> {
     Ok(WakeRow {
         run_key: RunKey(row.digest("wake.run_key")?),
         agent_id: row.agent_id("wake.agent_id")?,
-        verdict: row.text("wake.verdict")?,
+        verdict: row.word("wake.verdict", WakeOutcome::parse)?,
         gates: row.text("wake.gates")?,
         at: row.millis("wake.at_ms")?,
         cause: row.word("wake.cause", |json| serde_json::from_str(json).ok())?,
@@ -130,7 +130,7 @@ impl View<'_> {
             Ok(RefusalRow {
                 agent_id: row.agent_id("wake_refusal.agent_id")?,
                 source: SourceName::new(row.text("wake_refusal.source")?),
-                code: row.text("wake_refusal.code")?,
+                code: row.word("wake_refusal.code", WakeOutcome::parse)?,
                 day: Day(row.int("wake_refusal.day")?),
                 count: row.count("wake_refusal.count")?,
                 first_at: row.millis("wake_refusal.first_at_ms")?,

@@ -8,11 +8,12 @@ use crate::scan::{Token, closing, is_text, scan};
 use crate::tree::File;
 
 /// What the core may build on: data, hashing, signatures and error types, and the time-zone tables as data.
-const ALLOWED: [&str; 8] = [
+const ALLOWED: [&str; 9] = [
     "base64",
     "ed25519-dalek",
     "jiff",
     "ryu-js",
+    "schemars",
     "serde",
     "serde_json",
     "sha2",

@@ -1,4 +1,4 @@
-//! The program: the one place where the rooms of the house are joined.
+//! The program: the one place where all crates are joined.
 //!
 //! | module | does |
 //! |---|---|

@@ -27,7 +27,7 @@ pub(crate) const DEMO: &str = "demo";
 
 /// Everything that models are made from, once for a process: settings, connections, and what the keyring said.
 #[derive(Debug, Clone)]
-pub(crate) struct ModelHouse {
+pub(crate) struct ModelRegistry {
     config: Arc<Settings>,
     clients: Clients,
     // A keyring takes its time and may ask a person. As many entries as there are providers in the settings.
@@ -81,7 +81,7 @@ pub(crate) enum Why {
     Demo,
 }
 
-impl ModelHouse {
+impl ModelRegistry {
     pub(crate) fn new(config: &Settings) -> Self {
         Self {
             config: Arc::new(config.clone()),

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use wakeful_api::{AgentStatus, Run, RunList, RunState, Transcript};
 use wakeful_core::id::AgentId;
-use wakeful_core::report::{Event, Kind};
+use wakeful_core::report::Event;
+use wakeful_core::report::payload::{EventBody, Payload};
 use wakeful_runtime::Observer;
 
 use crate::failure::Failure;
@@ -180,9 +181,9 @@ impl Progress {
 
 impl Out {
     /// An event of a run that is watched, if it means something to a person.
-    pub(crate) fn progress(&self, kind: &str, payload: &serde_json::Value) {
+    pub(crate) fn progress(&self, said: &Payload) {
         if self.form == Form::Text
-            && let Some(line) = Kind::parse(kind).and_then(|kind| text::progress(kind, payload))
+            && let Some(line) = text::progress(said)
         {
             prose(&line);
         }
@@ -195,10 +196,10 @@ impl Observer for Progress {
             return;
         }
         for event in events {
-            let payload = serde_json::from_slice(&event.sealed.payload).unwrap_or_default();
-            text::progress(event.sealed.kind, &payload)
-                .iter()
-                .for_each(|line| prose(line));
+            let body = EventBody::read(event.sealed.kind.as_str(), &event.sealed.payload);
+            if let Some(line) = body.and_then(|body| text::progress(&body.payload)) {
+                prose(&line);
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ import { failureOf, unreachable } from "./failure";
 import type { paths } from "./schema.gen";
 import { setAnonymous } from "./session";
 import { removeToken, tokenHeaders } from "./token";
-import type { AnswerDecision, CreateAgent, SetBrake, SetCap } from "./types";
+import type { AnswerDecision, CreateAgent, SetBrake } from "./types";
 
 /** Enough to fill a screen several times over; more is asked for by the reader. */
 export const EVENTS_PER_PAGE = 200;
@@ -72,7 +72,9 @@ export const getBrakes = () => answered(client.GET("/api/brake"));
 export const setBrake = (body: SetBrake) => answered(client.POST("/api/brake", { body }));
 export const releaseBrake = (agentId?: string) => answered(client.POST("/api/brake/release", { body: { agent_id: agentId } }));
 export const getBudget = () => answered(client.GET("/api/budget"));
-export const setCap = (body: SetCap) => answered(client.POST("/api/budget", { body }));
+/** Sets the cap of an agent, or of all together; without an amount the default holds again. */
+export const setCap = (agentId: string | undefined, dailyUsd: string | undefined) =>
+  answered(client.POST("/api/budget", { body: { agent_id: agentId, ...(dailyUsd === undefined ? { unset: true as const } : { daily_usd: dailyUsd }) } }));
 export const getSpending = (id: string) => answered(client.GET("/api/agents/{agent_id}/spending", { params: agent(id) }));
 export const enterLogin = (code: string) => answered(client.POST("/login", { body: { code } }));
 export const getLogins = () => answered(client.GET("/api/logins"));

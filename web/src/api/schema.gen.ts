@@ -28,7 +28,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Lets an agent loose: whatever its mode allows may wake it. */
+        /** Activates an agent: whatever its mode allows may wake it. */
         post: operations["activate_agent"];
         delete?: never;
         options?: never;
@@ -45,7 +45,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ends an agent for good. What waits is taken back, what it did stays to be read. */
+        /** Ends an agent for good. What is queued is cancelled, what it did stays to be read. */
         post: operations["destroy_agent"];
         delete?: never;
         options?: never;
@@ -62,8 +62,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Puts an agent to rest: only a person wakes it. What waits already has its turn. */
-        post: operations["put_agent_to_rest"];
+        /** Makes an agent dormant: only a person wakes it. What is queued already still runs. */
+        post: operations["make_agent_dormant"];
         delete?: never;
         options?: never;
         head?: never;
@@ -79,8 +79,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Erases contents of a run or of some events that have ended. The log stays whole and tells of it. */
-        post: operations["erase"];
+        /** Erases contents of a run or of some events that have ended. The log stays whole and records the erasure. */
+        post: operations["erase_content"];
         delete?: never;
         options?: never;
         head?: never;
@@ -95,7 +95,7 @@ export interface paths {
             cookie?: never;
         };
         /** Events of one agent: a page of them, or with `Accept: text/event-stream` all from there on as they happen. */
-        get: operations["agent_events"];
+        get: operations["list_agent_events"];
         put?: never;
         post?: never;
         delete?: never;
@@ -130,7 +130,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Settles who may wake an agent. */
+        /** Sets who may wake an agent. */
         post: operations["set_agent_mode"];
         delete?: never;
         options?: never;
@@ -164,7 +164,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Lets an agent keep what comes and begin nothing. */
+        /** Pauses an agent: messages are queued, nothing starts. */
         post: operations["pause_agent"];
         delete?: never;
         options?: never;
@@ -181,7 +181,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Lets a paused or stopped agent go on with what waits. */
+        /** Resumes a paused or stopped agent. */
         post: operations["resume_agent"];
         delete?: never;
         options?: never;
@@ -216,7 +216,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Lets an agent sleep: until then only a person wakes it, and everything else waits. */
-        post: operations["let_agent_sleep"];
+        post: operations["set_agent_sleep"];
         delete?: never;
         options?: never;
         head?: never;
@@ -231,7 +231,7 @@ export interface paths {
             cookie?: never;
         };
         /** What an agent's last days cost. */
-        get: operations["agent_spending"];
+        get: operations["get_agent_spending"];
         put?: never;
         post?: never;
         delete?: never;
@@ -248,7 +248,7 @@ export interface paths {
             cookie?: never;
         };
         /** What a page needs to draw an agent, before it follows the events. */
-        get: operations["agent_state"];
+        get: operations["get_agent_state"];
         put?: never;
         post?: never;
         delete?: never;
@@ -265,7 +265,7 @@ export interface paths {
             cookie?: never;
         };
         /** One agent as it stands: small, the same size however long its history is. */
-        get: operations["agent_status"];
+        get: operations["get_agent_status"];
         put?: never;
         post?: never;
         delete?: never;
@@ -283,7 +283,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stops an agent: it takes nothing in until it is let go on. */
+        /** Stops an agent: it takes no messages until it is resumed. */
         post: operations["stop_agent"];
         delete?: never;
         options?: never;
@@ -299,7 +299,7 @@ export interface paths {
             cookie?: never;
         };
         /** The newest lines of an agent's conversation, oldest first. */
-        get: operations["agent_transcript"];
+        get: operations["get_agent_transcript"];
         put?: never;
         post?: never;
         delete?: never;
@@ -317,8 +317,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The trigger of an agent. It is made when it is first asked for, and stays the same. */
-        post: operations["agent_trigger"];
+        /** The external trigger of an agent. It is made when it is first asked for, and stays the same. */
+        post: operations["get_external_trigger"];
         delete?: never;
         options?: never;
         head?: never;
@@ -334,8 +334,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Takes the trigger back: nothing comes by it until it gets another address. */
-        post: operations["revoke_agent_trigger"];
+        /** Revokes the trigger: it accepts nothing until it gets another address. */
+        post: operations["revoke_external_trigger"];
         delete?: never;
         options?: never;
         head?: never;
@@ -351,8 +351,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Gives the trigger another address. The one before is worth nothing from now on. */
-        post: operations["rotate_agent_trigger"];
+        /** Gives the trigger another address. The one before stops working. */
+        post: operations["rotate_external_trigger"];
         delete?: never;
         options?: never;
         head?: never;
@@ -368,7 +368,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Takes the sleep barrier away: what it held begins. It is recorded as a person's override. */
+        /** Ends the sleep of an agent: what waited begins. It is recorded as a person's override. */
         post: operations["wake_agent"];
         delete?: never;
         options?: never;
@@ -384,7 +384,7 @@ export interface paths {
             cookie?: never;
         };
         /** What kept an agent from being woken. */
-        get: operations["why_not_agent"];
+        get: operations["get_why_not"];
         put?: never;
         post?: never;
         delete?: never;
@@ -401,13 +401,9 @@ export interface paths {
             cookie?: never;
         };
         /** The brakes that are on. */
-        get: operations["brakes"];
+        get: operations["list_brakes"];
         put?: never;
-        /**
-         * Sets a brake on one agent or on all. What comes is kept, nothing begins, and what runs is stopped. One that is on
-         *     stays as it was set. It is in force when this answers, also where the database does not take it: then `not_durable` says
-         *     why, and it is stored as soon as that is possible.
-         */
+        /** Sets a brake on one agent or on all. Messages are queued, nothing starts, and what runs is stopped. A brake that is on stays as it was set. It is in force when this answers, also where the database does not take it: then `not_durable` says why, and it is stored as soon as that is possible. */
         post: operations["set_brake"];
         delete?: never;
         options?: never;
@@ -424,10 +420,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Releases a brake. What it held goes on where it stood. Nothing happens where there was none. It counts only when the
-         *     database has it.
-         */
+        /** Releases a brake. What it held goes on where it stopped. Nothing happens where there was none. It counts only when the database has it. */
         post: operations["release_brake"];
         delete?: never;
         options?: never;
@@ -443,9 +436,9 @@ export interface paths {
             cookie?: never;
         };
         /** What was spent today, what may be, and what the last days cost. */
-        get: operations["budget"];
+        get: operations["get_budget"];
         put?: never;
-        /** Sets the cap of an agent or of all together, or takes it away. Runs that wait for money are looked at again. */
+        /** Sets the cap of an agent or of all together, or removes it. Runs that wait for money are looked at again. */
         post: operations["set_cap"];
         delete?: never;
         options?: never;
@@ -477,7 +470,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One question, with all of its arguments and who was told of it. */
+        /** One question, with all of its arguments and who was notified of it. */
         get: operations["get_decision"];
         put?: never;
         post?: never;
@@ -512,7 +505,7 @@ export interface paths {
             cookie?: never;
         };
         /** Events of all listed agents: a page of them, or with `Accept: text/event-stream` all as they happen. */
-        get: operations["all_events"];
+        get: operations["list_events"];
         put?: never;
         post?: never;
         delete?: never;
@@ -530,11 +523,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Something happened: every active schedule that waits for this event fires, each in its own right. One that came before
-         *     under the same key fires nothing again.
-         */
-        post: operations["event_came"];
+        /** Raises an event: every active schedule that waits for it fires, each by itself. One that came before under the same key fires nothing again. */
+        post: operations["raise_event"];
         delete?: never;
         options?: never;
         head?: never;
@@ -549,10 +539,10 @@ export interface paths {
             cookie?: never;
         };
         /** Categories by name. */
-        get: operations["journal_categories"];
+        get: operations["list_categories"];
         put?: never;
         /** Makes a category. */
-        post: operations["journal_create_category"];
+        post: operations["create_category"];
         delete?: never;
         options?: never;
         head?: never;
@@ -566,8 +556,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What was committed after a place, oldest first: the outbox. */
-        get: operations["journal_changes"];
+        /** What was committed after a number, oldest first: the outbox. */
+        get: operations["list_changes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -584,10 +574,10 @@ export interface paths {
             cookie?: never;
         };
         /** Notes, newest first. */
-        get: operations["journal_notes"];
+        get: operations["list_notes"];
         put?: never;
         /** Makes a note. */
-        post: operations["journal_create_note"];
+        post: operations["create_note"];
         delete?: never;
         options?: never;
         head?: never;
@@ -602,7 +592,7 @@ export interface paths {
             cookie?: never;
         };
         /** Records of a kind. */
-        get: operations["journal_records"];
+        get: operations["list_records"];
         put?: never;
         post?: never;
         delete?: never;
@@ -619,7 +609,7 @@ export interface paths {
             cookie?: never;
         };
         /** One record of any kind; a deleted one too. */
-        get: operations["journal_record"];
+        get: operations["get_record"];
         put?: never;
         post?: never;
         delete?: never;
@@ -636,7 +626,7 @@ export interface paths {
             cookie?: never;
         };
         /** Writes of agents to the journal that are not over, oldest first. */
-        get: operations["sagas"];
+        get: operations["list_sagas"];
         put?: never;
         post?: never;
         delete?: never;
@@ -655,7 +645,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Says that the journal is right as it is, although a stuck saga could not be taken back. */
-        post: operations["keep_saga"];
+        post: operations["resolve_saga"];
         delete?: never;
         options?: never;
         head?: never;
@@ -670,10 +660,10 @@ export interface paths {
             cookie?: never;
         };
         /** Tasks, newest first. */
-        get: operations["journal_tasks"];
+        get: operations["list_tasks"];
         put?: never;
         /** Makes a task. */
-        post: operations["journal_create_task"];
+        post: operations["create_task"];
         delete?: never;
         options?: never;
         head?: never;
@@ -688,10 +678,10 @@ export interface paths {
             cookie?: never;
         };
         /** One task. */
-        get: operations["journal_task"];
+        get: operations["get_task"];
         put?: never;
         /** Changes a task. What is left out stays. */
-        post: operations["journal_update_task"];
+        post: operations["update_task"];
         delete?: never;
         options?: never;
         head?: never;
@@ -708,7 +698,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Writes to the journal. Everything that one write touches is one transaction. */
-        post: operations["journal_write"];
+        post: operations["write_journal"];
         delete?: never;
         options?: never;
         head?: never;
@@ -757,7 +747,7 @@ export interface paths {
             cookie?: never;
         };
         /** The browsers that are logged in. */
-        get: operations["logins"];
+        get: operations["list_logins"];
         put?: never;
         post?: never;
         /** Ends all logins. */
@@ -794,7 +784,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Ends the login of this browser and deletes its cookie. */
-        post: operations["logout"];
+        post: operations["log_out"];
         delete?: never;
         options?: never;
         head?: never;
@@ -809,7 +799,7 @@ export interface paths {
             cookie?: never;
         };
         /** This document. */
-        get: operations["openapi"];
+        get: operations["get_open_api"];
         put?: never;
         post?: never;
         delete?: never;
@@ -826,7 +816,7 @@ export interface paths {
             cookie?: never;
         };
         /** Every confirmation that a provider may be shown agents' work, oldest first. */
-        get: operations["receipts"];
+        get: operations["list_privacy_receipts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -912,7 +902,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Asks for the end of a run, or takes its message out of the queue. One that has ended stays as it is. */
+        /** Cancels a run, or takes its message out of the queue. One that has ended stays as it is. */
         post: operations["cancel_run"];
         delete?: never;
         options?: never;
@@ -930,7 +920,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Resumes a quarantined run. */
-        post: operations["retry_run"];
+        post: operations["resume_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -945,7 +935,7 @@ export interface paths {
             cookie?: never;
         };
         /** Why there is a run, or why there is none: also for keys of causes that never became one. */
-        get: operations["why_run"];
+        get: operations["get_why_run"];
         put?: never;
         post?: never;
         delete?: never;
@@ -964,7 +954,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Ends the daemon. Runs come to a safe point and go on when it is started again; no agent is stopped. */
-        post: operations["shutdown"];
+        post: operations["shut_down"];
         delete?: never;
         options?: never;
         head?: never;
@@ -979,7 +969,7 @@ export interface paths {
             cookie?: never;
         };
         /** The daemon as it stands. */
-        get: operations["runtime_status"];
+        get: operations["get_runtime_status"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1016,7 +1006,7 @@ export interface paths {
         /** One schedule. */
         get: operations["get_schedule"];
         put?: never;
-        /** Changes what a schedule is meant to do. Another pattern or zone is another revision, and begins now. */
+        /** Changes a schedule. Another pattern or zone is another revision, and begins now. */
         post: operations["edit_schedule"];
         delete?: never;
         options?: never;
@@ -1049,7 +1039,7 @@ export interface paths {
             cookie?: never;
         };
         /** A schedule and what became of its firings, newest first. */
-        get: operations["schedule_history"];
+        get: operations["list_scheduled_executions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1067,7 +1057,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Lets a schedule rest: nothing fires, and what would have been due meanwhile is not made up for. */
+        /** Pauses a schedule: nothing fires, and what would have been due meanwhile is not made up for. */
         post: operations["pause_schedule"];
         delete?: never;
         options?: never;
@@ -1084,7 +1074,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Lets a schedule go on with what is to come. */
+        /** Resumes a schedule. */
         post: operations["resume_schedule"];
         delete?: never;
         options?: never;
@@ -1117,12 +1107,9 @@ export interface paths {
             cookie?: never;
         };
         /** All sources by name. */
-        get: operations["sources"];
+        get: operations["list_sources"];
         put?: never;
-        /**
-         * Watches a folder or a Git repository from now on. What is there already is read once and is no change, so this takes as
-         *     long as reading it. The same one again is the same one.
-         */
+        /** Watches a folder or a Git repository from now on. What is there already is read once and is no change, so this takes as long as reading it. The same one again is the same one. */
         post: operations["add_source"];
         delete?: never;
         options?: never;
@@ -1156,7 +1143,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Looks at a source now. */
+        /** Scans a source now. */
         post: operations["scan_source"];
         delete?: never;
         options?: never;
@@ -1172,7 +1159,7 @@ export interface paths {
             cookie?: never;
         };
         /** The state of the default agent. */
-        get: operations["default_agent_state"];
+        get: operations["get_default_agent_state"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1189,7 +1176,7 @@ export interface paths {
             cookie?: never;
         };
         /** The status of the default agent. */
-        get: operations["default_agent_status"];
+        get: operations["get_default_agent_status"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1223,10 +1210,10 @@ export interface paths {
             cookie?: never;
         };
         /** Subscriptions by name. */
-        get: operations["subscriptions"];
+        get: operations["list_subscriptions"];
         put?: never;
         /** Makes a subscription: from now on, changes that it matches wake its agent. The same one again is the same one. */
-        post: operations["subscribe"];
+        post: operations["create_subscription"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1243,8 +1230,8 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Takes a subscription away. What waits because of it stays in line. */
-        delete: operations["unsubscribe"];
+        /** Deletes a subscription. What it queued stays queued. */
+        delete: operations["delete_subscription"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1259,10 +1246,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Puts a subscription aside: until it is taken up again, it wakes nobody. What would have matched is counted as refused,
-         *     and is not made up for. What waits because of it stays in line.
-         */
+        /** Pauses a subscription: until it is resumed, it wakes nothing. What would have matched is counted as refused, and is not made up for. What it queued stays queued. */
         post: operations["pause_subscription"];
         delete?: never;
         options?: never;
@@ -1279,7 +1263,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Takes a subscription up again: it sees what is committed from now on. */
+        /** Resumes a subscription: it sees what is committed from now on. */
         post: operations["resume_subscription"];
         delete?: never;
         options?: never;
@@ -1296,12 +1280,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Wakes the agent of a trigger. The body, of any kind, is told to the agent as evidence. `Idempotency-Key` or
-         *     `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies within a minute are one.
-         *     `X-Correlation-Id` and `X-Causation-Id` say what it belongs together with and what it was caused by; they are kept and shown.
-         */
-        post: operations["deliver_trigger"];
+        /** Wakes the agent of a trigger. The body, of any kind, is given to the agent as untrusted data. `Idempotency-Key` or `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies within a minute are one. `X-Correlation-Id` and `X-Causation-Id` say what it belongs together with and what it was caused by; they are kept and shown. */
+        post: operations["deliver_external_trigger"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1316,7 +1296,7 @@ export interface paths {
             cookie?: never;
         };
         /** Whether the process lives. */
-        get: operations["health"];
+        get: operations["get_health"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1333,10 +1313,10 @@ export interface paths {
             cookie?: never;
         };
         /** The page, which takes the code of a link from the fragment of its address. */
-        get: operations["login_page"];
+        get: operations["get_login_page"];
         put?: never;
         /** Exchanges the code of a link for a login: a cookie, and the token that must go with it. */
-        post: operations["login"];
+        post: operations["enter_login"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1351,7 +1331,7 @@ export interface paths {
             cookie?: never;
         };
         /** Numbers for Prometheus. */
-        get: operations["metrics"];
+        get: operations["get_metrics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1368,7 +1348,7 @@ export interface paths {
             cookie?: never;
         };
         /** Whether it can be used. */
-        get: operations["ready"];
+        get: operations["get_readiness"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1390,10 +1370,7 @@ export interface components {
             /** @description The run that answers it, now or later. */
             run_key: string;
         };
-        /**
-         * @description What an agent does right now.
-         * @enum {string}
-         */
+        /** @description What an agent does right now. */
         Activity: "asleep" | "queued" | "working" | "waiting_on_human" | "waiting" | "stuck";
         /** @description A schedule to make. */
         AddSchedule: {
@@ -1401,31 +1378,32 @@ export interface components {
             agent_id: string;
             /** @description Whether missed firings are made up for; as `schedule.catch_up` of the home says where nothing is given. */
             allows_catch_up?: boolean | null;
-            /** @description Whether it wakes the agent also when nothing changed. */
-            always?: boolean;
-            /** @description Whether it is over after its first firing. One moment always is. */
-            auto_disable_after_run?: boolean;
             /**
-             * Format: int64
-             * @description How old a missed firing may be and still be made up for; a day where nothing is given.
+             * @description Whether it wakes the agent also when nothing changed.
+             * @default false
              */
+            always?: boolean;
+            /**
+             * @description Whether it is over after its first firing. One moment always is.
+             * @default false
+             */
+            auto_disable_after_run?: boolean;
+            /** @description How old a missed firing may be and still be made up for; a day where nothing is given. */
             catch_up_window_seconds?: number | null;
+            /** @description What becomes of a firing while the one before it is under way; `forbid` when absent. */
             concurrency?: components["schemas"]["Concurrency"] | null;
             /** @description The event that lets it fire beside its time. */
             event?: string | null;
+            /** @description What must hold for a firing to wake the agent: a predicate over `since_last_run_ms`, `queued`, `changed`, `source` and `is_catch_up`. A firing for which it does not hold is skipped, with a record. */
+            guard?: components["schemas"]["ScheduleGuard"] | null;
             /**
-             * @description What must hold for a firing to wake the agent: a predicate over `since_last_run_ms`, `queued`, `changed`, `source`
-             *     and `is_catch_up`. A firing for which it does not hold is skipped, with a record.
+             * @description Whether it begins at rest.
+             * @default false
              */
-            guard?: Record<string, unknown> | null;
-            /** @description Whether it begins at rest. */
             is_paused?: boolean;
             /** @description What people call it; its name where nothing is given. */
             label?: string | null;
-            /**
-             * Format: int64
-             * @description How many of them run at once; 1 where nothing is given.
-             */
+            /** @description How many of them run at once; 1 where nothing is given. */
             max_catch_up_runs_per_tick?: number | null;
             /** @description When it fires. */
             pattern: components["schemas"]["SchedulePattern"];
@@ -1441,26 +1419,17 @@ export interface components {
             /** @description Where it is: a whole path. */
             path: string;
             /** @description Its name; made up where none is given. */
-            source_id?: string;
+            source_id?: string | null;
         };
-        /**
-         * @description Whether a message was new.
-         * @enum {string}
-         */
+        /** @description Whether a message was new. */
         Admission: "new" | "known";
         /** @description What one agent spent today, and may. */
         AgentBudget: {
             /** @description Which agent. */
             agent_id: string;
-            /**
-             * @description What it may spend in a day; absent where only the cap of all holds.
-             * @example 1.00
-             */
+            /** @description What it may spend in a day; absent where only the cap of all holds. */
             daily_cap_usd?: string;
-            /**
-             * Format: int64
-             * @description Model requests today.
-             */
+            /** @description Model requests today. */
             requests: number;
             /** @description What is put aside for its requests that are under way. */
             reserved_usd: string;
@@ -1494,10 +1463,7 @@ export interface components {
         };
         /** @description What a page needs to draw an agent, before it follows the events. */
         AgentState: {
-            /**
-             * Format: int64
-             * @description Follow the events from here.
-             */
+            /** @description Follow the events from here. */
             after_seq: number;
             /** @description The same as its status. */
             agent: components["schemas"]["AgentStatus"];
@@ -1510,10 +1476,7 @@ export interface components {
         AgentStatus: {
             /** @description What it does right now. */
             activity: components["schemas"]["Activity"];
-            /**
-             * @description Its name.
-             * @example main
-             */
+            /** @description Its name. */
             agent_id: string;
             /** @description Whether it works on what waits for it. */
             control: components["schemas"]["Control"];
@@ -1526,10 +1489,7 @@ export interface components {
             is_braked: boolean;
             /** @description The newest run. */
             last_run?: components["schemas"]["RunLine"];
-            /**
-             * Format: int64
-             * @description The number of its newest event; 0 before the first.
-             */
+            /** @description The number of its newest event; 0 before the first. */
             last_seq: number;
             /** @description Where it stands in its life. */
             lifecycle: components["schemas"]["Lifecycle"];
@@ -1539,29 +1499,17 @@ export interface components {
             mode: components["schemas"]["Mode"];
             /** @description The model that a person chose for it; absent where the default holds. */
             model?: string;
-            /**
-             * Format: int64
-             * @description Model rounds over all its runs.
-             */
+            /** @description Model rounds over all its runs. */
             model_rounds: number;
             /** @description Which models its next run asks, and who chose them. Told of one agent, not in lists. */
             model_state?: components["schemas"]["AgentModelState"];
             /** @description The run that is under way. */
             open_run?: string;
-            /**
-             * Format: int64
-             * @description Messages that wait for their turn.
-             */
+            /** @description Messages that wait for their turn. */
             pending: number;
-            /**
-             * Format: int64
-             * @description Questions of its runs that wait for an answer.
-             */
+            /** @description Questions of its runs that wait for an answer. */
             pending_decisions: number;
-            /**
-             * Format: int64
-             * @description Its runs that cannot go on until a person says so.
-             */
+            /** @description Its runs that cannot go on until a person says so. */
             quarantined_runs: number;
             /**
              * Format: date-time
@@ -1588,15 +1536,9 @@ export interface components {
             is_done: boolean;
             /** @description How severe the question was then. */
             severity: components["schemas"]["Severity"];
-            /**
-             * Format: int32
-             * @description How often it was tried.
-             */
+            /** @description How often it was tried. */
             tries: number;
-            /**
-             * @description By which way: `desktop`, `webhook` or `command`.
-             * @example webhook
-             */
+            /** @description By which way: `desktop`, `webhook` or `command`. */
             way: string;
         };
         /** @description An answer that was given. */
@@ -1617,81 +1559,48 @@ export interface components {
         AnswerDecision: {
             /** @description What you say beside it; the model reads it where the answer is no. */
             note?: string | null;
-            /**
-             * @description The id of one of the question's options.
-             * @example approve
-             */
+            /** @description The id of one of the question's options. */
             option: string;
-            /**
-             * Format: int32
-             * @description The version of the question that you read; without it, whichever stands.
-             */
+            /** @description The version of the question that you read; without it, whichever stands. */
             version?: number | null;
         };
         /** @description A picture or a document that comes with a message. */
         Attached: {
-            /**
-             * @description Its bytes in base64 with padding; at most 5 MiB before that.
-             * @example aGVsbG8=
-             */
+            /** @description Its bytes in base64 with padding; at most 5 MiB before that. */
             data: string;
-            /**
-             * @description What it is, and its first bytes must say the same.
-             * @example text/plain
-             */
+            /** @description What it is, and its first bytes must say the same. */
             media_type: string;
-            /**
-             * @description Its file name, without folders.
-             * @example notes.txt
-             */
+            /** @description Its file name, without folders. */
             name: string;
         };
         /** @description One attempt. */
         Attempt: {
             /** @description Whether the next model of the route was asked because of it. */
             advanced_to_fallback: boolean;
-            /**
-             * Format: int32
-             * @description Which attempt with this model in its round, from 1.
-             */
+            /** @description Which attempt with this model in its round, from 1. */
             attempt: number;
-            /**
-             * Format: int64
-             * @description How long was waited after it.
-             */
+            /** @description How long was waited after it. */
             backoff_ms?: number;
             /**
              * Format: date-time
              * @description When it ended.
              */
             completed_at: string;
-            /**
-             * @description What it cost, in dollars; absent where it cost nothing.
-             * @example 0.0042
-             */
+            /** @description What it cost, in dollars; absent where it cost nothing. */
             cost_usd?: string;
             /** @description What can be done about that: `retryable` or `fail_fast`. */
             disposition?: string;
-            /**
-             * Format: int64
-             * @description How long it took; waiting before it does not count.
-             */
+            /** @description How long it took; waiting before it does not count. */
             duration_ms: number;
             /** @description What failed. */
             failure_kind?: string;
-            /**
-             * Format: int32
-             * @description How many it may have.
-             */
+            /** @description How many it may have. */
             max_attempts: number;
             /** @description The model that was asked. */
             model_ref: string;
             /** @description The step it is recorded as. */
             operation_id: string;
-            /**
-             * @description How it ended: `retrying`, `retries_exhausted`, `fail_fast_aborted` or `succeeded`.
-             * @example succeeded
-             */
+            /** @description How it ended: `retrying`, `retries_exhausted`, `fail_fast_aborted` or `succeeded`. */
             outcome: string;
             /** @description Who provides the model. */
             provider: string;
@@ -1720,26 +1629,20 @@ export interface components {
             /** @description The model that answered last. */
             winning_model_ref?: string;
         };
-        /**
-         * @description Why a question stands out.
-         * @enum {string}
-         */
+        /** @description Why a question stands out in a list. */
         Badge: "timed_out";
-        /**
-         * @description How far the consequences reach. What nobody knows counts as the farthest.
-         * @enum {string}
-         */
+        /** @description How far the consequences reach. What nobody knows counts as the farthest. */
         BlastRadius: "trivial" | "small" | "medium" | "large" | "unknown";
         /** @description One piece of a line. */
         Block: {
             /** @description The words. */
             text: string;
-            /** @enum {string} */
+            /** @constant */
             type: "text";
         } | {
             /** @description A summary in words; often empty. */
             text: string;
-            /** @enum {string} */
+            /** @constant */
             type: "thinking";
         } | {
             /** @description How long it is in base64. */
@@ -1748,7 +1651,7 @@ export interface components {
             media_type: string;
             /** @description Its file name. */
             name: string;
-            /** @enum {string} */
+            /** @constant */
             type: "attachment";
         } | {
             /** @description Pairs call and result. */
@@ -1757,7 +1660,7 @@ export interface components {
             input: unknown;
             /** @description The tool's name as the model wrote it. */
             name: string;
-            /** @enum {string} */
+            /** @constant */
             type: "tool_use";
         } | {
             /** @description The call it answers. */
@@ -1766,7 +1669,7 @@ export interface components {
             content: string;
             /** @description True when the tool did not do what was asked. */
             is_error: boolean;
-            /** @enum {string} */
+            /** @constant */
             type: "tool_result";
         };
         /** @description What a block of a day is to be from now on. */
@@ -1775,11 +1678,17 @@ export interface components {
             block_id?: string | null;
             /** @description The part of a life that it is for. */
             category_id?: string | null;
-            /** @description Until when: RFC 3339 with an offset. */
+            /**
+             * Format: date-time
+             * @description Until when.
+             */
             ends_at: string;
             /** @description More about it. */
             note?: string | null;
-            /** @description From when: RFC 3339 with an offset. */
+            /**
+             * Format: date-time
+             * @description From when.
+             */
             starts_at: string;
             /** @description What is to be done then. */
             task_id?: string | null;
@@ -1813,15 +1722,11 @@ export interface components {
             agents: components["schemas"]["AgentBudget"][];
             /** @description Where that cap comes from. */
             cap_origin: components["schemas"]["CapOrigin"];
-            /**
-             * @description What all agents together may spend in a day.
-             * @example 5.00
-             */
+            /** @description What all agents together may spend in a day. */
             daily_cap_usd: string;
             /**
              * Format: date
              * @description The day, by the calendar of UTC.
-             * @example 2026-11-15
              */
             day: string;
             /** @description The last days on which something was spent, oldest first; at most 31. */
@@ -1833,47 +1738,32 @@ export interface components {
             next_day_at: string;
             /** @description What is put aside for requests that are under way. */
             reserved_usd: string;
-            /**
-             * @description What they spent today.
-             * @example 0.31
-             */
+            /** @description What they spent today. */
             spent_usd: string;
         };
-        /**
-         * @description Where a cap comes from.
-         * @enum {string}
-         */
+        /** @description Where a cap comes from. */
         CapOrigin: "set" | "default";
         /**
          * @description What an event is about.
          * @enum {string}
          */
         Category: "operator_notification" | "brief" | "message" | "work_item" | "task" | "waiting" | "workspace" | "runtime" | "assistant_progress" | "tool" | "state_sync" | "trace";
-        /**
-         * @description By which way an answer, or a hand on the brake, came. The command line that speaks through a daemon cannot be told
-         *     from any other program that holds the token, so it is `api`.
-         * @enum {string}
-         */
+        /** @description By which way an answer, or a hand on the brake, came. */
         Channel: "cli" | "api" | "page";
-        /**
-         * @description What becomes of a firing while the one before it is still under way.
-         * @enum {string}
-         */
+        /** @description What becomes of a firing while the one before it is still under way. */
         Concurrency: "allow" | "forbid" | "replace";
-        /**
-         * @description Whether an agent works on what waits for it.
-         * @enum {string}
-         */
+        /** @description Whether an agent works on what waits for it. A person's word, beside the lifecycle. */
         Control: "running" | "paused" | "stopped";
         /** @description An agent to make. */
         CreateAgent: {
-            /**
-             * @description Its name.
-             * @example main
-             */
+            /** @description Its name. */
             agent_id: string;
+            /** @description Who may wake it; `hybrid` when absent. */
             mode?: components["schemas"]["Mode"] | null;
-            /** @description Whether it is listed. */
+            /**
+             * @description Whether it is listed.
+             * @default public
+             */
             visibility?: components["schemas"]["Visibility"];
             /** @description The folder its commands run in; the daemon's default when absent. */
             workspace?: string | null;
@@ -1898,28 +1788,41 @@ export interface components {
         CreateSubscription: {
             /** @description Who is woken. */
             agent_id: string;
-            /** @description Tokens that must all be there. */
+            /**
+             * @description Tokens that must all be there.
+             * @default []
+             */
             all?: string[];
-            /** @description Tokens of which one is enough. */
+            /**
+             * @description Tokens of which one is enough.
+             * @default []
+             */
             any?: string[];
             /**
-             * Format: int64
              * @description How long nothing begins after a wake by it.
+             * @default 0
              */
             cooldown_ms?: number;
             /**
-             * Format: int64
              * @description How long changes are gathered before the first of them wakes.
+             * @default 0
              */
             debounce_ms?: number;
             /** @description What must hold of the agent and of the change. */
-            guard?: Record<string, unknown>;
+            guard?: components["schemas"]["Predicate"] | null;
             /** @description What a changed record must be like. */
-            predicate?: Record<string, unknown>;
-            /** @description What the agent is told to do. */
+            predicate?: components["schemas"]["Predicate"] | null;
+            /**
+             * @description What the agent is told to do.
+             * @default
+             */
             say?: string;
             /** @description Its name; made up where none is given. */
-            subscription_id?: string;
+            subscription_id?: string | null;
+        } | {
+            any: unknown;
+        } | {
+            all: unknown;
         };
         /** @description A task to make. */
         CreateTask: {
@@ -1932,23 +1835,16 @@ export interface components {
             /** @description One line. */
             title: string;
         };
-        /**
-         * @description What a daemon does on the whole.
-         * @enum {string}
-         */
+        /** @description What a daemon does on the whole. */
         DaemonState: "idle" | "waiting" | "processing";
         /** @description What a day cost. */
         DaySpending: {
             /**
              * Format: date
              * @description The day, by the calendar of UTC.
-             * @example 2026-11-15
              */
             day: string;
-            /**
-             * Format: int64
-             * @description Model requests.
-             */
+            /** @description Model requests. */
             requests: number;
             /** @description What is still put aside. */
             reserved_usd: string;
@@ -1984,10 +1880,7 @@ export interface components {
             deadline_at?: string;
             /** @description Its name. */
             decision_id: string;
-            /**
-             * @description Its arguments as JSON. Of one question all of them, at most 4 MiB; in lists as far as one line shows them.
-             *     Characters that nobody would see are spelled out.
-             */
+            /** @description Its arguments as JSON. Of one question all of them, at most 4 MiB; in lists as far as one line shows them. Characters that nobody would see are spelled out. */
             input: string;
             /** @description Why not even the question alone has all of them; absent where it has, and in lists. */
             input_gone?: components["schemas"]["InputGone"];
@@ -2013,69 +1906,42 @@ export interface components {
             severity: components["schemas"]["Severity"];
             /** @description Where it stands. */
             status: components["schemas"]["DecisionStatus"];
-            /**
-             * @description The question in one line.
-             * @example May ExecCommand be used?
-             */
+            /** @description The question in one line. */
             title: string;
             /** @description The tool that would be used. */
             tool: string;
-            /**
-             * Format: int32
-             * @description Grows with every change. Give it with an answer, and the answer is to what you read.
-             */
+            /** @description Grows with every change. Give it with an answer, and the answer is to what you read. */
             version: number;
         };
-        /**
-         * @description What is asked.
-         * @enum {string}
-         */
+        /** @description What is asked. */
         DecisionKind: "tool_approval" | "outcome_unknown";
         /** @description Questions in the order in which people should see them. */
         DecisionList: {
             /** @description The questions; at most 500. */
             decisions: components["schemas"]["Decision"][];
-            /**
-             * Format: int64
-             * @description How many wait for an answer.
-             */
+            /** @description How many wait for an answer. */
             pending_count: number;
         };
         /** @description One answer that may be given. */
         DecisionOption: {
             /** @description What happens then. */
             description: string;
-            /**
-             * @description The word to answer with.
-             * @example approve
-             */
+            /** @description The word to answer with. */
             id: string;
             /** @description What a button says. */
             label: string;
             /** @description What speaks against it. */
             tradeoffs?: string;
         };
-        /**
-         * @description Where a question stands.
-         * @enum {string}
-         */
+        /** @description Where a question stands. */
         DecisionStatus: "pending" | "answered" | "cancelled" | "withdrawn";
-        /**
-         * @description A piece of text as the model produces it. Only on streams, never stored, without an id: what was said is in the
-         *     event and the transcript that follow. A new attempt begins again.
-         */
+        /** @description A piece of text as the model produces it. Only on streams, never stored, without an id: what was said is in the event and the transcript that follow. A new attempt begins again. */
         Delta: {
             /** @description Who speaks. */
             agent_id: string;
-            /**
-             * Format: int32
-             * @description Which request of the run, from 0; a greater one replaces what came before.
-             */
+            /** @description Which request of the run, from 0; a greater one replaces what came before. */
             attempt: number;
-            /**
-             * Format: int32
-             * @description Which piece of it, from 0.
-             */
+            /** @description Which piece of it, from 0. */
             chunk: number;
             /** @description In which run. */
             run_key: string;
@@ -2088,17 +1954,25 @@ export interface components {
             allows_catch_up?: boolean | null;
             /** @description Whether it wakes the agent also when nothing changed. */
             always?: boolean | null;
+            /** @description What becomes of a firing while the one before it is under way. */
             concurrency?: components["schemas"]["Concurrency"] | null;
             /** @description The event that lets it fire beside its time. */
             event?: string | null;
             /** @description What must hold for a firing to wake the agent. */
-            guard?: Record<string, unknown> | null;
+            guard?: components["schemas"]["ScheduleGuard"] | null;
             /** @description What people call it. */
             label?: string | null;
-            /** @description Whether it waits for no event any more. Not together with `event`. */
+            /**
+             * @description Whether it waits for no event any more. Not together with `event`.
+             * @default false
+             */
             no_event?: boolean;
-            /** @description Whether nothing must hold any more. Not together with `guard`. */
+            /**
+             * @description Whether nothing must hold any more. Not together with `guard`.
+             * @default false
+             */
             no_guard?: boolean;
+            /** @description When it fires. */
             pattern?: components["schemas"]["SchedulePattern"] | null;
             /** @description What it says to the agent. */
             say?: string | null;
@@ -2110,45 +1984,31 @@ export interface components {
         };
         /** @description Contents to erase, of a run or of some events, and why. They must have ended. */
         EraseContent: {
-            /**
-             * Format: int64
-             * @description The first event whose contents go.
-             */
+            /** @description The first event whose contents go. */
             first_seq?: number | null;
-            /**
-             * Format: int64
-             * @description The last event whose contents go; the first, where it is not given.
-             */
+            /** @description The last event whose contents go; the first, where it is not given. */
             last_seq?: number | null;
-            /**
-             * @description Why. It stays in the log.
-             * @example a name that was not ours to keep
-             */
+            /** @description Why. It stays in the log. */
             reason: string;
             /** @description The run whose contents go: what was said in it, what it was told, what its events say. Or else `first_seq`. */
             run_key?: string | null;
-        };
+        } & ({
+            first_seq?: null;
+            last_seq?: null;
+            run_key: string;
+        } | {
+            first_seq: number;
+            run_key?: null;
+        });
         /** @description What was erased. */
         Erasure: {
-            /**
-             * Format: int64
-             * @description Contents that are gone. Those that others name as well stay.
-             */
+            /** @description Contents that are gone. Those that others name as well stay. */
             blobs: number;
-            /**
-             * Format: int64
-             * @description Events that lost what they say.
-             */
+            /** @description Events that lost what they say. */
             events: number;
-            /**
-             * Format: int64
-             * @description The event that tells of it; absent when nothing was left to erase.
-             */
+            /** @description The event that tells of it; absent when nothing was left to erase. */
             seq?: number;
-            /**
-             * Format: int64
-             * @description Transitions that lost what they were told.
-             */
+            /** @description Transitions that lost what they were told. */
             transitions: number;
         };
         /** @description What every request that did not succeed is answered with. */
@@ -2169,13 +2029,12 @@ export interface components {
             erased?: boolean;
             /** @description Its name: the hash that chains it to everything before it. */
             event_id: string;
-            /**
-             * @description What happened.
-             * @example run_started
-             */
+            /** @description What happened. */
             kind: string;
             /** @description The details; empty when they were erased. */
-            payload: Record<string, unknown>;
+            payload: {
+                [key: string]: unknown;
+            };
             /** @description The version of the rules that had a part in it. */
             policy_version?: string;
             /** @description How it is shown, the same on every surface. */
@@ -2184,19 +2043,8 @@ export interface components {
             provenance: components["schemas"]["Provenance"];
             /** @description The run it belongs to. */
             run_key?: string;
-            /**
-             * Format: int64
-             * @description Its number in the agent's log, counted from 1 without gaps.
-             */
+            /** @description Its number in the agent's log, counted from 1 without gaps. */
             seq: number;
-        };
-        /** @description Word that something happened. */
-        EventCame: {
-            /**
-             * @description Names this delivery: the same key again is the same one, and no schedule fires for it twice. The header
-             *     `Idempotency-Key` does the same.
-             */
-            key?: string | null;
         };
         /** @description Events of all listed agents, oldest first. */
         EventFeed: {
@@ -2222,16 +2070,10 @@ export interface components {
             events: components["schemas"]["Event"][];
             /** @description Whether there is more. */
             has_more: boolean;
-            /**
-             * Format: int64
-             * @description Go on from here.
-             */
+            /** @description Go on from here. */
             next_after_seq: number;
         };
-        /**
-         * @description What was decided about a firing, or about the schedule itself.
-         * @enum {string}
-         */
+        /** @description What was decided about a firing, or about the schedule itself. */
         ExecutionOutcome: "run" | "skipped" | "replaced" | "refused" | "disabled" | "expired" | "recomputed" | "set_aside";
         /** @description The one capability by which systems outside may wake an agent. Its address is a secret: whoever has it can wake the agent. */
         ExternalTrigger: {
@@ -2253,10 +2095,7 @@ export interface components {
             status: string;
             /** @description Who is woken. */
             target_agent_id: string;
-            /**
-             * Format: int64
-             * @description How many deliveries were taken in.
-             */
+            /** @description How many deliveries were taken in. */
             trigger_count: number;
             /** @description Where to POST to, under the daemon's address; absent while it is revoked. A secret. */
             trigger_path?: string;
@@ -2265,10 +2104,7 @@ export interface components {
         FailureArtifact: {
             /** @description Where it failed. */
             category: components["schemas"]["FailureCategory"];
-            /**
-             * @description A stable word for what failed.
-             * @example script_exhausted
-             */
+            /** @description A stable word for what failed. */
             kind: string;
             /** @description Small facts beside it. */
             metadata?: {
@@ -2280,18 +2116,12 @@ export interface components {
             provider?: string;
             /** @description What it was caused by, outermost first. */
             source_chain?: string[];
-            /**
-             * Format: int32
-             * @description The HTTP status, when there was one.
-             */
+            /** @description The HTTP status, when there was one. */
             status?: number;
             /** @description One sentence for a person. */
             summary: string;
         };
-        /**
-         * @description The stage at which something failed.
-         * @enum {string}
-         */
+        /** @description The stage at which something failed. */
         FailureCategory: "transport" | "protocol" | "runtime" | "task" | "unknown";
         /** @description One check on the way to a run. */
         Gate: {
@@ -2302,22 +2132,13 @@ export interface components {
             /** @description Whether it let the message pass. */
             passed: boolean;
         };
-        /**
-         * @description Which file guidance was read from.
-         * @enum {string}
-         */
+        /** @description Which file guidance was read from. */
         GuidanceKind: "agents_md" | "claude_md";
-        /**
-         * @description Whose guidance a file is.
-         * @enum {string}
-         */
+        /** @description Whose guidance a file is. */
         GuidanceRoot: "agent" | "workspace";
         /** @description Whether the process lives. */
         Health: {
-            /**
-             * @description Always `ok`: a dead process does not answer.
-             * @example ok
-             */
+            /** @description Always `ok`: a dead process does not answer. */
             status: string;
         };
         /** @description Something that holds an agent right now. */
@@ -2334,10 +2155,7 @@ export interface components {
             /** @description What it is, in one sentence. */
             words: string;
         };
-        /**
-         * @description Why the arguments of an action are not there in full.
-         * @enum {string}
-         */
+        /** @description Why the arguments of an action are not there in full. */
         InputGone: "erased" | "pruned" | "unreadable";
         /** @description A part of a life that tasks belong to. */
         JournalCategory: {
@@ -2365,10 +2183,7 @@ export interface components {
             at: string;
             /** @description `person`, or `agent:` and a name. */
             author: string;
-            /**
-             * Format: int64
-             * @description Which transaction of that host.
-             */
+            /** @description Which transaction of that host. */
             counter: number;
             /** @description The host that wrote it, with its incarnation. */
             host: string;
@@ -2378,10 +2193,7 @@ export interface components {
             operation_id: string;
             /** @description Which one. */
             record_id: string;
-            /**
-             * Format: int64
-             * @description Its place among everything that was committed.
-             */
+            /** @description Its place among everything that was committed. */
             seq: number;
             /** @description The keys of what it says to the outside. */
             tokens: string[];
@@ -2390,23 +2202,10 @@ export interface components {
         JournalChangeList: {
             /** @description The changes. */
             changes: components["schemas"]["JournalChange"][];
-            /**
-             * Format: int64
-             * @description The newest place there is.
-             */
+            /** @description The newest place there is. */
             last_seq: number;
         };
-        /** @description A write that somebody wants. */
-        JournalOrder: {
-            /** @description Names this write: the same key again is the same write. */
-            key?: string | null;
-            /** @description What is to be written, in one transaction. */
-            write: components["schemas"]["JournalWrite"];
-        };
-        /**
-         * @description A record of any kind: one flat object, and what a predicate sees. What it has besides these fields depends on its
-         *     kind; what it has not is left out.
-         */
+        /** @description A record of any kind: one flat object, and what a predicate sees. What it has besides these fields depends on its kind; what it has not is left out. */
         JournalRecord: {
             /**
              * Format: date-time
@@ -2419,10 +2218,7 @@ export interface components {
             kind: components["schemas"]["RecordKind"];
             /** @description Whether it was deleted; its tombstone can be restored. */
             removed: boolean;
-            /**
-             * Format: int64
-             * @description How many writes it has seen.
-             */
+            /** @description How many writes it has seen. */
             version: number;
         } & {
             [key: string]: unknown;
@@ -2436,14 +2232,17 @@ export interface components {
         JournalWrite: {
             /** @description Which category. */
             category_id: string;
-            /** @enum {string} */
+            /** @constant */
             kind: "rename_category";
             /** @description Its new name. */
             name: string;
         } | {
-            /** @description The items, in order. */
+            /**
+             * @description The items, in order.
+             * @default []
+             */
             items?: string[];
-            /** @enum {string} */
+            /** @constant */
             kind: "create_checklist";
             /** @description The task that it belongs to. */
             task_id: string;
@@ -2454,14 +2253,14 @@ export interface components {
             checklist_id: string;
             /** @description The items, in order. */
             items: string[];
-            /** @enum {string} */
+            /** @constant */
             kind: "add_items";
         } | {
             /** @description Whether it is done. */
             checked?: boolean | null;
             /** @description Which item. */
             item_id: string;
-            /** @enum {string} */
+            /** @constant */
             kind: "update_item";
             /** @description Its new line. */
             text?: string | null;
@@ -2470,62 +2269,83 @@ export interface components {
             checklist_id: string;
             /** @description The ids of all items, each once. */
             items: string[];
-            /** @enum {string} */
+            /** @constant */
             kind: "order_items";
         } | {
             /** @description What is done. */
             description?: string | null;
-            /** @enum {string} */
+            /** @constant */
             kind: "start_time";
             /** @description Which task. */
             task_id: string;
         } | {
-            /** @enum {string} */
+            /** @constant */
             kind: "stop_time";
             /** @description Which time entry. */
             time_entry_id: string;
         } | {
             /** @description What was done. */
             description?: string | null;
-            /** @description Until when: RFC 3339 with an offset. */
+            /**
+             * Format: date-time
+             * @description Until when.
+             */
             ended_at: string;
-            /** @enum {string} */
+            /** @constant */
             kind: "add_time";
-            /** @description Since when: RFC 3339 with an offset. */
+            /**
+             * Format: date-time
+             * @description Since when.
+             */
             started_at: string;
             /** @description On which task. */
             task_id: string;
         } | {
             /** @description What was done. */
             description?: string | null;
-            /** @description Until when: RFC 3339 with an offset. */
+            /**
+             * Format: date-time
+             * @description Until when.
+             */
             ended_at?: string | null;
-            /** @enum {string} */
+            /** @constant */
             kind: "update_time";
-            /** @description Since when: RFC 3339 with an offset. */
+            /**
+             * Format: date-time
+             * @description Since when.
+             */
             started_at?: string | null;
             /** @description Which time entry. */
             time_entry_id: string;
         } | {
-            /** @description Which day. */
+            /**
+             * Format: date
+             * @description Which day.
+             */
             date: string;
-            /** @description The ids of blocks that go. */
+            /**
+             * @description The ids of blocks that go.
+             * @default []
+             */
             deletes?: string[];
-            /** @enum {string} */
+            /** @constant */
             kind: "write_day_plan";
             /** @description What the day is for; left out stays. */
             note?: string | null;
-            /** @description Blocks that are new or different. */
+            /**
+             * @description Blocks that are new or different.
+             * @default []
+             */
             upserts?: components["schemas"]["BlockWrite"][];
         } | {
-            /** @description The day, unless it is a record. */
-            date?: string | null;
-            /** @enum {string} */
-            kind: "rate";
             /**
-             * Format: int32
-             * @description The upper end of the scale; 5 unless given.
+             * Format: date
+             * @description The day, unless it is a record.
              */
+            date?: string | null;
+            /** @constant */
+            kind: "rate";
+            /** @description The upper end of the scale; 5 unless given. */
             most?: number | null;
             /** @description More about it. */
             note?: string | null;
@@ -2533,29 +2353,26 @@ export interface components {
             record_id?: string | null;
             /** @description The name of the scale. */
             scale: string;
-            /**
-             * Format: int32
-             * @description From 1 to `most`.
-             */
+            /** @description From 1 to `most`. */
             value: number;
         } | {
             /** @description The record that says it. */
             from_id: string;
-            /** @enum {string} */
+            /** @constant */
             kind: "create_link";
             /** @description `relates_to`, `blocks`, `follows`, `part_of`, `derived_from`, `duplicates`, or `namespace:name`. */
             link_kind: string;
             /** @description The record that it is said of. */
             to_id: string;
         } | {
-            /** @enum {string} */
+            /** @constant */
             kind: "remove";
             /** @description The category that takes what is in this one; one that is used does not go without it. */
             move_to?: string | null;
             /** @description Which record. */
             record_id: string;
         } | {
-            /** @enum {string} */
+            /** @constant */
             kind: "restore";
             /** @description Which record. */
             record_id: string;
@@ -2574,20 +2391,11 @@ export interface components {
             /** @description One sentence. */
             summary: string;
         };
-        /**
-         * @description How much an event matters to a person, most first.
-         * @enum {string}
-         */
+        /** @description How much an event matters to a person, most first. */
         Level: "action_required" | "work_done" | "turn_result" | "progress" | "trace";
-        /**
-         * @description Where an agent stands in its life.
-         * @enum {string}
-         */
+        /** @description Where an agent stands in its life. */
         Lifecycle: "created" | "active" | "dormant" | "destroyed";
-        /**
-         * @description What is listed.
-         * @enum {string}
-         */
+        /** @description What is listed. */
         Listed: "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link" | "any";
         /** @description A file that guides an agent. */
         LoadedAgentsMd: {
@@ -2609,10 +2417,7 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             expires_at: string;
-            /**
-             * @description Its id, not a secret.
-             * @example 0a1b2c3d
-             */
+            /** @description Its id, not a secret. */
             id: string;
             /** @description Whether the request for this list came with this login. */
             is_current: boolean;
@@ -2621,10 +2426,7 @@ export interface components {
              * @description When it last sent a request, to within an hour.
              */
             last_used_at: string;
-            /**
-             * @description Which browser it is, as far as it said.
-             * @example Chrome on Linux
-             */
+            /** @description Which browser it is, as far as it said. */
             name: string;
         };
         /** @description A link that logs a browser in, once. */
@@ -2651,10 +2453,7 @@ export interface components {
             /** @description The file. Only the user that runs the daemon can read it; it is deleted when the link is used or expires. */
             path: string;
         };
-        /**
-         * @description Who may wake an agent.
-         * @enum {string}
-         */
+        /** @description Who may wake an agent. */
         Mode: "autonomous" | "interactive" | "hybrid";
         /** @description Who answers when a message names no model. */
         Model: {
@@ -2663,10 +2462,7 @@ export interface components {
             /** @description Its name. */
             reference: string;
         };
-        /**
-         * @description Who chose an agent's model.
-         * @enum {string}
-         */
+        /** @description Who chose an agent's model. */
         ModelSource: "runtime_default" | "agent_override";
         /** @description When a schedule wakes the agent next, and what became of it the last time. */
         NextMoment: {
@@ -2714,10 +2510,7 @@ export interface components {
         Parked: {
             /** @description The cap of a day. */
             cap_usd: string;
-            /**
-             * @description `budget_exceeded`.
-             * @example budget_exceeded
-             */
+            /** @description `budget_exceeded`. */
             code: string;
             /**
              * Format: date
@@ -2738,11 +2531,30 @@ export interface components {
             /** @description The run that ends. */
             run_key: string;
         };
-        /**
-         * @description In which part of a daemon's life something failed.
-         * @enum {string}
-         */
+        /** @description In which part of a daemon's life something failed. */
         Phase: "startup" | "shutdown" | "runtime_turn";
+        Predicate: {
+            field: string;
+            /** @enum {unknown} */
+            op: "eq" | "ne" | "lt" | "lte" | "gt" | "gte";
+            value?: unknown;
+        } | {
+            field: string;
+            /** @constant */
+            op: "in";
+            value: unknown[];
+        } | {
+            field: string;
+            /** @constant */
+            op: "exists";
+            value?: boolean | null;
+        } | {
+            all: components["schemas"]["Predicate"][];
+        } | {
+            any: components["schemas"]["Predicate"][];
+        } | {
+            not: components["schemas"]["Predicate"];
+        };
         /** @description How an event is shown. What is shown is no question of permission: everyone who may read an event may read all of it. */
         Presentation: {
             /** @description More, where there is more. */
@@ -2758,17 +2570,11 @@ export interface components {
             /** @description How much it matters to a person. */
             visibility: components["schemas"]["Level"];
         };
-        /**
-         * @description How soon a message wants its turn.
-         * @enum {string}
-         */
+        /** @description How soon a message wants its turn. A hint on order, never on trust. */
         Priority: "interject" | "next" | "normal" | "background";
         /** @description What is wrong, and what to do about it. */
         Problem: {
-            /**
-             * @description A stable word for programs.
-             * @example agent_unknown
-             */
+            /** @description A stable word for programs. */
             code: string;
             /** @description The way out. */
             hint: string;
@@ -2799,20 +2605,22 @@ export interface components {
             admitted_at: string;
             /** @description How it begins. */
             preview: string;
-            /** @description How soon it wants its turn. */
-            priority?: components["schemas"]["Priority"];
+            /**
+             * @description How soon it wants its turn.
+             * @default normal
+             */
+            priority: components["schemas"]["Priority"];
             /** @description The run that will answer it. */
             run_key: string;
-            /**
-             * Format: int64
-             * @description The number of the event that announced it: the order of the queue among equal priorities.
-             */
+            /** @description The number of the event that announced it: the order of the queue among equal priorities. */
             seq: number;
         };
-        /**
-         * @description How far a daemon is.
-         * @enum {string}
-         */
+        /** @description Word that something happened. */
+        RaiseEvent: {
+            /** @description Names this delivery: the same key again is the same one, and no schedule fires for it twice. The header `Idempotency-Key` does the same. */
+            key?: string | null;
+        };
+        /** @description How far a daemon is. */
         Readiness: "recovering" | "ready" | "failing" | "stopping";
         /** @description Whether it can be used. */
         Ready: {
@@ -2832,25 +2640,16 @@ export interface components {
             channel: string;
             /** @description Under which rules. Under others it has to be given anew. */
             policy_version: string;
-            /**
-             * @description Which provider.
-             * @example anthropic
-             */
+            /** @description Which provider. */
             provider: string;
         };
-        /**
-         * @description What kind of record something is.
-         * @enum {string}
-         */
+        /** @description The kinds of records there are. There is none for anything that belongs to an agent. */
         RecordKind: "category" | "task" | "note" | "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link";
         /** @description How often a source was refused for one reason on one day. */
         RefusalCount: {
             /** @description The code of the refusal. */
             code: string;
-            /**
-             * Format: int64
-             * @description How often.
-             */
+            /** @description How often. */
             count: number;
             /**
              * Format: date
@@ -2874,10 +2673,7 @@ export interface components {
             /** @description Whose; that of all where it is absent. */
             agent_id?: string | null;
         };
-        /**
-         * @description Who speaks.
-         * @enum {string}
-         */
+        /** @description Who speaks in an entry of a transcript. */
         Role: "user" | "assistant" | "tool";
         /** @description A run with everything that happened in it. */
         Run: {
@@ -2887,17 +2683,11 @@ export interface components {
             cause?: components["schemas"]["RunCause"];
             /** @description The runs of other agents that it started. */
             children?: components["schemas"]["RunLink"][];
-            /**
-             * @description What it cost, in dollars; absent where it cost nothing.
-             * @example 0.0042
-             */
+            /** @description What it cost, in dollars; absent where it cost nothing. */
             cost_usd?: string;
             /** @description Operation ids of calls that the policy denied. */
             denied: string[];
-            /**
-             * Format: int64
-             * @description From its beginning to its end; 0 while it is open.
-             */
+            /** @description From its beginning to its end; 0 while it is open. */
             duration_ms: number;
             /**
              * Format: date-time
@@ -2912,10 +2702,7 @@ export interface components {
             final_text: string;
             /** @description Who answers. */
             model?: string;
-            /**
-             * @description `open`, `queued`, `quarantined`, or how it ended: `completed`, `failed`, `out_of_rounds`, `cancelled`, `abandoned`.
-             * @example completed
-             */
+            /** @description `open`, `queued`, `quarantined`, or how it ended: `completed`, `failed`, `out_of_rounds`, `cancelled`, `abandoned`. */
             outcome: string;
             /** @description The run that started it and waits for its end, if one did. */
             parent?: components["schemas"]["RunLink"];
@@ -2923,10 +2710,7 @@ export interface components {
             parked?: components["schemas"]["Parked"];
             /** @description Every attempt at its model rounds. */
             provider_attempt_timeline?: components["schemas"]["AttemptTimeline"];
-            /**
-             * Format: int32
-             * @description Model replies.
-             */
+            /** @description Model replies. */
             rounds: number;
             /** @description Its name. */
             run_key: string;
@@ -2957,33 +2741,27 @@ export interface components {
              * @description When it came.
              */
             admitted_at: string;
-            /**
-             * @description Whose word it was.
-             * @example operator_instruction
-             */
+            /** @description Whose word it was. */
             authority: string;
             /** @description What it was caused by: a run, a change, or the name that a sender gave. */
             causation_id?: string;
-            /**
-             * @description How that door knew the sender.
-             * @example control_authenticated
-             */
+            /** @description How that door knew the sender. */
             context: string;
-            /** @description What it belongs together with: the key with which its chain of causes began, or the name that a sender gave. */
-            correlation_id?: string;
+            /**
+             * @description What it belongs together with: the key with which its chain of causes began, or the name that a sender gave.
+             * @default
+             */
+            correlation_id: string;
             /** @description Every check, in order. */
             gates: components["schemas"]["Gate"][];
-            /**
-             * @description What kind of message it was.
-             * @example operator_prompt
-             */
+            /** @description What kind of message it was. */
             kind: string;
-            /** @description How soon it wanted its turn. */
-            priority?: components["schemas"]["Priority"];
             /**
-             * @description The door by which it came.
-             * @example http_control_prompt
+             * @description How soon it wanted its turn.
+             * @default normal
              */
+            priority: components["schemas"]["Priority"];
+            /** @description The door by which it came. */
             surface: string;
             /** @description What was said; the whole text. */
             text: string;
@@ -3014,10 +2792,7 @@ export interface components {
             started_at: string;
             /** @description `open`, `quarantined`, or how it ended. */
             status: string;
-            /**
-             * Format: int64
-             * @description State changes so far.
-             */
+            /** @description State changes so far. */
             transitions: number;
             /** @description The runs that it started and can do nothing without, while it waits for one of them. */
             waiting_on?: string[];
@@ -3040,17 +2815,13 @@ export interface components {
             /** @description The runs. */
             runs: components["schemas"]["RunLine"][];
         };
+        /** @description Which runs to list. */
+        RunState: "any" | "open" | "quarantined";
         /** @description The daemon as it stands. */
         RuntimeStatus: {
-            /**
-             * Format: int64
-             * @description Listed agents that are not paused.
-             */
+            /** @description Listed agents that are not paused. */
             active_agent_count: number;
-            /**
-             * Format: int64
-             * @description Background tasks under way.
-             */
+            /** @description Background tasks under way. */
             active_task_count: number;
             /** @description The brakes that are on, that of all first. */
             brakes: components["schemas"]["Brake"][];
@@ -3060,39 +2831,21 @@ export interface components {
             database: string;
             /** @description The folder everything lives in. */
             home_dir: string;
-            /**
-             * @description Where it listens.
-             * @example 127.0.0.1:7717
-             */
+            /** @description Where it listens. */
             http_addr: string;
             /** @description The newest failure, if there was one. */
             last_failure?: components["schemas"]["LastFailure"];
-            /**
-             * Format: int64
-             * @description Who listens to streams.
-             */
+            /** @description Who listens to streams. */
             listener_count: number;
             /** @description Who answers when a message names no model. */
             model: components["schemas"]["Model"];
-            /**
-             * Format: int64
-             * @description Questions that wait for an answer, of all agents.
-             */
+            /** @description Questions that wait for an answer, of all agents. */
             pending_decision_count: number;
-            /**
-             * Format: int32
-             * @description Its process.
-             */
+            /** @description Its process. */
             pid: number;
-            /**
-             * Format: int64
-             * @description Agents with a run under way.
-             */
+            /** @description Agents with a run under way. */
             processing_agent_count: number;
-            /**
-             * Format: int64
-             * @description Runs that cannot go on until a person says so, of all agents.
-             */
+            /** @description Runs that cannot go on until a person says so, of all agents. */
             quarantined_run_count: number;
             /** @description How far it is. */
             readiness: components["schemas"]["Readiness"];
@@ -3109,10 +2862,7 @@ export interface components {
             stuck: components["schemas"]["Stuck"][];
             /** @description The program's version. */
             version: string;
-            /**
-             * Format: int64
-             * @description Agents for which something waits and nothing runs.
-             */
+            /** @description Agents for which something waits and nothing runs. */
             waiting_agent_count: number;
         };
         /** @description A write of an agent to the journal that is not over. */
@@ -3140,15 +2890,9 @@ export interface components {
             /** @description The sagas. */
             sagas: components["schemas"]["Saga"][];
         };
-        /**
-         * @description How far a saga is.
-         * @enum {string}
-         */
+        /** @description How far a saga is. */
         SagaPhase: "intent" | "journal" | "agent" | "compensation";
-        /**
-         * @description Whether a saga is over.
-         * @enum {string}
-         */
+        /** @description Whether a saga is over. */
         SagaStatus: "open" | "completed" | "compensated" | "stuck";
         /** @description A schedule of an agent. */
         Schedule: {
@@ -3160,10 +2904,7 @@ export interface components {
             always: boolean;
             /** @description Whether it is over after its first firing. */
             auto_disable_after_run: boolean;
-            /**
-             * Format: int64
-             * @description How old a missed firing may be and still be made up for.
-             */
+            /** @description How old a missed firing may be and still be made up for. */
             catch_up_window_seconds: number;
             /** @description What becomes of a firing while the one before it is under way. */
             concurrency: components["schemas"]["Concurrency"];
@@ -3174,13 +2915,12 @@ export interface components {
             created_at: string;
             /** @description The event that lets it fire beside its time. */
             event?: string;
-            /**
-             * Format: int64
-             * @description How many records of its firings were ever made.
-             */
+            /** @description How many records of its firings were ever made. */
             execution_count: number;
             /** @description What must hold for a firing to wake the agent. */
-            guard?: Record<string, unknown>;
+            guard?: {
+                [key: string]: unknown;
+            };
             /** @description What people call it. */
             label: string;
             /**
@@ -3190,10 +2930,7 @@ export interface components {
             last_execution_at?: string;
             /** @description The newest run that it asked for. */
             last_run_key?: string;
-            /**
-             * Format: int64
-             * @description How many of them run at once.
-             */
+            /** @description How many of them run at once. */
             max_catch_up_runs_per_tick: number;
             /**
              * Format: date-time
@@ -3202,10 +2939,7 @@ export interface components {
             next_execution_at?: string;
             /** @description When it fires. */
             pattern: components["schemas"]["SchedulePattern"];
-            /**
-             * Format: int32
-             * @description Which pattern it has: another one is another revision, and its firings are others.
-             */
+            /** @description Which pattern it has: another one is another revision, and its firings are others. */
             revision: number;
             /** @description What it says to the agent. */
             say: string;
@@ -3215,6 +2949,31 @@ export interface components {
             status: components["schemas"]["ScheduleStatus"];
             /** @description That moment and the two after it. */
             upcoming: string[];
+        };
+        ScheduleGuard: {
+            /** @enum {unknown} */
+            field: "since_last_run_ms" | "queued" | "changed" | "source" | "is_catch_up";
+            /** @enum {unknown} */
+            op: "eq" | "ne" | "lt" | "lte" | "gt" | "gte";
+            value?: unknown;
+        } | {
+            /** @enum {unknown} */
+            field: "since_last_run_ms" | "queued" | "changed" | "source" | "is_catch_up";
+            /** @constant */
+            op: "in";
+            value: unknown[];
+        } | {
+            /** @enum {unknown} */
+            field: "since_last_run_ms" | "queued" | "changed" | "source" | "is_catch_up";
+            /** @constant */
+            op: "exists";
+            value?: boolean | null;
+        } | {
+            all: components["schemas"]["ScheduleGuard"][];
+        } | {
+            any: components["schemas"]["ScheduleGuard"][];
+        } | {
+            not: components["schemas"]["ScheduleGuard"];
         };
         /** @description A schedule and what became of its firings, newest first. The oldest records are not kept for ever. */
         ScheduleHistory: {
@@ -3244,18 +3003,29 @@ export interface components {
             at?: string | null;
             /** @description A cron pattern of five fields. */
             cron?: string | null;
-            /**
-             * Format: int64
-             * @description How far apart firings are.
-             */
+            /** @description How far apart firings are. */
             interval_seconds?: number | null;
             /** @description The zone whose clocks the pattern means, by its IANA name. It belongs to `cron`. */
             time_zone?: string | null;
-        };
-        /**
-         * @description Whether a schedule is at work.
-         * @enum {string}
-         */
+        } & ({
+            anchor?: null;
+            at?: null;
+            cron: string;
+            interval_seconds?: null;
+            time_zone: string;
+        } | {
+            at?: null;
+            cron?: null;
+            interval_seconds: number;
+            time_zone?: null;
+        } | {
+            anchor?: null;
+            at: string;
+            cron?: null;
+            interval_seconds?: null;
+            time_zone?: null;
+        });
+        /** @description Whether a schedule is at work. */
         ScheduleStatus: "active" | "paused" | "disabled" | "expired";
         /** @description A record of a firing. */
         ScheduledExecution: {
@@ -3264,10 +3034,7 @@ export interface components {
              * @description When it was decided.
              */
             at: string;
-            /**
-             * Format: int64
-             * @description How many firings it speaks of.
-             */
+            /** @description How many firings it speaks of. */
             count: number;
             /**
              * Format: date-time
@@ -3282,10 +3049,7 @@ export interface components {
             outcome: components["schemas"]["ExecutionOutcome"];
             /** @description Why, where it did not run. */
             reason?: string;
-            /**
-             * Format: int32
-             * @description Which revision of the schedule.
-             */
+            /** @description Which revision of the schedule. */
             revision: number;
             /**
              * Format: date-time
@@ -3303,10 +3067,7 @@ export interface components {
             run_status?: string;
             /** @description Which schedule. */
             schedule_id: string;
-            /**
-             * Format: int64
-             * @description Its place among all records of the schedule, from 1.
-             */
+            /** @description Its place among all records of the schedule, from 1. */
             seq: number;
             /** @description What made it fire. */
             trigger_source: components["schemas"]["TriggerSource"];
@@ -3319,29 +3080,31 @@ export interface components {
             attachments?: components["schemas"]["Attached"][];
             /** @description Tools that this run may not use. */
             deny_tools?: string[];
-            /**
-             * @description Names this message: the same key with the same message again is the same message, with another it is an
-             *     error. The header `Idempotency-Key` does the same.
-             */
+            /** @description Names this message: the same key with the same message again is the same message, with another it is an error. The header `Idempotency-Key` does the same. */
             key?: string | null;
-            /**
-             * Format: int32
-             * @description Most model rounds before the run is ended.
-             */
+            /** @description Most model rounds before the run is ended. */
             max_rounds?: number | null;
-            /**
-             * @description Who answers; the daemon's model when absent.
-             * @example demo
-             */
+            /** @description Who answers; the daemon's model when absent. */
             model?: string | null;
+            /** @description How soon it wants its turn; `normal` when absent. It says nothing about trust. */
             priority?: components["schemas"]["Priority"] | null;
-            /**
-             * @description What the agent is to do. At most 256 KiB.
-             * @example Look at the newest log file
-             */
+            /** @description What the agent is to do. At most 256 KiB. */
             text: string;
             /** @description The folder this run's commands run in; the agent's when absent. */
             workspace?: string | null;
+        };
+        /** @description Who may wake an agent from now on. */
+        SetAgentMode: {
+            /** @description The mode. */
+            mode: components["schemas"]["Mode"];
+        };
+        /** @description How long an agent sleeps. */
+        SetAgentSleep: {
+            /**
+             * Format: date-time
+             * @description Until when only a person wakes it.
+             */
+            until: string;
         };
         /** @description A brake to set. */
         SetBrake: {
@@ -3352,46 +3115,37 @@ export interface components {
         };
         /** @description A cap to set. */
         SetCap: {
-            /**
-             * @description Whose cap; of all agents together when absent.
-             * @example main
-             */
+            /** @description Whose cap; of all agents together when absent. */
             agent_id?: string | null;
-            /**
-             * @description Dollars a day, at most 1000000 with six decimals.
-             * @example 2.50
-             */
+            /** @description Dollars a day, at most 1000000 with six decimals. */
             daily_usd?: string | null;
             /** @description Takes the cap away instead: the default holds again. */
             unset?: boolean;
-        };
-        /** @description Who may wake an agent from now on. */
-        SetMode: {
-            /** @description The mode. */
-            mode: components["schemas"]["Mode"];
-        };
+        } & ({
+            daily_usd: string;
+            /** @constant */
+            unset?: false;
+        } | {
+            daily_usd?: null;
+            /** @constant */
+            unset: true;
+        });
         /** @description A model to choose for an agent. */
         SetModel: {
             /** @description Takes the choice back instead: the default holds again. */
             clear?: boolean;
-            /**
-             * @description Which one. Holds for runs that begin from now on.
-             * @example demo
-             */
+            /** @description Which one. Holds for runs that begin from now on. */
             model?: string | null;
-        };
-        /** @description How long an agent sleeps. */
-        SetSleep: {
-            /**
-             * Format: date-time
-             * @description Until when only a person wakes it.
-             */
-            until: string;
-        };
-        /**
-         * @description How much depends on the answer, least first.
-         * @enum {string}
-         */
+        } & ({
+            /** @constant */
+            clear?: false;
+            model: string;
+        } | {
+            /** @constant */
+            clear: true;
+            model?: null;
+        });
+        /** @description How much depends on the answer, least first. */
         Severity: "warning" | "low" | "medium" | "high" | "critical";
         /** @description Something outside that is watched: what changes there wakes whoever subscribes to it. */
         Source: {
@@ -3400,10 +3154,7 @@ export interface components {
              * @description When it was added. What was there already is no change.
              */
             created_at: string;
-            /**
-             * Format: int64
-             * @description How many files or refs it had when it was last looked at.
-             */
+            /** @description How many files or refs it had when it was last looked at. */
             entries: number;
             /** @description What it is. */
             kind: components["schemas"]["SourceKind"];
@@ -3414,10 +3165,7 @@ export interface components {
             /** @description Why it could not be looked at, or not be heard, the last time. */
             trouble?: string;
         };
-        /**
-         * @description What a source is.
-         * @enum {string}
-         */
+        /** @description The kinds of sources there are. */
         SourceKind: "folder" | "git";
         /** @description All sources by name: there are few. */
         SourceList: {
@@ -3426,17 +3174,11 @@ export interface components {
         };
         /** @description What a look at a source came to. */
         SourceScan: {
-            /**
-             * Format: int64
-             * @description How many changes it told.
-             */
+            /** @description How many changes it told. */
             changes: number;
             /** @description Which source. */
             source_id: string;
-            /**
-             * Format: int64
-             * @description How many files or refs could not be read; they are taken to be as they were.
-             */
+            /** @description How many files or refs could not be read; they are taken to be as they were. */
             unreadable: number;
         };
         /** @description Any step of a run. */
@@ -3446,10 +3188,7 @@ export interface components {
              * @description When it was put down.
              */
             at: string;
-            /**
-             * Format: int64
-             * @description How long it took.
-             */
+            /** @description How long it took. */
             duration_ms?: number;
             /** @description What kind of step it is. */
             kind: components["schemas"]["StepKind"];
@@ -3466,15 +3205,9 @@ export interface components {
             /** @description Tokens, for a model round. */
             token_usage: components["schemas"]["TokenUsage"];
         };
-        /**
-         * @description What kind of step it is.
-         * @enum {string}
-         */
+        /** @description What kind of step it is. */
         StepKind: "model" | "tool";
-        /**
-         * @description Where a step stands.
-         * @enum {string}
-         */
+        /** @description Where a step stands. */
         StepStatus: "planned" | "intended" | "ok" | "failed" | "denied" | "outcome_unknown";
         /** @description A ticket that opens one event stream. */
         StreamTicket: {
@@ -3505,27 +3238,25 @@ export interface components {
             all: string[];
             /** @description Tokens of which one is enough: a kind such as `TASK`, a value such as `task.status=done`, or `id:` and a record. */
             any: string[];
-            /**
-             * Format: int64
-             * @description How long nothing begins after a wake by it; what comes meanwhile is gathered.
-             */
+            /** @description How long nothing begins after a wake by it; what comes meanwhile is gathered. */
             cooldown_ms: number;
             /**
              * Format: date-time
              * @description When it was made. It does not see what was before.
              */
             created_at: string;
-            /**
-             * Format: int64
-             * @description How long changes are gathered before the first of them wakes.
-             */
+            /** @description How long changes are gathered before the first of them wakes. */
             debounce_ms: number;
             /** @description What must hold of the agent and of the change: a predicate over `since_last_run_ms`, `queued`, `author` and `depth`. */
-            guard?: Record<string, unknown>;
+            guard?: {
+                [key: string]: unknown;
+            };
             /** @description Whether it wakes its agent, or is put aside. */
             is_active: boolean;
             /** @description What a changed record must be like. */
-            predicate?: Record<string, unknown>;
+            predicate?: {
+                [key: string]: unknown;
+            };
             /** @description What the agent is told to do; may be empty. */
             say: string;
             /** @description Its name. */
@@ -3560,10 +3291,7 @@ export interface components {
              * @description When it was last written.
              */
             updated_at: string;
-            /**
-             * Format: int64
-             * @description How many writes it has seen.
-             */
+            /** @description How many writes it has seen. */
             version: number;
         };
         /** @description Tasks, newest first. */
@@ -3571,42 +3299,21 @@ export interface components {
             /** @description The tasks. */
             tasks: components["schemas"]["Task"][];
         };
-        /**
-         * @description Where a task stands.
-         * @enum {string}
-         */
+        /** @description Where a task stands. Any state may follow any other: people change their minds. */
         TaskStatus: "open" | "in_progress" | "done" | "dropped";
         /** @description Tokens as the providers counted them. */
         TokenUsage: {
-            /**
-             * Format: int64
-             * @description Those of requests that came from the provider's cache.
-             */
+            /** @description Those of requests that came from the provider's cache. */
             cached_read_tokens?: number;
-            /**
-             * Format: int64
-             * @description Those of requests that were written to the provider's cache.
-             */
+            /** @description Those of requests that were written to the provider's cache. */
             cached_write_tokens?: number;
-            /**
-             * Format: int64
-             * @description Tokens of requests.
-             */
+            /** @description Tokens of requests. */
             input_tokens: number;
-            /**
-             * Format: int64
-             * @description Tokens of replies.
-             */
+            /** @description Tokens of replies. */
             output_tokens: number;
-            /**
-             * Format: int64
-             * @description Those of replies that were thoughts.
-             */
+            /** @description Those of replies that were thoughts. */
             reasoning_tokens?: number;
-            /**
-             * Format: int64
-             * @description The sum of both.
-             */
+            /** @description The sum of both. */
             total_tokens: number;
         };
         /** @description One tool call of a run. */
@@ -3657,10 +3364,7 @@ export interface components {
             /** @description Names this wish: the same key again is the same wish. */
             key?: string | null;
         };
-        /**
-         * @description What made a schedule fire.
-         * @enum {string}
-         */
+        /** @description What made a schedule fire. */
         TriggerSource: "tick" | "trigger_now" | "event";
         /** @description A schedule of which something cannot be read. */
         UnreadableSchedule: {
@@ -3679,14 +3383,12 @@ export interface components {
             details?: string | null;
             /** @description Names this write: the same key again is the same write. */
             key?: string | null;
+            /** @description Where it stands. */
             status?: components["schemas"]["TaskStatus"] | null;
             /** @description One line. */
             title?: string | null;
         };
-        /**
-         * @description Whether an agent is listed.
-         * @enum {string}
-         */
+        /** @description Whether an agent is listed. */
         Visibility: "public" | "private";
         /** @description A message that waits. */
         WaitingWake: {
@@ -3733,17 +3435,20 @@ export interface components {
             causation_id?: string;
             /** @description The change, by its logical key. */
             change?: string;
-            /** @description What it belongs together with: the key with which its chain of causes began, or the name that a sender gave. */
-            correlation_id?: string;
             /**
-             * Format: int32
-             * @description How many causes made by agents precede it.
+             * @description What it belongs together with: the key with which its chain of causes began, or the name that a sender gave.
+             * @default
              */
+            correlation_id: string;
+            /** @description How many causes made by agents precede it. */
             depth: number;
             /** @description `operator`, `subscription`, `schedule`, `trigger` or `run`. */
             kind: string;
-            /** @description How soon it wants its turn. */
-            priority?: components["schemas"]["Priority"];
+            /**
+             * @description How soon it wants its turn.
+             * @default normal
+             */
+            priority: components["schemas"]["Priority"];
             /** @description The run that asked for it. */
             run_key?: string;
             /**
@@ -3783,10 +3488,7 @@ export interface components {
             refusals: components["schemas"]["RefusalCount"][];
             /** @description What was refused, newest first; at most 20. */
             refused: components["schemas"]["Wake"][];
-            /**
-             * Format: int64
-             * @description How many schedules it has; counted up to 500.
-             */
+            /** @description How many schedules it has; counted up to 500. */
             schedule_count: number;
             /** @description Its schedules, the next moment first; at most 20. */
             schedules: components["schemas"]["NextMoment"][];
@@ -3795,19 +3497,13 @@ export interface components {
              * @description From when on.
              */
             since: string;
-            /**
-             * Format: int64
-             * @description How many subscriptions it has; counted up to 500.
-             */
+            /** @description How many subscriptions it has; counted up to 500. */
             subscription_count: number;
             /** @description All of it in one sentence. */
             summary: string;
             /** @description What waits for it, next first; at most 20. */
             waiting: components["schemas"]["WaitingWake"][];
-            /**
-             * Format: int64
-             * @description How many messages wait in all.
-             */
+            /** @description How many messages wait in all. */
             waiting_count: number;
         };
         /** @description Why there is a run, or why there is none. */
@@ -3816,10 +3512,7 @@ export interface components {
             absorbed: components["schemas"]["Wake"][];
             /** @description The run that took it up, if another did. */
             absorbed_by?: string;
-            /**
-             * Format: int64
-             * @description How many those are in all.
-             */
+            /** @description How many those are in all. */
             absorbed_count: number;
             /** @description Who was to be woken. */
             agent_id: string;
@@ -3852,21 +3545,25 @@ export interface components {
             /** @description What would have to change, where it was refused. */
             way_out?: string;
         };
+        /** @description A write that somebody wants. */
+        WriteJournal: {
+            /** @description Names this write: the same key again is the same write. */
+            key?: string | null;
+            /** @description What is to be written, in one transaction. */
+            write: components["schemas"]["JournalWrite"];
+        };
         /** @description What was written. The same write again gives the same answer. */
         Written: {
             /** @description What kind of record. */
             kind: components["schemas"]["RecordKind"];
             /** @description Which one. */
             record_id: string;
-            /**
-             * Format: int64
-             * @description How many writes it has seen with this one.
-             */
+            /** @description How many writes it has seen with this one. */
             version: number;
         };
     };
     responses: {
-        /** @description What was asked cannot be understood; the message names the part */
+        /** @description The input is not as its schema says; the message names the part */
         BadRequest: {
             headers: {
                 [name: string]: unknown;
@@ -3893,6 +3590,15 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
+        /** @description It does not go together with how things are; the code says why */
+        Conflict: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
         /** @description The request comes from a foreign page, or its login does not suffice */
         Forbidden: {
             headers: {
@@ -3909,8 +3615,17 @@ export interface components {
             };
             content?: never;
         };
-        /** @description The Host header names somebody else */
+        /** @description The Host header names another server */
         Misdirected: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description Nothing has this name */
+        NotFound: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3963,15 +3678,6 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description What was asked has the right form and cannot be met; the message says why */
-        Unmet: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["ErrorBody"];
-            };
-        };
     };
     parameters: never;
     requestBodies: never;
@@ -4005,7 +3711,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -4038,7 +3743,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description There is one of that name already */
+            /** @description There is one of that name already, or the workspace cannot be used */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4050,15 +3755,6 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            /** @description The workspace cannot be used */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -4070,10 +3766,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
                 agent_id: string;
             };
             cookie?: never;
@@ -4092,26 +3784,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description It cannot go there from where it stands */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -4123,10 +3798,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
                 agent_id: string;
             };
             cookie?: never;
@@ -4145,15 +3816,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description A run of it is under way */
             409: {
                 headers: {
@@ -4164,29 +3827,24 @@ export interface operations {
                 };
             };
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    put_agent_to_rest: {
+    make_agent_dormant: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
                 agent_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description It rests */
+            /** @description It is dormant */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4198,41 +3856,21 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description It cannot go there from where it stands */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    erase: {
+    erase_content: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
+                /** @description The agent's name. */
                 agent_id: string;
             };
             cookie?: never;
@@ -4265,7 +3903,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description The run has not ended, or somebody moved the log at the same moment */
+            /** @description The run has not ended, the last event is before the first, or the log changed at the same moment */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4277,34 +3915,30 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    agent_events: {
+    list_agent_events: {
         parameters: {
             query?: {
                 /** @description Only those with a greater number, oldest first. A page begins with the first when absent, a stream with the next. */
                 after_seq?: number;
-                /** @description The newest of those with a smaller number, oldest first. Not together with `after_seq`, not for a stream. */
+                /** @description Only those with a smaller number; without `after_seq` the newest of them, oldest first. Not for a stream. */
                 before_seq?: number;
-                /** @description For a stream of a browser: a one-use ticket, which stands in for the header `X-Wakeful-Token`. */
-                ticket?: string;
                 /** @description Most rows of a page. */
                 limit?: number;
+                /** @description For a stream of a browser: a one-use ticket, which stands in for the header `X-Wakeful-Token`. */
+                ticket?: string;
             };
             header?: {
-                /** @description For streams: the number of the last event seen; pages do not look at it */
+                /** @description For streams: the id of the last event seen; pages do not look at it */
                 "Last-Event-ID"?: string;
             };
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
+                /** @description The agent's name. */
                 agent_id: string;
             };
             cookie?: never;
@@ -4324,17 +3958,8 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -4345,14 +3970,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Names this message, like `key` in the body */
+                /** @description Names what is sent, like `key` in the body */
                 "Idempotency-Key"?: string;
             };
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
+                /** @description The agent's name. */
                 agent_id: string;
             };
             cookie?: never;
@@ -4375,17 +3997,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
-            /** @description The key was used before, for another message */
+            /** @description The key was used before for another message, two keys differ, an attachment is not what it says, or the model, the workspace or a tool does not exist here */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4397,15 +4011,6 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            /** @description The model, the workspace or a tool is not to be had here */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -4417,21 +4022,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
+                /** @description The agent's name. */
                 agent_id: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SetMode"];
+                "application/json": components["schemas"]["SetAgentMode"];
             };
         };
         responses: {
-            /** @description It is settled */
+            /** @description It is set */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4443,29 +4045,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
-            /** @description It is gone for good */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -4477,10 +4062,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
+                /** @description The agent's name. */
                 agent_id: string;
             };
             cookie?: never;
@@ -4503,8 +4085,10 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description There is no such model */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4512,19 +4096,9 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            /** @description There is no such model */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -4536,10 +4110,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
                 agent_id: string;
             };
             cookie?: never;
@@ -4558,26 +4128,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description It is gone for good */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -4589,10 +4142,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
                 agent_id: string;
             };
             cookie?: never;
@@ -4611,26 +4160,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description It is gone for good */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -4640,21 +4172,15 @@ export interface operations {
     list_agent_runs: {
         parameters: {
             query?: {
-                /** @description Only those that have not ended; the same as `state=open`. Not together with `state`. */
-                open?: boolean;
-                /** @description Only those that stand like this; `any` where nothing is said. */
-                state?: "any" | "open" | "quarantined";
-                /** @description Most rows. */
-                limit?: number;
                 /** @description Only those that are older than this one. */
                 before?: string;
+                /** @description Most rows. */
+                limit?: number;
+                /** @description Only those in this state. */
+                state?: components["schemas"]["RunState"];
             };
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
                 agent_id: string;
             };
             cookie?: never;
@@ -4673,39 +4199,27 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    let_agent_sleep: {
+    set_agent_sleep: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
+                /** @description The agent's name. */
                 agent_id: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SetSleep"];
+                "application/json": components["schemas"]["SetAgentSleep"];
             };
         };
         responses: {
@@ -4721,17 +4235,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
-            /** @description It is gone for good */
+            /** @description The time has passed, or the agent is gone for good */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4743,30 +4249,17 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            /** @description That moment has passed */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    agent_spending: {
+    get_agent_spending: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
                 agent_id: string;
             };
             cookie?: never;
@@ -4785,32 +4278,19 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    agent_state: {
+    get_agent_state: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
                 agent_id: string;
             };
             cookie?: never;
@@ -4829,32 +4309,19 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    agent_status: {
+    get_agent_status: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
                 agent_id: string;
             };
             cookie?: never;
@@ -4873,17 +4340,8 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -4895,10 +4353,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
                 agent_id: string;
             };
             cookie?: never;
@@ -4917,33 +4371,16 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description It is gone for good */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    agent_transcript: {
+    get_agent_transcript: {
         parameters: {
             query?: {
                 /** @description Most lines, from the newest back. */
@@ -4951,10 +4388,6 @@ export interface operations {
             };
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
                 agent_id: string;
             };
             cookie?: never;
@@ -4973,32 +4406,19 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    agent_trigger: {
+    get_external_trigger: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
                 agent_id: string;
             };
             cookie?: never;
@@ -5017,41 +4437,20 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The agent is gone for good */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    revoke_agent_trigger: {
+    revoke_external_trigger: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
                 agent_id: string;
             };
             cookie?: never;
@@ -5070,41 +4469,20 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The agent is gone for good */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    rotate_agent_trigger: {
+    rotate_external_trigger: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
                 agent_id: string;
             };
             cookie?: never;
@@ -5123,26 +4501,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The agent is gone for good */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -5154,10 +4515,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
                 agent_id: string;
             };
             cookie?: never;
@@ -5176,15 +4533,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description It is stopped, or gone for good */
             409: {
                 headers: {
@@ -5195,25 +4544,20 @@ export interface operations {
                 };
             };
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    why_not_agent: {
+    get_why_not: {
         parameters: {
             query?: {
-                /** @description From this moment on, RFC 3339 or a day; a day ago where nothing is said. */
+                /** @description From when on; the last day where nothing is said. */
                 since?: string;
             };
             header?: never;
             path: {
-                /**
-                 * @description The agent's name.
-                 * @example main
-                 */
                 agent_id: string;
             };
             cookie?: never;
@@ -5232,24 +4576,15 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    brakes: {
+    list_brakes: {
         parameters: {
             query?: never;
             header?: never;
@@ -5271,7 +4606,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -5313,18 +4647,10 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            /** @description The reason is too long */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -5374,17 +4700,17 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    budget: {
+    get_budget: {
         parameters: {
             query?: never;
             header?: never;
@@ -5406,7 +4732,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -5448,10 +4773,10 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -5483,7 +4808,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -5514,8 +4838,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such question */
-            404: {
+            404: components["responses"]["NotFound"];
+            /** @description Several begin like this */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5524,15 +4849,6 @@ export interface operations {
                 };
             };
             421: components["responses"]["Misdirected"];
-            /** @description Several begin like this */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -5575,7 +4891,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description There is no such question */
+            /** @description There is no such question, or it has no such option (`option_unknown`) */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5585,7 +4901,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description It is closed (`decision_closed`) or has changed since it was read (`decision_changed`) */
+            /** @description It is closed (`decision_closed`), has changed since it was read (`decision_changed`), or several begin like this */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5597,33 +4913,24 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            /** @description There is no such option, or several questions begin like this */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    all_events: {
+    list_events: {
         parameters: {
             query?: {
                 /** @description Go on from here, as an earlier answer said. When absent, a page has the newest, and a stream begins with the next. */
                 cursor?: string;
-                /** @description For a stream of a browser: a one-use ticket, which stands in for the header `X-Wakeful-Token`. */
-                ticket?: string;
                 /** @description Most rows of a page. */
                 limit?: number;
+                /** @description For a stream of a browser: a one-use ticket, which stands in for the header `X-Wakeful-Token`. */
+                ticket?: string;
             };
             header?: {
-                /** @description For streams: the cursor of the last event seen; pages do not look at it */
+                /** @description For streams: the id of the last event seen; pages do not look at it */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -5644,30 +4951,38 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            /** @description The cursor was never given out */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    event_came: {
+    raise_event: {
         parameters: {
             query?: never;
             header?: {
-                /** @description Names this delivery, like `key` in the body */
+                /** @description Names what is sent, like `key` in the body */
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description What happened */
+                /** @description What happened. */
                 event: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["EventCame"];
+                "application/json": components["schemas"]["RaiseEvent"];
             };
         };
         responses: {
@@ -5683,12 +4998,10 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["NotJson"];
-            421: components["responses"]["Misdirected"];
-            /** @description The name is none, or there are two keys */
-            422: {
+            /** @description There are two keys, or too many schedules wait for the event */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5696,13 +5009,16 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    journal_categories: {
+    list_categories: {
         parameters: {
             query?: never;
             header?: never;
@@ -5724,14 +5040,13 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    journal_create_category: {
+    create_category: {
         parameters: {
             query?: never;
             header?: never;
@@ -5769,17 +5084,16 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    journal_changes: {
+    list_changes: {
         parameters: {
             query?: {
-                /** @description Only those after this place. */
+                /** @description Only those after this number. */
                 after_seq?: number;
                 /** @description Most changes; the last transaction is told whole. */
                 limit?: number;
@@ -5803,20 +5117,19 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    journal_notes: {
+    list_notes: {
         parameters: {
             query?: {
-                /** @description Only those about this task. */
-                task_id?: string;
                 /** @description Most notes, from the newest back. */
                 limit?: number;
+                /** @description Only those about this task. */
+                task_id?: string;
             };
             header?: never;
             path?: never;
@@ -5837,14 +5150,13 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    journal_create_note: {
+    create_note: {
         parameters: {
             query?: never;
             header?: never;
@@ -5879,40 +5191,31 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description The key was used before for another write */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    journal_records: {
+    list_records: {
         parameters: {
             query: {
-                /** @description Of what kind. */
-                kind: components["schemas"]["Listed"];
-                /** @description Only those that belong to this record. */
-                of?: string;
                 /** @description Only those of this day. */
                 date?: string;
-                /** @description Only time entries that run. */
-                running?: boolean;
-                /** @description With the kind `any`: how the id begins. */
-                prefix?: string;
+                /** @description Of what kind. */
+                kind: components["schemas"]["Listed"];
                 /** @description Most records. */
                 limit?: number;
+                /** @description Only those that belong to this record. */
+                of?: string;
+                /** @description With the kind `any`: how the id begins. */
+                prefix?: string;
+                /** @description Only time entries that run. */
+                running?: boolean;
             };
             header?: never;
             path?: never;
@@ -5929,8 +5232,11 @@ export interface operations {
                     "application/json": components["schemas"]["JournalRecordList"];
                 };
             };
-            /** @description What belongs to the kind is missing or misspelled */
-            400: {
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The record that the kind belongs to is not named */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5938,22 +5244,18 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    journal_record: {
+    get_record: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description The record's id */
                 record_id: string;
             };
             cookie?: never;
@@ -5972,24 +5274,15 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such record */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    sagas: {
+    list_sagas: {
         parameters: {
             query?: never;
             header?: never;
@@ -6011,19 +5304,17 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    keep_saga: {
+    resolve_saga: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description The operation */
                 operation_id: string;
             };
             cookie?: never;
@@ -6051,23 +5342,23 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    journal_tasks: {
+    list_tasks: {
         parameters: {
             query?: {
-                /** @description Only those that stand like this. */
-                status?: components["schemas"]["TaskStatus"];
-                /** @description Only those whose id begins like this. */
-                prefix?: string;
                 /** @description Most tasks, from the newest back. */
                 limit?: number;
+                /** @description Only those whose id begins like this. */
+                prefix?: string;
+                /** @description Only those with this status. */
+                status?: components["schemas"]["TaskStatus"];
             };
             header?: never;
             path?: never;
@@ -6088,14 +5379,13 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    journal_create_task: {
+    create_task: {
         parameters: {
             query?: never;
             header?: never;
@@ -6130,31 +5420,21 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description The key was used before for another write */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    journal_task: {
+    get_task: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description The task's id */
                 task_id: string;
             };
             cookie?: never;
@@ -6173,29 +5453,20 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such task */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    journal_update_task: {
+    update_task: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description The task's id */
+                /** @description The task's id. */
                 task_id: string;
             };
             cookie?: never;
@@ -6228,7 +5499,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description The key was used before for another write */
+            /** @description Nothing would change, or the key was used before for another write */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6240,14 +5511,13 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    journal_write: {
+    write_journal: {
         parameters: {
             query?: never;
             header?: never;
@@ -6256,7 +5526,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["JournalOrder"];
+                "application/json": components["schemas"]["WriteJournal"];
             };
         };
         responses: {
@@ -6269,15 +5539,7 @@ export interface operations {
                     "application/json": components["schemas"]["Written"];
                 };
             };
-            /** @description A field is misspelled */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description There is no such record */
@@ -6290,19 +5552,10 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Something stands in the way, or the key was used for another write */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -6330,8 +5583,8 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -6359,15 +5612,15 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    logins: {
+    list_logins: {
         parameters: {
             query?: never;
             header?: never;
@@ -6389,7 +5642,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -6415,8 +5667,8 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -6428,7 +5680,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of a login. */
                 login_id: string;
             };
             cookie?: never;
@@ -6445,24 +5696,16 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such login */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    logout: {
+    log_out: {
         parameters: {
             query?: never;
             header?: never;
@@ -6481,15 +5724,15 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    openapi: {
+    get_open_api: {
         parameters: {
             query?: never;
             header?: never;
@@ -6504,19 +5747,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, unknown>;
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
                 };
             };
             400: components["responses"]["BadRequest"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };
-    receipts: {
+    list_privacy_receipts: {
         parameters: {
             query?: never;
             header?: never;
@@ -6538,7 +5782,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -6550,10 +5793,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The provider's name
-                 * @example anthropic
-                 */
                 provider: string;
             };
             cookie?: never;
@@ -6572,8 +5811,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -6585,19 +5825,14 @@ export interface operations {
             query?: {
                 /** @description Only this agent's. */
                 agent_id?: string;
-                /** @description Only those that have not ended; the same as `state=open`. Not together with `state`. */
-                open?: boolean;
-                /** @description Only those that stand like this; `any` where nothing is said. */
-                state?: "any" | "open" | "quarantined";
-                /** @description Most rows. */
-                limit?: number;
                 /** @description Only those that are older than this one. */
                 before?: string;
-                /**
-                 * @description Only those whose key begins with these digits: at most two, which is enough to know it is ambiguous. Not
-                 *     together with anything else.
-                 */
+                /** @description Most rows. */
+                limit?: number;
+                /** @description Only those whose key begins with these digits: at most two, which is enough to know it is ambiguous. With it the other parameters count for nothing. */
                 prefix?: string;
+                /** @description Only those in this state. */
+                state?: components["schemas"]["RunState"];
             };
             header?: never;
             path?: never;
@@ -6627,7 +5862,6 @@ export interface operations {
                 };
             };
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -6639,7 +5873,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The run's key, whole. */
                 run_key: string;
             };
             cookie?: never;
@@ -6658,17 +5891,8 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such run */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -6680,7 +5904,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The run's key, whole. */
                 run_key: string;
             };
             cookie?: never;
@@ -6699,16 +5922,8 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such run */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description It does not stand aside (`run_not_quarantined`) */
+            404: components["responses"]["NotFound"];
+            /** @description It is not quarantined (`run_not_quarantined`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6718,7 +5933,6 @@ export interface operations {
                 };
             };
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -6730,7 +5944,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The run's key, whole. */
                 run_key: string;
             };
             cookie?: never;
@@ -6758,38 +5971,20 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such run */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody else moved it at the same moment; ask again */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    retry_run: {
+    resume_run: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description The run's key, whole. */
                 run_key: string;
             };
             cookie?: never;
@@ -6808,16 +6003,8 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such run */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description It does not stand aside (`run_not_quarantined`) */
+            404: components["responses"]["NotFound"];
+            /** @description It is not quarantined (`run_not_quarantined`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6827,19 +6014,17 @@ export interface operations {
                 };
             };
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    why_run: {
+    get_why_run: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description The run's key, whole. */
                 run_key: string;
             };
             cookie?: never;
@@ -6858,24 +6043,15 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Nothing is known of such a run */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    shutdown: {
+    shut_down: {
         parameters: {
             query?: never;
             header?: never;
@@ -6896,15 +6072,15 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    runtime_status: {
+    get_runtime_status: {
         parameters: {
             query?: never;
             header?: never;
@@ -6926,7 +6102,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -6936,10 +6111,10 @@ export interface operations {
     list_schedules: {
         parameters: {
             query?: {
-                /** @description Only those of this agent. */
-                agent_id?: string;
                 /** @description Only those whose name comes after this one. */
                 after?: string;
+                /** @description Only those of this agent. */
+                agent_id?: string;
                 /** @description Most schedules, by name. */
                 limit?: number;
             };
@@ -6962,7 +6137,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -7004,7 +6178,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description The name is taken, or the agent is gone for good */
+            /** @description The name is taken, the agent is gone for good, or the pattern never fires here */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7016,15 +6190,6 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            /** @description A field is not as it must be, and is named */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -7036,7 +6201,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The schedule's name. */
                 schedule_id: string;
             };
             cookie?: never;
@@ -7055,17 +6219,8 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such schedule */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -7100,17 +6255,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such schedule */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
-            /** @description It is over */
+            /** @description It is over, or its new pattern never fires here */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7122,15 +6269,6 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            /** @description A field is not as it must be, and is named */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -7142,7 +6280,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The schedule's name. */
                 schedule_id: string;
             };
             cookie?: never;
@@ -7161,24 +6298,16 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such schedule */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    schedule_history: {
+    list_scheduled_executions: {
         parameters: {
             query?: {
                 /** @description Most records, from the newest back. */
@@ -7186,7 +6315,6 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The schedule's name. */
                 schedule_id: string;
             };
             cookie?: never;
@@ -7205,17 +6333,8 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such schedule */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -7227,14 +6346,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The schedule's name. */
                 schedule_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description It rests */
+            /** @description It is paused */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7246,26 +6364,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such schedule */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description It is over */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -7277,7 +6378,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The schedule's name. */
                 schedule_id: string;
             };
             cookie?: never;
@@ -7296,26 +6396,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such schedule */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description It is over */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -7350,36 +6433,19 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such schedule */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
-            /** @description It is over */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    sources: {
+    list_sources: {
         parameters: {
             query?: never;
             header?: never;
@@ -7401,7 +6467,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -7434,7 +6499,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description The name or the place is taken, or there are too many */
+            /** @description The name or the path is taken, there are too many, or it cannot be watched */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7446,15 +6511,6 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            /** @description It cannot be watched; the message says why */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -7466,7 +6522,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its name */
                 source_id: string;
             };
             cookie?: never;
@@ -7485,17 +6540,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such source */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -7507,7 +6554,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its name */
                 source_id: string;
             };
             cookie?: never;
@@ -7526,8 +6572,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such source */
-            404: {
+            404: components["responses"]["NotFound"];
+            /** @description It cannot be read; the message says why */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7536,22 +6583,13 @@ export interface operations {
                 };
             };
             421: components["responses"]["Misdirected"];
-            /** @description It cannot be looked at; the message says why */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    default_agent_state: {
+    get_default_agent_state: {
         parameters: {
             query?: never;
             header?: never;
@@ -7582,14 +6620,13 @@ export interface operations {
                 };
             };
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    default_agent_status: {
+    get_default_agent_status: {
         parameters: {
             query?: never;
             header?: never;
@@ -7620,7 +6657,6 @@ export interface operations {
                 };
             };
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -7648,21 +6684,21 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    subscriptions: {
+    list_subscriptions: {
         parameters: {
             query?: {
-                /** @description Only those of this agent. */
-                agent_id?: string;
                 /** @description Only those whose names come after this one. */
                 after?: string;
+                /** @description Only those of this agent. */
+                agent_id?: string;
                 /** @description Most subscriptions. */
                 limit?: number;
             };
@@ -7694,14 +6730,13 @@ export interface operations {
                 };
             };
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    subscribe: {
+    create_subscription: {
         parameters: {
             query?: never;
             header?: never;
@@ -7736,7 +6771,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Another one has this name, or there are too many */
+            /** @description Another one has this name, there are too many, or its terms are too large */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7748,27 +6783,17 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            /** @description Its terms cannot be kept; the message says why */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    unsubscribe: {
+    delete_subscription: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description Its name. */
                 subscription_id: string;
             };
             cookie?: never;
@@ -7787,17 +6812,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such subscription */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -7809,14 +6826,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its name. */
                 subscription_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description It is put aside */
+            /** @description It is paused */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7828,17 +6844,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such subscription */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -7850,7 +6858,6 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its name. */
                 subscription_id: string;
             };
             cookie?: never;
@@ -7869,43 +6876,32 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such subscription */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    deliver_trigger: {
+    deliver_external_trigger: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description The trigger's name */
                 trigger_id: string;
-                /** @description The secret part of its address */
                 token: string;
             };
             cookie?: never;
         };
-        /** @description At most 64 KiB */
         requestBody: {
             content: {
                 "application/octet-stream": string;
             };
         };
         responses: {
-            /** @description It is taken in, or was before */
+            /** @description It is accepted, or was before */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -7926,7 +6922,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description The agent takes nothing in now; the code says why */
+            /** @description The agent accepts nothing now; the code says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7938,13 +6934,12 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };
-    health: {
+    get_health: {
         parameters: {
             query?: never;
             header?: never;
@@ -7965,13 +6960,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };
-    login_page: {
+    get_login_page: {
         parameters: {
             query?: never;
             header?: never;
@@ -7992,13 +6986,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };
-    login: {
+    enter_login: {
         parameters: {
             query?: never;
             header?: never;
@@ -8022,9 +7015,8 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description The link was used, or is too old */
-            410: {
+            /** @description The link was used, or is too old (`login_link_expired`) */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8032,16 +7024,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };
-    metrics: {
+    get_metrics: {
         parameters: {
             query?: never;
             header?: never;
@@ -8063,14 +7056,13 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };
-    ready: {
+    get_readiness: {
         parameters: {
             query?: never;
             header?: never;
@@ -8091,7 +7083,6 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
-            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             /** @description Not yet, not now, or no longer */

@@ -34,7 +34,6 @@ export type RunLink = Schemas["RunLink"];
 export type RuntimeStatus = Schemas["RuntimeStatus"];
 export type AnswerDecision = Schemas["AnswerDecision"];
 export type SetBrake = Schemas["SetBrake"];
-export type SetCap = Schemas["SetCap"];
 export type Severity = Schemas["Severity"];
 export type Step = Schemas["Step"];
 export type StepStatus = Schemas["StepStatus"];

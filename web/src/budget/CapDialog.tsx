@@ -22,7 +22,7 @@ export function CapDialog({ agentId, capUsd, isSet, onClose }: CapDialogProps) {
   const [wrong, setWrong] = useState<string>();
   const client = useQueryClient();
   const setting = useMutation({
-    mutationFn: (dailyUsd: string | undefined) => setCap(dailyUsd === undefined ? { agent_id: agentId, unset: true } : { agent_id: agentId, daily_usd: dailyUsd }),
+    mutationFn: (dailyUsd: string | undefined) => setCap(agentId, dailyUsd),
     onSuccess: async (budget) => {
       client.setQueryData(budgetQuery.queryKey, budget);
       onClose();

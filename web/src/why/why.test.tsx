@@ -11,6 +11,8 @@ const cause: WakeCause = {
   source: "subscription:gym",
   words: "change 7, made by a person, matched subscription gym with TASK",
   depth: 0,
+  priority: "normal",
+  correlation_id: "",
   tokens: ["TASK", "task.category=gym"],
 };
 

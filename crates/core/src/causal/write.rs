@@ -3,42 +3,12 @@
 use serde_json::Value;
 
 use crate::time::Millis;
+pub use crate::wake::Lifecycle;
 
 /// The greatest counter, and the greatest failure count: beyond it not every program can hold a whole number exactly.
 const NUMBER_MAX: u64 = (1 << 53) - 1;
 
 const NUMBER: &str = "a whole number from 0 to 9007199254740991";
-
-/// Where an agent stands in its life. The order is that of concurrent writes: the greater one is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Lifecycle {
-    /// Made, and never yet at work.
-    Created,
-    /// At work when there is a cause.
-    Active,
-    /// Set aside; only a person wakes it.
-    Dormant,
-    /// Gone for good. Nothing comes after it.
-    Destroyed,
-}
-
-impl Lifecycle {
-    /// The word that is stored and shown.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Active => "active",
-            Self::Dormant => "dormant",
-            Self::Destroyed => "destroyed",
-        }
-    }
-
-    fn parse(word: &str) -> Option<Self> {
-        let all = [Self::Created, Self::Active, Self::Dormant, Self::Destroyed];
-        all.into_iter().find(|lifecycle| lifecycle.as_str() == word)
-    }
-}
 
 /// One write to one field.
 #[derive(Debug, Clone, PartialEq)]

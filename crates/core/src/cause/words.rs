@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use super::Origin;
+use super::{Origin, OriginKind};
 use crate::change::Token;
 
 /// Tokens that are spelled out. The rest is counted.
 const TOKENS_TOLD_MAX: usize = 8;
 
 impl Origin {
-    /// The stable word for its kind.
+    /// Its kind.
     #[must_use]
-    pub const fn kind(&self) -> &'static str {
+    pub const fn kind(&self) -> OriginKind {
         match self {
-            Self::Operator => "operator",
-            Self::Subscription { .. } => "subscription",
-            Self::Schedule { .. } => "schedule",
-            Self::Trigger { .. } => "trigger",
-            Self::Run { .. } => "run",
+            Self::Operator => OriginKind::Operator,
+            Self::Subscription { .. } => OriginKind::Subscription,
+            Self::Schedule { .. } => OriginKind::Schedule,
+            Self::Trigger { .. } => OriginKind::Trigger,
+            Self::Run { .. } => OriginKind::Run,
         }
     }
 
@@ -75,7 +75,7 @@ impl Origin {
 impl Origin {
     /// What it names by id, each under the name of what it is.
     #[must_use]
-    pub fn source_refs(&self) -> BTreeMap<&'static str, String> {
+    pub fn source_refs(&self) -> BTreeMap<String, String> {
         let refs: Vec<(&'static str, String)> = match self {
             Self::Operator => Vec::new(),
             Self::Subscription {
@@ -105,7 +105,7 @@ impl Origin {
             }
             Self::Run { run } => vec![("run_key", run.to_string())],
         };
-        refs.into_iter().collect()
+        refs.into_iter().map(|(name, id)| (name.to_owned(), id)).collect()
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(Origin::Run { run }.words(), format!("run {run} asked for it"));
         assert_eq!(
             (Origin::Operator.words().as_str(), Origin::Operator.kind()),
-            ("a person said so", "operator")
+            ("a person said so", OriginKind::Operator)
         );
     }
 }

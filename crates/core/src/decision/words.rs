@@ -4,73 +4,34 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// What is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DecisionKind {
-    /// May this action be taken?
-    ToolApproval,
-    /// An equal action ended with its outcome unknown: may it be done again?
-    OutcomeUnknown,
-}
-
-impl DecisionKind {
-    const ALL: [Self; 2] = [Self::ToolApproval, Self::OutcomeUnknown];
-
-    /// The spelling that is stored and shown.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ToolApproval => "tool_approval",
-            Self::OutcomeUnknown => "outcome_unknown",
-        }
-    }
-
-    /// Reads the stored spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+string_enum! {
+    /// What is asked.
+    pub enum DecisionKind {
+        /// May this action be taken?
+        ToolApproval = "tool_approval",
+        /// An equal action ended with its outcome unknown: may it be done again?
+        OutcomeUnknown = "outcome_unknown",
     }
 }
 
-/// How much depends on the answer, least first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Worth a look.
-    Warning,
-    /// Little.
-    Low,
-    /// Something.
-    Medium,
-    /// Much.
-    High,
-    /// Everything.
-    Critical,
+string_enum! {
+    /// How much depends on the answer, least first.
+    #[derive(PartialOrd, Ord)]
+    pub enum Severity {
+        /// Worth a look.
+        Warning = "warning",
+        /// Little.
+        Low = "low",
+        /// Something.
+        Medium = "medium",
+        /// Much.
+        High = "high",
+        /// Everything.
+        Critical = "critical",
+    }
 }
 
 impl Severity {
-    /// From least to most.
-    pub const ALL: [Self; 5] = [Self::Warning, Self::Low, Self::Medium, Self::High, Self::Critical];
-
-    /// The spelling that is stored and shown.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Warning => "warning",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Critical => "critical",
-        }
-    }
-
-    /// Reads the stored spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.as_str() == text)
-    }
-
     /// One level more; none above the last.
     #[must_use]
     pub fn raised(self) -> Option<Self> {
@@ -78,20 +39,21 @@ impl Severity {
     }
 }
 
-/// How far the consequences reach. What nobody knows counts as the farthest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BlastRadius {
-    /// Nothing that cannot be undone at once.
-    Trivial,
-    /// One thing.
-    Small,
-    /// Several things.
-    Medium,
-    /// Much of what there is.
-    Large,
-    /// Nobody knows.
-    Unknown,
+string_enum! {
+    /// How far the consequences reach. What nobody knows counts as the farthest.
+    #[derive(PartialOrd, Ord)]
+    pub enum BlastRadius {
+        /// Nothing that cannot be undone at once.
+        Trivial = "trivial",
+        /// One thing.
+        Small = "small",
+        /// Several things.
+        Medium = "medium",
+        /// Much of what there is.
+        Large = "large",
+        /// Nobody knows.
+        Unknown = "unknown",
+    }
 }
 
 /// One answer that may be given.
@@ -108,86 +70,46 @@ pub struct DecisionOption {
     pub tradeoffs: Option<String>,
 }
 
-/// Why a question stands out in a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Badge {
-    /// Its deadline has passed once.
-    TimedOut,
-}
-
-/// Where a question stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DecisionStatus {
-    /// It waits for an answer.
-    Pending,
-    /// A person answered.
-    Answered,
-    /// Nobody answered in time; the action will not be taken.
-    Cancelled,
-    /// The run ended before anybody answered.
-    Withdrawn,
-}
-
-impl DecisionStatus {
-    const ALL: [Self; 4] = [Self::Pending, Self::Answered, Self::Cancelled, Self::Withdrawn];
-
-    /// The spelling that is stored and shown.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Answered => "answered",
-            Self::Cancelled => "cancelled",
-            Self::Withdrawn => "withdrawn",
-        }
-    }
-
-    /// Reads the stored spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text)
+string_enum! {
+    /// Why a question stands out in a list.
+    #[derive(PartialOrd, Ord)]
+    pub enum Badge {
+        /// Its deadline has passed once.
+        TimedOut = "timed_out",
     }
 }
 
-/// By which way an answer, or a hand on the brake, came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Channel {
-    /// The command line.
-    Cli,
-    /// A program that speaks to the API.
-    Api,
-    /// The page.
-    Page,
+string_enum! {
+    /// Where a question stands.
+    pub enum DecisionStatus {
+        /// It waits for an answer.
+        Pending = "pending",
+        /// A person answered.
+        Answered = "answered",
+        /// Nobody answered in time; the action will not be taken.
+        Cancelled = "cancelled",
+        /// The run ended before anybody answered.
+        Withdrawn = "withdrawn",
+    }
+}
+
+string_enum! {
+    /// By which way an answer, or a hand on the brake, came.
+    #[derive(PartialOrd, Ord)]
+    pub enum Channel {
+        /// The command line.
+        Cli = "cli",
+        /// A program that speaks to the API.
+        Api = "api",
+        /// The page.
+        Page = "page",
+    }
 }
 
 impl Channel {
-    const ALL: [Self; 3] = [Self::Cli, Self::Api, Self::Page];
-
-    /// The spellings of all of them.
-    pub const WORDS: [&str; 3] = ["cli", "api", "page"];
-
     /// Every way there is.
     #[must_use]
     pub fn all() -> BTreeSet<Self> {
         BTreeSet::from(Self::ALL)
-    }
-
-    /// The spelling that is stored and shown.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cli => "cli",
-            Self::Api => "api",
-            Self::Page => "page",
-        }
-    }
-
-    /// Reads the stored spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|channel| channel.as_str() == text)
     }
 }

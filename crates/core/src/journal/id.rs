@@ -11,70 +11,35 @@ use crate::key::{Digest, OperationId, h};
 /// Hex digits in the name of a record: 128 bits, so that no two ever meet.
 pub const RECORD_ID_DIGITS: usize = 32;
 
-/// The kinds of records there are. There is none for anything that belongs to an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// A part of a life that tasks belong to.
-    Category,
-    /// Something to do.
-    Task,
-    /// Something written down.
-    Note,
-    /// What a task takes, item by item.
-    Checklist,
-    /// One of its items.
-    ChecklistItem,
-    /// Time that was spent on a task.
-    TimeEntry,
-    /// What a day is for.
-    DayPlan,
-    /// A block of a planned day.
-    DayPlanBlock,
-    /// How good something was.
-    Rating,
-    /// What one record has to do with another.
-    Link,
+string_enum! {
+    /// The kinds of records there are. There is none for anything that belongs to an agent.
+    #[derive(PartialOrd, Ord)]
+    #[schemars(rename = "RecordKind")]
+    pub enum Kind {
+        /// A part of a life that tasks belong to.
+        Category = "category",
+        /// Something to do.
+        Task = "task",
+        /// Something written down.
+        Note = "note",
+        /// What a task takes, item by item.
+        Checklist = "checklist",
+        /// One of its items.
+        ChecklistItem = "checklist_item",
+        /// Time that was spent on a task.
+        TimeEntry = "time_entry",
+        /// What a day is for.
+        DayPlan = "day_plan",
+        /// A block of a planned day.
+        DayPlanBlock = "day_plan_block",
+        /// How good something was.
+        Rating = "rating",
+        /// What one record has to do with another.
+        Link = "link",
+    }
 }
 
 impl Kind {
-    /// Every kind.
-    pub const ALL: [Self; 10] = [
-        Self::Category,
-        Self::Task,
-        Self::Note,
-        Self::Checklist,
-        Self::ChecklistItem,
-        Self::TimeEntry,
-        Self::DayPlan,
-        Self::DayPlanBlock,
-        Self::Rating,
-        Self::Link,
-    ];
-
-    /// The spelling that is stored, and the payload type of a change unit.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Category => "category",
-            Self::Task => "task",
-            Self::Note => "note",
-            Self::Checklist => "checklist",
-            Self::ChecklistItem => "checklist_item",
-            Self::TimeEntry => "time_entry",
-            Self::DayPlan => "day_plan",
-            Self::DayPlanBlock => "day_plan_block",
-            Self::Rating => "rating",
-            Self::Link => "link",
-        }
-    }
-
-    /// Reads the stored spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
-    }
-
     /// The word by which subscriptions know this kind. A part is known by the word of its whole.
     #[must_use]
     pub const fn semantic_key(self) -> &'static str {

@@ -7,39 +7,17 @@ use super::id::{Kind, RecordId};
 use super::word::LinkKind;
 use crate::time::Millis;
 
-/// Where a task stands. Any state may follow any other: people change their minds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TaskStatus {
-    /// Nobody has begun.
-    Open,
-    /// Somebody has.
-    InProgress,
-    /// It is done.
-    Done,
-    /// It will not be done.
-    Dropped,
-}
-
-impl TaskStatus {
-    /// Every state.
-    pub const ALL: [Self; 4] = [Self::Open, Self::InProgress, Self::Done, Self::Dropped];
-
-    /// The spelling that is stored and shown.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::InProgress => "in_progress",
-            Self::Done => "done",
-            Self::Dropped => "dropped",
-        }
-    }
-
-    /// Reads the stored spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text)
+string_enum! {
+    /// Where a task stands. Any state may follow any other: people change their minds.
+    pub enum TaskStatus {
+        /// Nobody has begun.
+        Open = "open",
+        /// Somebody has.
+        InProgress = "in_progress",
+        /// It is done.
+        Done = "done",
+        /// It will not be done.
+        Dropped = "dropped",
     }
 }
 

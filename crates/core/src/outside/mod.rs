@@ -67,34 +67,18 @@ pub const PATH_BYTES_MAX: usize = 4_096;
 /// Longest extension that is a token. What follows the last dot of a longer one is no kind of file.
 const EXTENSION_CHARS_MAX: usize = 16;
 
-/// The kinds of sources there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SourceKind {
-    /// The files of a folder and of those below it.
-    Folder,
-    /// The refs of a Git repository.
-    Git,
+string_enum! {
+    /// The kinds of sources there are.
+    #[derive(PartialOrd, Ord)]
+    pub enum SourceKind {
+        /// The files of a folder and of those below it.
+        Folder = "folder",
+        /// The refs of a Git repository.
+        Git = "git",
+    }
 }
 
 impl SourceKind {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Folder, Self::Git];
-
-    /// The spelling that is stored and shown.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Folder => "folder",
-            Self::Git => "git",
-        }
-    }
-
-    /// Reads the spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
-    }
-
     /// What an entry is called as the payload of a change unit.
     #[must_use]
     pub const fn payload_type(self) -> &'static str {
@@ -161,37 +145,20 @@ pub struct Known {
     pub stamp: Option<String>,
 }
 
-/// How an entry changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
-    /// It is there, and was not.
-    Created,
-    /// It is another one: a file's content, a ref's commit.
-    Changed,
-    /// It was there, and is not.
-    Deleted,
+string_enum! {
+    /// How an entry changed.
+    #[derive(PartialOrd, Ord)]
+    pub enum Change {
+        /// It is there, and was not.
+        Created = "created",
+        /// It is another one: a file's content, a ref's commit.
+        Changed = "changed",
+        /// It was there, and is not.
+        Deleted = "deleted",
+    }
 }
 
 impl Change {
-    /// Every one.
-    pub const ALL: [Self; 3] = [Self::Created, Self::Changed, Self::Deleted];
-
-    /// The spelling that is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Changed => "changed",
-            Self::Deleted => "deleted",
-        }
-    }
-
-    /// Reads the stored spelling.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|change| change.as_str() == text)
-    }
-
     /// The word that is told. A ref moves, a file is modified.
     #[must_use]
     pub const fn word(self, kind: SourceKind) -> &'static str {

@@ -1,18 +1,16 @@
 //! Guidance: what people wrote down for an agent, or for whoever works in a workspace.
 
-use serde::{Deserialize, Serialize};
-
 /// Largest guidance block in bytes, head and mark included. Whoever writes more than this is read up to here.
 pub const GUIDANCE_BYTES_MAX: usize = 32 * 1024;
 
-/// Which file guidance was read from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GuidanceKind {
-    /// `AGENTS.md`.
-    AgentsMd,
-    /// `CLAUDE.md`, which a workspace may have instead.
-    ClaudeMd,
+string_enum! {
+    /// Which file guidance was read from.
+    pub enum GuidanceKind {
+        /// `AGENTS.md`.
+        AgentsMd = "agents_md",
+        /// `CLAUDE.md`, which a workspace may have instead.
+        ClaudeMd = "claude_md",
+    }
 }
 
 impl GuidanceKind {
@@ -22,15 +20,6 @@ impl GuidanceKind {
         match self {
             Self::AgentsMd => "AGENTS.md",
             Self::ClaudeMd => "CLAUDE.md",
-        }
-    }
-
-    /// The spelling in records and answers.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::AgentsMd => "agents_md",
-            Self::ClaudeMd => "claude_md",
         }
     }
 }

@@ -4,10 +4,8 @@
 
 use super::replay::Recorded;
 use crate::key::{Digest, RunKey, h};
-use crate::report::{Draft, Kind};
-
-/// The member of a payload that holds a bond.
-pub const BOND: &str = "bond";
+use crate::report::Draft;
+use crate::report::payload::Payload;
 
 /// `H("bond", run, ordinal, SHA-256 of the body, state hash, effects hash, time)`.
 #[must_use]
@@ -27,12 +25,9 @@ pub fn bond(run: &RunKey, row: &Recorded<'_>) -> Digest {
 /// nothing, and the states around it hold it.
 pub fn bind(run: &RunKey, row: &Recorded<'_>, events: &mut [Draft]) {
     let Some(last) = events.last_mut() else { return };
-    let Some(members) = last.payload.as_object_mut() else {
-        return;
-    };
-    members.insert(BOND.to_owned(), bond(run, row).to_string().into());
-    if last.kind == Kind::RunEnded {
+    last.body.log_binding = Some(bond(run, row));
+    if let Payload::RunEnded(ended) = &mut last.body.payload {
         // Which run it is that ended can be read without the journal.
-        members.insert("run_key".to_owned(), run.to_string().into());
+        ended.run_key = Some(*run);
     }
 }

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::head::SignedHead;
 use super::signing::{Fingerprint, PublicKey};
 use crate::id::{AgentId, Incarnation};
 use crate::key::{Digest, RunKey};
+use crate::report::payload::{EventBody, Payload};
 use crate::report::{Header, Kind, event_hash, payload_hash};
 use crate::retention::DataClass;
 use crate::time::Millis;
@@ -362,15 +362,15 @@ impl Walk {
                 computed,
             });
         }
-        if names_its_run(link.kind) {
-            // The hash does not cover which run an event is kept under; the payloads that begin and end a run do.
-            let run = member(payload, "run_key");
-            let kept = link.run_key.map(|run| Value::String(run.to_string()));
-            if run.is_some() && run != kept {
-                return Err(Flaw::Run { seq });
-            }
+        let Some(body) = EventBody::read(link.kind, payload) else {
+            return Ok(());
+        };
+        // The hash does not cover which run an event is kept under; the payloads that begin and end a run do.
+        let run = named_run(&body.payload);
+        if run.is_some() && run != link.run_key {
+            return Err(Flaw::Run { seq });
         }
-        self.recorded = self.recorded.saturating_add(recorded_by(link.kind, payload));
+        self.recorded = self.recorded.saturating_add(recorded_by(&body.payload));
         Ok(())
     }
 
@@ -430,27 +430,24 @@ impl Walk {
     }
 }
 
-/// Whether the payload of such an event says under which run it is kept.
-fn names_its_run(kind: &str) -> bool {
-    [Kind::MessageAdmitted, Kind::RunStarted, Kind::RunEnded]
-        .iter()
-        .any(|naming| naming.as_str() == kind)
+/// The run under which an event is kept, as its own payload says: those that begin and end a run do.
+fn named_run(payload: &Payload) -> Option<RunKey> {
+    let names = matches!(
+        payload.kind(),
+        Kind::MessageAdmitted | Kind::RunStarted | Kind::RunEnded
+    );
+    payload.run_key().filter(|_| names)
 }
 
 /// How many payloads an event tells of that were taken away: by a person, or because they were old.
-fn recorded_by(kind: &str, payload: &[u8]) -> u64 {
-    let counted = match Kind::parse(kind) {
-        Some(Kind::ContentErased) => member(payload, "events"),
-        Some(Kind::DataPruned) if member(payload, "class") == Some(json!(DataClass::Events)) => {
-            member(payload, "rows")
-        }
-        Some(_) | None => None,
-    };
-    counted.and_then(|count| count.as_u64()).unwrap_or(0)
-}
-
-/// A member of a payload.
-pub(super) fn member(payload: &[u8], name: &str) -> Option<Value> {
-    let mut payload: Value = serde_json::from_slice(payload).ok()?;
-    payload.get_mut(name).map(Value::take)
+fn recorded_by(payload: &Payload) -> u64 {
+    if let Payload::ContentErased(erased) = payload {
+        erased.events
+    } else if let Payload::DataPruned(pruned) = payload
+        && pruned.class == DataClass::Events
+    {
+        pruned.rows
+    } else {
+        0
+    }
 }

@@ -2,23 +2,25 @@
 //! Each change of such a row appends a `record_bound` event with the hash of its columns, in the same transaction, so
 //! that the newest binding says what the row must be.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::id::{AgentId, ThreadId};
 use crate::json::{NotCanonical, digest};
 use crate::key::{Digest, RunKey, h};
-use crate::report::{Draft, Kind};
+use crate::report::Draft;
+use crate::report::payload::RecordBound;
 use crate::time::Millis;
 
 /// The member of a payload that holds the hash of a row.
-pub const RECORD_HASH: &str = "record_hash";
+const RECORD_HASH: &str = "record_hash";
 
 /// Most rows that one event binds. More become several events.
 pub const RECORDS_PER_EVENT_MAX: usize = 500;
 
 /// What one event says of one row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Binding {
     /// The table.
     pub table: String,
@@ -40,25 +42,15 @@ pub fn record_hash(table: &str, columns: Vec<(&str, Option<String>)>) -> Result<
 /// The event that binds rows.
 #[must_use]
 pub fn bound(bindings: &[Binding]) -> Draft {
-    Draft::new(Kind::RecordBound, json!({"records": bindings}))
+    Draft::new(RecordBound {
+        records: bindings.to_vec(),
+    })
 }
 
 /// The salt of such an event. Its payload holds hashes and no words, so the salt need not be random.
 #[must_use]
 pub fn salt(previous: &Digest) -> [u8; 32] {
     *h("record_salt", &[&previous.to_string()]).as_bytes()
-}
-
-/// What a `record_bound` event binds; none when its payload is not one.
-#[must_use]
-pub fn bindings_in(payload: &[u8]) -> Option<Vec<Binding>> {
-    #[derive(Deserialize)]
-    struct Payload {
-        records: Vec<Binding>,
-    }
-    serde_json::from_slice::<Payload>(payload)
-        .ok()
-        .map(|payload| payload.records)
 }
 
 /// What is settled about a run when it begins, as the event of its beginning holds the hash of it.
@@ -80,9 +72,7 @@ pub struct RunRecord<'a> {
 
 /// Puts the hash of a row into the event that tells of it. What has no canonical form has no row either.
 pub fn attach<T: Serialize>(draft: &mut Draft, record: &T) {
-    if let (Some(members), Ok(hash)) = (draft.payload.as_object_mut(), digest(record)) {
-        members.insert(RECORD_HASH.to_owned(), json!(hash));
-    }
+    draft.body.row_hash = digest(record).ok();
 }
 
 /// A payload without the hash of a row that it may hold. The machine does not know that hash, so what it made is compared

@@ -6,8 +6,8 @@ use super::bond::bind;
 use crate::blob::{Blob, BlobHash};
 use crate::json::{NotCanonical, canonical, digest};
 use crate::key::Digest;
-use crate::report::{Draft, Kind};
-use crate::run::{Input, Moved, Outcome, Reads, Turn};
+use crate::report::Kind;
+use crate::run::{Input, Moved, Outcome, Reads, RunStatus, Turn};
 use crate::time::Millis;
 
 /// One transition as the journal keeps it.
@@ -189,17 +189,17 @@ impl Replay {
 
     /// Keeps what a transition told and which contents it names.
     fn note(&mut self, row: &Recorded<'_>, moved: &Moved) -> Result<(), NotCanonical> {
-        for Draft { kind, payload, .. } in &moved.events {
+        for draft in &moved.events {
             self.made.push(Made {
-                kind: *kind,
-                payload: digest(payload)?,
+                kind: draft.kind(),
+                payload: digest(&draft.body)?,
             });
         }
         if let (Some(made), Some(last)) = (self.made.last_mut(), moved.events.last()) {
             let mut last = [last.clone()];
             bind(&self.turn.run_key, row, &mut last);
             let [last] = last;
-            made.payload = digest(&last.payload)?;
+            made.payload = digest(&last.body)?;
         }
         self.contents
             .extend(moved.entries.iter().map(|entry| entry.content));
@@ -215,8 +215,8 @@ impl Replay {
 
     /// How the run has ended, if it has.
     #[must_use]
-    pub fn outcome(&self) -> Option<&str> {
-        self.turn.outcome().map(Outcome::as_str)
+    pub fn outcome(&self) -> Option<RunStatus> {
+        self.turn.outcome().map(Outcome::status)
     }
 
     /// Compares the end with what is kept of the run.

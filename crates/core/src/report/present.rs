@@ -9,12 +9,18 @@ mod provenance;
 #[cfg(test)]
 mod tests;
 
-use serde_json::Value;
-
 pub use self::provenance::{Provenance, provenance};
 use super::Kind;
+use super::payload::{
+    ActionCalledOff, AgentStateChanged, AssistantRoundRecorded, Payload, PolicyDecided,
+    ProviderRoundCompleted, RunEnded, ToolExecuted, WakeDecided,
+};
+use crate::attempt::AttemptOutcome;
 use crate::failure::{SUMMARY_CHARS_MAX as FAILURE_CHARS_MAX, clip};
-use crate::step::{OUTCOME_UNKNOWN, UNDECIDED};
+use crate::policy::Effect;
+use crate::run::RunStatus;
+use crate::step::{Status, UNDECIDED};
+use crate::wake::{Control, Lifecycle, WakeOutcome};
 
 /// Longest title in characters. A heading on a narrow screen.
 pub const TITLE_CHARS_MAX: usize = 80;
@@ -140,24 +146,19 @@ impl Mode {
     }
 }
 
-/// Shows an event.
+/// Shows an event. Without a payload (it was erased, or a newer version wrote it) the kind alone is shown.
 #[must_use]
-pub fn present(kind: &str, payload: &Value) -> Presentation {
+pub fn present(kind: &str, payload: Option<&Payload>) -> Presentation {
     let source_event_kind = line(kind, TITLE_CHARS_MAX);
-    let Some(known) = Kind::parse(kind) else {
-        return Presentation {
-            visibility: Level::Trace,
-            category: Category::Trace,
-            title: source_event_kind.clone(),
-            body: None,
-            summary: source_event_kind.clone(),
-            source_event_kind,
-        };
+    let known = Kind::parse(kind);
+    let row = match (payload, known) {
+        (Some(payload), _) => row(payload),
+        (None, Some(kind)) => row_of_kind(kind),
+        (None, None) => Row::plain(Level::Trace, &source_event_kind),
     };
-    let row = row(known, payload);
     Presentation {
         visibility: row.level,
-        category: category(known),
+        category: known.map_or(Category::Trace, category),
         title: line(&row.title, TITLE_CHARS_MAX),
         body: row.body.map(|body| clip(&body, BODY_CHARS_MAX)),
         summary: line(&row.summary, SUMMARY_CHARS_MAX),
@@ -187,6 +188,15 @@ impl Row {
     fn with_summary(self, summary: String) -> Self {
         Self { summary, ..self }
     }
+
+    /// Adds a detail to what the title says, where there is one.
+    fn with_detail(self, detail: &str) -> Self {
+        if detail.is_empty() {
+            return self;
+        }
+        let summary = format!("{}: {detail}", self.title);
+        self.with_summary(summary)
+    }
 }
 
 const fn category(kind: Kind) -> Category {
@@ -204,181 +214,210 @@ const fn category(kind: Kind) -> Category {
     }
 }
 
-fn row(kind: Kind, payload: &Value) -> Row {
-    match kind {
-        Kind::MessageAdmitted => message_admitted(payload),
-        Kind::AgentStateChanged => agent_state_changed(payload),
-        Kind::WakeDecided => wake_decided(payload),
-        Kind::RunStarted => run_started(payload),
-        Kind::ProviderRoundCompleted => provider_round(payload),
-        Kind::AssistantRoundRecorded => assistant_round(payload),
-        Kind::PolicyDecided => policy_decided(payload),
-        Kind::ToolExecuted => tool_executed(payload),
-        Kind::ActionCalledOff => action_called_off(payload),
-        Kind::RuntimeError => runtime_error(payload),
-        Kind::RunParked => notice::run_parked(payload),
-        Kind::SubRunStarted => notice::sub_run_started(payload),
-        Kind::RunEnded => run_ended(payload),
-        Kind::DecisionAsked => deciding::asked(payload),
-        Kind::DecisionAnswered => deciding::answered(payload),
-        Kind::DecisionEscalated => deciding::escalated(payload),
-        Kind::BrakeChanged => deciding::brake(payload),
-        Kind::RunQuarantined => deciding::quarantined(payload),
-        Kind::RunReleased => deciding::released(payload),
-        Kind::ContentErased => notice::content_erased(payload),
-        Kind::DataPruned => Row::plain(Level::Trace, "Old data taken away"),
-        Kind::RecordBound => Row::plain(Level::Trace, "Settings changed"),
-    }
-}
-
-fn message_admitted(payload: &Value) -> Row {
-    let row = Row::plain(Level::TurnResult, "Message received");
-    match word(payload, "text") {
-        Some(text) => Row {
-            body: Some(text.to_owned()),
-            summary: text.to_owned(),
-            ..row
-        },
-        None => row,
-    }
-}
-
-fn agent_state_changed(payload: &Value) -> Row {
-    if word(payload, "change") == Some("subscription") {
-        return notice::subscription_changed(payload);
-    }
-    let title = match (word(payload, "change"), word(payload, "control")) {
-        (Some("created"), _) => "Agent created",
-        (Some("control"), Some("paused")) => "Agent paused",
-        (Some("control"), Some("running")) => "Agent goes on",
-        (Some("control"), Some("stopped")) => "Agent stopped",
-        (Some("lifecycle"), _) => match word(payload, "lifecycle") {
-            Some("active") => "Agent let loose",
-            Some("dormant") => "Agent put to rest",
-            Some("destroyed") => "Agent destroyed",
-            _ => "Agent changed",
-        },
-        (Some("mode"), _) => "Agent has another mode",
-        (Some("sleep"), _) => "Agent put to sleep",
-        (Some("wake"), _) => "Agent woken by a person",
-        (Some("trigger"), _) => "Agent's trigger changed",
-        (Some("restored"), _) => "Agent restored from a backup",
-        _ => "Agent changed",
+/// What is shown of an event of which only the kind is known.
+fn row_of_kind(kind: Kind) -> Row {
+    let (level, title) = match kind {
+        Kind::MessageAdmitted => (Level::TurnResult, "Message received"),
+        Kind::AgentStateChanged => (Level::Trace, "Agent changed"),
+        Kind::WakeDecided => (Level::Trace, "Wake decided"),
+        Kind::RunStarted => (Level::Progress, "Run started"),
+        Kind::ProviderRoundCompleted => (Level::Trace, "Model request ended"),
+        Kind::AssistantRoundRecorded => (Level::Progress, "Model round recorded"),
+        Kind::PolicyDecided => (Level::Trace, "Tool use decided"),
+        Kind::ToolExecuted => (Level::Trace, "Tool used"),
+        Kind::ActionCalledOff => (Level::Trace, "Tool called off"),
+        Kind::RuntimeError => (Level::ActionRequired, "Runtime error"),
+        Kind::RunParked => (
+            Level::ActionRequired,
+            "Run waits: the day's money is spent or reserved",
+        ),
+        Kind::SubRunStarted => (Level::Progress, "Run of another agent started"),
+        Kind::RunEnded => (Level::TurnResult, "Run ended"),
+        Kind::DecisionAsked => (Level::ActionRequired, "A decision waits for you"),
+        Kind::DecisionAnswered => (Level::Trace, "A decision is no longer needed"),
+        Kind::DecisionEscalated => (Level::ActionRequired, "A decision is overdue"),
+        Kind::BrakeChanged => (Level::TurnResult, "A brake was changed"),
+        Kind::RunQuarantined => (Level::ActionRequired, "A run cannot go on"),
+        Kind::RunReleased => (Level::TurnResult, "A run that could not go on is tried again"),
+        Kind::ContentErased => (Level::Progress, "Contents erased"),
+        Kind::DataPruned => (Level::Trace, "Old data taken away"),
+        Kind::RecordBound => (Level::Trace, "Settings changed"),
     };
-    Row::plain(Level::Trace, title)
+    Row::plain(level, title)
 }
 
-fn wake_decided(payload: &Value) -> Row {
-    match word(payload, "verdict") {
-        Some("run") => Row::plain(Level::Trace, "Message became a run"),
-        Some("cancelled") => Row::plain(Level::TurnResult, "Message taken back before its turn"),
-        Some("absorbed") => Row::plain(Level::Progress, "Message joined the run under way"),
-        Some(reason) => {
-            let row = Row::plain(Level::TurnResult, "Message did not become a run");
-            row.with_summary(format!("Message did not become a run: {reason}"))
+fn row(payload: &Payload) -> Row {
+    let row = row_of_kind(payload.kind());
+    match payload {
+        Payload::MessageAdmitted(admitted) => with_words(row, &admitted.text, &admitted.text),
+        Payload::AgentStateChanged(change) => agent_state_changed(change, row),
+        Payload::WakeDecided(decided) => wake_decided(decided),
+        Payload::RunStarted(started) if !started.model_ref.is_empty() => {
+            row.with_summary(format!("Run started with {}", started.model_ref))
         }
-        None => Row::plain(Level::Trace, "Wake decided"),
+        Payload::ProviderRoundCompleted(round) => provider_round(round),
+        Payload::AssistantRoundRecorded(round) => assistant_round(round, row),
+        Payload::PolicyDecided(decided) => policy_decided(decided),
+        Payload::ToolExecuted(executed) => tool_executed(executed),
+        Payload::ActionCalledOff(action) => action_called_off(action),
+        Payload::RuntimeError(error) => {
+            let summary = &error.failure_artifact.summary;
+            with_words(row, summary, &format!("Runtime error: {summary}"))
+        }
+        Payload::RunParked(parked) => notice::run_parked(parked, row),
+        Payload::SubRunStarted(started) => notice::sub_run_started(started, row),
+        Payload::RunEnded(ended) => run_ended(ended),
+        Payload::DecisionAsked(asked) => deciding::asked(asked, row),
+        Payload::DecisionAnswered(answered) => deciding::answered(answered, row),
+        Payload::DecisionEscalated(decision) => {
+            row.with_summary(format!("Overdue, now {}: {}", decision.severity, decision.title))
+        }
+        Payload::BrakeChanged(brake) => deciding::brake(brake),
+        Payload::RunQuarantined(quarantined) => row.with_detail(&quarantined.fault.why),
+        Payload::RunReleased(released) if released.status == RunStatus::Abandoned => {
+            Row::plain(row.level, "A run that could not go on was given up")
+        }
+        Payload::ContentErased(erased) => notice::content_erased(erased, row),
+        Payload::RunStarted(_)
+        | Payload::RunReleased(_)
+        | Payload::DataPruned(_)
+        | Payload::RecordBound(_) => row,
     }
 }
 
-fn run_started(payload: &Value) -> Row {
-    let row = Row::plain(Level::Progress, "Run started");
-    match word(payload, "model_ref") {
-        Some(model) => row.with_summary(format!("Run started with {model}")),
-        None => row,
+/// Shows words that a person or a provider wrote, where there are any.
+fn with_words(row: Row, words: &str, summary: &str) -> Row {
+    if words.is_empty() {
+        return row;
+    }
+    Row {
+        body: Some(words.to_owned()),
+        summary: summary.to_owned(),
+        ..row
     }
 }
 
-fn provider_round(payload: &Value) -> Row {
-    let failure = word(payload, "failure_kind").unwrap_or("failed");
-    match word(payload, "outcome") {
-        Some("succeeded") => {
+fn agent_state_changed(change: &AgentStateChanged, row: Row) -> Row {
+    let title = match change {
+        AgentStateChanged::Subscription { subscription, state } => {
+            return notice::subscription_changed(subscription, *state);
+        }
+        AgentStateChanged::Created { .. } => "Agent created",
+        AgentStateChanged::Control { control } => match control {
+            Control::Paused => "Agent paused",
+            Control::Running => "Agent goes on",
+            Control::Stopped => "Agent stopped",
+        },
+        AgentStateChanged::Lifecycle { lifecycle } => match lifecycle {
+            Lifecycle::Active => "Agent let loose",
+            Lifecycle::Dormant => "Agent put to rest",
+            Lifecycle::Destroyed => "Agent destroyed",
+            Lifecycle::Created => return row,
+        },
+        AgentStateChanged::Mode { .. } => "Agent has another mode",
+        AgentStateChanged::Sleep { .. } => "Agent put to sleep",
+        AgentStateChanged::Wake { .. } => "Agent woken by a person",
+        AgentStateChanged::Trigger { .. } => "Agent's trigger changed",
+        AgentStateChanged::Restored { .. } => "Agent restored from a backup",
+        AgentStateChanged::ScheduleAdded(_)
+        | AgentStateChanged::ScheduleEdited(_)
+        | AgentStateChanged::SchedulePaused(_)
+        | AgentStateChanged::ScheduleResumed(_)
+        | AgentStateChanged::ScheduleDisabled(_)
+        | AgentStateChanged::ScheduleExpired(_)
+        | AgentStateChanged::ScheduleSetAside { .. }
+        | AgentStateChanged::BudgetDay { .. }
+        | AgentStateChanged::Model { .. } => return row,
+    };
+    Row::plain(row.level, title)
+}
+
+fn wake_decided(decided: &WakeDecided) -> Row {
+    let verdict = decided.verdict;
+    if verdict == WakeOutcome::Run {
+        Row::plain(Level::Trace, "Message became a run")
+    } else if verdict == WakeOutcome::Cancelled {
+        Row::plain(Level::TurnResult, "Message taken back before its turn")
+    } else if verdict == WakeOutcome::Absorbed {
+        Row::plain(Level::Progress, "Message joined the run under way")
+    } else {
+        Row::plain(Level::TurnResult, "Message did not become a run").with_detail(verdict.as_str())
+    }
+}
+
+fn provider_round(round: &ProviderRoundCompleted) -> Row {
+    let attempt = &round.attempt;
+    let failure = attempt.failure_kind.as_deref().unwrap_or("failed");
+    match attempt.outcome {
+        AttemptOutcome::Succeeded => {
             let row = Row::plain(Level::Trace, "Model answered");
-            row.with_summary(format!("Model answered{}", lasting(payload)))
+            row.with_summary(format!("Model answered in {} ms", attempt.duration_ms))
         }
         // Shown to those who wait: nothing else moves until the next attempt.
-        Some("retrying") => {
+        AttemptOutcome::Retrying => {
             let row = Row::plain(Level::Progress, "Model request failed, trying again");
             row.with_summary(format!("Model request failed ({failure}), trying again"))
         }
-        Some(_) if payload.get("advanced_to_fallback") == Some(&Value::Bool(true)) => {
+        AttemptOutcome::RetriesExhausted | AttemptOutcome::FailFastAborted
+            if attempt.advanced_to_fallback =>
+        {
             let row = Row::plain(Level::Progress, "Model gave out, asking the next one");
             row.with_summary(format!("Model gave out ({failure}), asking the next one"))
         }
-        Some(_) => {
+        AttemptOutcome::RetriesExhausted | AttemptOutcome::FailFastAborted => {
             let row = Row::plain(Level::Trace, "Model request failed");
             row.with_summary(format!("Model request failed ({failure})"))
         }
-        None => Row::plain(Level::Trace, "Model request ended"),
     }
 }
 
-fn assistant_round(payload: &Value) -> Row {
-    let tools: Vec<&str> = match payload.get("tools") {
-        Some(Value::Array(tools)) => tools.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
+fn assistant_round(round: &AssistantRoundRecorded, row: Row) -> Row {
+    let AssistantRoundRecorded { text, tools, .. } = round;
+    if !text.trim().is_empty() {
+        // Whoever asks for no more tools has answered, and the answer is what the turn was for.
+        let level = if tools.is_empty() {
+            Level::TurnResult
+        } else {
+            Level::Progress
+        };
+        let row = Row::plain(level, "Assistant progress");
+        return with_words(row, text, &format!("Assistant progress: {text}"));
+    }
+    let shown: Vec<&str> = tools.iter().map(String::as_str).take(TOOLS_SHOWN_MAX).collect();
+    if shown.is_empty() {
+        return row;
+    }
+    let more = if shown.len() < tools.len() { ", …" } else { "" };
+    Row::plain(row.level, "Model requested tools").with_detail(&format!("{}{more}", shown.join(", ")))
+}
+
+fn policy_decided(decided: &PolicyDecided) -> Row {
+    let tool = tool(&decided.tool);
+    let code = decided.code.as_deref();
+    let denied_by = (decided.effect == Effect::Deny).then_some(decided.rule.as_str());
+    if let Some(reason) = code.or(denied_by) {
+        let verb = match decided.status {
+            Some(Status::Denied) => "denied",
+            _ => "refused",
+        };
+        return Row::plain(level_of(code), &format!("{tool} {verb}")).with_detail(reason);
+    }
+    let said = match decided.effect {
+        Effect::Ask => "waits for a person",
+        Effect::Permit | Effect::Deny => "permitted",
     };
-    let text = word(payload, "text").filter(|text| !text.trim().is_empty());
-    match (text, tools.as_slice()) {
-        (Some(text), asked) => Row {
-            // Whoever asks for no more tools has answered, and the answer is what the turn was for.
-            level: if asked.is_empty() {
-                Level::TurnResult
-            } else {
-                Level::Progress
-            },
-            title: "Assistant progress".to_owned(),
-            body: Some(text.to_owned()),
-            summary: format!("Assistant progress: {text}"),
-        },
-        (None, []) => Row::plain(Level::Progress, "Model round recorded"),
-        (None, asked) => {
-            let shown: Vec<&str> = asked.iter().copied().take(TOOLS_SHOWN_MAX).collect();
-            let more = if shown.len() < asked.len() { ", …" } else { "" };
-            let row = Row::plain(Level::Progress, "Model requested tools");
-            row.with_summary(format!("Model requested tools: {}{more}", shown.join(", ")))
-        }
-    }
+    Row::plain(Level::Trace, &format!("{tool} {said}")).with_detail(&decided.input)
 }
 
-fn policy_decided(payload: &Value) -> Row {
-    let tool = tool(payload);
-    let code = word(payload, "code");
-    let word_for_no = if word(payload, "status") == Some("denied") {
-        "denied"
-    } else {
-        "refused"
-    };
-    match code.or_else(|| word(payload, "rule").filter(|_| word(payload, "effect") == Some("deny"))) {
-        Some(reason) => {
-            let row = Row::plain(level_of(code), &format!("{tool} {word_for_no}"));
-            row.with_summary(format!("{tool} {word_for_no}: {reason}"))
-        }
-        None => {
-            let is_asked = word(payload, "effect") == Some("ask");
-            let said = if is_asked {
-                "waits for a person"
-            } else {
-                "permitted"
-            };
-            let row = Row::plain(Level::Trace, &format!("{tool} {said}"));
-            match word(payload, "input") {
-                Some(input) => row.with_summary(format!("{tool} {said}: {input}")),
-                None => row,
-            }
-        }
-    }
-}
-
-fn tool_executed(payload: &Value) -> Row {
-    let tool = tool(payload);
-    let code = word(payload, "code");
-    match word(payload, "status") {
-        Some("ok") => {
+fn tool_executed(executed: &ToolExecuted) -> Row {
+    let tool = tool(&executed.tool);
+    let lasting = format!(" in {} ms", executed.duration_ms);
+    match executed.status {
+        Status::Ok => {
             let row = Row::plain(Level::Trace, &format!("{tool} done"));
-            row.with_summary(format!("{tool} done{}", lasting(payload)))
+            row.with_summary(format!("{tool} done{lasting}"))
         }
-        Some(OUTCOME_UNKNOWN) => Row {
+        Status::OutcomeUnknown => Row {
             level: Level::ActionRequired,
             title: format!("{tool}: outcome unknown"),
             body: Some(
@@ -387,56 +426,41 @@ fn tool_executed(payload: &Value) -> Row {
             ),
             summary: format!("{tool}: outcome unknown, it may or may not have happened"),
         },
-        Some(_) | None => {
+        Status::Planned | Status::Intended | Status::Failed | Status::Denied => {
             let row = Row::plain(Level::Trace, &format!("{tool} failed"));
-            match code {
-                Some(code) => row.with_summary(format!("{tool} failed: {code}{}", lasting(payload))),
+            match &executed.code {
+                Some(code) => row.with_detail(&format!("{code}{lasting}")),
                 None => row,
             }
         }
     }
 }
 
-fn action_called_off(payload: &Value) -> Row {
-    let tool = tool(payload);
-    let code = word(payload, "code");
-    let row = Row::plain(level_of(code), &format!("{tool} called off"));
-    match code {
-        Some(code) => row.with_summary(format!("{tool} called off: {code}")),
-        None => row,
-    }
+fn action_called_off(action: &ActionCalledOff) -> Row {
+    let code = action.code.as_deref();
+    let row = Row::plain(level_of(code), &format!("{} called off", tool(&action.tool)));
+    row.with_detail(code.unwrap_or_default())
 }
 
-fn runtime_error(payload: &Value) -> Row {
-    let row = Row::plain(Level::ActionRequired, "Runtime error");
-    match payload
-        .get("failure_artifact")
-        .and_then(|failure| word(failure, "summary"))
-    {
-        Some(summary) => Row {
-            body: Some(summary.to_owned()),
-            summary: format!("Runtime error: {summary}"),
-            ..row
-        },
-        None => row,
-    }
-}
-
-fn run_ended(payload: &Value) -> Row {
-    let (level, title) = match word(payload, "outcome") {
-        Some("completed") => (Level::WorkDone, "Run completed"),
-        Some("failed") => (Level::ActionRequired, "Run failed"),
+fn run_ended(ended: &RunEnded) -> Row {
+    let (level, title) = match ended.outcome {
+        RunStatus::Completed => (Level::WorkDone, "Run completed"),
+        RunStatus::Failed => (Level::ActionRequired, "Run failed"),
         // The work is not done, and only a person can grant it more.
-        Some("out_of_rounds") => (Level::ActionRequired, "Run out of rounds"),
-        Some("cancelled") => (Level::TurnResult, "Run cancelled"),
-        Some(_) | None => (Level::TurnResult, "Run ended"),
+        RunStatus::OutOfRounds => (Level::ActionRequired, "Run out of rounds"),
+        RunStatus::Cancelled => (Level::TurnResult, "Run cancelled"),
+        RunStatus::Queued | RunStatus::Open | RunStatus::Quarantined | RunStatus::Abandoned => {
+            (Level::TurnResult, "Run ended")
+        }
+        RunStatus::Absorbed | RunStatus::Replaced | RunStatus::Refused | RunStatus::Gone => {
+            (Level::TurnResult, "Run ended")
+        }
     };
-    let row = Row::plain(level, title);
-    match payload.get("rounds").and_then(Value::as_u64) {
-        Some(1) => row.with_summary(format!("{title} after 1 round")),
-        Some(rounds) => row.with_summary(format!("{title} after {rounds} rounds")),
-        None => row,
-    }
+    let rounds = match ended.rounds {
+        1 => "1 round".to_owned(),
+        rounds => format!("{rounds} rounds"),
+    };
+    Row::plain(level, title).with_summary(format!("{title} after {rounds}"))
 }
 
 /// How much a refusal matters. Most are answers to the model, which goes on without; one is a question to a person.
@@ -447,18 +471,8 @@ fn level_of(code: Option<&str>) -> Level {
     }
 }
 
-fn lasting(payload: &Value) -> String {
-    let duration_ms = payload.get("duration_ms").and_then(Value::as_u64);
-    duration_ms.map_or_else(String::new, |ms| format!(" in {ms} ms"))
-}
-
-fn tool(payload: &Value) -> &str {
-    word(payload, "tool").unwrap_or("Tool")
-}
-
-/// A text member of a payload that says something.
-fn word<'a>(payload: &'a Value, name: &str) -> Option<&'a str> {
-    payload.get(name)?.as_str().filter(|text| !text.is_empty())
+fn tool(name: &str) -> &str {
+    if name.is_empty() { "Tool" } else { name }
 }
 
 /// A text on one line, cut to size: what models and people wrote must not break a list.

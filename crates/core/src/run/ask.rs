@@ -1,13 +1,12 @@
 //! Waiting for a person: asking whether an action may be taken, and going on with the answer.
 
-use serde_json::json;
-
 use super::{Call, DecisionWrite, Misfit, Moved, Phase, Reads, Turn};
 use crate::blob::BlobHash;
 use crate::decision::{Inquiry, Ruling};
 use crate::key::{DecisionId, OperationId};
 use crate::policy;
-use crate::report::{Draft, Kind};
+use crate::report::Draft;
+use crate::report::payload::DecisionAsked;
 use crate::step::{Action, CallReads, Fate, Fault, OUTCOME_UNKNOWN, Question, Status};
 use crate::time::Millis;
 
@@ -156,14 +155,7 @@ impl Moved {
     }
 
     fn ask_person(&mut self, inquiry: Inquiry) {
-        let options: Vec<&str> = inquiry.options.iter().map(|option| option.id.as_str()).collect();
-        let payload = json!({
-            "decision_id": inquiry.decision_id, "operation_id": inquiry.operation_id, "kind": inquiry.kind,
-            "title": inquiry.title, "tool": inquiry.tool, "input": inquiry.input, "options": options,
-            "severity": inquiry.severity, "blast_radius": inquiry.blast_radius, "rule": inquiry.rule,
-            "retries": inquiry.retries,
-        });
-        self.events.push(Draft::new(Kind::DecisionAsked, payload));
+        self.events.push(Draft::new(DecisionAsked::from(&inquiry)));
         self.decisions.push(DecisionWrite::Ask(Box::new(inquiry)));
     }
 

@@ -12,13 +12,13 @@ mod plan;
 pub mod reply;
 mod round;
 mod start;
+mod status;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::blob::BlobHash;
 use crate::budget::{Exceeded, MicroUsd};
@@ -28,7 +28,8 @@ use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind, 
 use crate::json::NotCanonical;
 use crate::key::{DecisionId, OperationId, RunKey};
 use crate::policy::OutsideRuns;
-use crate::report::{Draft, Kind, PREVIEW_CHARS_MAX};
+use crate::report::payload::RunStarted;
+use crate::report::{Draft, PREVIEW_CHARS_MAX};
 use crate::retry::RetryPolicy;
 use crate::step::{Action, EffectClass, Fate, model_operation};
 
@@ -36,6 +37,7 @@ pub use ask::{DECISION_TIMED_OUT, DENIED_BY_PERSON};
 pub use input::{Call, Input, Interjection, Reads, Reply, Start};
 pub use moved::{DecisionWrite, EntryWrite, Moved, StepWrite};
 pub use round::{BUDGET_EXCEEDED, Bill, Missed, ROUTE_MAX, Unpaid};
+pub use status::RunStatus;
 
 /// The kind of machine, stored with every run.
 pub const MACHINE: &str = "turn";
@@ -190,19 +192,6 @@ pub enum Outcome {
     OutOfRounds,
     /// A person ended it.
     Cancelled,
-}
-
-impl Outcome {
-    /// The spelling that is stored and shown.
-    #[must_use]
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Failed(_) => "failed",
-            Self::OutOfRounds => "out_of_rounds",
-            Self::Cancelled => "cancelled",
-        }
-    }
 }
 
 /// Something to perform after the commit.
@@ -420,9 +409,11 @@ impl Turn {
             role: Role::User,
             content: body,
         });
-        let started =
-            json!({"run_key": run, "model_ref": moved.turn.model_ref, "max_rounds": moved.turn.max_rounds});
-        moved.events.push(Draft::new(Kind::RunStarted, started));
+        moved.events.push(Draft::new(RunStarted {
+            run_key: run,
+            model_ref: moved.turn.model_ref.clone(),
+            max_rounds: moved.turn.max_rounds,
+        }));
         moved.ask(1, 0, Vec::new());
         moved
     }

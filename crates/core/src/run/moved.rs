@@ -1,16 +1,16 @@
 //! Everything that one input leads to.
 
-use serde_json::json;
-
 use super::{Effect, Interjection, Outcome, Phase, Turn, is_free};
 use crate::attempt::AttemptRecord;
 use crate::blob::{Blob, BlobHash};
 use crate::conversation::{Role, Usage};
 use crate::decision::Inquiry;
 use crate::key::{ActionBase, DecisionId, OperationId, RunKey};
-use crate::report::{Draft, Kind};
+use crate::report::Draft;
+use crate::report::payload::{RunEnded, WakeDecided};
 use crate::saga::Saga;
 use crate::step::{EffectClass, Status};
+use crate::wake::WakeOutcome;
 
 /// A change to the list of steps, written in the same transaction as the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,20 +104,22 @@ impl Moved {
                 role: Role::User,
                 content: *body,
             });
-            let by = self.turn.run_key;
-            let payload = json!({"run_key": run_key, "verdict": "absorbed", "absorbed_by": by});
-            self.events.push(Draft::new(Kind::WakeDecided, payload));
+            self.events.push(Draft::new(WakeDecided {
+                absorbed_by: Some(self.turn.run_key),
+                ..WakeDecided::new(*run_key, WakeOutcome::Absorbed)
+            }));
             self.joined.push(*run_key);
         }
     }
 
     pub(super) fn end(&mut self, outcome: Outcome, reply: Option<BlobHash>) {
-        let (rounds, usage) = (self.turn.rounds, self.turn.usage);
-        let mut payload = json!({"outcome": outcome.as_str(), "rounds": rounds, "token_usage": usage});
-        if let (false, Some(members)) = (is_free(&self.turn.cost), payload.as_object_mut()) {
-            members.insert("cost_microusd".into(), json!(self.turn.cost));
-        }
-        self.events.push(Draft::new(Kind::RunEnded, payload));
+        self.events.push(Draft::new(RunEnded {
+            outcome: outcome.status(),
+            rounds: self.turn.rounds,
+            token_usage: self.turn.usage,
+            cost_microusd: (!is_free(&self.turn.cost)).then_some(self.turn.cost),
+            run_key: None,
+        }));
         self.turn.phase = Phase::Ended { outcome, reply };
     }
 }

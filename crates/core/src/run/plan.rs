@@ -6,8 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
-
 use super::ask::{asking_rule, has_lapsed};
 use super::round::first_unpaid;
 use super::{
@@ -17,7 +15,8 @@ use crate::blob::BlobHash;
 use crate::conversation::{CALLS_PER_ROUND_MAX, Role, Usage};
 use crate::key::{ActionBase, OperationId, RunKey};
 use crate::policy;
-use crate::report::{Draft, Kind};
+use crate::report::Draft;
+use crate::report::payload::{ActionCalledOff, AssistantRoundRecorded, PolicyDecided, ToolExecuted};
 use crate::saga::{self, Saga};
 use crate::step::{Action, CallReads, EffectClass, Fate, Fault, Status, StepResult, UNDECIDED, result_blob};
 use crate::subrun::{self, START_RUN, STARTS_PER_ROUND_MAX};
@@ -214,7 +213,8 @@ impl Moved {
 
     /// Writes down how an action of the plan ended.
     fn settle(&mut self, action: &mut Action, result: StepResult) {
-        self.show_result(Kind::ToolExecuted, &action.tool, &result);
+        self.events
+            .push(Draft::new(ToolExecuted::new(&action.tool, &result)));
         self.write_end(action, result);
     }
 
@@ -240,11 +240,12 @@ impl Moved {
         action.fate = Fate::Waiting;
         action.failures = action.failures.saturating_add(1);
         self.steps.push(StepWrite::Postpone(action.operation_id));
-        let payload = json!({
-            "operation_id": result.operation_id, "tool": action.tool, "status": result.status, "code": result.code,
-            "duration_ms": result.duration_ms, "attempt": action.failures, "again_in_ms": wait_ms,
-        });
-        self.events.push(Draft::new(Kind::ToolExecuted, payload));
+        self.events.push(Draft::new(ToolExecuted {
+            sandbox: None,
+            attempt: Some(action.failures),
+            again_in_ms: Some(wait_ms),
+            ..ToolExecuted::new(&action.tool, result)
+        }));
     }
 
     /// Ends an action of the plan that will not begin any more.
@@ -266,7 +267,13 @@ impl Moved {
             code,
             again: None,
         };
-        self.show_result(Kind::ActionCalledOff, &action.tool, &result);
+        self.events.push(Draft::new(ActionCalledOff {
+            operation_id,
+            tool: action.tool.clone(),
+            status,
+            duration_ms: 0,
+            code: result.code.clone(),
+        }));
         self.write_end(action, result);
         Ok(())
     }
@@ -318,9 +325,12 @@ impl Moved {
     }
 
     fn show_reply(&mut self, reply: &Reply) {
-        let tools: Vec<&str> = reply.calls.iter().map(|call| call.parts.tool.as_str()).collect();
-        let said = json!({"round": self.turn.rounds, "text": reply.preview, "tools": tools});
-        self.events.push(Draft::new(Kind::AssistantRoundRecorded, said));
+        let tools = reply.calls.iter().map(|call| call.parts.tool.clone());
+        self.events.push(Draft::new(AssistantRoundRecorded {
+            round: self.turn.rounds,
+            text: reply.preview.clone(),
+            tools: tools.collect(),
+        }));
     }
 
     fn show_verdict(
@@ -335,36 +345,19 @@ impl Moved {
         } else {
             read.verdict.effect
         };
-        let mut payload = json!({
-            "operation_id": operation_id, "tool": call.parts.tool, "input": call.preview,
-            "effect": effect, "rule": read.verdict.rule,
-        });
-        if let (Some((status, fault)), Some(members)) = (refusal, payload.as_object_mut()) {
-            members.insert("status".into(), json!(status));
-            members.insert("code".into(), json!(fault.kind));
-        }
-        let policy_version = Some(read.verdict.policy_version.clone());
+        let verdict = PolicyDecided {
+            operation_id,
+            tool: call.parts.tool.clone(),
+            input: call.preview.clone(),
+            effect,
+            rule: read.verdict.rule.clone(),
+            status: refusal.map(|(status, _)| *status),
+            code: refusal.map(|(_, fault)| fault.kind.clone()),
+        };
         self.events.push(Draft {
-            kind: Kind::PolicyDecided,
-            payload,
-            policy_version,
+            policy_version: Some(read.verdict.policy_version.clone()),
+            ..Draft::new(verdict)
         });
-    }
-
-    fn show_result(&mut self, kind: Kind, tool: &str, result: &StepResult) {
-        let mut payload = json!({
-            "operation_id": result.operation_id, "tool": tool, "status": result.status,
-            "duration_ms": result.duration_ms,
-        });
-        if let Some(members) = payload.as_object_mut() {
-            let optional = [("sandbox", &result.sandbox), ("code", &result.code)];
-            members.extend(
-                optional
-                    .into_iter()
-                    .filter_map(|(k, v)| Some((k.to_owned(), json!(v.as_ref()?)))),
-            );
-        }
-        self.events.push(Draft::new(kind, payload));
     }
 }
 

@@ -1,7 +1,6 @@
 //! One model round: attempts, the next model of the route, and waiting for money.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::{ATTEMPTS_MAX, MODEL_RETRY, Moved, Outcome, Phase, StepWrite, Turn};
 use crate::attempt::{AttemptOutcome, AttemptRecord};
@@ -9,7 +8,8 @@ use crate::budget::{Exceeded, MicroUsd};
 use crate::conversation::Usage;
 use crate::failure::{CONTEXT_LENGTH_EXCEEDED, ModelFailure, ModelFailureKind};
 use crate::key::OperationId;
-use crate::report::{Draft, Kind};
+use crate::report::Draft;
+use crate::report::payload::{ProviderRoundCompleted, RunParked, RuntimeError};
 use crate::step::{Status, model_operation};
 
 /// Most models of a route: the one that was asked for and its fallbacks.
@@ -215,8 +215,10 @@ impl Moved {
     }
 
     fn park(&mut self, attempt: u32, missed: Vec<Missed>, exceeded: Exceeded) {
-        let payload = json!({"code": BUDGET_EXCEEDED, "exceeded": exceeded});
-        self.events.push(Draft::new(Kind::RunParked, payload));
+        self.events.push(Draft::new(RunParked {
+            code: BUDGET_EXCEEDED.to_owned(),
+            exceeded,
+        }));
         self.turn.phase = Phase::Parked {
             attempt,
             missed,
@@ -245,11 +247,10 @@ impl Moved {
     /// Writes down how an attempt ended, and shows it.
     pub(super) fn settle_model(&mut self, operation_id: OperationId, status: Status, record: AttemptRecord) {
         let usage = record.token_usage.unwrap_or_default();
-        let mut shown = json!(record);
-        if let Some(members) = shown.as_object_mut() {
-            members.insert("round".into(), json!(self.turn.rounds));
-        }
-        self.events.push(Draft::new(Kind::ProviderRoundCompleted, shown));
+        self.events.push(Draft::new(ProviderRoundCompleted {
+            attempt: Box::new(record.clone()),
+            round: self.turn.rounds,
+        }));
         let mut end = settle(operation_id, status, record.duration_ms, usage);
         if let StepWrite::Settle { attempt, reason, .. } = &mut end {
             *reason = record.failure_kind.clone();
@@ -263,21 +264,16 @@ impl Moved {
         let mut artifact = failure.artifact.bounded();
         artifact.metadata.insert("attempts".into(), attempts.to_string());
         for (index, model) in missed.iter().enumerate().filter(|_| missed.len() > 1) {
-            let outcome = json!(model.outcome);
             let said = format!(
                 "{}: {} ({}, {} attempts)",
-                model.model_ref,
-                outcome.as_str().unwrap_or_default(),
-                model.kind,
-                model.attempts
+                model.model_ref, model.outcome, model.kind, model.attempts
             );
             artifact.metadata.insert(format!("candidate_{}", index + 1), said);
         }
         let artifact = artifact.bounded();
-        self.events.push(Draft::new(
-            Kind::RuntimeError,
-            json!({"failure_artifact": artifact}),
-        ));
+        self.events.push(Draft::new(RuntimeError {
+            failure_artifact: artifact.clone(),
+        }));
         self.end(Outcome::Failed(artifact), None);
     }
 }

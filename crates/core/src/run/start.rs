@@ -1,11 +1,10 @@
 //! Starting runs of other agents, and waiting for their ends.
 
-use serde_json::json;
-
 use super::{Misfit, Moved, Phase, Start, Turn};
 use crate::blob::BlobHash;
 use crate::key::OperationId;
-use crate::report::{Draft, Kind};
+use crate::report::Draft;
+use crate::report::payload::SubRunStarted;
 use crate::step::{Action, Child, Fate};
 
 impl Turn {
@@ -61,11 +60,13 @@ impl Turn {
             let Some(action) = actions.iter_mut().find(intended) else {
                 return Err(Misfit::ForeignOperation(operation_id));
             };
-            let payload = json!({
-                "operation_id": operation_id, "tool": action.tool, "child_agent_id": child.agent_id,
-                "child_run_key": child.run_key, "depth": depth,
-            });
-            moved.events.push(Draft::new(Kind::SubRunStarted, payload));
+            moved.events.push(Draft::new(SubRunStarted {
+                operation_id,
+                tool: action.tool.clone(),
+                child_agent_id: child.agent_id.clone(),
+                child_run_key: child.run_key,
+                depth,
+            }));
             action.fate = Fate::Started(child);
         }
         moved.turn.phase = Phase::Acting {

@@ -9,7 +9,7 @@ use crate::subscription::{Entity, PREDICATE_BYTES_MAX, PREDICATE_DEPTH_MAX, Pred
 use crate::time::Millis;
 
 /// What a guard can ask about. Anything else is a slip, and would never hold.
-const FIELDS: [&str; 5] = ["since_last_run_ms", "queued", "changed", "source", "is_catch_up"];
+pub const GUARD_FIELDS: [&str; 5] = ["since_last_run_ms", "queued", "changed", "source", "is_catch_up"];
 
 /// How long ago what nobody can date is said to be: longer than anybody waits, and exact as a number of JSON.
 pub const LONG_AGO_MS: u64 = 1 << 53;
@@ -64,7 +64,7 @@ impl Guard {
             let word: String = unknown.chars().take(WORD_CHARS_MAX).collect();
             return Err(bad(format!(
                 "asks for {word:?}; it may ask for {}",
-                FIELDS.join(", ")
+                GUARD_FIELDS.join(", ")
             )));
         }
         Ok(Self(json.clone()))
@@ -127,7 +127,7 @@ pub fn since_run(began: Millis, now: Millis) -> u64 {
 
 fn unknown_field(predicate: &Predicate) -> Option<&str> {
     match predicate {
-        Predicate::Field { path, .. } => (!FIELDS.contains(&path.as_str())).then_some(path),
+        Predicate::Field { path, .. } => (!GUARD_FIELDS.contains(&path.as_str())).then_some(path),
         Predicate::All(parts) | Predicate::Any(parts) => parts.iter().find_map(unknown_field),
         Predicate::Not(inner) => unknown_field(inner),
     }

@@ -17,10 +17,8 @@ mod tick;
 #[cfg(test)]
 mod tests;
 
-use serde::{Deserialize, Serialize};
-
 pub use self::draft::{Draft, Pattern, TimerError};
-pub use self::guard::{Asks, Circumstances, Guard, LONG_AGO_MS, since_run};
+pub use self::guard::{Asks, Circumstances, GUARD_FIELDS, Guard, LONG_AGO_MS, since_run};
 pub use self::tick::{Firing, Settled, Ticked, When, settle};
 use crate::id::{AgentId, EventName, RuleId};
 use crate::key::{Cause, RunKey, SourceKind};
@@ -60,41 +58,22 @@ pub const GRACE_SECONDS: u64 = 60;
 /// A clock that goes back by no more than this is corrected and not set: moments stay as they were worked out.
 pub const SET_BACK_MS: i64 = 60_000;
 
-/// Whether a schedule is at work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// It fires.
-    Active,
-    /// It does not, until a person lets it.
-    Paused,
-    /// It never does again: a person said so, or it was for once.
-    Disabled,
-    /// It has no firing left.
-    Expired,
+string_enum! {
+    /// Whether a schedule is at work.
+    #[schemars(rename = "ScheduleStatus")]
+    pub enum Status {
+        /// It fires.
+        Active = "active",
+        /// It does not, until a person lets it.
+        Paused = "paused",
+        /// It never does again: a person said so, or it was for once.
+        Disabled = "disabled",
+        /// It has no firing left.
+        Expired = "expired",
+    }
 }
 
 impl Status {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Active, Self::Paused, Self::Disabled, Self::Expired];
-
-    /// The word for it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Paused => "paused",
-            Self::Disabled => "disabled",
-            Self::Expired => "expired",
-        }
-    }
-
-    /// Reads the word.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text)
-    }
-
     /// Whether it may become the other.
     #[must_use]
     pub const fn may_become(self, next: Self) -> bool {
@@ -107,127 +86,52 @@ impl Status {
     }
 }
 
-/// What becomes of a firing while the one before it is still under way.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Concurrency {
-    /// It waits its turn beside the other.
-    Allow,
-    /// It is skipped.
-    #[default]
-    Forbid,
-    /// It takes the other's place.
-    Replace,
-}
-
-impl Concurrency {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Allow, Self::Forbid, Self::Replace];
-
-    /// The word for it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Forbid => "forbid",
-            Self::Replace => "replace",
-        }
-    }
-
-    /// Reads the word.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str() == text)
+string_enum! {
+    /// What becomes of a firing while the one before it is still under way.
+    #[derive(Default)]
+    pub enum Concurrency {
+        /// It waits its turn beside the other.
+        Allow = "allow",
+        /// It is skipped.
+        #[default]
+        Forbid = "forbid",
+        /// It takes the other's place.
+        Replace = "replace",
     }
 }
 
-/// What made a schedule fire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TriggerSource {
-    /// Its moment came.
-    Tick,
-    /// A person said so.
-    TriggerNow,
-    /// Something happened that it waits for.
-    Event,
-}
-
-impl TriggerSource {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Tick, Self::TriggerNow, Self::Event];
-
-    /// The word for it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Tick => "tick",
-            Self::TriggerNow => "trigger_now",
-            Self::Event => "event",
-        }
-    }
-
-    /// Reads the word.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str() == text)
+string_enum! {
+    /// What made a schedule fire.
+    pub enum TriggerSource {
+        /// Its moment came.
+        Tick = "tick",
+        /// A person said so.
+        TriggerNow = "trigger_now",
+        /// Something happened that it waits for.
+        Event = "event",
     }
 }
 
-/// What was decided about a firing, or about the schedule itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// It became a message, whose run tells the rest.
-    Run,
-    /// It did not; the reason says why.
-    Skipped,
-    /// It had, and a later one took its place.
-    Replaced,
-    /// A gate stayed shut; the reason is its code.
-    Refused,
-    /// The schedule was for once, and is over.
-    Disabled,
-    /// The schedule has no firing left.
-    Expired,
-    /// The clock was set back, and the next firing was worked out anew.
-    Recomputed,
-    /// The schedule cannot be read, and rests until a person has looked at it.
-    SetAside,
-}
-
-impl Outcome {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Run,
-        Self::Skipped,
-        Self::Replaced,
-        Self::Refused,
-        Self::Disabled,
-        Self::Expired,
-        Self::Recomputed,
-        Self::SetAside,
-    ];
-
-    /// The word for it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Skipped => "skipped",
-            Self::Replaced => "replaced",
-            Self::Refused => "refused",
-            Self::Disabled => "disabled",
-            Self::Expired => "expired",
-            Self::Recomputed => "recomputed",
-            Self::SetAside => "set_aside",
-        }
-    }
-
-    /// Reads the word.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str() == text)
+string_enum! {
+    /// What was decided about a firing, or about the schedule itself.
+    #[schemars(rename = "ExecutionOutcome")]
+    pub enum Outcome {
+        /// It became a message, whose run tells the rest.
+        Run = "run",
+        /// It did not; the reason says why.
+        Skipped = "skipped",
+        /// It had, and a later one took its place.
+        Replaced = "replaced",
+        /// A gate stayed shut; the reason is its code.
+        Refused = "refused",
+        /// The schedule was for once, and is over.
+        Disabled = "disabled",
+        /// The schedule has no firing left.
+        Expired = "expired",
+        /// The clock was set back, and the next firing was worked out anew.
+        Recomputed = "recomputed",
+        /// The schedule cannot be read, and rests until a person has looked at it.
+        SetAside = "set_aside",
     }
 }
 

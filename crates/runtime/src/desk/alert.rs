@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_core::report::{Draft, Event, Kind, Sealed};
+use wakeful_core::report::payload::{AgentStateChanged, SubscriptionChange};
+use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::subscription::terms::{SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_PER_AGENT_MAX};
 use wakeful_core::subscription::{BadTerms, Terms};
 use wakeful_ports::clock::{Clock, Entropy};
@@ -70,27 +71,6 @@ pub struct AlertClerk {
     pub hub: Arc<Hub>,
 }
 
-/// What a person does to a subscription.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Deed {
-    Made,
-    Paused,
-    Resumed,
-    Gone,
-}
-
-impl Deed {
-    /// How the log spells it.
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Made => "made",
-            Self::Paused => "paused",
-            Self::Resumed => "resumed",
-            Self::Gone => "gone",
-        }
-    }
-}
-
 impl AlertClerk {
     /// Makes a subscription. The same one again is the same one.
     pub async fn subscribe(&self, new: NewSubscription) -> Result<SubscriptionRow, EngineError> {
@@ -110,7 +90,10 @@ impl AlertClerk {
             is_active: true,
             version: 0,
         };
-        let (new, sealed) = (row.clone(), self.seal(&row.subscription_id, Deed::Made)?);
+        let (new, sealed) = (
+            row.clone(),
+            self.seal(&row.subscription_id, SubscriptionChange::Made)?,
+        );
         let put = self.store.write(move |tx| {
             if tx.agent(&new.agent_id)?.is_none() {
                 return Ok(None);
@@ -144,10 +127,11 @@ impl AlertClerk {
     }
 
     /// What the log says of it.
-    fn seal(&self, id: &RuleId, deed: Deed) -> Result<Sealed, EngineError> {
-        let payload =
-            serde_json::json!({"change": "subscription", "subscription": id, "state": deed.as_str()});
-        let draft = Draft::new(Kind::AgentStateChanged, payload);
+    fn seal(&self, id: &RuleId, state: SubscriptionChange) -> Result<Sealed, EngineError> {
+        let draft = Draft::new(AgentStateChanged::Subscription {
+            subscription: id.clone(),
+            state,
+        });
         let sealed = Sealed::new(draft, self.clock.now(), None, self.entropy.bytes32());
         sealed.map_err(|error| broken(RunKey(Digest::ZERO), &error))
     }
@@ -166,7 +150,7 @@ impl AlertClerk {
 
     /// Takes a subscription away. What waits because of it stays.
     pub async fn unsubscribe(&self, id: RuleId) -> Result<SubscriptionRow, EngineError> {
-        let (wanted, sealed) = (id.clone(), self.seal(&id, Deed::Gone)?);
+        let (wanted, sealed) = (id.clone(), self.seal(&id, SubscriptionChange::Gone)?);
         let dropped = self.store.write(move |tx| {
             tx.lock_subscriptions()?;
             let Some(row) = tx.subscription(&wanted)? else {
@@ -183,13 +167,13 @@ impl AlertClerk {
     }
 
     /// Puts one aside or takes it up again. One that stands so already stays as it is.
-    async fn turn(&self, id: RuleId, deed: Deed) -> Result<SubscriptionRow, EngineError> {
-        let is_active = deed == Deed::Resumed;
+    async fn turn(&self, id: RuleId, state: SubscriptionChange) -> Result<SubscriptionRow, EngineError> {
+        let is_active = state == SubscriptionChange::Resumed;
         let seen = match is_active {
             true => self.journal.last_seq().await.map_err(Subscribing::from)?,
             false => 0,
         };
-        let (wanted, sealed) = (id.clone(), self.seal(&id, deed)?);
+        let (wanted, sealed) = (id.clone(), self.seal(&id, state)?);
         let turned = self.store.write(move |tx| {
             tx.lock_subscriptions()?;
             let row = tx.subscription(&wanted)?;
@@ -219,12 +203,12 @@ impl AlertClerk {
 
     /// Puts a subscription aside: until it is taken up again, it wakes nobody. What waits because of it stays.
     pub async fn pause_subscription(&self, subscription: RuleId) -> Result<SubscriptionRow, EngineError> {
-        self.turn(subscription, Deed::Paused).await
+        self.turn(subscription, SubscriptionChange::Paused).await
     }
 
     /// Takes a subscription up again. What happened meanwhile stays unseen.
     pub async fn resume_subscription(&self, subscription: RuleId) -> Result<SubscriptionRow, EngineError> {
-        self.turn(subscription, Deed::Resumed).await
+        self.turn(subscription, SubscriptionChange::Resumed).await
     }
 
     /// Subscriptions of one agent or of all by name, after one.

@@ -2,14 +2,15 @@
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::report::{Draft, Event, Kind, Sealed};
+use wakeful_core::report::payload::WakeDecided;
+use wakeful_core::report::{Draft, Event, Sealed};
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Wait;
-use wakeful_store::rows::{RUN_OPEN, RUN_QUARANTINED};
+use wakeful_core::wake::WakeOutcome;
 use wakeful_store::{StoreError, Tx};
 
 use super::Clerk;
-use crate::cause::CALLED_OFF;
 use crate::report::{self, RunReport};
 use crate::run::fault_in_words;
 use crate::subrun::{end_children, lock_all, take_back};
@@ -36,8 +37,8 @@ impl Clerk {
     /// Asks for the end of a run in the database, or takes its message out of the queue.
     pub(super) async fn request_end(&self, run: RunKey) -> Result<(), EngineError> {
         let at = self.clock.now();
-        let payload = serde_json::json!({"run_key": run, "verdict": CALLED_OFF});
-        let sealed = self.seal(Draft::new(Kind::WakeDecided, payload), Some(run), at)?;
+        let decided = WakeDecided::new(run, WakeOutcome::Cancelled);
+        let sealed = self.seal(Draft::new(decided), Some(run), at)?;
         let salt = self.entropy.bytes32();
         let called = self.write(move |tx| call_off_in(tx, run, &sealed, (at, salt)));
         match called.await? {
@@ -94,7 +95,7 @@ fn call_off_in(
     };
     if !tx.is_queued(&run)? {
         return Ok(match tx.run(&run)? {
-            Some(row) if row.status == RUN_OPEN => {
+            Some(row) if row.status == RunStatus::Open => {
                 tx.request_cancel(&run, at)?;
                 // The one in front of it may be driven for long, and only then does it take down what it started itself.
                 let waits = waits && row.wait() == Some(Wait::Turn);
@@ -105,7 +106,7 @@ fn call_off_in(
                 };
                 Called::Requested(agent_id, others)
             }
-            Some(row) if row.status == RUN_QUARANTINED => Called::Aside(row.fault),
+            Some(row) if row.status == RunStatus::Quarantined => Called::Aside(row.fault),
             Some(_) | None => Called::TooLate,
         });
     }

@@ -7,8 +7,9 @@ use wakeful_core::id::{AgentId, SessionId, ThreadId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
 use wakeful_core::notice::Telling;
-use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
-use wakeful_core::run::preview;
+use wakeful_core::report::payload::AgentStateChanged;
+use wakeful_core::report::{Draft, Event, Head, Sealed};
+use wakeful_core::run::{RunStatus, preview};
 use wakeful_core::wake::{Control, Lifecycle, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::Journal;
@@ -189,8 +190,11 @@ impl Clerk {
             usage: Usage::default(),
             model_rounds: 0,
         };
-        let payload = serde_json::json!({"change": "created", "control": Control::Running, "mode": new.mode});
-        let sealed = self.seal(Draft::new(Kind::AgentStateChanged, payload), None, now)?;
+        let created = AgentStateChanged::Created {
+            control: Control::Running,
+            mode: new.mode,
+        };
+        let sealed = self.seal(Draft::new(created), None, now)?;
         let made = self.write(move |tx| {
             if !tx.create_agent(&agent)? {
                 return Ok(None);
@@ -206,7 +210,7 @@ impl Clerk {
 
     /// Pauses an agent, stops it, or lets it go on.
     pub async fn set_control(&self, agent: AgentId, control: Control) -> Result<AgentView, EngineError> {
-        let payload = serde_json::json!({"change": "control", "control": control});
+        let payload = AgentStateChanged::Control { control };
         self.try_change(agent, payload, move |tx, agent| {
             if agent.lifecycle == Lifecycle::Destroyed {
                 return Ok(Err(Refusal::Destroyed.into()));
@@ -223,7 +227,7 @@ impl Clerk {
     pub(super) async fn change(
         &self,
         agent_id: AgentId,
-        payload: serde_json::Value,
+        payload: AgentStateChanged,
         change: impl Fn(&mut Tx<'_>, &Agent) -> Result<bool, StoreError> + Send + 'static,
     ) -> Result<AgentView, EngineError> {
         let change = move |tx: &mut Tx<'_>, agent: &Agent| change(tx, agent).map(Ok);
@@ -234,10 +238,10 @@ impl Clerk {
     pub(super) async fn try_change(
         &self,
         agent_id: AgentId,
-        payload: serde_json::Value,
+        payload: AgentStateChanged,
         change: impl Fn(&mut Tx<'_>, &Agent) -> Result<Result<bool, EngineError>, StoreError> + Send + 'static,
     ) -> Result<AgentView, EngineError> {
-        let draft = Draft::new(Kind::AgentStateChanged, payload);
+        let draft = Draft::new(payload);
         let sealed = self.seal(draft, None, self.clock.now())?;
         let wanted = agent_id.clone();
         let told = self.write(move |tx| {
@@ -488,7 +492,7 @@ fn without_run(view: &mut View<'_>, run: &RunKey) -> Result<Option<RunRow>, Stor
         machine_version: 0,
         version: 0,
         state: String::new(),
-        status: wake.map_or_else(|| report::RUN_QUEUED.to_owned(), |wake| wake.verdict),
+        status: wake.map_or(RunStatus::Queued, |wake| RunStatus::of_message(wake.verdict)),
         started_at: message.admitted_at,
         ended_at: None,
         suspension: None,

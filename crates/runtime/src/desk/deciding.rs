@@ -8,13 +8,15 @@ use wakeful_core::failure::clip;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::proof::record::attach;
-use wakeful_core::report::{Draft, Event, Kind, Sealed};
+use wakeful_core::report::payload::{
+    AgentStateChanged, AnswerGiven, BrakeChanged, DecisionAnswered, Payload, RunReleased,
+};
+use wakeful_core::report::{Draft, Event, Sealed};
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Refusal, Suspension, Wait};
 use wakeful_ports::fail;
-use wakeful_store::rows::{
-    AnnouncementRow, DecisionFilter, Owed, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED, RunRow,
-};
+use wakeful_store::rows::{AnnouncementRow, DecisionFilter, Owed, RunRow};
 use wakeful_store::{PendingStop, ROWS_MAX, StoreError, Tx};
 
 use super::clerk::{announce, append};
@@ -103,29 +105,27 @@ impl Clerk {
     /// Changes what concerns all agents, and in the same transaction writes that into their logs.
     pub(super) async fn tell_all_of(
         &self,
-        payload: serde_json::Value,
+        payload: AgentStateChanged,
         change: impl Fn(&mut Tx<'_>) -> Result<bool, StoreError> + Send + 'static,
     ) -> Result<(), EngineError> {
-        self.change_all((Kind::AgentStateChanged, None), payload, change)
-            .await
+        self.change_all(None, payload.into(), change).await
     }
 
     pub(super) async fn change_brake(
         &self,
         agent: Option<AgentId>,
-        payload: serde_json::Value,
+        payload: BrakeChanged,
         change: impl Fn(&mut Tx<'_>) -> Result<bool, StoreError> + Send + 'static,
     ) -> Result<(), EngineError> {
-        self.change_all((Kind::BrakeChanged, agent), payload, change)
-            .await
+        self.change_all(agent, payload.into(), change).await
     }
 
     /// Lays a hand on the brake, and in the same transaction writes that into the log of whom it concerns: one agent or
     /// all. Where there are very many, the last of them are told after it, because a brake does not wait.
     async fn change_all(
         &self,
-        (kind, agent): (Kind, Option<AgentId>),
-        payload: serde_json::Value,
+        agent: Option<AgentId>,
+        payload: Payload,
         change: impl Fn(&mut Tx<'_>) -> Result<bool, StoreError> + Send + 'static,
     ) -> Result<(), EngineError> {
         let concerned = match &agent {
@@ -139,7 +139,7 @@ impl Clerk {
         let concerned: BTreeSet<AgentId> = concerned.into_iter().collect();
         let now = self.clock.now();
         let told = concerned.into_iter().map(|agent| {
-            let draft = Draft::new(kind, payload.clone());
+            let draft = Draft::new(payload.clone());
             Ok((agent, self.seal(draft, None, now)?))
         });
         let told = told.collect::<Result<Vec<_>, EngineError>>()?;
@@ -175,10 +175,10 @@ impl Clerk {
         }
     }
 
-    async fn move_aside(&self, run: RunKey, status: &'static str) -> Result<RunReport, EngineError> {
+    async fn move_aside(&self, run: RunKey, status: RunStatus) -> Result<RunReport, EngineError> {
         let at = self.clock.now();
-        let payload = serde_json::json!({"run_key": run, "status": status});
-        let sealed = self.seal(Draft::new(Kind::RunReleased, payload), Some(run), at)?;
+        let released = RunReleased { run_key: run, status };
+        let sealed = self.seal(Draft::new(released), Some(run), at)?;
         let salt = self.entropy.bytes32();
         let moved = self.write(move |tx| move_aside_in(tx, (run, status), &sealed, (at, salt)));
         match moved.await? {
@@ -238,19 +238,19 @@ impl Clerk {
 
     /// Resumes a quarantined run.
     pub async fn retry(&self, run: RunKey) -> Result<RunReport, EngineError> {
-        self.move_aside(run, RUN_OPEN).await
+        self.move_aside(run, RunStatus::Open).await
     }
 
     /// Abandons a quarantined run.
     pub async fn abandon(&self, run: RunKey) -> Result<RunReport, EngineError> {
-        self.move_aside(run, RUN_ABANDONED).await
+        self.move_aside(run, RunStatus::Abandoned).await
     }
 }
 
 /// Lets a run that stands aside go on, or ends it with what it started.
 fn move_aside_in(
     tx: &mut Tx<'_>,
-    (run, status): (RunKey, &'static str),
+    (run, status): (RunKey, RunStatus),
     sealed: &Sealed,
     moment: (Millis, [u8; 32]),
 ) -> Result<Moved, StoreError> {
@@ -260,7 +260,7 @@ fn move_aside_in(
     let (agent, parent, is_end) = (
         row.agent_id.clone(),
         parent_of(tx, &run)?,
-        status == RUN_ABANDONED,
+        status == RunStatus::Abandoned,
     );
     // Whoever could start more holds the same head, and nobody drives a run that stands aside.
     let children = if is_end { tx.children(&run)? } else { Vec::new() };
@@ -275,7 +275,9 @@ fn move_aside_in(
         && tx
             .overview(&agent)?
             .is_some_and(|overview| overview.open_run.is_some());
-    let is_aside = tx.run(&run)?.is_some_and(|row| row.status == RUN_QUARANTINED);
+    let is_aside = tx
+        .run(&run)?
+        .is_some_and(|row| row.status == RunStatus::Quarantined);
     // It would go on for an agent that is gone.
     let lifecycle = tx.agent(&agent)?.map(|agent| agent.lifecycle);
     if is_aside && !is_end && lifecycle == Some(Lifecycle::Destroyed) {
@@ -336,14 +338,14 @@ fn answer_in(
     };
     tx.put_decision(&answered, decision.version)?;
     tx.make_run_due(&decision.run_key)?;
-    let mut draft = Draft::new(
-        Kind::DecisionAnswered,
-        serde_json::json!({
-            "decision_id": id, "operation_id": answered.inquiry.operation_id, "tool": answered.inquiry.tool,
-            "status": answered.status, "option": reply.option, "channel": reply.channel, "note": reply.note,
-            "version": answered.version,
+    let mut draft = Draft::new(DecisionAnswered {
+        answer: Some(AnswerGiven {
+            option: reply.option.clone(),
+            channel: reply.channel,
+            note: reply.note.clone(),
         }),
-    );
+        ..DecisionAnswered::new(&answered)
+    });
     attach(&mut draft, &answered);
     let sealed = Sealed::new(draft, now, Some(decision.run_key), salt)
         .map_err(|_| StoreError::Malformed("an answer"))?;
@@ -358,8 +360,4 @@ fn tell_all(tx: &mut Tx<'_>, told: &[(AgentId, Sealed)]) -> Result<Vec<(AgentId,
         events.extend(announce(tx, agent, sealed)?.map(|event| (agent.clone(), event)));
     }
     Ok(events)
-}
-
-pub(super) fn scope(agent: Option<&AgentId>) -> &str {
-    agent.map_or("all", AgentId::as_str)
 }

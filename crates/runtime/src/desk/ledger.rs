@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use wakeful_core::budget::{Day, MicroUsd};
+use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, PolicyVersion};
+use wakeful_core::report::payload::AgentStateChanged;
 use wakeful_store::Tx;
 use wakeful_store::rows::{CapRow, ReceiptRow, SpendDay};
 
@@ -90,16 +92,18 @@ impl Clerk {
 
     /// Makes the clock's day the day of the budget, where a clock that was wrong moved it ahead. What was spent on later
     /// days counts for this one, and the log of every agent says who did it.
-    pub async fn reset_day(&self, channel: &'static str) -> Result<Budget, EngineError> {
+    pub async fn reset_day(&self, channel: Channel) -> Result<Budget, EngineError> {
         let now = self.clock.now();
         let clock = Day::of(now);
         let latest = self.store.read(|view| view.latest_spend_day()).await?;
         if latest.is_none_or(|latest| latest <= clock) {
             return self.budget().await;
         }
-        let payload = serde_json::json!({
-            "change": "budget_day", "from": latest, "to": clock, "channel": channel,
-        });
+        let payload = AgentStateChanged::BudgetDay {
+            from: latest,
+            to: clock,
+            channel,
+        };
         let reset = move |tx: &mut Tx<'_>| {
             // A request locks the head of its agent and then spending; the heads are told of the reset below.
             let agents: BTreeSet<AgentId> = tx.heads()?.into_iter().map(|(agent, _)| agent).collect();
@@ -120,7 +124,9 @@ impl Clerk {
         agent: AgentId,
         model_ref: Option<String>,
     ) -> Result<AgentView, EngineError> {
-        let payload = serde_json::json!({"change": "model", "model_ref": model_ref});
+        let payload = AgentStateChanged::Model {
+            model_ref: model_ref.clone(),
+        };
         self.change(agent, payload, move |tx, agent| {
             if agent.model_ref == model_ref {
                 return Ok(false);
@@ -135,13 +141,13 @@ impl Clerk {
         &self,
         provider: String,
         versions: BTreeSet<PolicyVersion>,
-        channel: &'static str,
+        channel: Channel,
     ) -> Result<Vec<ReceiptRow>, EngineError> {
         let at = self.clock.now();
         let receipts = versions.into_iter().map(|policy_version| ReceiptRow {
             provider: provider.clone(),
             policy_version,
-            channel: channel.to_owned(),
+            channel: channel.to_string(),
             at,
         });
         let receipts: Vec<ReceiptRow> = receipts.collect();

@@ -4,18 +4,16 @@ use wakeful_core::budget::Day;
 use wakeful_core::cause::Cause;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::run::preview;
+use wakeful_core::run::{RunStatus, preview};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::Timer;
-use wakeful_core::wake::{Gate, Hold, holds};
+use wakeful_core::wake::{Gate, Hold, WakeOutcome, holds};
 use wakeful_store::rows::{Execution, Overview, QueueRow, RefusalRow, ScheduleFilter, WakeFilter, WakeRow};
 use wakeful_store::{StoreError, View};
 
 use super::Clerk;
 use crate::EngineError;
-use crate::absorb::ABSORBED;
-use crate::cause::QUEUED;
-use crate::report::{self, RUN_QUEUED};
+use crate::report;
 
 /// How far back one looks where nobody says otherwise: a day.
 pub const SINCE_DEFAULT_MS: i64 = 24 * 60 * 60 * 1000;
@@ -39,14 +37,14 @@ pub struct Why {
     pub run_key: RunKey,
     /// Who was to be woken.
     pub agent_id: AgentId,
-    /// `queued`, the status of the run, or what was decided instead of a run.
-    pub status: String,
+    /// How the run stands, or its message.
+    pub status: RunStatus,
     /// What arose.
     pub cause: Cause,
     /// How the message begins; none where it was erased or where there is none.
     pub text: Option<String>,
-    /// `run`, `queued`, `absorbed`, or the code of the refusal; none where no record was kept.
-    pub verdict: Option<String>,
+    /// What was decided; none where no record was kept.
+    pub verdict: Option<WakeOutcome>,
     /// Every gate that was looked at.
     pub gates: Vec<Gate>,
     /// When that was decided.
@@ -133,12 +131,12 @@ fn why(view: &mut View<'_>, run: RunKey, now: Millis) -> Result<Option<Why>, Sto
         Some(message) => report::text(view, message)?.map(|text| preview(&text)),
         None => None,
     };
-    let verdict = wake.as_ref().map(|wake| wake.verdict.clone());
+    let verdict = wake.as_ref().map(|wake| wake.verdict);
     let waits = view.is_queued(&run)?;
     let status = match view.run(&run)? {
         Some(row) => row.status,
-        None if waits => RUN_QUEUED.to_owned(),
-        None => verdict.clone().unwrap_or_default(),
+        None if waits => RunStatus::Queued,
+        None => verdict.map_or(RunStatus::Gone, RunStatus::of_message),
     };
     let mut absorbed = view.absorbed_by(&run)?;
     let absorbed_count = absorbed.len();
@@ -238,5 +236,5 @@ fn soonest(
 }
 
 fn is_refused(wake: &WakeRow) -> bool {
-    !["run", QUEUED, ABSORBED].contains(&wake.verdict.as_str())
+    wake.verdict.is_refusal()
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use wakeful_core::id::{AgentId, EventName, RuleId};
-use wakeful_core::report::{Draft as EventDraft, Kind};
+use wakeful_core::report::Draft as EventDraft;
+use wakeful_core::report::payload::{AgentStateChanged, ScheduleChange};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{
     BadTransition, Concurrency, Draft, Guard, Outcome, SCHEDULES_MAX, SCHEDULES_OF_EVENT_MAX, Status, Timer,
@@ -110,7 +111,7 @@ impl Clerk {
     pub async fn add_schedule(&self, draft: Draft) -> Result<Timer, EngineError> {
         let now = self.clock.now();
         let timer = draft.check(now).map_err(ScheduleFault::from)?;
-        let sealed = self.seal(change_event(&timer, "schedule_added"), None, now)?;
+        let sealed = self.seal(change_event(&timer, AgentStateChanged::ScheduleAdded), None, now)?;
         let agent = timer.agent_id.clone();
         let made = self.write(move |tx| {
             let Some(mut head) = tx.lock_head_to_announce(&timer.agent_id)? else {
@@ -154,7 +155,7 @@ impl Clerk {
     async fn change_schedule(
         &self,
         name: RuleId,
-        word: &'static str,
+        word: Change,
         change: impl Fn(&Timer, Millis) -> Result<Option<Timer>, ScheduleFault> + Send + 'static,
     ) -> Result<Timer, EngineError> {
         let (now, salt, wanted) = (self.clock.now(), self.entropy.bytes32(), name.clone());
@@ -285,7 +286,7 @@ impl Clerk {
 
     /// Changes what a schedule is meant to do.
     pub async fn edit_schedule(&self, schedule: RuleId, edit: Edit) -> Result<Timer, EngineError> {
-        self.change_schedule(schedule, "schedule_edited", move |seen, now| {
+        self.change_schedule(schedule, AgentStateChanged::ScheduleEdited, move |seen, now| {
             match seen.status {
                 Status::Active | Status::Paused => {}
                 status @ (Status::Disabled | Status::Expired) => {
@@ -301,10 +302,10 @@ impl Clerk {
     /// Lets a schedule rest, go on, or be over. One that stands there already stays as it is.
     pub async fn set_schedule_status(&self, schedule: RuleId, status: Status) -> Result<Timer, EngineError> {
         let word = match status {
-            Status::Active => "schedule_resumed",
-            Status::Paused => "schedule_paused",
-            Status::Disabled => "schedule_disabled",
-            Status::Expired => "schedule_expired",
+            Status::Active => AgentStateChanged::ScheduleResumed,
+            Status::Paused => AgentStateChanged::SchedulePaused,
+            Status::Disabled => AgentStateChanged::ScheduleDisabled,
+            Status::Expired => AgentStateChanged::ScheduleExpired,
         };
         self.change_schedule(schedule, word, move |seen, now| {
             if seen.status == status {
@@ -376,9 +377,13 @@ fn edited(seen: &Timer, edit: &Edit) -> Draft {
     }
 }
 
-fn change_event(timer: &Timer, change: &str) -> EventDraft {
-    let payload = serde_json::json!({
-        "change": change, "schedule_id": timer.schedule_id, "revision": timer.revision, "status": timer.status,
-    });
-    EventDraft::new(Kind::AgentStateChanged, payload)
+/// What kind of change a schedule underwent.
+type Change = fn(ScheduleChange) -> AgentStateChanged;
+
+fn change_event(timer: &Timer, change: Change) -> EventDraft {
+    EventDraft::new(change(ScheduleChange {
+        schedule_id: timer.schedule_id.clone(),
+        revision: timer.revision,
+        status: timer.status,
+    }))
 }

@@ -11,12 +11,13 @@ use wakeful_core::decision::Channel;
 use wakeful_core::failure::clip;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
+use wakeful_core::report::payload::BrakeChanged;
 use wakeful_core::stop::{StopRequest, StopTarget};
 use wakeful_store::rows::BrakeRow;
 use wakeful_store::{PendingStop, Stops, StoreError};
 
 use super::Clerk;
-use super::deciding::{REASON_CHARS_MAX, scope};
+use super::deciding::REASON_CHARS_MAX;
 use crate::problem::Problem;
 use crate::report::{self, RunReport};
 use crate::{EngineError, Halt};
@@ -131,9 +132,12 @@ impl Clerk {
             channel: request.channel,
             at: request.at,
         };
-        let payload = serde_json::json!({
-            "is_on": true, "scope": scope(agent), "reason": brake.reason, "channel": brake.channel,
-        });
+        let payload = BrakeChanged {
+            is_on: true,
+            scope: BrakeChanged::scope(agent),
+            reason: Some(brake.reason.clone()),
+            channel: brake.channel,
+        };
         self.change_brake(agent.cloned(), payload, move |tx| tx.put_brake(&brake))
             .await
     }
@@ -184,7 +188,12 @@ impl Clerk {
             self.store_request(&pending.request).await?;
             self.end(stops, pending.ids).await?;
         }
-        let payload = serde_json::json!({"is_on": false, "scope": scope(agent.as_ref()), "channel": channel});
+        let payload = BrakeChanged {
+            is_on: false,
+            scope: BrakeChanged::scope(agent.as_ref()),
+            reason: None,
+            channel,
+        };
         let lifted = agent.clone();
         self.change_brake(agent, payload, move |tx| tx.lift_brake(lifted.as_ref()))
             .await?;

@@ -3,6 +3,7 @@
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::QUEUE_MAX;
+use wakeful_core::report::payload::{Actor, AgentStateChanged};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::AGENT_DESTROYED;
 use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
@@ -79,12 +80,14 @@ impl Clerk {
     }
 }
 
-fn payload(change: AgentChange) -> serde_json::Value {
+fn payload(change: AgentChange) -> AgentStateChanged {
     match change {
-        AgentChange::Life(lifecycle) => serde_json::json!({"change": "lifecycle", "lifecycle": lifecycle}),
-        AgentChange::Mode(mode) => serde_json::json!({"change": "mode", "mode": mode}),
-        AgentChange::Sleep(until) => serde_json::json!({"change": "sleep", "until": until.rfc3339()}),
-        AgentChange::Wake => serde_json::json!({"change": "wake", "override": "operator"}),
+        AgentChange::Life(lifecycle) => AgentStateChanged::Lifecycle { lifecycle },
+        AgentChange::Mode(mode) => AgentStateChanged::Mode { mode },
+        AgentChange::Sleep(until) => AgentStateChanged::Sleep {
+            until: until.rfc3339(),
+        },
+        AgentChange::Wake => AgentStateChanged::Wake { by: Actor::Operator },
     }
 }
 

@@ -6,6 +6,7 @@ use wakeful_core::failure::clip;
 use wakeful_core::id::{AgentId, RuleId, TraceId, TurnId};
 use wakeful_core::key::{Cause as KeyCause, Digest, RunKey, SourceKind};
 use wakeful_core::message::Message;
+use wakeful_core::report::payload::{AgentStateChanged, TriggerChange};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_store::rows::{Agent, TriggerRow};
@@ -94,7 +95,7 @@ impl Clerk {
     async fn turn_trigger(
         &self,
         agent: AgentId,
-        word: &'static str,
+        change: TriggerChange,
         turn: fn(Option<TriggerRow>, TriggerRow) -> Option<TriggerRow>,
     ) -> Result<Capability, EngineError> {
         let secret = NewSecret {
@@ -110,7 +111,7 @@ impl Clerk {
             last_at: None,
             created_at: secret.made_at,
         };
-        let payload = serde_json::json!({"change": "trigger", "trigger": word});
+        let payload = AgentStateChanged::Trigger { trigger: change };
         self.try_change(agent.clone(), payload, move |tx, agent| {
             turn_in(tx, agent, &secret, |kept| turn(kept, new.clone()))
         })
@@ -176,13 +177,15 @@ impl Clerk {
 
     /// The trigger of an agent and what its address is made with. It is made when it is first asked for, and stays.
     pub async fn trigger(&self, agent: AgentId) -> Result<Capability, EngineError> {
-        self.turn_trigger(agent, "made", |kept, new| kept.is_none().then_some(new))
-            .await
+        self.turn_trigger(agent, TriggerChange::Made, |kept, new| {
+            kept.is_none().then_some(new)
+        })
+        .await
     }
 
     /// Gives the trigger another address; the one before is worth nothing from now on. One that was revoked is active again.
     pub async fn rotate_trigger(&self, agent: AgentId) -> Result<Capability, EngineError> {
-        self.turn_trigger(agent, "rotated", |kept, new| {
+        self.turn_trigger(agent, TriggerChange::Rotated, |kept, new| {
             Some(kept.map_or(new, |kept| TriggerRow {
                 generation: kept.generation.saturating_add(1),
                 is_active: true,
@@ -194,7 +197,7 @@ impl Clerk {
 
     /// Takes the trigger back: nothing comes by it until it gets another address.
     pub async fn revoke_trigger(&self, agent: AgentId) -> Result<Capability, EngineError> {
-        self.turn_trigger(agent, "revoked", |kept, new| {
+        self.turn_trigger(agent, TriggerChange::Revoked, |kept, new| {
             let kept = kept.unwrap_or(new);
             kept.is_active.then_some(TriggerRow {
                 is_active: false,

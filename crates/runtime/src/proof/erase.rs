@@ -1,9 +1,11 @@
 //! Erasing: contents go, the chain stays, and that they went is written down in the same transaction.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use wakeful_core::blob::BlobHash;
+use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
+use wakeful_core::report::payload::{Actor, ContentErased, ErasedTarget};
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_store::rows::{CareRow, RunRow};
@@ -29,7 +31,7 @@ pub struct Erase {
     /// Why, in the words of whoever asks.
     pub reason: String,
     /// The door by which they asked: `cli` or `api`.
-    pub channel: &'static str,
+    pub channel: Channel,
 }
 
 /// What is to be erased.
@@ -234,18 +236,21 @@ impl Task {
             channel,
             ..
         } = &self.erase;
-        let mut payload = json!({
-            "by": "operator", "channel": channel, "reason": reason,
-            "events": erased.events, "transitions": erased.transitions, "blobs": erased.blobs,
+        let draft = Draft::new(ContentErased {
+            by: Actor::Operator,
+            channel: *channel,
+            reason: reason.clone(),
+            events: erased.events,
+            transitions: erased.transitions,
+            blobs: erased.blobs,
+            target: match *what {
+                What::Run(run_key) => ErasedTarget::Run { run_key },
+                What::Events { first, last } => ErasedTarget::Events {
+                    first_seq: first,
+                    last_seq: last,
+                },
+            },
         });
-        let what = match what {
-            What::Run(run) => json!({"run_key": run}),
-            What::Events { first, last } => json!({"first_seq": first, "last_seq": last}),
-        };
-        if let (Some(payload), Value::Object(what)) = (payload.as_object_mut(), what) {
-            payload.extend(what);
-        }
-        let draft = Draft::new(Kind::ContentErased, payload);
         let sealed = Sealed::new(draft, self.at, None, self.salt);
         sealed.map_err(|error| StoreError::Backend(error.into()))
     }

@@ -6,7 +6,8 @@ use wakeful_core::blob::BlobHash;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::proof::replay::{Difference, Replay, Ties, Told};
-use wakeful_store::rows::{RUN_OPEN, RUN_QUARANTINED, RunRow};
+use wakeful_core::run::RunStatus;
+use wakeful_store::rows::RunRow;
 use wakeful_store::{Store, StoreError, View};
 
 use super::audit::{self, Alteration, Checked, Rebuilt, RunEvents, check_run};
@@ -146,7 +147,7 @@ pub(super) fn again_with(
 
 /// Whether nobody goes on with a run.
 pub(super) fn has_ended(row: &RunRow) -> bool {
-    row.status != RUN_OPEN && row.status != RUN_QUARANTINED
+    row.status != RunStatus::Open && row.status != RunStatus::Quarantined
 }
 
 fn steps(

@@ -1,12 +1,12 @@
 //! Runs that cannot go on. They are moved aside, so that they neither stand in their agent's way nor are lost: a person
 //! has them tried again, or gives them up.
 
-use serde_json::Value;
 use wakeful_core::key::RunKey;
-use wakeful_core::report::{Draft, Event, Kind, Sealed};
-use wakeful_core::run::is_newer;
+use wakeful_core::report::payload::{RunFault, RunQuarantined};
+use wakeful_core::report::{Draft, Event, Sealed};
+use wakeful_core::run::{RunStatus, is_newer};
 use wakeful_core::time::Millis;
-use wakeful_store::rows::{DecisionFilter, RUN_OPEN, RUN_QUARANTINED};
+use wakeful_store::rows::DecisionFilter;
 use wakeful_store::{ROWS_MAX, Store, StoreError, Tx};
 
 use super::broken;
@@ -28,22 +28,19 @@ pub async fn move_aside(
         return Ok(None);
     }
     let Problem { code, message, .. } = error.into();
-    let payload = serde_json::json!({"run_key": run, "code": code, "why": message});
-    let fault = serde_json::json!({"code": code, "why": message}).to_string();
-    let draft = Draft::new(Kind::RunQuarantined, payload);
+    let fault = RunFault { code, why: message };
+    let kept = fault.to_json();
+    let draft = Draft::new(RunQuarantined { run_key: run, fault });
     let sealed = Sealed::new(draft, now, Some(run), salt).map_err(|e| broken(run, &e))?;
-    Ok(store.write(move |tx| aside_in(tx, run, &fault, &sealed)).await?)
+    Ok(store.write(move |tx| aside_in(tx, run, &kept, &sealed)).await?)
 }
 
 /// Why a run stands aside, as a sentence. What is no record of ours is told as it stands.
 #[must_use]
 pub fn fault_in_words(fault: &str) -> String {
-    let record: Option<Value> = serde_json::from_str(fault).ok();
-    let word = |name: &str| record.as_ref()?.get(name)?.as_str();
-    match (word("why"), word("code")) {
-        (Some(why), Some(code)) => format!("{why} ({code})"),
-        (Some(why), None) => why.to_owned(),
-        (None, _) => fault.to_owned(),
+    match serde_json::from_str(fault) {
+        Ok(RunFault { code, why }) => format!("{why} ({code})"),
+        Err(_) => fault.to_owned(),
     }
 }
 
@@ -78,13 +75,13 @@ pub const fn is_of_place(error: &EngineError) -> bool {
 }
 
 fn aside_in(tx: &mut Tx<'_>, run: RunKey, fault: &str, sealed: &Sealed) -> Result<Option<Event>, StoreError> {
-    let Some(row) = tx.run(&run)?.filter(|row| row.status == RUN_OPEN) else {
+    let Some(row) = tx.run(&run)?.filter(|row| row.status == RunStatus::Open) else {
         return Ok(None);
     };
     let Some(mut head) = tx.lock_head_to_announce(&row.agent_id)? else {
         return Ok(None);
     };
-    if !tx.set_aside(&run, RUN_QUARANTINED, Some(fault), sealed.at)? {
+    if !tx.set_aside(&run, RunStatus::Quarantined, Some(fault), sealed.at)? {
         return Ok(None);
     }
     // Nobody knows the end of what it asked for, so all of it counts; and nobody has to answer its questions.

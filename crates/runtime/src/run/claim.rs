@@ -2,10 +2,11 @@
 
 use wakeful_core::id::RunnerId;
 use wakeful_core::key::RunKey;
+use wakeful_core::run::RunStatus;
 use wakeful_core::run::is_newer;
 use wakeful_core::wake::{Refusal, Wait};
 use wakeful_ports::fail;
-use wakeful_store::rows::{Claim, Fence, RUN_OPEN, RunRow};
+use wakeful_store::rows::{Claim, Fence, RunRow};
 use wakeful_store::{Store, StoreError, Tx};
 
 use super::reads::Known;
@@ -84,7 +85,7 @@ fn claim_in(tx: &mut Tx<'_>, runner: &RunnerId, run: RunKey) -> Result<Found, St
         return Ok(Found::Unknown);
     };
     // An ended run needs no claim, and must not take the agent from whoever drives another.
-    if row.status != RUN_OPEN {
+    if row.status != RunStatus::Open {
         return Ok(Found::Ended);
     }
     if is_newer(&row.machine, row.machine_version) {
@@ -99,7 +100,7 @@ fn claim_in(tx: &mut Tx<'_>, runner: &RunnerId, run: RunKey) -> Result<Found, St
         Claim::Held { by } => return Ok(Found::Held(row, by)),
     };
     let found = match in_the_way(tx, &row)? {
-        _ if row.status != RUN_OPEN => Found::Ended,
+        _ if row.status != RunStatus::Open => Found::Ended,
         Some(other) => Found::Behind(other),
         None => return Ok(Found::Won(row, fence, tx.count_claim(&run)?)),
     };

@@ -11,8 +11,8 @@ use wakeful_core::notice::Telling;
 use wakeful_core::proof::bond::bind;
 use wakeful_core::report::{Event, Head, Sealed};
 use wakeful_core::run::{
-    DecisionWrite, Effect, Input, Interjection, MACHINE, MACHINE_VERSION, Moved, Reads, STATE_BYTES_MAX,
-    StepWrite, Turn,
+    DecisionWrite, Effect, Input, Interjection, MACHINE, MACHINE_VERSION, Moved, Reads, RunStatus,
+    STATE_BYTES_MAX, StepWrite, Turn,
 };
 use wakeful_core::saga::{Phase as SagaPhase, Saga};
 use wakeful_core::time::Millis;
@@ -21,8 +21,7 @@ use wakeful_ports::model::Model;
 use wakeful_ports::planted;
 use wakeful_ports::tool::ToolHost;
 use wakeful_store::rows::{
-    EntryRow, Fence, JournalRow, PackedBlob, RUN_OPEN, RunRow, Settlement, StepEnd, StepRow, TellingRow,
-    WakeRow,
+    EntryRow, Fence, JournalRow, PackedBlob, RunRow, Settlement, StepEnd, StepRow, TellingRow, WakeRow,
 };
 use wakeful_store::{StoreError, Tx};
 
@@ -90,7 +89,7 @@ impl Transition {
     /// Commits the next state of a run with all that belongs to it.
     pub(crate) fn write(&self, tx: &mut Tx<'_>, fence: Fence) -> Result<Written, StoreError> {
         // The head is locked first in every transition: a runner that lost its lease stops here.
-        let whose = (&self.run.run_key, self.run.status.as_str());
+        let whose = (&self.run.run_key, self.run.status);
         let others = subrun::concerned(tx, whose, &self.starts)?;
         let mut heads = Heads::lock(tx, (&self.run.agent_id, fence), &others)?;
         if self.begins && tx.is_braked(&self.run.agent_id)? {
@@ -115,7 +114,7 @@ impl Transition {
         subrun::start_in(tx, (&run.agent_id, &run.run_key), &mut heads, &self.starts)?;
         self.refused.iter().try_for_each(|refused| tx.refuse(refused))?;
         interject::join_in(tx, &self.joined, run.run_key, self.journal.at)?;
-        if run.status != RUN_OPEN {
+        if run.status != RunStatus::Open {
             subrun::ended(tx, whose, &mut heads.others, (self.journal.at, self.salt))?;
         }
         self.write_with(tx, heads.own, fence).map(Written::Events)
@@ -191,7 +190,7 @@ impl Transition {
             .try_for_each(|event| tx.append_event(agent, event))?;
         tx.put_head(agent, &head)?;
         self.tell(tx, &events)?;
-        if self.run.status != RUN_OPEN {
+        if self.run.status != RunStatus::Open {
             // The right to write goes back with the last word, so that nobody waits for a lease of the idle.
             tx.release_head(agent, fence)?;
         }
@@ -219,7 +218,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             machine_version: MACHINE_VERSION,
             version: 0,
             state: String::new(),
-            status: RUN_OPEN.to_owned(),
+            status: RunStatus::Open,
             started_at: now,
             ended_at: None,
             suspension: None,
@@ -300,7 +299,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             }),
             Need::Nothing | Need::Answer(_) | Need::Runs(_) | Need::Money => None,
         };
-        let outcome = moved.turn.outcome().map(|outcome| outcome.as_str().to_owned());
+        let outcome = moved.turn.outcome().map(wakeful_core::run::Outcome::status);
         let entries = moved.entries.into_iter();
         let entries = entries.map(|entry| EntryRow {
             run_key,
@@ -331,14 +330,14 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             ends: Vec::new(),
             salt: [0; 32],
             terms: self.terms(&before.agent_id),
-            telling: ended(&before, outcome.as_deref()),
+            telling: ended(&before, outcome),
             run: RunRow {
                 machine_version: MACHINE_VERSION,
                 suspension,
                 version: before.version + 1,
                 state,
                 ended_at: outcome.is_some().then_some(now),
-                status: outcome.unwrap_or_else(|| RUN_OPEN.to_owned()),
+                status: outcome.unwrap_or(RunStatus::Open),
                 ..before
             },
         })
@@ -358,7 +357,7 @@ fn within_bounds(run: RunKey, state: &str) -> Result<(), EngineError> {
 }
 
 /// What the end of a run says to other agents, if this is its end.
-fn ended(run: &RunRow, outcome: Option<&str>) -> Option<Telling> {
+fn ended(run: &RunRow, outcome: Option<RunStatus>) -> Option<Telling> {
     outcome.map(|status| Telling::run_ended(&run.agent_id, &run.run_key, status))
 }
 

@@ -6,35 +6,35 @@ use wakeful_core::conversation::{Block, text_of};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::{Message, Parent};
-use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
-use wakeful_core::run::{Outcome, Phase};
+use wakeful_core::report::payload::WakeDecided;
+use wakeful_core::report::{Draft, Event, Head, Sealed};
+use wakeful_core::run::{Outcome, Phase, RunStatus};
 use wakeful_core::step::Child;
-use wakeful_core::subrun::{Ending, GONE};
+use wakeful_core::subrun::Ending;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::Gate;
-use wakeful_store::rows::{RUN_CANCELLED, RUN_OPEN, RUN_QUARANTINED};
+use wakeful_core::wake::{Gate, WakeOutcome};
 use wakeful_store::{StoreError, Tx, View};
 
 use super::StartWrite;
 use crate::absorb::known_gates;
-use crate::cause::{CALLED_OFF, wake_row};
+use crate::cause::wake_row;
 use crate::desk::append;
 use crate::run::decode;
 
 /// Whose heads a transition needs beside its own.
 pub(crate) fn concerned(
     tx: &mut Tx<'_>,
-    (run, status): (&RunKey, &str),
+    (run, status): (&RunKey, RunStatus),
     starts: &[StartWrite],
 ) -> Result<BTreeSet<AgentId>, StoreError> {
     let mut agents: BTreeSet<AgentId> = starts
         .iter()
         .map(|start| start.message.agent_id.clone())
         .collect();
-    if status != RUN_OPEN {
+    if status != RunStatus::Open {
         agents.extend(parent_of(tx, run)?.map(|parent| parent.agent_id));
     }
-    if status == RUN_CANCELLED {
+    if status == RunStatus::Cancelled {
         agents.extend(tx.children(run)?.into_iter().map(|child| child.agent_id));
     }
     Ok(agents)
@@ -49,14 +49,14 @@ pub(crate) fn parent_of(view: &mut View<'_>, run: &RunKey) -> Result<Option<Pare
 /// person ended it. With the heads of all of them.
 pub(crate) fn ended(
     tx: &mut Tx<'_>,
-    (run, status): (&RunKey, &str),
+    (run, status): (&RunKey, RunStatus),
     heads: &mut BTreeMap<AgentId, Head>,
     moment: (Millis, [u8; 32]),
 ) -> Result<(), StoreError> {
     if let Some(parent) = parent_of(tx, run)? {
         tx.make_run_due(&parent.run_key)?;
     }
-    if status == RUN_CANCELLED {
+    if status == RunStatus::Cancelled {
         end_children(tx, run, heads, moment)?;
     }
     Ok(())
@@ -104,21 +104,21 @@ pub(crate) fn take_back(
     tx.dequeue(&message.agent_id, &message.run_key)?;
     let event = append(tx, &message.agent_id, head, sealed)?;
     let gates = known_gates(tx, message, gates)?;
-    tx.put_wake(&wake_row(message, CALLED_OFF, &gates, sealed.at))?;
+    tx.put_wake(&wake_row(message, WakeOutcome::Cancelled, &gates, sealed.at))?;
     Ok(event)
 }
 
 /// The event by which a message that was taken back is told of.
 fn called_off(run: RunKey, (at, salt): (Millis, [u8; 32])) -> Result<Sealed, StoreError> {
-    let payload = serde_json::json!({"run_key": run, "verdict": CALLED_OFF});
-    let sealed = Sealed::new(Draft::new(Kind::WakeDecided, payload), at, Some(run), salt);
+    let decided = WakeDecided::new(run, WakeOutcome::Cancelled);
+    let sealed = Sealed::new(Draft::new(decided), at, Some(run), salt);
     sealed.map_err(|_| StoreError::Malformed("an announcement"))
 }
 
 /// Whether a run that was started has come to an end, or never will begin.
 pub(crate) fn has_ended(view: &mut View<'_>, run: &RunKey) -> Result<bool, StoreError> {
     match view.run(run)? {
-        Some(row) => Ok(row.status != RUN_OPEN && row.status != RUN_QUARANTINED),
+        Some(row) => Ok(row.status.is_ended()),
         None => Ok(!view.is_queued(run)?),
     }
 }
@@ -141,7 +141,7 @@ pub(super) fn ending(view: &mut View<'_>, child: &Child) -> Result<Option<(Endin
     let (run_key, agent_id) = (child.run_key, child.agent_id.clone());
     let Some(row) = view.run(&run_key)? else {
         let verdict = view.wake(&run_key)?.map(|wake| wake.verdict);
-        let outcome = verdict.unwrap_or_else(|| GONE.to_owned());
+        let outcome = verdict.map_or(RunStatus::Gone, RunStatus::of_message);
         let ending = Ending {
             agent_id,
             run_key,

@@ -4,24 +4,23 @@ use wakeful_core::cause::{Cause, Origin};
 use wakeful_core::id::EventName;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
-use wakeful_core::report::{Draft, Event, Kind, Sealed};
+use wakeful_core::report::payload::WakeDecided;
+use wakeful_core::report::{Draft, Event, Sealed};
+use wakeful_core::run::RunStatus;
 use wakeful_core::schedule::ScheduleError;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{
     AGENT_DESTROYED, ALREADY_RUN, Asks, Circumstances, Firing, MISSED, Outcome, Status, Ticked, Timer,
     TriggerSource, settle,
 };
-use wakeful_core::wake::{Lifecycle, Refusal};
+use wakeful_core::wake::{Lifecycle, Refusal, WakeOutcome};
 use wakeful_ports::clock::Entropy;
-use wakeful_store::rows::{ExecutionRow, PackedBlob, RUN_OPEN};
+use wakeful_store::rows::{ExecutionRow, PackedBlob};
 use wakeful_store::{Store, StoreError, Tx};
 
 use crate::cause::{AdmissionOutcome, PreparedAdmission, wake_row};
 use crate::desk::append;
 use crate::wake::{admitted_event, opening};
-
-/// What was decided about a message whose place a later one took.
-const REPLACED: &str = "replaced";
 
 /// Why a schedule is over whose pattern this program cannot read.
 const UNREADABLE: &str = "pattern_unreadable";
@@ -118,8 +117,8 @@ impl Plan {
         });
         let arrivals = arrivals.collect::<Result<_, StoreError>>()?;
         let taken_back = seen.last_run.map(|run| {
-            let payload = serde_json::json!({"run_key": run, "verdict": REPLACED});
-            sealed(Draft::new(Kind::WakeDecided, payload), run, tools)
+            let decided = WakeDecided::new(run, WakeOutcome::Replaced);
+            sealed(Draft::new(decided), run, tools)
         });
         Ok(Self {
             seen: seen.clone(),
@@ -287,10 +286,10 @@ impl Plan {
             let (message, head) = (tx.message(&run)?, tx.lock_head_to_announce(agent)?);
             if let (Some(message), Some(mut head), Some(sealed)) = (message, head, &self.taken_back) {
                 tx.dequeue(agent, &run)?;
-                tx.put_wake(&wake_row(&message, REPLACED, &[], self.now))?;
+                tx.put_wake(&wake_row(&message, WakeOutcome::Replaced, &[], self.now))?;
                 book.fired.events.push(append(tx, agent, &mut head, sealed)?);
             }
-        } else if tx.run(&run)?.is_some_and(|row| row.status == RUN_OPEN) {
+        } else if tx.run(&run)?.is_some_and(|row| row.status == RunStatus::Open) {
             tx.request_cancel(&run, self.now)?;
             book.fired.is_work = true;
         }

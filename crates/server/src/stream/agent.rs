@@ -16,7 +16,8 @@ use wakeful_runtime::rows::EventRow;
 
 use super::ear::{Ear, Heard};
 use super::flow::{Source, Step};
-use super::{LAG_EVENTS_MAX, PAGE_EVENTS, Refused, Stay, ahead, frame};
+use super::{LAG_EVENTS_MAX, PAGE_EVENTS, Stay, ahead, frame};
+use crate::error::ApiError;
 use crate::view;
 
 /// A stream of one agent.
@@ -49,7 +50,7 @@ pub(super) async fn open(
     agent: AgentId,
     after_seq: Option<u64>,
     stay: Stay,
-) -> Result<Following, Refused> {
+) -> Result<Following, ApiError> {
     let ear = Ear::new(desk.listen(), stay);
     let newest = desk.agent(agent.clone()).await?.overview.last_seq;
     let seq = after_seq.unwrap_or(newest);

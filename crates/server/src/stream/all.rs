@@ -16,7 +16,8 @@ use super::agent::{Follows, follows};
 use super::cursor::{CURSOR_AGENTS_MAX, Positions, Tag};
 use super::ear::{Ear, Heard};
 use super::flow::{Source, Step};
-use super::{LAG_EVENTS_MAX, PAGE_EVENTS, Refused, Stay, TOO_MANY_AGENTS, ahead, frame, too_many_agents};
+use super::{LAG_EVENTS_MAX, PAGE_EVENTS, Stay, TOO_MANY_AGENTS, ahead, frame, too_many_agents};
+use crate::error::ApiError;
 use crate::view;
 
 /// Longest cursor that goes with every event: about as long as an event. A longer one waits until there were as many
@@ -66,7 +67,7 @@ pub(super) async fn open(
     desk: Arc<Clerk>,
     from: Option<Positions>,
     stay: Stay,
-) -> Result<Following, Refused> {
+) -> Result<Following, ApiError> {
     let ear = Ear::new(desk.listen(), stay);
     let (positions, behind) = begin(&desk.agents(false).await?, from.as_ref())?;
     Ok(Following {
@@ -86,7 +87,7 @@ pub(super) async fn open(
 pub(super) fn begin(
     agents: &[AgentView],
     from: Option<&Positions>,
-) -> Result<(Positions, Vec<AgentId>), Refused> {
+) -> Result<(Positions, Vec<AgentId>), ApiError> {
     if agents.len() > CURSOR_AGENTS_MAX {
         return Err(too_many_agents().into());
     }

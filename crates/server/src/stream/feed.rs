@@ -8,15 +8,16 @@ use wakeful_core::time::Millis;
 use wakeful_runtime::desk::{AgentView, Clerk};
 use wakeful_runtime::rows::EventRow;
 
+use super::all;
 use super::cursor::{Positions, Tag};
-use super::{Refused, all};
+use crate::error::ApiError;
 use crate::view;
 
 /// Fewest events that are read of an agent at a time: with fewer, many agents would mean many reads for a page.
 const CHUNK_EVENTS_MIN: u32 = 8;
 
 /// A page of all listed agents' events, oldest first: what follows a cursor, or else the newest.
-pub(super) async fn read(desk: &Clerk, from: Option<Positions>, limit: u32) -> Result<EventFeed, Refused> {
+pub(super) async fn read(desk: &Clerk, from: Option<Positions>, limit: u32) -> Result<EventFeed, ApiError> {
     let agents = desk.agents(false).await?;
     let (positions, _) = all::begin(&agents, from.as_ref())?;
     match from {
@@ -42,7 +43,7 @@ async fn following(
     agents: Vec<AgentView>,
     mut positions: Positions,
     limit: u32,
-) -> Result<EventFeed, Refused> {
+) -> Result<EventFeed, ApiError> {
     let at = |agent: &AgentId| positions.get(Tag::of(agent)).unwrap_or(0);
     let mut lanes = lanes(agents, |agent, newest| {
         (at(agent), newest.saturating_sub(at(agent)))
@@ -82,7 +83,7 @@ async fn newest(
     agents: Vec<AgentView>,
     positions: &Positions,
     limit: u32,
-) -> Result<EventFeed, Refused> {
+) -> Result<EventFeed, ApiError> {
     let mut lanes = lanes(agents, |_, newest| (newest.saturating_add(1), newest));
     let chunk = chunk(limit, lanes.len());
     let mut events: Vec<Event> = Vec::new();

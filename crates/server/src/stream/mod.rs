@@ -39,19 +39,14 @@ mod tests;
 
 use std::sync::Arc;
 
-use axum::Json;
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use tokio::sync::{OwnedSemaphorePermit, watch};
-use wakeful_api::EventFeed;
-use wakeful_core::id::AgentId;
-use wakeful_runtime::EngineError;
+use wakeful_api::{EventFeed, ListAgentEvents, ListEvents};
 
 use crate::app::{App, Stage};
 use crate::error::ApiError;
-use crate::event::{AgentEvents, AllEvents};
-use crate::extract::limit;
 use crate::guard::Caller;
 use crate::login::Session;
 use crate::peer::Peer;
@@ -73,15 +68,10 @@ pub(crate) const STALL_MS_MAX: u64 = 30_000;
 const QUIET_MS: u64 = 15_000;
 
 /// The events of one agent from a number on, or from now on. The header `Last-Event-ID` goes before `after_seq`.
-pub(crate) async fn agent(
-    app: App,
-    agent: AgentId,
-    head: &Parts,
-    asked: AgentEvents,
-) -> Result<Response, ApiError> {
+pub(crate) async fn agent(app: &App, head: &Parts, asked: ListAgentEvents) -> Result<Response, ApiError> {
     if asked.before_seq.is_some() {
         let message = "before_seq asks for a page, and a stream goes the other way";
-        return Err(ApiError::unmet(
+        return Err(ApiError::bad(
             "bad_query",
             message,
             "give after_seq, or ask for JSON",
@@ -91,31 +81,25 @@ pub(crate) async fn agent(
         Some(id) => Some(seq_of(id)?),
         None => asked.after_seq,
     };
-    let stream = agent::open(app.desk()?, agent, after_seq, Stay::at(&app, head)?).await;
-    stream
-        .map(flow::respond)
-        .map_err(|refused| refused.into_answer(&app))
+    let stream = agent::open(app.desk()?, asked.agent_id.0, after_seq, Stay::at(app, head)?).await;
+    Ok(flow::respond(stream?))
 }
 
 /// The events of all listed agents from a cursor on, or from now on. The header `Last-Event-ID` goes before `cursor`.
-pub(crate) async fn all(app: App, head: &Parts, asked: AllEvents) -> Result<Response, ApiError> {
+pub(crate) async fn all(app: &App, head: &Parts, asked: ListEvents) -> Result<Response, ApiError> {
     let cursor = match last_event_id(&head.headers)? {
         Some(id) => Some(id),
         None => asked.cursor.as_deref(),
     };
     let from = cursor.map(Positions::decode).transpose()?;
-    let stream = all::open(app.desk()?, from, Stay::at(&app, head)?).await;
-    stream
-        .map(flow::respond)
-        .map_err(|refused| refused.into_answer(&app))
+    let stream = all::open(app.desk()?, from, Stay::at(app, head)?).await;
+    Ok(flow::respond(stream?))
 }
 
 /// A page of all listed agents' events: what follows a cursor, or else the newest.
-pub(crate) async fn feed(app: App, asked: AllEvents) -> Result<Json<EventFeed>, ApiError> {
-    let limit = limit(asked.limit)?;
+pub(crate) async fn feed(app: &App, asked: ListEvents) -> Result<EventFeed, ApiError> {
     let from = asked.cursor.as_deref().map(Positions::decode).transpose()?;
-    let page = feed::read(&*app.desk()?, from, limit).await;
-    page.map(Json).map_err(|refused| refused.into_answer(&app))
+    Ok(feed::read(&*app.desk()?, from, asked.limit.0).await?)
 }
 
 /// What a stream holds as long as it lives.
@@ -158,41 +142,11 @@ impl Stay {
     }
 }
 
-/// Why there is no stream and no page.
-#[derive(Debug)]
-enum Refused {
-    /// The request cannot be met.
-    Asked(ApiError),
-    /// The engine could not.
-    Engine(EngineError),
-}
-
-impl Refused {
-    fn into_answer(self, app: &App) -> ApiError {
-        match self {
-            Self::Asked(answer) => answer,
-            Self::Engine(error) => app.engine_error(&error),
-        }
-    }
-}
-
-impl From<ApiError> for Refused {
-    fn from(answer: ApiError) -> Self {
-        Self::Asked(answer)
-    }
-}
-
-impl From<EngineError> for Refused {
-    fn from(error: EngineError) -> Self {
-        Self::Engine(error)
-    }
-}
-
 /// A place that this server never gave out.
 fn bad_cursor(message: &str) -> ApiError {
     let hint =
         "begin again without it, or with the newest place that the server gave you, whole and unchanged";
-    ApiError::unmet("bad_cursor", message, hint)
+    ApiError::new(StatusCode::NOT_FOUND, "bad_cursor", message, hint)
 }
 
 /// A place beyond the end: the log is another one than the client knew, and to go on would leave events out.

@@ -1,8 +1,7 @@
 //! Questions and brakes over the wire.
 
 use wakeful_api::{
-    Announcement, Answer, Badge, BlastRadius, Brake, BrakeList, Channel, Decision, DecisionKind,
-    DecisionList, DecisionOption, DecisionStatus, InputGone, NotDurable, Severity,
+    Announcement, Answer, Brake, BrakeList, Decision, DecisionList, DecisionOption, InputGone, NotDurable,
 };
 use wakeful_core::decision;
 use wakeful_core::stop::StopTarget;
@@ -40,11 +39,8 @@ fn glance(decision: &decision::Decision) -> Decision {
     let inquiry = &decision.inquiry;
     Decision {
         decision_id: inquiry.decision_id.to_string(),
-        kind: match inquiry.kind {
-            decision::DecisionKind::ToolApproval => DecisionKind::ToolApproval,
-            decision::DecisionKind::OutcomeUnknown => DecisionKind::OutcomeUnknown,
-        },
-        status: status(decision.status),
+        kind: inquiry.kind,
+        status: decision.status,
         version: decision.version,
         title: inquiry.title.clone(),
         tool: inquiry.tool.clone(),
@@ -53,17 +49,17 @@ fn glance(decision: &decision::Decision) -> Decision {
         input_gone: None,
         options: inquiry.options.iter().map(option).collect(),
         recommended_option_id: inquiry.recommended_option_id.clone(),
-        severity: severity(inquiry.severity),
-        blast_radius: blast_radius(inquiry.blast_radius),
+        severity: inquiry.severity,
+        blast_radius: inquiry.blast_radius,
         rule: inquiry.rule.clone(),
-        badges: decision.badges.iter().map(|badge| self::badge(*badge)).collect(),
+        badges: decision.badges.iter().copied().collect(),
         agent_id: decision.agent_id.to_string(),
         run_key: decision.run_key.to_string(),
         operation_id: inquiry.operation_id.to_string(),
         retries: inquiry.retries.map(|operation| operation.to_string()),
         asked_at: decision.asked_at.rfc3339(),
         deadline_at: decision.deadline_at.map(Millis::rfc3339),
-        may_answer: decision.may_answer.iter().map(|way| channel(*way)).collect(),
+        may_answer: decision.may_answer.iter().copied().collect(),
         closed_at: decision.closed_at.map(Millis::rfc3339),
         answer: decision.answer.as_ref().map(answer),
         announcements: Vec::new(),
@@ -83,7 +79,7 @@ pub fn decisions(found: &[decision::Decision], owed: Owed) -> DecisionList {
 fn announcement(row: &AnnouncementRow) -> Announcement {
     Announcement {
         way: row.way.clone(),
-        severity: severity(row.severity),
+        severity: row.severity,
         is_done: row.is_done,
         tries: row.tries,
         error: row.error.clone(),
@@ -108,7 +104,7 @@ pub fn brake(row: &BrakeRow, pending: &[PendingStop]) -> Brake {
     Brake {
         agent_id: row.agent_id.as_ref().map(ToString::to_string),
         reason: row.reason.clone(),
-        channel: channel(row.channel),
+        channel: row.channel,
         at: row.at.rfc3339(),
         not_durable: pending.map(not_durable),
     }
@@ -154,38 +150,9 @@ fn option(option: &decision::DecisionOption) -> DecisionOption {
 fn answer(answer: &decision::Answer) -> Answer {
     Answer {
         option: answer.option.clone(),
-        channel: channel(answer.channel),
+        channel: answer.channel,
         note: answer.note.clone(),
         at: answer.at.rfc3339(),
-    }
-}
-
-const fn status(status: decision::DecisionStatus) -> DecisionStatus {
-    match status {
-        decision::DecisionStatus::Pending => DecisionStatus::Pending,
-        decision::DecisionStatus::Answered => DecisionStatus::Answered,
-        decision::DecisionStatus::Cancelled => DecisionStatus::Cancelled,
-        decision::DecisionStatus::Withdrawn => DecisionStatus::Withdrawn,
-    }
-}
-
-const fn severity(severity: decision::Severity) -> Severity {
-    match severity {
-        decision::Severity::Warning => Severity::Warning,
-        decision::Severity::Low => Severity::Low,
-        decision::Severity::Medium => Severity::Medium,
-        decision::Severity::High => Severity::High,
-        decision::Severity::Critical => Severity::Critical,
-    }
-}
-
-const fn blast_radius(radius: decision::BlastRadius) -> BlastRadius {
-    match radius {
-        decision::BlastRadius::Trivial => BlastRadius::Trivial,
-        decision::BlastRadius::Small => BlastRadius::Small,
-        decision::BlastRadius::Medium => BlastRadius::Medium,
-        decision::BlastRadius::Large => BlastRadius::Large,
-        decision::BlastRadius::Unknown => BlastRadius::Unknown,
     }
 }
 
@@ -194,19 +161,5 @@ const fn input_gone(gone: Gone) -> InputGone {
         Gone::Erased => InputGone::Erased,
         Gone::Pruned => InputGone::Pruned,
         Gone::Unreadable => InputGone::Unreadable,
-    }
-}
-
-const fn badge(badge: decision::Badge) -> Badge {
-    match badge {
-        decision::Badge::TimedOut => Badge::TimedOut,
-    }
-}
-
-const fn channel(channel: decision::Channel) -> Channel {
-    match channel {
-        decision::Channel::Cli => Channel::Cli,
-        decision::Channel::Api => Channel::Api,
-        decision::Channel::Page => Channel::Page,
     }
 }

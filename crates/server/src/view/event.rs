@@ -3,17 +3,19 @@
 use serde_json::Value;
 use wakeful_api::{Category, Event, Level, Presentation, Provenance};
 use wakeful_core::id::AgentId;
+use wakeful_core::report::payload::Payload;
 use wakeful_core::report::present;
 use wakeful_runtime::rows::EventRow;
 
 /// An event with how it is shown and where it came from.
 #[must_use]
 pub fn event(agent: &AgentId, row: &EventRow) -> Event {
-    let erased = row.payload.is_none();
     let stored = row.payload.as_ref();
-    // A payload is canonical JSON of our own; one that cannot be read is shown as an event without details.
+    // Sent as it is stored: a newer version may have written more than this one knows.
     let payload = stored.and_then(|(bytes, _)| serde_json::from_slice::<Value>(bytes).ok());
-    let payload = payload.unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+    let said = payload
+        .as_ref()
+        .and_then(|payload| Payload::read(&row.kind, payload));
     let policy_version = Some(&row.policy_version).filter(|version| !version.is_empty());
     let run_key = row.run_key.map(|run| run.to_string());
     Event {
@@ -24,10 +26,13 @@ pub fn event(agent: &AgentId, row: &EventRow) -> Event {
         kind: row.kind.clone(),
         run_key: run_key.clone(),
         policy_version: policy_version.cloned(),
-        presentation: presentation(present::present(&row.kind, &payload)),
-        provenance: provenance(present::provenance(&row.kind, &payload), run_key),
-        payload,
-        erased,
+        presentation: presentation(present::present(&row.kind, said.as_ref())),
+        provenance: provenance(
+            said.as_ref().map(present::provenance).unwrap_or_default(),
+            run_key,
+        ),
+        payload: payload.unwrap_or_else(|| Value::Object(serde_json::Map::new())),
+        erased: row.payload.is_none(),
     }
 }
 

@@ -1,12 +1,8 @@
 //! The journal over the wire.
 
 use serde_json::Value;
-use wakeful_api::{
-    JournalCategory, JournalChange, JournalRecord, Note, RecordKind, Saga, SagaPhase, SagaStatus, Task,
-    TaskStatus, Written,
-};
-use wakeful_core::journal::{self, Kind, RecordId};
-use wakeful_core::saga::{Phase, Status};
+use wakeful_api::{JournalCategory, JournalChange, JournalRecord, Note, Saga, Task, Text, Written};
+use wakeful_core::journal::{self, RecordId};
 use wakeful_ports::journal::{Change, Receipt};
 use wakeful_runtime::rows::SagaRow;
 
@@ -14,30 +10,14 @@ use wakeful_runtime::rows::SagaRow;
 #[must_use]
 pub fn task(task: &journal::Task) -> Task {
     Task {
-        task_id: task.id.to_string(),
+        task_id: Text(task.id.clone()),
         title: task.title.clone(),
         details: task.details.clone(),
-        status: match task.status {
-            journal::TaskStatus::Open => TaskStatus::Open,
-            journal::TaskStatus::InProgress => TaskStatus::InProgress,
-            journal::TaskStatus::Done => TaskStatus::Done,
-            journal::TaskStatus::Dropped => TaskStatus::Dropped,
-        },
+        status: task.status,
         category_id: task.category.as_ref().map(RecordId::to_string),
         created_at: task.created_at.rfc3339(),
         updated_at: task.updated_at.rfc3339(),
         version: task.version,
-    }
-}
-
-/// What a caller says of a task's state.
-#[must_use]
-pub const fn task_status(status: TaskStatus) -> journal::TaskStatus {
-    match status {
-        TaskStatus::Open => journal::TaskStatus::Open,
-        TaskStatus::InProgress => journal::TaskStatus::InProgress,
-        TaskStatus::Done => journal::TaskStatus::Done,
-        TaskStatus::Dropped => journal::TaskStatus::Dropped,
     }
 }
 
@@ -56,26 +36,9 @@ pub fn note(note: &journal::Note) -> Note {
 #[must_use]
 pub fn journal_category(category: &journal::Category) -> JournalCategory {
     JournalCategory {
-        category_id: category.id.to_string(),
+        category_id: Text(category.id.clone()),
         name: category.name.clone(),
         created_at: category.created_at.rfc3339(),
-    }
-}
-
-/// What kind of record something is.
-#[must_use]
-pub const fn record_kind(kind: Kind) -> RecordKind {
-    match kind {
-        Kind::Category => RecordKind::Category,
-        Kind::Task => RecordKind::Task,
-        Kind::Note => RecordKind::Note,
-        Kind::Checklist => RecordKind::Checklist,
-        Kind::ChecklistItem => RecordKind::ChecklistItem,
-        Kind::TimeEntry => RecordKind::TimeEntry,
-        Kind::DayPlan => RecordKind::DayPlan,
-        Kind::DayPlanBlock => RecordKind::DayPlanBlock,
-        Kind::Rating => RecordKind::Rating,
-        Kind::Link => RecordKind::Link,
     }
 }
 
@@ -105,7 +68,7 @@ pub fn change(change: &Change) -> JournalChange {
 #[must_use]
 pub fn written(receipt: &Receipt) -> Written {
     Written {
-        kind: record_kind(receipt.kind),
+        kind: receipt.kind,
         record_id: receipt.record_id.to_string(),
         version: receipt.version,
     }
@@ -118,18 +81,8 @@ pub fn saga(row: &SagaRow) -> Saga {
         operation_id: row.saga.operation_id.to_string(),
         run_key: row.run_key.to_string(),
         agent_id: row.agent_id.as_ref().map(ToString::to_string),
-        phase: match row.saga.phase {
-            Phase::Intent => SagaPhase::Intent,
-            Phase::Journal => SagaPhase::Journal,
-            Phase::Agent => SagaPhase::Agent,
-            Phase::Compensation => SagaPhase::Compensation,
-        },
-        status: match row.saga.status {
-            Status::Open => SagaStatus::Open,
-            Status::Completed => SagaStatus::Completed,
-            Status::Compensated => SagaStatus::Compensated,
-            Status::Stuck => SagaStatus::Stuck,
-        },
+        phase: row.saga.phase,
+        status: row.saga.status,
         last_error: row.saga.last_error.clone(),
         updated_at: row.updated_at.rfc3339(),
     }

@@ -1,12 +1,9 @@
 //! Messages and what they came from, over the wire.
 
-use wakeful_api::{Gate, Priority, Queued, RunCause};
-use wakeful_core::cause;
+use wakeful_api::{Gate, Queued, RunCause};
 use wakeful_core::wake;
 use wakeful_runtime::desk::Waiting;
 use wakeful_runtime::report::Cause;
-
-use super::word;
 
 /// A message that waits.
 #[must_use]
@@ -15,7 +12,7 @@ pub fn queued(waiting: &Waiting) -> Queued {
     Queued {
         run_key: message.run_key.to_string(),
         seq: waiting.row.seq,
-        priority: told_priority(message.cause.priority),
+        priority: message.cause.priority,
         admitted_at: message.admitted_at.rfc3339(),
         preview: waiting.preview.clone().unwrap_or_default(),
     }
@@ -30,39 +27,19 @@ pub(super) fn cause(cause: &Cause) -> RunCause {
     let gates = gates.unwrap_or_default().into_iter();
     let (why, own) = (&message.cause, &message.run_key);
     RunCause {
-        kind: word(&message.kind),
-        authority: word(&message.authority),
-        surface: word(&message.surface),
-        context: word(&message.context),
+        kind: message.kind,
+        authority: message.authority,
+        surface: message.surface,
+        context: message.context,
         admitted_at: message.admitted_at.rfc3339(),
         text: cause.text.clone().unwrap_or_default(),
-        priority: told_priority(why.priority),
+        priority: why.priority,
         correlation_id: why.correlation_of(own).to_string(),
         causation_id: why.causation.as_ref().map(ToString::to_string),
-        verdict: wake.map(|wake| wake.verdict.clone()),
+        verdict: wake.map(|wake| wake.verdict),
         absorbed_by: wake.and_then(|wake| wake.absorbed_by).map(|run| run.to_string()),
         gates: gates
             .map(|wake::Gate { gate, passed, detail }| Gate { gate, passed, detail })
             .collect(),
-    }
-}
-
-pub(super) const fn told_priority(priority: cause::Priority) -> Priority {
-    match priority {
-        cause::Priority::Interject => Priority::Interject,
-        cause::Priority::Next => Priority::Next,
-        cause::Priority::Normal => Priority::Normal,
-        cause::Priority::Background => Priority::Background,
-    }
-}
-
-/// How soon a message wants its turn, in words of the engine.
-#[must_use]
-pub fn priority(priority: Option<Priority>) -> cause::Priority {
-    match priority.unwrap_or_default() {
-        Priority::Interject => cause::Priority::Interject,
-        Priority::Next => cause::Priority::Next,
-        Priority::Normal => cause::Priority::Normal,
-        Priority::Background => cause::Priority::Background,
     }
 }

@@ -1,12 +1,12 @@
 //! Schedules over the wire.
 
 use wakeful_api::{
-    AddSchedule, Concurrency, EditSchedule, ExecutionOutcome, Schedule, ScheduleList, SchedulePattern,
-    ScheduleStatus, ScheduledExecution, TriggerSource, UnreadableSchedule,
+    AddSchedule, EditSchedule, Schedule, ScheduleList, SchedulePattern, ScheduledExecution,
+    UnreadableSchedule,
 };
-use wakeful_core::id::{AgentId, EventName, RuleId};
+use wakeful_core::id::RuleId;
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{self, Draft, Guard, Pattern, Status, Timer, TimerError, When};
+use wakeful_core::timer::{Draft, Guard, Pattern, Timer, TimerError, When};
 use wakeful_runtime::desk::Edit;
 use wakeful_runtime::rows::{Execution, ExecutionRow, Schedules};
 
@@ -30,12 +30,8 @@ pub fn schedule(timer: &Timer) -> Schedule {
         label: timer.label.clone(),
         pattern: pattern(&timer.when),
         say: timer.say.clone(),
-        status: status(timer.status),
-        concurrency: match timer.concurrency {
-            timer::Concurrency::Allow => Concurrency::Allow,
-            timer::Concurrency::Forbid => Concurrency::Forbid,
-            timer::Concurrency::Replace => Concurrency::Replace,
-        },
+        status: timer.status,
+        concurrency: timer.concurrency,
         allows_catch_up: timer.allows_catch_up,
         auto_disable_after_run: timer.auto_disable_after_run,
         catch_up_window_seconds: timer.catch_up_window_seconds,
@@ -88,23 +84,6 @@ fn pattern(when: &When) -> SchedulePattern {
     }
 }
 
-pub(super) const fn status(status: Status) -> ScheduleStatus {
-    match status {
-        Status::Active => ScheduleStatus::Active,
-        Status::Paused => ScheduleStatus::Paused,
-        Status::Disabled => ScheduleStatus::Disabled,
-        Status::Expired => ScheduleStatus::Expired,
-    }
-}
-
-const fn concurrency(given: Concurrency) -> timer::Concurrency {
-    match given {
-        Concurrency::Allow => timer::Concurrency::Allow,
-        Concurrency::Forbid => timer::Concurrency::Forbid,
-        Concurrency::Replace => timer::Concurrency::Replace,
-    }
-}
-
 /// A record whose run nobody has looked for.
 #[must_use]
 pub fn execution_row(row: &ExecutionRow) -> ScheduledExecution {
@@ -127,24 +106,11 @@ pub fn execution(execution: &Execution) -> ScheduledExecution {
         due_at: row.due_at.rfc3339(),
         count: row.count,
         is_capped: row.is_capped,
-        trigger_source: match row.source {
-            timer::TriggerSource::Tick => TriggerSource::Tick,
-            timer::TriggerSource::TriggerNow => TriggerSource::TriggerNow,
-            timer::TriggerSource::Event => TriggerSource::Event,
-        },
-        outcome: match row.outcome {
-            timer::Outcome::Run => ExecutionOutcome::Run,
-            timer::Outcome::Skipped => ExecutionOutcome::Skipped,
-            timer::Outcome::Replaced => ExecutionOutcome::Replaced,
-            timer::Outcome::Refused => ExecutionOutcome::Refused,
-            timer::Outcome::Disabled => ExecutionOutcome::Disabled,
-            timer::Outcome::Expired => ExecutionOutcome::Expired,
-            timer::Outcome::Recomputed => ExecutionOutcome::Recomputed,
-            timer::Outcome::SetAside => ExecutionOutcome::SetAside,
-        },
+        trigger_source: row.source,
+        outcome: row.outcome,
         reason: row.reason.clone(),
         run_key: row.run_key.map(|run| run.to_string()),
-        run_status: execution.run_status.clone(),
+        run_status: execution.run_status,
         run_started_at: execution.run_started_at.map(Millis::rfc3339),
         run_ended_at: execution.run_ended_at.map(Millis::rfc3339),
         is_catch_up: row.is_catch_up,
@@ -156,16 +122,16 @@ pub fn execution(execution: &Execution) -> ScheduledExecution {
 /// `makes_up_for_missed` is what holds where nobody says.
 pub fn draft(
     told: AddSchedule,
-    (schedule_id, agent_id): (RuleId, AgentId),
+    schedule_id: RuleId,
     makes_up_for_missed: bool,
     now: Millis,
 ) -> Result<Draft, TimerError> {
     let when = when(&told.pattern, now)?;
-    let plain = Draft::new(schedule_id, agent_id, when, told.say);
+    let plain = Draft::new(schedule_id, told.agent_id.0, when, told.say);
     Ok(Draft {
         label: told.label.unwrap_or_else(|| plain.label.clone()),
         is_paused: told.is_paused,
-        concurrency: told.concurrency.map_or(plain.concurrency, concurrency),
+        concurrency: told.concurrency.unwrap_or_default(),
         allows_catch_up: told.allows_catch_up.unwrap_or(makes_up_for_missed),
         auto_disable_after_run: told.auto_disable_after_run || plain.auto_disable_after_run,
         catch_up_window_seconds: told
@@ -176,7 +142,7 @@ pub fn draft(
             .unwrap_or(plain.max_catch_up_runs_per_tick),
         always: told.always,
         guard: told.guard.as_ref().map(Guard::parse).transpose()?,
-        event: told.event.as_deref().map(event).transpose()?,
+        event: told.event.map(|event| event.0),
         ..plain
     })
 }
@@ -187,11 +153,11 @@ pub fn edit(told: EditSchedule, now: Millis) -> Result<Edit, TimerError> {
         label: told.label,
         when: told.pattern.map(|pattern| when(&pattern, now)).transpose()?,
         say: told.say,
-        concurrency: told.concurrency.map(concurrency),
+        concurrency: told.concurrency,
         allows_catch_up: told.allows_catch_up,
         always: told.always,
         guard: other("guard", told.guard.as_ref().map(Guard::parse), told.no_guard)?,
-        event: other("event", told.event.as_deref().map(event), told.no_event)?,
+        event: other("event", told.event.map(|event| Ok(event.0)), told.no_event)?,
     })
 }
 
@@ -210,13 +176,6 @@ fn other<T>(
         (None, true) => Ok(Some(None)),
         (None, false) => Ok(None),
     }
-}
-
-fn event(name: &str) -> Result<EventName, TimerError> {
-    EventName::parse(name).map_err(|bad| TimerError::Field {
-        field: "event",
-        problem: format!("is no name: {bad}"),
-    })
 }
 
 fn when(pattern: &SchedulePattern, now: Millis) -> Result<When, TimerError> {

@@ -1,8 +1,7 @@
 //! Sources over the wire.
 
-use wakeful_api::{AddSource, Source, SourceKind, SourceScan};
-use wakeful_core::id::{BadId, SourceId};
-use wakeful_core::outside;
+use wakeful_api::{AddSource, Source, SourceScan};
+use wakeful_core::id::SourceId;
 use wakeful_ports::outside::Listed;
 use wakeful_runtime::outside::{Looked, NewSource};
 
@@ -12,10 +11,7 @@ pub fn source(listed: &Listed) -> Source {
     let Listed { source, entries } = listed;
     Source {
         source_id: source.source_id.to_string(),
-        kind: match source.kind {
-            outside::SourceKind::Folder => SourceKind::Folder,
-            outside::SourceKind::Git => SourceKind::Git,
-        },
+        kind: source.kind,
         path: source.path.clone(),
         created_at: source.created_at.rfc3339(),
         entries: *entries,
@@ -24,15 +20,13 @@ pub fn source(listed: &Listed) -> Source {
 }
 
 /// What somebody wants to be watched.
-pub fn new_source(new: AddSource) -> Result<NewSource, BadId> {
-    Ok(NewSource {
-        source_id: new.source_id.as_deref().map(SourceId::parse).transpose()?,
-        kind: match new.kind {
-            SourceKind::Folder => outside::SourceKind::Folder,
-            SourceKind::Git => outside::SourceKind::Git,
-        },
+#[must_use]
+pub fn new_source(new: AddSource) -> NewSource {
+    NewSource {
+        source_id: new.source_id.map(|id| id.0),
+        kind: new.kind,
         path: new.path,
-    })
+    }
 }
 
 /// What a look came to.

@@ -1,7 +1,6 @@
 //! Subscriptions over the wire.
 
 use wakeful_api::{CreateSubscription, Subscription, SubscriptionList};
-use wakeful_core::id::{AgentId, BadId, RuleId};
 use wakeful_core::subscription::Terms;
 use wakeful_runtime::desk::alert::NewSubscription;
 use wakeful_runtime::rows::SubscriptionRow;
@@ -47,10 +46,11 @@ pub fn subscriptions(rows: &[SubscriptionRow], limit: u32) -> SubscriptionList {
 }
 
 /// What somebody wants to subscribe to.
-pub fn new_subscription(new: CreateSubscription) -> Result<NewSubscription, BadId> {
-    Ok(NewSubscription {
-        subscription_id: new.subscription_id.as_deref().map(RuleId::parse).transpose()?,
-        agent_id: AgentId::parse(&new.agent_id)?,
+#[must_use]
+pub fn new_subscription(new: CreateSubscription) -> NewSubscription {
+    NewSubscription {
+        subscription_id: new.subscription_id.map(|id| id.0),
+        agent_id: new.agent_id.0,
         terms: Terms {
             any: new.any,
             all: new.all,
@@ -60,5 +60,5 @@ pub fn new_subscription(new: CreateSubscription) -> Result<NewSubscription, BadI
             debounce_ms: new.debounce_ms,
             say: new.say,
         },
-    })
+    }
 }

@@ -3,21 +3,19 @@
 use wakeful_api::{Gate, Hold, NextMoment, RefusalCount, WaitingWake, Wake, WakeCause, WhyNot, WhyRun};
 use wakeful_core::cause::{Cause, Origin, spelled};
 use wakeful_core::key::RunKey;
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::Timer;
-use wakeful_core::wake::{self, Refusal};
+use wakeful_core::wake::{self, Refusal, WakeOutcome};
 use wakeful_runtime::desk;
 use wakeful_runtime::rows::{Execution, QueueRow, RefusalRow, WakeRow};
-
-use super::message::told_priority;
-use super::{schedule, standing};
 
 /// Why there is a run, or why there is none.
 #[must_use]
 pub fn why(why: &desk::Why) -> WhyRun {
     let cause = cause(&why.cause, &why.run_key);
-    let waits = why.status == wakeful_runtime::report::RUN_QUEUED;
-    let verdict = why.verdict.as_deref();
+    let waits = why.status == RunStatus::Queued;
+    let verdict = why.verdict;
     // What was once said of a message that still waits is not the last word on it.
     let decided = match (waits, verdict) {
         (true, _) | (false, None) => "it waits for its turn".to_owned(),
@@ -26,12 +24,12 @@ pub fn why(why: &desk::Why) -> WhyRun {
     WhyRun {
         run_key: why.run_key.to_string(),
         agent_id: why.agent_id.to_string(),
-        status: why.status.clone(),
+        status: why.status,
         summary: format!("{}; {decided}", cause.words),
         cause,
         text: why.text.clone(),
         way_out: verdict.filter(|_| !waits).and_then(way_out),
-        verdict: why.verdict.clone(),
+        verdict: why.verdict,
         at: why.at.rfc3339(),
         gates: why.gates.iter().cloned().map(gate).collect(),
         absorbed_by: why.absorbed_by.map(|run| run.to_string()),
@@ -50,9 +48,9 @@ pub fn why_not(why: &desk::WhyNot) -> WhyNot {
         agent_id: agent.agent_id.to_string(),
         since: why.since.rfc3339(),
         summary: summary(why),
-        lifecycle: standing::lifecycle(agent.lifecycle),
-        control: standing::control(agent.control),
-        mode: standing::mode(agent.mode),
+        lifecycle: agent.lifecycle,
+        control: agent.control,
+        mode: agent.mode,
         holds: why.holds.iter().map(hold).collect(),
         waiting: why.waiting.iter().map(|row| waiting(row, why.now)).collect(),
         waiting_count: why.overview.queued,
@@ -93,18 +91,14 @@ fn summary(why: &desk::WhyNot) -> String {
 fn cause(cause: &Cause, own: &RunKey) -> WakeCause {
     let origin = &cause.origin;
     let plain = WakeCause {
-        kind: origin.kind().to_owned(),
+        kind: origin.kind(),
         source: origin.source().as_str().to_owned(),
         words: origin.words(),
         depth: cause.depth,
-        priority: told_priority(cause.priority),
+        priority: cause.priority,
         correlation_id: cause.correlation_of(own).to_string(),
         causation_id: cause.causation.as_ref().map(ToString::to_string),
-        source_refs: origin
-            .source_refs()
-            .into_iter()
-            .map(|(name, id)| (name.to_owned(), id))
-            .collect(),
+        source_refs: origin.source_refs(),
         tokens: Vec::new(),
         author: None,
         change: None,
@@ -141,11 +135,11 @@ fn wake(row: &WakeRow) -> Wake {
     Wake {
         run_key: row.run_key.to_string(),
         cause: cause(&row.cause, &row.run_key),
-        verdict: row.verdict.clone(),
-        words: verdict_words(&row.verdict, row.absorbed_by),
+        verdict: row.verdict,
+        words: verdict_words(row.verdict, row.absorbed_by),
         at: row.at.rfc3339(),
         gates: gates.into_iter().map(gate).collect(),
-        way_out: way_out(&row.verdict),
+        way_out: way_out(row.verdict),
     }
 }
 
@@ -176,12 +170,12 @@ fn refusal_count(row: &RefusalRow) -> RefusalCount {
     let begins = row.day.begins().rfc3339();
     RefusalCount {
         source: row.source.as_str().to_owned(),
-        code: row.code.clone(),
-        words: verdict_words(&row.code, None),
+        code: row.code,
+        words: verdict_words(row.code, None),
         day: begins.split('T').next().unwrap_or_default().to_owned(),
         count: row.count,
         last_at: row.last_at.rfc3339(),
-        way_out: way_out(&row.code),
+        way_out: way_out(row.code),
     }
 }
 
@@ -192,28 +186,30 @@ fn next_moment((timer, last): &(Timer, Option<Execution>)) -> NextMoment {
     });
     NextMoment {
         schedule_id: timer.schedule_id.to_string(),
-        status: schedule::status(timer.status),
+        status: timer.status,
         next_at: timer.next_execution_at.map(Millis::rfc3339),
         last,
     }
 }
 
 /// What was decided, in one sentence without its full stop.
-fn verdict_words(verdict: &str, absorbed_by: Option<RunKey>) -> String {
+fn verdict_words(verdict: WakeOutcome, absorbed_by: Option<RunKey>) -> String {
     match (verdict, absorbed_by) {
-        ("run", _) => "it became a run".to_owned(),
-        ("queued", _) => "it was put in line".to_owned(),
-        ("absorbed", Some(run)) => format!("run {run} took it up"),
-        ("absorbed", None) => "another run took it up".to_owned(),
-        ("cancelled", _) => "a person took it back before its turn came".to_owned(),
-        ("run_open", _) => "the agent had an unfinished run".to_owned(),
-        (code, _) => Refusal::of_code(code).map_or_else(|| code.to_owned(), |refusal| refusal.to_string()),
+        (WakeOutcome::Run, _) => "it became a run".to_owned(),
+        (WakeOutcome::Queued, _) => "it was put in line".to_owned(),
+        (WakeOutcome::Absorbed, Some(run)) => format!("run {run} took it up"),
+        (WakeOutcome::Absorbed, None) => "another run took it up".to_owned(),
+        (WakeOutcome::Cancelled, _) => "a person took it back before its turn came".to_owned(),
+        (WakeOutcome::RunOpen, _) => "the agent had an unfinished run".to_owned(),
+        (other, _) => {
+            Refusal::of_code(other.as_str()).map_or_else(|| other.to_string(), |refusal| refusal.to_string())
+        }
     }
 }
 
 /// What would have to change for another verdict.
-fn way_out(verdict: &str) -> Option<String> {
-    let refusal = Refusal::of_code(verdict);
+fn way_out(verdict: WakeOutcome) -> Option<String> {
+    let refusal = Refusal::of_code(verdict.as_str());
     refusal.and_then(|refusal| refusal.way_out()).map(str::to_owned)
 }
 

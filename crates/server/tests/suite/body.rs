@@ -26,8 +26,8 @@ async fn a_body_is_checked_and_the_wrong_part_named() {
         (r#"{"text":"a","max_rounds":0}"#, "bad_field", "max_rounds"),
         (r#"{"text":"a","max_rounds":-1}"#, "bad_field", "max_rounds"),
         (r#"{"text":"a","model":""}"#, "bad_field", "model"),
-        (r#"{"text":"a","key":""}"#, "bad_id", "idempotency key"),
-        (r#"{"text":"a","key":"a\u0000b"}"#, "bad_id", "idempotency key"),
+        (r#"{"text":"a","key":""}"#, "bad_field", "idempotency key"),
+        (r#"{"text":"a","key":"a\u0000b"}"#, "bad_field", "idempotency key"),
     ] {
         let answer = world.post(MESSAGES, body).await;
         assert_eq!(answer.code(), (400, code.to_owned()), "{body:.80}");
@@ -39,7 +39,7 @@ async fn a_body_is_checked_and_the_wrong_part_named() {
     }
     let laden = r#"{"text":"a","attachments":[{"name":"a/b","media_type":"text/plain","data":"YWFh"}]}"#;
     let answer = world.post(MESSAGES, laden).await;
-    assert_eq!(answer.code(), (422, "bad_attachment".to_owned()));
+    assert_eq!(answer.code(), (409, "bad_attachment".to_owned()));
     assert!(answer.message().contains("a/b"), "{}", answer.message());
     assert_eq!(world.services.storage.writes.load(Ordering::Relaxed), 0);
 }
@@ -154,7 +154,7 @@ async fn a_key_may_stand_in_two_places_but_must_be_one() {
     let both = |key| posted(MESSAGES, body, &[BEARER, ("idempotency-key", key)]);
     assert_eq!(
         world.send(both("other")).await.code(),
-        (422, "two_keys".to_owned())
+        (409, "two_keys".to_owned())
     );
     let agreed = world.send(both("k")).await;
     let in_body = world.post(MESSAGES, body).await;
@@ -178,7 +178,7 @@ async fn a_key_may_stand_in_two_places_but_must_be_one() {
 async fn what_the_machine_cannot_do_is_told_apart_from_what_is_wrong() {
     let world = World::new();
     let answer = world.post(MESSAGES, r#"{"text":"a","model":"nobody"}"#).await;
-    assert_eq!(answer.code(), (422, "model_unknown".to_owned()));
+    assert_eq!(answer.code(), (409, "model_unknown".to_owned()));
     let answer = world.post("/api/agents", r#"{"agent_id":"main"}"#).await;
     assert_eq!(answer.code(), (409, "agent_exists".to_owned()));
 }
@@ -195,39 +195,31 @@ async fn names_and_numbers_in_paths_and_queries_are_checked() {
         ("/api/agents/other/state", 404, "agent_unknown"),
         ("/api/agents/other/events", 404, "agent_unknown"),
         ("/api/agents/other/transcript", 404, "agent_unknown"),
-        ("/api/runs/12", 400, "bad_run_key"),
+        ("/api/runs/12", 400, "bad_id"),
         (&format!("/api/runs/{key}"), 404, "run_unknown"),
-        (
-            &format!("/api/runs/{}", key.replace('0', "F")),
-            400,
-            "bad_run_key",
-        ),
-        ("/api/runs?limit=0", 400, "bad_limit"),
-        ("/api/runs?limit=501", 400, "bad_limit"),
+        (&format!("/api/runs/{}", key.replace('0', "F")), 400, "bad_id"),
+        ("/api/runs?limit=0", 400, "bad_query"),
+        ("/api/runs?limit=501", 400, "bad_query"),
         ("/api/runs?limit=many", 400, "bad_query"),
         ("/api/runs?limit=1&limit=2", 400, "bad_query"),
         ("/api/runs?colour=red", 400, "bad_query"),
-        ("/api/runs?before=12", 400, "bad_run_key"),
-        ("/api/runs?agent_id=Main", 400, "bad_id"),
+        ("/api/runs?before=12", 400, "bad_query"),
+        ("/api/runs?agent_id=Main", 400, "bad_query"),
         ("/api/agents/main/events?after_seq=-1", 400, "bad_query"),
         (
             "/api/agents/main/events?after_seq=18446744073709551615",
             400,
             "bad_query",
         ),
-        (
-            "/api/agents/main/events?after_seq=1&before_seq=2",
-            422,
-            "bad_query",
-        ),
-        ("/api/agents/main/transcript?limit=501", 400, "bad_limit"),
+        ("/api/agents/main/transcript?limit=501", 400, "bad_query"),
     ] {
         assert_eq!(world.get(path).await.code(), (status, code.to_owned()), "{path}");
     }
     let named = world.get("/api/runs?limit=many").await.message();
     assert!(named.contains("limit"), "{named}");
     for path in [
-        "/api/runs?limit=500&open=true",
+        "/api/runs?limit=500&state=open",
+        "/api/agents/main/events?after_seq=1&before_seq=2",
         "/api/status",
         "/api/state",
         "/api/runtime/status",

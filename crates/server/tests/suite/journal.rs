@@ -88,7 +88,7 @@ async fn each_refusal_of_the_journal_has_the_status_that_says_what_to_do() {
         (
             "/api/journal/tasks".to_owned(),
             json!({"title": " "}),
-            (422, "invalid_record"),
+            (400, "invalid_record"),
         ),
         (
             "/api/journal/tasks".to_owned(),
@@ -98,7 +98,7 @@ async fn each_refusal_of_the_journal_has_the_status_that_says_what_to_do() {
         (
             "/api/journal/tasks".to_owned(),
             json!({"title": "t", "category_id": "home"}),
-            (422, "bad_record_id"),
+            (400, "bad_field"),
         ),
         (
             "/api/journal/tasks".to_owned(),
@@ -106,13 +106,13 @@ async fn each_refusal_of_the_journal_has_the_status_that_says_what_to_do() {
             (409, "operation_reused"),
         ),
         (at(&id), json!({"status": "done"}), (200, "")),
-        (at(&id), json!({}), (422, "invalid_record")),
+        (at(&id), json!({}), (409, "invalid_record")),
         (at(&nobody), json!({"status": "done"}), (404, "task_unknown")),
-        (at("7"), json!({"status": "done"}), (422, "bad_record_id")),
+        (at("7"), json!({"status": "done"}), (400, "bad_id")),
         (
             "/api/journal/notes".to_owned(),
             json!({"text": ""}),
-            (422, "invalid_record"),
+            (400, "invalid_record"),
         ),
         (
             "/api/journal/categories".to_owned(),
@@ -145,23 +145,23 @@ async fn a_write_of_any_kind_is_told_by_the_field_that_is_wrong() {
         ),
         (
             json!({"kind": "rate", "record_id": id, "scale": "energy", "value": 9}),
-            (422, "bad_rating"),
+            (409, "bad_rating"),
         ),
         (
             json!({"kind": "rate", "scale": "energy", "value": 3}),
-            (422, "bad_record_id"),
+            (400, "bad_record_id"),
         ),
         (
             json!({"kind": "rate", "date": "yesterday", "scale": "energy", "value": 3}),
-            (422, "bad_day"),
+            (400, "bad_field"),
         ),
         (
             json!({"kind": "add_time", "task_id": id, "started_at": "9", "ended_at": "10"}),
-            (422, "bad_time"),
+            (400, "bad_field"),
         ),
         (
             json!({"kind": "create_link", "from_id": id, "to_id": nobody, "link_kind": "likes"}),
-            (422, "bad_link_kind"),
+            (400, "bad_link_kind"),
         ),
         (
             json!({"kind": "create_link", "from_id": id, "to_id": nobody, "link_kind": "blocks"}),
@@ -171,10 +171,7 @@ async fn a_write_of_any_kind_is_told_by_the_field_that_is_wrong() {
             json!({"kind": "restore", "record_id": id}),
             (409, "record_present"),
         ),
-        (
-            json!({"kind": "restore", "record_id": "7"}),
-            (422, "bad_record_id"),
-        ),
+        (json!({"kind": "restore", "record_id": "7"}), (400, "bad_field")),
         (json!({"kind": "remember", "record_id": id}), (400, "bad_field")),
         (
             json!({"kind": "restore", "record_id": id, "agent_state": {}}),

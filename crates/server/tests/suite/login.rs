@@ -107,7 +107,7 @@ async fn a_link_becomes_a_login_once() {
     assert!(value.starts_with("wakeful_session=v2."), "{set}");
     assert_eq!(attributes, " HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000");
     let again = enter(&world, &code).await;
-    assert_eq!(again.code(), (410, "login_link_expired".to_owned()));
+    assert_eq!(again.code(), (404, "login_link_expired".to_owned()));
     assert_eq!(again.header("set-cookie"), "");
     let browser = Browser::enter(&world).await;
     assert_eq!(browser.get(&world, "/api/agents").await.status, 200);
@@ -120,7 +120,7 @@ async fn a_link_is_worth_nothing_after_a_minute() {
     world.time.pass(59_999);
     assert_eq!(enter(&world, &first).await.status, 200);
     world.time.pass(1);
-    assert_eq!(enter(&world, &second).await.code().0, 410);
+    assert_eq!(enter(&world, &second).await.code().0, 404);
 }
 
 #[tokio::test]
@@ -152,9 +152,9 @@ async fn what_is_no_code_is_refused() {
     let world = World::new();
     for code in ["", "12", &"G".repeat(64)] {
         let answer = enter(&world, code).await;
-        assert_eq!(answer.code(), (400, "bad_login_code".to_owned()), "{code}");
+        assert_eq!(answer.code(), (400, "bad_field".to_owned()), "{code}");
     }
-    assert_eq!(enter(&world, &"0".repeat(64)).await.code().0, 410);
+    assert_eq!(enter(&world, &"0".repeat(64)).await.code().0, 404);
 }
 
 #[tokio::test]
@@ -165,7 +165,7 @@ async fn guessing_codes_is_slowed_down() {
         failures_per_minute: 1,
     });
     let guess = "1".repeat(64);
-    assert_eq!(enter(&world, &guess).await.code().0, 410);
+    assert_eq!(enter(&world, &guess).await.code().0, 404);
     assert_eq!(
         enter(&world, &guess).await.code(),
         (429, "rate_limited".to_owned())
@@ -192,7 +192,7 @@ async fn a_login_page_holds_the_link_and_is_deleted_with_it() {
     assert_eq!(enter(&world, &used).await.status, 200);
     assert_eq!(count(), 1, "deleted when it was used");
     world.time.pass(60_000);
-    assert_eq!(enter(&world, &expiring).await.code().0, 410);
+    assert_eq!(enter(&world, &expiring).await.code().0, 404);
     assert_eq!(count(), 0, "deleted when it expired");
 }
 

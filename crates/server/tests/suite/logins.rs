@@ -149,7 +149,7 @@ async fn a_revoked_login_stays_revoked_after_a_restart() {
         assert_eq!(mine.get(world, "/api/agents").await.status, 200);
     }
     let bad = mine.ask(&world, Method::DELETE, "/api/logins/x").await;
-    assert_eq!(bad.code(), (400, "bad_login_id".to_owned()));
+    assert_eq!(bad.code(), (400, "bad_id".to_owned()));
 }
 
 #[tokio::test]

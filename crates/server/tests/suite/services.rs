@@ -24,7 +24,7 @@ use wakeful_runtime::rows::{Agent, Visibility};
 use wakeful_runtime::service::Stuck;
 use wakeful_runtime::{Governance, StoreError};
 use wakeful_server::Open;
-use wakeful_store::{FaultPoint, Faults, JournalStore, Passing, Store};
+use wakeful_store::{FaultFuture, FaultPoint, Faults, JournalStore, Store};
 
 use super::source::FolderScript;
 use super::world::NOON_MS;
@@ -172,7 +172,7 @@ impl Storage {
 }
 
 impl Faults for Storage {
-    fn pass(&self, point: FaultPoint) -> Passing<'_> {
+    fn pass(&self, point: FaultPoint) -> FaultFuture<'_> {
         Box::pin(async move {
             match point {
                 FaultPoint::Read => {
@@ -200,10 +200,12 @@ impl Faults for Storage {
 
 /// What a call on a database in memory comes to: it answers at once.
 pub(super) fn at_once<T>(call: impl Future<Output = T>) -> T {
-    match pin!(call).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(answer) => answer,
-        Poll::Pending => panic!("a database in memory does not wait"),
-    }
+    let mut waiter = Context::from_waker(Waker::noop());
+    let answer = match pin!(call).poll(&mut waiter) {
+        Poll::Ready(answer) => Some(answer),
+        Poll::Pending => None,
+    };
+    answer.expect("an answer at once")
 }
 
 fn agent() -> Agent {

@@ -121,13 +121,13 @@ async fn what_cannot_be_watched_is_told_with_its_code() {
     let world = World::new();
     watch_all(&world);
     for (body, status, code) in [
-        (r#"{"kind": "folder", "path": "/gone"}"#, 422, "no_such_folder"),
+        (r#"{"kind": "folder", "path": "/gone"}"#, 409, "no_such_folder"),
         (r#"{"kind": "git", "path": "/many"}"#, 409, "too_many_sources"),
         (r#"{"kind": "mail", "path": "/x"}"#, 400, ""),
         (
             r#"{"kind": "git", "path": "/x", "source_id": "A b"}"#,
-            422,
-            "bad_id",
+            400,
+            "bad_field",
         ),
     ] {
         let answer = world.post("/api/sources", body).await;

@@ -14,11 +14,11 @@ async fn the_last_event_a_client_saw_goes_before_the_number_in_the_address() {
     let behind = format!("{EVENTS}?after_seq=7");
     assert!(world.follow(&behind, &[("last-event-id", "0")]).await.is_ok());
     let refused = world.follow(&behind, &[]).await.expect_err("beyond the end");
-    assert_eq!(refused.code(), (422, "bad_cursor".to_owned()));
+    assert_eq!(refused.code(), (404, "bad_cursor".to_owned()));
     let ahead = format!("{EVENTS}?after_seq=0");
     let refused = world.follow(&ahead, &[("last-event-id", "7")]).await;
     let refused = refused.expect_err("beyond the end");
-    assert_eq!(refused.code(), (422, "bad_cursor".to_owned()));
+    assert_eq!(refused.code(), (404, "bad_cursor".to_owned()));
 }
 
 #[tokio::test]
@@ -26,7 +26,7 @@ async fn a_stream_does_not_go_backwards() {
     let world = World::new();
     let path = format!("{EVENTS}?before_seq=7");
     let refused = world.follow(&path, &[]).await.expect_err("a page");
-    assert_eq!(refused.code(), (422, "bad_query".to_owned()));
+    assert_eq!(refused.code(), (400, "bad_query".to_owned()));
     assert_eq!(world.get(&path).await.status, 200);
 }
 

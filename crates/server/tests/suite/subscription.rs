@@ -18,15 +18,15 @@ async fn each_refusal_of_a_subscription_has_the_status_that_says_what_to_do() {
     let world = with_subscription().await;
     let cases = [
         (json!({"agent_id": "main", "any": ["TASK"]}), (200, "")),
-        (json!({"agent_id": "main"}), (422, "tokens_missing")),
-        (json!({"agent_id": "main", "any": ["=x"]}), (422, "bad_token")),
+        (json!({"agent_id": "main"}), (409, "tokens_missing")),
+        (json!({"agent_id": "main", "any": ["=x"]}), (409, "bad_token")),
         (
             json!({"agent_id": "main", "any": ["TASK"], "predicate": {"field": 7}}),
-            (422, "bad_predicate"),
+            (409, "bad_predicate"),
         ),
         (
             json!({"agent_id": "main", "any": ["TASK"], "cooldown_ms": 604_800_001}),
-            (422, "bad_cooldown"),
+            (409, "bad_cooldown"),
         ),
         (
             json!({"agent_id": "main", "any": ["NOTE"], "subscription_id": "gym"}),
@@ -34,9 +34,9 @@ async fn each_refusal_of_a_subscription_has_the_status_that_says_what_to_do() {
         ),
         (
             json!({"agent_id": "main", "any": ["TASK"], "subscription_id": "A b"}),
-            (422, "bad_id"),
+            (400, "bad_field"),
         ),
-        (json!({"agent_id": "Main", "any": ["TASK"]}), (400, "bad_id")),
+        (json!({"agent_id": "Main", "any": ["TASK"]}), (400, "bad_field")),
     ];
     for (body, (status, code)) in cases {
         let answer = world.post("/api/subscriptions", &body.to_string()).await;
@@ -60,7 +60,7 @@ async fn subscriptions_are_listed_and_taken_away() {
     };
     assert_eq!(remove("gym").await.status.as_u16(), 200);
     assert_eq!(remove("other").await.status.as_u16(), 404);
-    assert_eq!(remove("No").await.status.as_u16(), 422);
+    assert_eq!(remove("No").await.status.as_u16(), 400);
 }
 
 #[tokio::test]
@@ -74,5 +74,5 @@ async fn a_subscription_is_put_aside_and_taken_up_again() {
     assert_eq!(turned("gym/pause").await, (200, json!(false)));
     assert_eq!(turned("gym/resume").await, (200, json!(true)));
     assert_eq!(turned("other/pause").await, (404, Value::Null));
-    assert_eq!(turned("No/resume").await, (422, Value::Null));
+    assert_eq!(turned("No/resume").await, (400, Value::Null));
 }

@@ -57,7 +57,7 @@ async fn an_agent_that_nothing_tried_to_wake_says_so() {
     );
     assert_eq!(told.since, "2020-01-01T00:00:00.000Z");
     let bad = world.get("/api/agents/main/why-not?since=soon").await;
-    assert_eq!(bad.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", bad.body);
+    assert_eq!(bad.status, StatusCode::BAD_REQUEST, "{}", bad.body);
     let unknown = world.get(&format!("/api/runs/{}/why", "0".repeat(64))).await;
     assert_eq!(unknown.status, StatusCode::NOT_FOUND, "{}", unknown.body);
 }

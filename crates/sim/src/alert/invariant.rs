@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use wakeful_core::cause::{DEPTH_MAX, Origin};
 use wakeful_core::key::{Cause, RunKey};
 use wakeful_core::report::Kind;
+use wakeful_core::run::RunStatus;
 use wakeful_core::step::Status;
 use wakeful_core::subrun::START_RUN;
-use wakeful_core::wake::Refusal;
-use wakeful_store::rows::{RUN_CANCELLED, RUN_OPEN, RUN_QUARANTINED};
+use wakeful_core::wake::{Refusal, WakeOutcome};
 
 use super::scene::Scene;
 use crate::evidence::Moment;
@@ -60,21 +60,26 @@ pub(crate) fn judge(scene: &Scene) -> Result<(), Violation> {
 }
 
 /// What only a run that one run asks of another can be refused for.
-const STARTS_REFUSED: [&str; 4] = ["agent_is_itself", "agent_waits", "queue_full", "too_deep"];
+const STARTS_REFUSED: [WakeOutcome; 4] = [
+    WakeOutcome::AgentIsItself,
+    WakeOutcome::AgentWaits,
+    WakeOutcome::QueueFull,
+    WakeOutcome::TooDeep,
+];
 
 /// What was let in waits, is in a run, was taken up by one, or has an outcome that is told; and what was not let in has a
 /// reason.
 fn every_message_has_its_place(scene: &Scene) -> Verdict {
     for key in scene.messages.keys() {
-        let verdict = scene.wakes.get(key).map(|wake| wake.verdict.as_str());
+        let verdict = scene.wakes.get(key).map(|wake| wake.verdict);
         let taken_up_by = scene.wakes.get(key).and_then(|wake| wake.absorbed_by);
         let has_place = match (scene.queued.contains(key), scene.run(*key).is_some()) {
             (true, true) => false,
-            (true, false) => verdict != Some("run") && verdict != Some("absorbed"),
-            (false, true) => verdict == Some("run"),
+            (true, false) => verdict != Some(WakeOutcome::Run) && verdict != Some(WakeOutcome::Absorbed),
+            (false, true) => verdict == Some(WakeOutcome::Run),
             (false, false) => match verdict {
-                Some("absorbed") => taken_up_by.is_some_and(|by| scene.run(by).is_some()),
-                Some("cancelled" | "replaced") => true,
+                Some(WakeOutcome::Absorbed) => taken_up_by.is_some_and(|by| scene.run(by).is_some()),
+                Some(WakeOutcome::Cancelled | WakeOutcome::Replaced) => true,
                 Some(_) | None => false,
             },
         };
@@ -89,7 +94,7 @@ fn every_message_has_its_place(scene: &Scene) -> Verdict {
         .filter(|(key, _)| !scene.messages.contains_key(key));
     for (key, wake) in refused {
         let is_refusal =
-            Refusal::of_code(&wake.verdict).is_some() || STARTS_REFUSED.contains(&&*wake.verdict);
+            Refusal::of_code(wake.verdict.as_str()).is_some() || STARTS_REFUSED.contains(&wake.verdict);
         unless(is_refusal, || {
             format!("{key} was never let in, and its record says {}", wake.verdict)
         })?;
@@ -282,13 +287,19 @@ fn each_start_is_one_run_and_told_once(scene: &Scene) -> Verdict {
             format!("one start, two runs: {key} and {other:?}")
         })?;
     }
-    let is_open = |run: &RunKey| scene.run(*run).is_some_and(|run| run.row.status == RUN_OPEN);
+    let is_open = |run: &RunKey| {
+        scene
+            .run(*run)
+            .is_some_and(|run| run.row.status == RunStatus::Open)
+    };
     for (run, lines) in scene.said.iter().filter(|(run, _)| !is_open(run)) {
         let children = scene.messages.iter().filter(|(_, message)| {
             let parent = message.parent.as_ref();
             parent.is_some_and(|parent| parent.run_key == *run)
         });
-        let is_cancelled = scene.run(*run).is_none_or(|run| run.row.status == RUN_CANCELLED);
+        let is_cancelled = scene
+            .run(*run)
+            .is_none_or(|run| run.row.status == RunStatus::Cancelled);
         for (child, _) in children {
             let word = child.to_string();
             let times: usize = lines.iter().map(|line| line.matches(&word).count()).sum();
@@ -317,7 +328,7 @@ fn everything_comes_to_rest(scene: &Scene) -> Verdict {
         format!("{} tellings are not seen to", scene.tellings)
     })?;
     for run in &scene.runs {
-        let is_over = run.row.status != RUN_OPEN && run.row.status != RUN_QUARANTINED;
+        let is_over = run.row.status != RunStatus::Open && run.row.status != RunStatus::Quarantined;
         unless(is_over, || format!("{} is {}", run.row.run_key, run.row.status))?;
         let left = run
             .steps

@@ -6,8 +6,6 @@ use serde_json::Value;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::Role;
 use wakeful_core::key::{Digest, OperationId, RunKey};
-use wakeful_core::proof::bond::BOND;
-use wakeful_core::proof::record::RECORD_HASH;
 use wakeful_core::step::Status;
 
 use crate::evidence::Evidence;
@@ -87,9 +85,9 @@ impl Summary {
 fn timeless(payload: &[u8]) -> Value {
     let mut value: Value = serde_json::from_slice(payload).unwrap_or_default();
     if let Some(members) = value.as_object_mut() {
-        members.remove("duration_ms");
-        members.remove(BOND);
-        members.remove(RECORD_HASH);
+        for name in ["duration_ms", "bond", "record_hash"] {
+            members.remove(name);
+        }
     }
     value
 }

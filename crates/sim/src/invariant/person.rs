@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use wakeful_core::decision::{APPROVAL_MS_MAX, APPROVE, Decision, DecisionStatus};
 use wakeful_core::key::{DecisionId, OperationId};
 use wakeful_core::report::Kind;
+use wakeful_core::report::payload::Payload;
+use wakeful_core::run::RunStatus;
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Wait;
-use wakeful_store::rows::RUN_QUARANTINED;
 
 use super::effect::ask_of;
 use super::{Verdict, unless};
@@ -127,13 +128,11 @@ pub(super) fn answers_are_given_once(evidence: &Evidence) -> Verdict {
         .iter()
         .filter(|event| event.kind == Kind::DecisionAnswered.as_str())
     {
-        let payload = event.payload.as_ref().map(|(payload, _)| payload.as_slice());
-        let payload: serde_json::Value =
-            serde_json::from_slice(payload.unwrap_or(b"null")).unwrap_or_default();
-        let id = payload.get("decision_id").map(ToString::to_string);
-        unless(closed.insert(id.clone()), || {
-            format!("the log closes {id:?} twice")
-        })?;
+        let id = match event.body().map(|body| body.payload) {
+            Some(Payload::DecisionAnswered(answered)) => Some(answered.decision_id),
+            _ => None,
+        };
+        unless(closed.insert(id), || format!("the log closes {id:?} twice"))?;
     }
     Ok(())
 }
@@ -142,12 +141,12 @@ pub(super) fn answers_are_given_once(evidence: &Evidence) -> Verdict {
 pub(super) fn every_run_ends_or_is_resumable(evidence: &Evidence) -> Verdict {
     for run in &evidence.runs {
         let (key, row) = (run.row.run_key, &run.row);
-        if row.status == RUN_QUARANTINED {
+        if row.status == RunStatus::Quarantined {
             unless(row.fault.is_some(), || {
                 format!("{key} stands aside, and nobody says why")
             })?;
         }
-        let is_over = !run.is_open() && row.status != RUN_QUARANTINED;
+        let is_over = !run.is_open() && row.status != RunStatus::Quarantined;
         unless(is_over || evidence.moment == Moment::Midway, || {
             format!("{key} is {} in the end", row.status)
         })?;

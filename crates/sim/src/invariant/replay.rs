@@ -5,9 +5,9 @@ use wakeful_core::conversation::Role;
 use wakeful_core::key::OperationId;
 use wakeful_core::proof::replay::{Recorded, Replay};
 use wakeful_core::report::Kind;
-use wakeful_core::run::{Moved, StepWrite};
+use wakeful_core::run::{Moved, RunStatus, StepWrite};
 use wakeful_core::step::{EffectClass, Status};
-use wakeful_store::rows::{JournalRow, RUN_ABANDONED};
+use wakeful_store::rows::JournalRow;
 
 use super::{Verdict, unless};
 use crate::evidence::{Evidence, RunEvidence};
@@ -71,7 +71,8 @@ impl Rebuilt {
         }
         self.entries
             .extend(moved.entries.iter().map(|entry| (entry.role, entry.content)));
-        self.events.extend(moved.events.iter().map(|draft| draft.kind));
+        self.events
+            .extend(moved.events.iter().map(wakeful_core::report::Draft::kind));
         Ok(())
     }
 
@@ -91,7 +92,10 @@ impl Rebuilt {
             let mut kept = run.steps.iter();
             kept.any(|step| step.operation_id == id && step.class == Some(EffectClass::Plain))
         };
-        for (id, _, status) in steps.iter_mut().filter(|_| run.row.status == RUN_ABANDONED) {
+        for (id, _, status) in steps
+            .iter_mut()
+            .filter(|_| run.row.status == RunStatus::Abandoned)
+        {
             if *status == Status::Intended && is_plain(*id) {
                 *status = Status::OutcomeUnknown;
             }

@@ -4,8 +4,9 @@ mod person;
 
 use wakeful_core::conversation::Role;
 use wakeful_core::key::{Digest, OperationId, RunKey};
+use wakeful_core::run::RunStatus;
 use wakeful_core::step::{EffectClass, Status};
-use wakeful_store::rows::{RUN_OPEN, StepRow};
+use wakeful_store::rows::StepRow;
 
 use super::{ALL, Verdict, judge};
 use crate::evidence::Evidence;
@@ -301,7 +302,7 @@ fn an_input_that_was_lost_or_never_ended_is_found() {
         evidence.ledger.acknowledged.insert(RunKey(Digest::of(b"lost")));
     };
     assert!(tampered("NoAcknowledgedInputLost", lost).is_err());
-    let open = |evidence: &mut Evidence| evidence.runs[0].row.status = RUN_OPEN.to_owned();
+    let open = |evidence: &mut Evidence| evidence.runs[0].row.status = RunStatus::Open;
     assert!(tampered("NoAcknowledgedInputLost", open).is_err());
     let unwoken = |evidence: &mut Evidence| evidence.runs[0].wake = None;
     assert!(tampered("NoAcknowledgedInputLost", unwoken).is_err());
@@ -311,7 +312,7 @@ fn an_input_that_was_lost_or_never_ended_is_found() {
 fn a_step_that_outlives_its_run_is_found() {
     let left = |evidence: &mut Evidence| step_with(evidence, Status::Ok).status = Status::Intended;
     assert!(tampered("NothingIsLeftOpen", left).is_err());
-    let open = |evidence: &mut Evidence| evidence.runs[0].row.status = RUN_OPEN.to_owned();
+    let open = |evidence: &mut Evidence| evidence.runs[0].row.status = RunStatus::Open;
     assert!(tampered("NothingIsLeftOpen", open).is_err());
 }
 

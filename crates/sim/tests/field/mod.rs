@@ -14,10 +14,11 @@ use std::sync::atomic::Ordering;
 use wakeful_core::cause::Priority;
 use wakeful_core::id::TurnId;
 use wakeful_core::message::Wishes;
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::desk::{AgentChange, Delivery, Post};
-use wakeful_store::rows::{RUN_OPEN, RunFilter, RunRow};
+use wakeful_store::rows::{RunFilter, RunRow};
 
 use crate::notice::world::{Daemon, Home, agent, on};
 use crate::timer::house::{House, MINUTE_MS, Says};
@@ -34,7 +35,7 @@ fn post(name: &str, turn: &str) -> Post {
 }
 
 fn ended(runs: &[RunRow]) -> usize {
-    runs.iter().filter(|run| run.status != RUN_OPEN).count()
+    runs.iter().filter(|run| run.status != RunStatus::Open).count()
 }
 
 /// A daemon that dies while it asks a model, and the next one.
@@ -92,7 +93,7 @@ async fn a_run_that_rests_until_a_moment_goes_on_at_it_after_a_restart() {
         let read = house.ground.store.read(|view| view.runs(&all())).await;
         read.expect("runs")
             .iter()
-            .filter(|run| run.status == RUN_OPEN)
+            .filter(|run| run.status == RunStatus::Open)
             .count()
     };
     assert_eq!(open(&house).await, 1, "the model is not there for a minute");

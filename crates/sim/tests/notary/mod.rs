@@ -6,10 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Notify;
+use wakeful_core::conversation::Usage;
 use wakeful_core::id::{AgentId, Incarnation};
 use wakeful_core::key::Digest;
 use wakeful_core::proof::signing::DeviceKey;
-use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
+use wakeful_core::report::payload::RunEnded;
+use wakeful_core::report::{Draft, Event, Head, Sealed};
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::desk::{ApiContext, Clerk, NewAgent};
@@ -56,7 +59,13 @@ fn agent() -> AgentId {
 
 /// So many events that were committed somewhere: only their number matters here.
 fn events(count: u64) -> Vec<Event> {
-    let draft = Draft::new(Kind::RunEnded, serde_json::json!({}));
+    let draft = Draft::new(RunEnded {
+        outcome: RunStatus::Completed,
+        rounds: 0,
+        token_usage: Usage::default(),
+        cost_microusd: None,
+        run_key: None,
+    });
     let sealed = Sealed::new(draft, Millis(0), None, [0; 32]).expect("canonical");
     let mut head = Head {
         next_seq: 1,

@@ -87,7 +87,7 @@ async fn a_change_wakes_whom_it_concerns_once_and_a_near_miss_is_counted() {
         .wakes("coach")
         .await
         .into_iter()
-        .find(|wake| wake.verdict == "run");
+        .find(|wake| wake.verdict.as_str() == "run");
     let wake = wake.expect("a record");
     let gates: Vec<Gate> = serde_json::from_str(&wake.gates).expect("gates");
     let names: BTreeSet<&str> = gates.iter().map(|gate| gate.gate.as_str()).collect();
@@ -247,7 +247,7 @@ async fn a_run_that_was_cut_off_still_knows_all_that_it_took_up() {
     daemon.settle().await;
     let runs = daemon.runs("coach").await;
     assert!(
-        runs.len() == 1 && runs[0].run_key == keys[0] && runs[0].status == "completed",
+        runs.len() == 1 && runs[0].run_key == keys[0] && runs[0].status.as_str() == "completed",
         "{runs:?}"
     );
     let heard = home.oracle.heard();

@@ -11,6 +11,7 @@ use wakeful_core::id::{RuleId, TraceId, TurnId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::{Kind, Message, Wishes};
 use wakeful_core::time::Millis;
+use wakeful_core::wake::WakeOutcome;
 use wakeful_runtime::desk::{Delivery, Post};
 use wakeful_store::rows::TriggerRow;
 
@@ -110,7 +111,7 @@ async fn a_persons_interjection_joins_the_run_before_its_next_request_and_others
     assert!(runs.contains(&run) && runs.contains(&key) && !runs.contains(&urgent));
     let why = daemon.clerk.why(urgent).await.expect("an answer");
     assert_eq!(
-        (why.verdict.as_deref(), why.absorbed_by),
+        (why.verdict.map(WakeOutcome::as_str), why.absorbed_by),
         (Some("absorbed"), Some(run))
     );
     assert!(
@@ -207,7 +208,10 @@ async fn an_interjection_does_not_join_a_run_of_another_thread_and_is_first_in_l
     let heard = home.oracle.heard();
     assert!(!heard[1].contains("stop-that"), "{}", heard[1]);
     let why = daemon.clerk.why(urgent).await.expect("an answer");
-    assert_eq!((why.verdict.as_deref(), why.absorbed_by), (Some("run"), None));
+    assert_eq!(
+        (why.verdict.map(WakeOutcome::as_str), why.absorbed_by),
+        (Some("run"), None)
+    );
     let first = |words: &str| heard.iter().position(|heard| heard.contains(words));
     assert!(first("stop-that") < first("ordinary") && first("stop-that").is_some());
 }

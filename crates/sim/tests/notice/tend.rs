@@ -3,7 +3,7 @@
 use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::message::Wishes;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle, Mode};
+use wakeful_core::wake::{Control, Lifecycle, Mode, WakeOutcome};
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{AgentChange, Post, WhyNot};
@@ -69,7 +69,7 @@ async fn who_wakes_an_agent_is_what_its_mode_and_its_life_say() {
             "{what}"
         );
         let told = why_not(&daemon).await;
-        let told = told.refused.first().map(|wake| wake.verdict.clone());
+        let told = told.refused.first().map(|wake| wake.verdict.to_string());
         assert_eq!(told.as_deref(), refusal, "{what}");
         assert_eq!(say(&daemon, "t1").await.is_ok(), person, "{what}");
         let wanted = usize::from(refusal.is_none()) + usize::from(person);
@@ -183,7 +183,7 @@ async fn destroying_takes_back_what_waits_and_is_refused_while_a_run_is_open() {
     assert_eq!(view.overview.queued, 0);
     for run in waiting {
         let why = daemon.clerk.why(run).await.expect("an answer");
-        assert_eq!(why.verdict.as_deref(), Some("cancelled"));
+        assert_eq!(why.verdict.map(WakeOutcome::as_str), Some("cancelled"));
     }
     assert!(
         daemon.clerk.tend(coach.clone(), gone).await.is_ok(),

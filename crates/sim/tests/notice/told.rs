@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use wakeful_core::blob::BlobHash;
+use wakeful_core::decision::Channel;
 use wakeful_core::id::{TraceId, TurnId};
 use wakeful_core::key::RunKey;
 use wakeful_runtime::desk::Delivery;
@@ -43,7 +44,7 @@ async fn who_erases_a_run_erases_the_messages_that_it_took_up() {
         agent: agent("coach"),
         what: What::Run(run),
         reason: "it was a secret".to_owned(),
-        channel: "cli",
+        channel: Channel::Cli,
     };
     let erased = daemon.clerk.erase(erase).await.expect("erased");
     assert!(erased.blobs >= 3, "its own words and both others': {erased:?}");
@@ -98,13 +99,17 @@ async fn who_erases_a_run_erases_what_its_sender_called_it_and_the_log_stays_who
         agent: agent("coach"),
         what: What::Run(run),
         reason: "it was a secret".to_owned(),
-        channel: "cli",
+        channel: Channel::Cli,
     };
     daemon.clerk.erase(erase).await.expect("erased");
     let (message, wake) = kept().await;
     assert!(!format!("{message:?}{wake:?}").contains("secret"), "{message:?}");
     assert_eq!(message.origin.source(), wake.origin.source());
-    assert_eq!(message.origin.kind(), "trigger", "where it came from stays");
+    assert_eq!(
+        message.origin.kind().as_str(),
+        "trigger",
+        "where it came from stays"
+    );
     let why = daemon.clerk.why(run).await.expect("an answer");
     assert!(!format!("{why:?}").contains("secret"), "{why:?}");
     let rows = daemon.clerk.events_after(agent("coach"), 0, 1_000).await;

@@ -90,7 +90,7 @@ async fn runs_of_one_agent_never_overlap_and_those_of_two_agents_do() {
     assert_eq!(home.oracle.heard().len(), 2, "nobody begins a second one");
     for name in ["a", "b"] {
         let runs = daemon.runs(name).await;
-        assert!(runs.len() == 1 && runs[0].status == "open", "{runs:?}");
+        assert!(runs.len() == 1 && runs[0].status.as_str() == "open", "{runs:?}");
         assert_eq!(daemon.queue(name).await.len(), 1);
     }
     home.oracle.holds.store(false, Ordering::Relaxed);
@@ -99,7 +99,7 @@ async fn runs_of_one_agent_never_overlap_and_those_of_two_agents_do() {
     for name in ["a", "b"] {
         let runs = daemon.runs(name).await;
         assert!(
-            runs.len() == 2 && runs.iter().all(|run| run.status == "completed"),
+            runs.len() == 2 && runs.iter().all(|run| run.status.as_str() == "completed"),
             "{runs:?}"
         );
     }
@@ -162,6 +162,11 @@ async fn long_messages_are_taken_up_as_far_as_they_can_be_told() {
         assert_eq!(told.count(), 1, "task {number}");
     }
     let wakes = daemon.wakes("coach").await;
-    let count = |verdict: &str| wakes.iter().filter(|wake| wake.verdict == verdict).count();
+    let count = |verdict: &str| {
+        wakes
+            .iter()
+            .filter(|wake| wake.verdict.as_str() == verdict)
+            .count()
+    };
     assert_eq!((count("run"), count("absorbed")), (3, 28), "each has its record");
 }

@@ -310,7 +310,7 @@ impl Daemon {
         let told = rows
             .expect("refusals")
             .into_iter()
-            .map(|row| (row.code, row.count));
+            .map(|row| (row.code.to_string(), row.count));
         told.collect()
     }
 

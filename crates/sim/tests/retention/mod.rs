@@ -15,14 +15,16 @@ use wakeful_core::conversation::Role;
 use wakeful_core::id::{AgentId, SessionId, ThreadId, TurnId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::Message;
-use wakeful_core::report::{Draft, Event, Kind, Sealed};
+use wakeful_core::report::payload::RunStarted;
+use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::retention::{Bounds, DAY_MS, EVENTS_KEPT_MIN, RUNS_KEPT_MIN, Retention};
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::retention::{Cared, Keeper, Sweep};
 use wakeful_runtime::{Halt, Observer};
-use wakeful_store::rows::{Agent, EntryRow, JournalRow, PackedBlob, RUN_OPEN, RunRow, Visibility};
+use wakeful_store::rows::{Agent, EntryRow, JournalRow, PackedBlob, RunRow, Visibility};
 use wakeful_store::{Store, StoreError, Tx, View};
 
 /// A clock that a test sets.
@@ -190,7 +192,11 @@ fn commit(
     let message = Message::from_operator(agent.clone(), &SessionId::new("cli"), &turn, prompt.hash, now);
     let run_key = key(number);
     tx.admit_message(&Message { run_key, ..message })?;
-    let status = if is_open { RUN_OPEN } else { "completed" };
+    let status = if is_open {
+        RunStatus::Open
+    } else {
+        RunStatus::Completed
+    };
     tx.create_run(&RunRow {
         run_key,
         agent_id: agent.clone(),
@@ -199,7 +205,7 @@ fn commit(
         machine_version: 1,
         version: 1,
         state: format!(r#"{{"reply":"{}"}}"#, result.hash),
-        status: status.into(),
+        status,
         started_at: now,
         ended_at: (!is_open).then_some(now),
         suspension: None,
@@ -228,7 +234,11 @@ fn commit(
     }
     let mut head = tx.lock_head_to_announce(agent)?.expect("a head");
     let sealed = Sealed::new(
-        Draft::new(Kind::RunStarted, serde_json::json!({})),
+        Draft::new(RunStarted {
+            run_key,
+            model_ref: "scripted:a".to_owned(),
+            max_rounds: 1,
+        }),
         now,
         Some(run_key),
         [1; 32],
@@ -251,7 +261,7 @@ fn named(view: &mut View<'_>, agent: &AgentId, runs: u32) -> Result<Found, Store
         let row = view.run(&key(number))?.expect("runs stay");
         assert_eq!(row.agent_id, *agent);
         let has_lines = entries.iter().any(|entry| entry.run_key == row.run_key);
-        if row.status == RUN_OPEN || has_lines {
+        if row.status == RunStatus::Open || has_lines {
             names.extend(names_in(row.state.as_bytes()));
             names.extend(view.message(&row.run_key)?.map(|message| message.body));
         }

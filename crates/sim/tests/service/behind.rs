@@ -6,12 +6,13 @@ use wakeful_core::decision::{APPROVE, Channel, Decision, Reply};
 use wakeful_core::id::{AgentId, RunnerId, SessionId, TurnId};
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::message::{Message, Parent};
+use wakeful_core::run::RunStatus;
 use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
 use wakeful_ports::clock::{Clock as _, Entropy as _};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{AgentChange, NewAgent};
 use wakeful_runtime::run::{claim, move_aside};
-use wakeful_store::rows::{RUN_OPEN, Visibility};
+use wakeful_store::rows::Visibility;
 
 use super::{Daemon, First, Salts, post};
 
@@ -166,7 +167,7 @@ async fn what_was_approved_happens_although_an_older_run_is_tried_again_beside_i
 async fn of_two_runs_that_are_under_way_the_one_that_is_due_goes_on() {
     let (daemon, older, newer) = Daemon::with_two().await;
     // As an earlier version did, which let it go on at once.
-    let (at, status) = (daemon.ticks.now(), RUN_OPEN);
+    let (at, status) = (daemon.ticks.now(), RunStatus::Open);
     let opened = daemon
         .store
         .write(move |tx| tx.set_aside(&older, status, None, at));

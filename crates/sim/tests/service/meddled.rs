@@ -33,7 +33,7 @@ async fn who_takes_back_an_interjection_while_it_joins_leaves_what_a_tool_did_as
         "it was taken back"
     );
     let report = daemon.clerk.run(daemon.run).await.expect("a report");
-    assert_eq!(report.status, "completed");
+    assert_eq!(report.status.as_str(), "completed");
     let calls: Vec<Status> = report.tool_calls().map(|step| step.status).collect();
     assert_eq!(
         (calls, daemon.mailer.0.load(Ordering::Relaxed)),

@@ -370,7 +370,7 @@ impl Daemon {
     }
 
     async fn status_of(&self, run: RunKey) -> String {
-        self.clerk.run(run).await.expect("a report").status
+        self.clerk.run(run).await.expect("a report").status.to_string()
     }
 }
 

@@ -45,7 +45,7 @@ impl Daemon {
     async fn sent(&self) -> (String, Vec<Status>, u32) {
         let report = self.clerk.run(self.run).await.expect("a report");
         let calls = report.tool_calls().map(|step| step.status).collect();
-        (report.status, calls, self.mails())
+        (report.status.to_string(), calls, self.mails())
     }
 }
 

@@ -13,6 +13,7 @@ use wakeful_core::key::{RunKey, h};
 use wakeful_core::message::{Message, Wishes};
 use wakeful_core::policy::Rules;
 use wakeful_core::prompt::Request;
+use wakeful_core::run::RunStatus;
 use wakeful_core::step::Status;
 use wakeful_core::subrun::START_RUN;
 use wakeful_ports::guidance::NoGuide;
@@ -22,7 +23,7 @@ use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{Ending, Options, Service, Workshop, Writers};
 use wakeful_runtime::wake::Limits;
 use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
-use wakeful_store::rows::{Agent, RUN_CANCELLED, RUN_OPEN, RunFilter, Visibility};
+use wakeful_store::rows::{Agent, RunFilter, Visibility};
 use wakeful_store::{ROWS_MAX, Store, View};
 
 use crate::service::{Mailer, Salts, Ticks};
@@ -202,7 +203,7 @@ async fn left(store: &Store) -> usize {
     let looked = store.read(|view| {
         let open = all_runs(view)?
             .into_iter()
-            .filter(|(_, status, _)| status == RUN_OPEN)
+            .filter(|(_, status, _)| *status == RunStatus::Open)
             .count();
         let mut queued = 0;
         for name in AGENTS {
@@ -213,7 +214,7 @@ async fn left(store: &Store) -> usize {
     looked.await.expect("read")
 }
 
-type RunLine = (RunKey, String, wakeful_core::id::ThreadId);
+type RunLine = (RunKey, RunStatus, wakeful_core::id::ThreadId);
 
 fn all_runs(view: &mut View<'_>) -> Result<Vec<RunLine>, wakeful_store::StoreError> {
     let filter = RunFilter {
@@ -257,7 +258,7 @@ async fn play(seed: u64) -> (usize, usize) {
         }
         if draw(seed, &["cancels", &number], 3) == 0 {
             let open = store.read(all_runs).await.expect("read");
-            if let Some((run, _, _)) = open.iter().find(|(_, status, _)| status == RUN_OPEN) {
+            if let Some((run, _, _)) = open.iter().find(|(_, status, _)| *status == RunStatus::Open) {
                 clerk.cancel(*run).await.expect("asked for");
             }
         }
@@ -287,10 +288,8 @@ async fn play(seed: u64) -> (usize, usize) {
 async fn judge(store: &Store, seed: u64) -> (usize, usize) {
     let judged = store.read(move |view| {
         let runs = all_runs(view)?;
-        let statuses: BTreeMap<RunKey, String> = runs
-            .iter()
-            .map(|(run, status, _)| (*run, status.clone()))
-            .collect();
+        let statuses: BTreeMap<RunKey, RunStatus> =
+            runs.iter().map(|(run, status, _)| (*run, *status)).collect();
         let (mut children, mut refused) = (0, 0);
         for (run, status, thread) in &runs {
             let told: Vec<String> = view
@@ -317,7 +316,7 @@ async fn judge(store: &Store, seed: u64) -> (usize, usize) {
                 assert!(by.insert(parent.operation_id), "seed {seed}: one start, two runs");
                 let key = child.run_key.to_string();
                 let times: usize = told.iter().map(|text| text.matches(&key).count()).sum();
-                let expected = usize::from(status != RUN_CANCELLED);
+                let expected = usize::from(*status != RunStatus::Cancelled);
                 assert!(
                     times == expected || (times == 1 && expected == 0),
                     "seed {seed}: told {times} times"

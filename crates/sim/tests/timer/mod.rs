@@ -7,6 +7,7 @@ mod quiet;
 
 use wakeful_core::cause::Origin;
 use wakeful_core::journal::Author;
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{Outcome, Status, When};
 use wakeful_core::wake::Control;
@@ -41,7 +42,7 @@ async fn a_schedule_wakes_its_agent_at_each_of_its_moments() {
         let due_at = Millis(BEGIN.0 + place * 3_600_000);
         assert_eq!(one.row.due_at, due_at);
         assert_eq!(one.row.run_key, Some(house.timer("hourly").await.run_key(due_at)));
-        assert_eq!(one.run_status.as_deref(), Some("completed"));
+        assert_eq!(one.run_status.map(RunStatus::as_str), Some("completed"));
         assert!(!one.row.is_catch_up && one.run_ended_at.is_some());
     }
 }
@@ -56,7 +57,7 @@ async fn what_becomes_of_a_firing_is_told_with_its_moment_its_cause_and_its_run(
         panic!("{records:?}")
     };
     assert_eq!(
-        one.run_status.as_deref(),
+        one.run_status.map(RunStatus::as_str),
         Some("failed"),
         "the run failed, and the record says so"
     );

@@ -1,5 +1,6 @@
 //! A firing while the one before it is under way.
 
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{Concurrency, Outcome, Timer};
 use wakeful_core::wake::Control;
@@ -75,7 +76,10 @@ async fn a_run_that_is_open_is_left_alone_or_ended_for_a_later_one() {
     ];
     assert_eq!(house.outcomes("replace").await, replaced);
     let records = house.records("replace").await;
-    let statuses: Vec<_> = records.iter().map(|one| one.run_status.as_deref()).collect();
+    let statuses: Vec<_> = records
+        .iter()
+        .map(|one| one.run_status.map(RunStatus::as_str))
+        .collect();
     assert_ne!(statuses.first(), Some(&Some("open")), "it was asked to end");
 }
 

@@ -2,6 +2,7 @@
 
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::RunKey;
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{Outcome, Timer, TriggerSource};
 
@@ -40,7 +41,7 @@ pub struct Execution {
     /// The record.
     pub row: ExecutionRow,
     /// Where its run stands: a status of runs, or none where no run has begun.
-    pub run_status: Option<String>,
+    pub run_status: Option<RunStatus>,
     /// When the run began.
     pub run_started_at: Option<Millis>,
     /// When the run ended.

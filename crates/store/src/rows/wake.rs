@@ -5,6 +5,7 @@ use wakeful_core::cause::Cause;
 use wakeful_core::id::{AgentId, SourceName};
 use wakeful_core::key::RunKey;
 use wakeful_core::time::Millis;
+use wakeful_core::wake::WakeOutcome;
 
 /// A wake record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,8 +14,8 @@ pub struct WakeRow {
     pub run_key: RunKey,
     /// Who was to be woken.
     pub agent_id: AgentId,
-    /// `run`, `queued`, `absorbed`, or the code of the refusal.
-    pub verdict: String,
+    /// What was decided.
+    pub verdict: WakeOutcome,
     /// Every gate that was looked at, as JSON.
     pub gates: String,
     /// What arose.
@@ -32,8 +33,8 @@ pub struct RefusalRow {
     pub agent_id: AgentId,
     /// By what.
     pub source: SourceName,
-    /// The code of the refusal.
-    pub code: String,
+    /// Why.
+    pub code: WakeOutcome,
     /// The day.
     pub day: Day,
     /// How often.

@@ -3,6 +3,7 @@
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::notice::Telling;
+use wakeful_core::run::RunStatus;
 use wakeful_core::subscription::Terms;
 use wakeful_core::time::Millis;
 use wakeful_store::rows::{Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
@@ -124,7 +125,11 @@ fn the_cursor_moves_only_from_where_it_was_seen_and_under_the_subscriptions_that
 #[test]
 fn what_agents_tell_is_kept_only_where_somebody_wants_it_and_until_it_was_seen_to() {
     everywhere(async |store| {
-        let what = Telling::run_ended(&agent("writer"), &RunKey(Digest::of(b"run")), "completed");
+        let what = Telling::run_ended(
+            &agent("writer"),
+            &RunKey(Digest::of(b"run")),
+            RunStatus::Completed,
+        );
         let telling = TellingRow::new(agent("writer"), 3, what, Millis(8));
         let tell = || {
             let row = telling.clone();

@@ -6,7 +6,7 @@ use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::key::Digest;
-use wakeful_core::proof::record::bindings_in;
+use wakeful_core::report::payload::Payload;
 use wakeful_core::time::Millis;
 use wakeful_store::rows::{BrakeRow, Reservation};
 use wakeful_store::{Store, StoreError, Tx, View};
@@ -29,10 +29,13 @@ fn differences(view: &mut View<'_>) -> Result<Vec<String>, StoreError> {
         let events = view.events(&AgentId::home_log(), after, 1_000)?;
         let Some(last) = events.last() else { break };
         after = last.seq;
-        for (payload, _) in events.iter().filter_map(|event| event.payload.as_ref()) {
-            let bindings = bindings_in(payload).expect("bindings");
+        for event in &events {
+            let Some(Payload::RecordBound(bound)) = event.body().map(|body| body.payload) else {
+                panic!("bindings: {event:?}");
+            };
             newest.extend(
-                bindings
+                bound
+                    .records
                     .into_iter()
                     .map(|one| ((one.table, one.key), one.record_hash)),
             );

@@ -2,9 +2,10 @@
 
 use wakeful_core::decision::Channel;
 use wakeful_core::message::Wishes;
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Suspension, Wait};
-use wakeful_store::rows::{BrakeRow, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED, RunFilter, RunRow, RunState};
+use wakeful_store::rows::{BrakeRow, RunFilter, RunRow, RunState};
 use wakeful_store::{Store, StoreError};
 
 use crate::world::{everywhere, sample};
@@ -140,7 +141,7 @@ fn a_run_that_waits_is_work_when_its_moment_has_come() {
         assert_eq!(with_work(&store, NOW).await, ["never"]);
         let aside = store.write(|tx| {
             for run in ["later", "soon"] {
-                tx.set_aside(&sample::run_key(run), RUN_QUARANTINED, Some("broken"), NOW)?;
+                tx.set_aside(&sample::run_key(run), RunStatus::Quarantined, Some("broken"), NOW)?;
             }
             Ok(())
         });
@@ -193,12 +194,15 @@ fn claims_are_counted_until_the_run_moves() {
 fn a_run_stands_aside_until_it_is_tried_again_or_given_up() {
     everywhere(async |store| {
         waiting(&store, "a", Some(Wait::Children)).await;
-        let aside = async |status: &'static str, fault: Option<&'static str>| {
+        let aside = async |status: RunStatus, fault: Option<&'static str>| {
             let moved = store.write(move |tx| tx.set_aside(&sample::run_key("a"), status, fault, NOW));
             moved.await.expect("written")
         };
-        assert!(aside(RUN_QUARANTINED, Some("it broke off five times")).await);
-        assert!(!aside(RUN_QUARANTINED, None).await, "it stands aside already");
+        assert!(aside(RunStatus::Quarantined, Some("it broke off five times")).await);
+        assert!(
+            !aside(RunStatus::Quarantined, None).await,
+            "it stands aside already"
+        );
         let standing = row(&store, "a").await;
         assert_eq!(standing.fault.as_deref(), Some("it broke off five times"));
         assert_eq!((standing.ended_at, standing.suspension), (Some(NOW), None));
@@ -212,13 +216,13 @@ fn a_run_stands_aside_until_it_is_tried_again_or_given_up() {
             matches!(moved, Err(StoreError::Conflict)),
             "nobody moves it meanwhile"
         );
-        assert!(aside(RUN_OPEN, None).await);
+        assert!(aside(RunStatus::Open, None).await);
         let back = row(&store, "a").await;
-        assert_eq!((back.status.as_str(), back.ended_at), (RUN_OPEN, None));
+        assert_eq!((back.status, back.ended_at), (RunStatus::Open, None));
         assert_eq!(with_work(&store, NOW).await, ["a"]);
-        assert!(aside(RUN_QUARANTINED, Some("again")).await);
-        assert!(aside(RUN_ABANDONED, None).await);
-        for status in [RUN_OPEN, RUN_QUARANTINED, RUN_ABANDONED] {
+        assert!(aside(RunStatus::Quarantined, Some("again")).await);
+        assert!(aside(RunStatus::Abandoned, None).await);
+        for status in [RunStatus::Open, RunStatus::Quarantined, RunStatus::Abandoned] {
             assert!(
                 !aside(status, None).await,
                 "what has ended stays as it is: {status}"
@@ -235,8 +239,8 @@ fn runs_that_stand_aside_are_listed_by_themselves() {
         waiting(&store, "b", None).await;
         waiting(&store, "c", None).await;
         let moved = store.write(|tx| {
-            tx.set_aside(&sample::run_key("a"), RUN_QUARANTINED, Some("x"), NOW)?;
-            tx.set_aside(&sample::run_key("b"), RUN_QUARANTINED, Some("y"), NOW)
+            tx.set_aside(&sample::run_key("a"), RunStatus::Quarantined, Some("x"), NOW)?;
+            tx.set_aside(&sample::run_key("b"), RunStatus::Quarantined, Some("y"), NOW)
         });
         assert!(moved.await.expect("moved"));
         let listed = async |agent: Option<&'static str>, state| {

@@ -1,12 +1,15 @@
 //! What is old, in which order it goes, what is never taken, and who is named.
 
 use wakeful_core::blob::{Blob, BlobHash};
-use wakeful_core::key::Digest;
+use wakeful_core::decision::Channel;
+use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::proof::chain::{Flaw, Life, Link, Place, Walk};
-use wakeful_core::report::{Draft, Head, Kind, Sealed};
+use wakeful_core::report::payload::{Actor, ContentErased, DataPruned, ErasedTarget};
+use wakeful_core::report::{Draft, Head, Sealed};
 use wakeful_core::retention::{DataClass, EVENTS_KEPT_MIN, RUNS_KEPT_MIN};
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_store::rows::{Aged, NamesFrom, Old, RUN_QUARANTINED, RunRow};
+use wakeful_store::rows::{Aged, NamesFrom, Old, RunRow};
 use wakeful_store::{Store, StoreError, Tx};
 
 use crate::contract::blob::keep;
@@ -24,10 +27,7 @@ async fn with_events(store: &Store, agent: &'static str, count: u64, runs: &'sta
             incarnation: tx.incarnation()?,
         };
         for seq in 1..=count {
-            let draft = wakeful_core::report::Draft::new(
-                wakeful_core::report::Kind::ToolExecuted,
-                serde_json::json!({ "seq": seq }),
-            );
+            let draft = sample::draft(seq);
             let run = usize::try_from(seq - 1)
                 .ok()
                 .and_then(|n| runs.get(n))
@@ -44,7 +44,7 @@ async fn with_events(store: &Store, agent: &'static str, count: u64, runs: &'sta
 
 fn ended(run: &str, started: i64) -> RunRow {
     RunRow {
-        status: "completed".into(),
+        status: RunStatus::Completed,
         started_at: Millis(started),
         ended_at: Some(Millis(started + 10)),
         ..sample::run(run)
@@ -233,7 +233,7 @@ fn a_run_that_stands_aside_or_is_open_loses_nothing() {
         with_runs(&store, RUNS_KEPT_MIN).await;
         let aside = store.write(|tx| {
             tx.create_run(&RunRow {
-                status: RUN_QUARANTINED.into(),
+                status: RunStatus::Quarantined,
                 ..ended("aside", 1)
             })?;
             append(tx, "aside")
@@ -399,10 +399,10 @@ fn a_new_life_has_a_name_of_its_own_and_nobody_holds_anything_in_it() {
 }
 
 /// An event that tells of payloads that are gone.
-fn record(tx: &mut Tx<'_>, kind: Kind, payload: serde_json::Value, at: i64) -> Result<u64, StoreError> {
+fn record(tx: &mut Tx<'_>, draft: Draft, at: i64) -> Result<u64, StoreError> {
     let agent = sample::agent_id("main");
     let mut head = tx.lock_head_to_announce(&agent)?.expect("a head");
-    let sealed = Sealed::new(Draft::new(kind, payload), Millis(at), None, [9; 32]).expect("canonical");
+    let sealed = Sealed::new(draft, Millis(at), None, [9; 32]).expect("canonical");
     let event = head.chain(&agent, sealed);
     tx.append_event(&agent, &event)?;
     tx.put_head(&agent, &head)?;
@@ -449,8 +449,13 @@ async fn prune_events(store: &Store, at: i64) -> u64 {
         for aged in &old {
             tx.prune(&aged.agent_id, &aged.what, 1)?;
         }
-        let payload = serde_json::json!({"class": "events", "rows": old.len()});
-        record(tx, Kind::DataPruned, payload, at)
+        let pruned = DataPruned {
+            class: DataClass::Events,
+            rows: old.len() as u64,
+            bytes: 0,
+            until: String::new(),
+        };
+        record(tx, Draft::new(pruned), at)
     });
     pruned.await.expect("pruned");
     count as u64
@@ -463,7 +468,7 @@ fn records_of_what_is_gone_never_go_themselves_and_the_log_stays_provable() {
             store.write(move |tx| {
                 for number in 0..count {
                     let at = from + i64::try_from(number).expect("small");
-                    record(tx, Kind::ToolExecuted, serde_json::json!({"number": number}), at)?;
+                    record(tx, sample::draft(number), at)?;
                 }
                 Ok(())
             })
@@ -473,8 +478,17 @@ fn records_of_what_is_gone_never_go_themselves_and_the_log_stays_provable() {
             assert_eq!(tx.erase_events(&sample::agent_id("main"), (1, 5), None)?, 5);
             record(
                 tx,
-                Kind::ContentErased,
-                serde_json::json!({"events": 5}),
+                Draft::new(ContentErased {
+                    by: Actor::Operator,
+                    channel: Channel::Cli,
+                    reason: "told by mistake".to_owned(),
+                    events: 5,
+                    transitions: 0,
+                    blobs: 0,
+                    target: ErasedTarget::Run {
+                        run_key: RunKey(Digest::ZERO),
+                    },
+                }),
                 2_000_000,
             )
         });

@@ -2,9 +2,10 @@
 
 use wakeful_core::decision::{APPROVE, Channel, DENY, Decision, DecisionStatus, Inquiry, Reply, Severity};
 use wakeful_core::key::{DecisionId, Digest};
+use wakeful_core::run::RunStatus;
 use wakeful_core::step::EffectClass;
 use wakeful_core::time::Millis;
-use wakeful_store::rows::{AnnouncementRow, DecisionFilter, Old, Owed, RUN_QUARANTINED, RunRow};
+use wakeful_store::rows::{AnnouncementRow, DecisionFilter, Old, Owed, RunRow};
 use wakeful_store::{Store, StoreError};
 
 use crate::world::{everywhere, sample};
@@ -215,7 +216,7 @@ fn what_waits_for_a_person_is_counted_for_all_and_for_each() {
             tx.create_run(&sample::run("aside"))?;
             tx.set_aside(
                 &sample::run_key("aside"),
-                RUN_QUARANTINED,
+                RunStatus::Quarantined,
                 Some("broken"),
                 Millis(3),
             )
@@ -318,7 +319,7 @@ fn questions_go_with_what_their_run_said_and_those_that_are_open_never() {
             }
             tx.create_agent(&sample::agent("main"))?;
             let run = RunRow {
-                status: "completed".to_owned(),
+                status: RunStatus::Completed,
                 ended_at: Some(Millis(20)),
                 ..sample::run("run")
             };

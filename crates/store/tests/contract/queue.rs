@@ -3,6 +3,7 @@
 use wakeful_core::decision::Channel;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, QUEUE_MAX, Wishes};
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Suspension, Wait};
 use wakeful_store::rows::{BrakeRow, Overview, RunFilter, RunRow};
@@ -217,7 +218,8 @@ fn a_run_that_waits_for_its_turn_is_due_when_no_other_is_under_way_whatever_that
         );
         rouse("second").await;
         assert_eq!(due(&store, Millis(0)).await, Some(key("second")));
-        let aside = store.write(move |tx| tx.set_aside(&key("second"), "quarantined", Some("x"), Millis(0)));
+        let aside =
+            store.write(move |tx| tx.set_aside(&key("second"), RunStatus::Quarantined, Some("x"), Millis(0)));
         assert!(aside.await.expect("written"));
         assert_eq!(due(&store, Millis(0)).await, Some(key("first")));
         assert_eq!(overview(&store).await.open_run, Some(key("first")));

@@ -3,6 +3,7 @@
 use wakeful_core::id::ThreadId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::Message;
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_store::rows::{EntryRow, JournalRow, RunFilter, RunRow, RunState};
 use wakeful_store::{ROWS_MAX, Store, StoreError};
@@ -74,7 +75,7 @@ fn a_state_moves_on_only_from_the_version_it_was_read_at() {
         assert_eq!(read, Some(next.clone()));
         let ended = RunRow {
             version: 2,
-            status: "completed".into(),
+            status: RunStatus::Completed,
             ended_at: Some(Millis(5_000)),
             ..next
         };
@@ -112,7 +113,7 @@ fn an_ended_run_without_an_end_cannot_be_written_down() {
                 .is_err()
         );
         let ended_but_when = RunRow {
-            status: "failed".into(),
+            status: RunStatus::Failed,
             ..sample::run("b")
         };
         assert!(
@@ -132,7 +133,7 @@ fn runs_are_listed_newest_first_by_agent_and_openness_within_the_limit() {
             ..sample::run(name)
         };
         let done = |run: RunRow| RunRow {
-            status: "completed".into(),
+            status: RunStatus::Completed,
             ended_at: Some(Millis(9)),
             ..run
         };

@@ -1,5 +1,6 @@
 //! Sagas: begun once, moved by whoever saw them where they stand.
 
+use wakeful_core::run::RunStatus;
 use wakeful_core::saga::{Input, Saga, settled};
 use wakeful_core::time::Millis;
 use wakeful_store::rows::{RunRow, SagaRow};
@@ -29,7 +30,7 @@ fn a_saga_knows_whether_its_run_can_go_on() {
     everywhere(async |store| {
         let open = sample::run("open");
         let ended = RunRow {
-            status: "cancelled".into(),
+            status: RunStatus::Cancelled,
             ended_at: Some(Millis(5)),
             ..sample::run("ended")
         };

@@ -199,7 +199,7 @@ fn records_are_kept_as_they_are_and_the_oldest_go() {
         assert_eq!(found.len() as u64, EXECUTIONS_KEPT_MAX);
         let newest = found.first().expect("a record");
         assert_eq!(newest.row, record(&timer, last, Outcome::Skipped));
-        assert_eq!((newest.run_status.as_deref(), newest.run_ended_at), (None, None));
+        assert_eq!((newest.run_status, newest.run_ended_at), (None, None));
         assert_eq!(found.last().map(|one| one.row.seq), Some(6));
     });
 }

@@ -3,9 +3,9 @@
 use wakeful_core::id::{AgentId, TraceId};
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::message::{Message, Parent};
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_store::Store;
-use wakeful_store::rows::{RUN_ABANDONED, RUN_QUARANTINED};
 
 use crate::world::{everywhere, sample};
 
@@ -98,7 +98,7 @@ fn an_agent_waits_for_another_from_the_message_to_the_end_of_its_run() {
         });
         started.await.expect("written");
         assert_eq!(awaited(&store, "main").await, [sample::agent_id("b")]);
-        for (status, waits) in [(RUN_QUARANTINED, true), (RUN_ABANDONED, false)] {
+        for (status, waits) in [(RunStatus::Quarantined, true), (RunStatus::Abandoned, false)] {
             let run = message.run_key;
             let moved = store.write(move |tx| tx.set_aside(&run, status, None, Millis(9)));
             assert!(moved.await.expect("written"));

@@ -9,6 +9,7 @@ use serde_json::json;
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::conversation::{Role, Usage};
 use wakeful_core::id::PolicyVersion;
+use wakeful_core::report::payload::Payload;
 use wakeful_core::report::{Draft, Head, Kind, Sealed};
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
@@ -154,7 +155,7 @@ fn transition(tx: &mut Tx<'_>, fence: Fence, ordinal: i64, blobs: &[PackedBlob])
             &mut head,
             Draft {
                 policy_version: policy(kind),
-                ..Draft::new(kind, payload)
+                ..Draft::new(Payload::read(kind.as_str(), &payload).expect("a payload"))
             },
             at,
         )?;
@@ -206,10 +207,10 @@ fn model_step(name: &str) -> StepRow {
 fn payloads(first: bool, operation: &str) -> [(Kind, serde_json::Value); 2] {
     let operation = sample::digest(operation);
     if first {
-        let said = json!({"round": 12, "preview": "Let me look at the file now.", "tools": ["ExecCommand"],
+        let said = json!({"round": 12, "text": "Let me look at the file now.", "tools": ["ExecCommand"],
             "usage": {"input_tokens": 4321, "output_tokens": 123}});
-        let allowed = json!({"operation_id": operation, "tool": "ExecCommand", "verdict": "allow",
-            "rule": "workspace.exec", "reason": "commands inside the workspace are allowed"});
+        let allowed = json!({"operation_id": operation, "tool": "ExecCommand", "effect": "permit",
+            "rule": "workspace.exec", "input": "commands inside the workspace are allowed"});
         [
             (Kind::AssistantRoundRecorded, said),
             (Kind::PolicyDecided, allowed),
@@ -217,8 +218,9 @@ fn payloads(first: bool, operation: &str) -> [(Kind, serde_json::Value); 2] {
     } else {
         let done = json!({"operation_id": operation, "tool": "ExecCommand", "status": "ok", "duration_ms": 12,
             "sandbox": "landlock+seccomp"});
-        let asked = json!({"attempt": 1, "model_ref": "openai/gpt-5-mini", "duration_ms": 1834, "outcome": "ok",
-            "input_tokens": 4321, "output_tokens": 123});
+        let asked = json!({"round": 12, "provider": "openai", "attempt": 1, "max_attempts": 3,
+            "model_ref": "openai/gpt-5-mini", "duration_ms": 1834, "outcome": "succeeded",
+            "token_usage": {"input_tokens": 4321, "output_tokens": 123}});
         [(Kind::ToolExecuted, done), (Kind::ProviderRoundCompleted, asked)]
     }
 }

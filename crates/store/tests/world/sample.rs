@@ -1,18 +1,19 @@
 //! Things to put into a store. What a test does not care about is the same every time.
 
-use serde_json::json;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::cause::Cause;
 use wakeful_core::conversation::{Role, Usage};
 use wakeful_core::id::{AgentId, RunnerId, SessionId, ThreadId, TurnId};
 use wakeful_core::key::{ActionBase, Digest, OperationId, RunKey};
 use wakeful_core::message::Message;
-use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
+use wakeful_core::report::payload::ToolExecuted;
+use wakeful_core::report::{Draft, Event, Head, Sealed};
+use wakeful_core::run::RunStatus;
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::Lifecycle;
+use wakeful_core::wake::{Lifecycle, WakeOutcome};
 use wakeful_store::rows::{
-    Agent, EntryRow, JournalRow, RUN_OPEN, RunRow, Runner, Settlement, StepEnd, StepRow, Visibility, WakeRow,
+    Agent, EntryRow, JournalRow, RunRow, Runner, Settlement, StepEnd, StepRow, Visibility, WakeRow,
 };
 
 pub(crate) fn digest(text: &str) -> Digest {
@@ -63,7 +64,7 @@ pub(crate) fn wake(run: &str, verdict: &str) -> WakeRow {
     WakeRow {
         run_key: run_key(run),
         agent_id: agent_id("main"),
-        verdict: verdict.into(),
+        verdict: WakeOutcome::parse(verdict).expect("a word"),
         gates: r#"[{"gate":"lifecycle","passed":true}]"#.into(),
         cause: Cause::default(),
         absorbed_by: None,
@@ -80,7 +81,7 @@ pub(crate) fn run(text: &str) -> RunRow {
         machine_version: 1,
         version: 0,
         state: "{}".into(),
-        status: RUN_OPEN.into(),
+        status: RunStatus::Open,
         started_at: Millis(4_000),
         ended_at: None,
         suspension: None,
@@ -145,10 +146,29 @@ pub(crate) fn entry(run: &str, text: &str) -> EntryRow {
     }
 }
 
+/// An event about an action that took so many milliseconds.
+pub(crate) fn draft(duration_ms: u64) -> Draft {
+    Draft::new(ToolExecuted {
+        operation_id: operation("event"),
+        tool: "Exec".into(),
+        status: Status::Ok,
+        duration_ms,
+        sandbox: None,
+        code: None,
+        attempt: None,
+        again_in_ms: None,
+    })
+}
+
 /// The next event after a head.
 pub(crate) fn event(head: &mut Head, agent: &str, number: i64) -> Event {
-    let draft = Draft::new(Kind::ToolExecuted, json!({ "number": number }));
-    let sealed = Sealed::new(draft, Millis(8_000), Some(run_key("run")), [9; 32]).expect("canonical");
+    let sealed = Sealed::new(
+        draft(number.unsigned_abs()),
+        Millis(8_000),
+        Some(run_key("run")),
+        [9; 32],
+    )
+    .expect("canonical");
     head.chain(&agent_id(agent), sealed)
 }
 

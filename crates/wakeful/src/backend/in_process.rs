@@ -21,13 +21,13 @@ use wakeful_tools::outside::Outlook;
 
 use super::Backend;
 use crate::config::{self, Overrides, Settings};
-use crate::daemon::house::House;
+use crate::daemon::host::DaemonHost;
 use crate::device;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::home::Home;
 use crate::journal::{Access, HomeJournal, Source};
-use crate::model::{DEMO, ModelHouse};
+use crate::model::{DEMO, ModelRegistry};
 use crate::place::Place;
 use crate::world::{RealClock, RealEntropy};
 
@@ -73,11 +73,11 @@ fn open(store: &Store, journal: &Arc<HomeJournal>, device: String, home: &Path) 
             outside: Arc::new(scout(home, journal, device, Hearing::Off)),
         },
         facts: facts(&config, home)?,
-        host: Arc::new(House {
+        host: Arc::new(DaemonHost {
             home: home.to_owned(),
             workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
             workspace: config.agent.workspace.clone(),
-            models: ModelHouse::new(&config),
+            models: ModelRegistry::new(&config),
             switch: Arc::new(Halt::new().0),
         }),
         clock,
@@ -89,7 +89,7 @@ fn open(store: &Store, journal: &Arc<HomeJournal>, device: String, home: &Path) 
 }
 
 fn facts(config: &Settings, home: &Path) -> Result<Facts, Failure> {
-    let default_model = ModelHouse::new(config).default_ref();
+    let default_model = ModelRegistry::new(config).default_ref();
     let reference = default_model.map_or_else(|_| DEMO.to_owned(), |(reference, _)| reference);
     Ok(Facts {
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use std::future::Future;
 use std::time::Duration;
 
-use serde::Deserialize;
-use wakeful_api::{BrakeList, PendingCancel, Run};
+use wakeful_api::{BrakeList, PendingCancel, SetBrake, Text};
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
@@ -46,16 +45,6 @@ const IN_THE_WAY: [&str; 12] = [
 
 const DATABASE_SLOW: &str = "database_slow";
 
-/// What a cancellation came to.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum CancelAnswer {
-    /// It is durable.
-    Run(Box<Run>),
-    /// It is in force, and not in the database yet.
-    Pending(PendingCancel),
-}
-
 /// What a request came to.
 pub(crate) enum Told<T> {
     /// The daemon or the database has it.
@@ -93,11 +82,15 @@ pub(crate) async fn brake(
 ) -> Result<BrakeList, Failure> {
     let target = StopTarget::brake(agent.as_ref());
     let request = request(target, reason.clone().unwrap_or_default());
+    let set = SetBrake {
+        agent_id: agent.map(Text),
+        reason,
+    };
     let home = home_of(shared)?;
     let told = match daemon_now(shared)? {
         Some(client) => {
             let backend = Backend { client };
-            told(&home, request, backend.brake(agent, reason)).await?
+            told(&home, request, backend.call(set)).await?
         }
         None => {
             // In force for whatever drives runs here, before the database is opened.
@@ -105,9 +98,7 @@ pub(crate) async fn brake(
             let beside = async {
                 let place = Place::open_beside(shared).await?;
                 place
-                    .work(out, async |place| {
-                        Backend::of_place(place)?.brake(agent, reason).await
-                    })
+                    .work(out, async |place| Backend::of_place(place)?.call(set).await)
                     .await
             };
             told(&home, request, beside).await?

@@ -3,25 +3,26 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
-use wakeful_api::AgentStatus;
+use wakeful_api::{
+    ActivateAgent, AgentStatus, CreateAgent, DestroyAgent, Endpoint, GetAgentStatus, GetExternalTrigger,
+    ListAgents, MakeAgentDormant, PauseAgent, ResumeAgent, RevokeExternalTrigger, RotateExternalTrigger,
+    SetAgentMode, SetAgentSleep, SetModel, StopAgent, Text, Visibility, WakeAgent,
+};
 use wakeful_core::id::AgentId;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle, Mode};
+use wakeful_core::wake::Mode;
 use wakeful_ports::clock::Clock as _;
-use wakeful_runtime::desk::{AgentChange, NewAgent};
 use wakeful_server::view::loaded_agents_md;
-use wakeful_store::rows::Visibility;
 
 use super::GlobalArgs;
 use super::why::shifted;
-use crate::backend::reasons::TriggerDeed;
 use crate::backend::{read, write, write_existing};
 use crate::config::{self, Overrides};
 use crate::daemon::files::{Found, RunFolder};
 use crate::daemon::life::database_name;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
-use crate::model::{ModelHouse, Whose};
+use crate::model::{ModelRegistry, Whose};
 use crate::show::Out;
 use crate::workspace::WorkspacePath;
 use crate::world::RealClock;
@@ -175,30 +176,44 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> R
             create(id, workspace.as_deref(), (*mode).into(), (shared, out)).await?;
         }
         AgentVerb::List { all } => {
-            let agents = read(shared, async |backend| backend.agents(*all).await).await?;
-            out.agents(&agents);
+            let with_private = *all;
+            let list = read(shared, async |backend| {
+                backend.call(ListAgents { with_private }).await
+            })
+            .await?;
+            out.agents(&list.agents);
         }
         AgentVerb::Show { id } => {
             let id = AgentId::parse(id)?;
-            let status = read(shared, async |backend| backend.agent(id.clone()).await).await?;
+            let status = read(shared, async |backend| {
+                backend
+                    .call(GetAgentStatus {
+                        agent_id: Text(id.clone()),
+                    })
+                    .await
+            })
+            .await?;
             let home = shared.home()?;
             let files = GuidanceFiles::new(&home.canonicalize().unwrap_or(home));
             let guidance = files.read(&id, status.workspace.as_ref());
             // An agent can be looked at also when the settings cannot be read.
             let settings = config::load(&shared.home()?, &Overrides::default());
-            let house = settings.map(|settings| ModelHouse::new(&settings.config)).ok();
-            let status = house.map_or_else(|| status.clone(), |house| modelled(&id, status.clone(), &house));
+            let registry = settings.map(|settings| ModelRegistry::new(&settings.config)).ok();
+            let status = registry.map_or_else(
+                || status.clone(),
+                |registry| modelled(&id, status.clone(), &registry),
+            );
             out.agent(&AgentStatus {
                 loaded_agents_md: loaded_agents_md(&guidance),
                 ..status
             });
         }
         AgentVerb::Model { id, model, .. } => choose(id, model.as_deref(), shared, out).await?,
-        AgentVerb::Pause { id } => control(id, Control::Paused, shared, out).await?,
-        AgentVerb::Resume { id } => control(id, Control::Running, shared, out).await?,
-        AgentVerb::Stop { id } => control(id, Control::Stopped, shared, out).await?,
-        AgentVerb::Activate { id } => tend(id, AgentChange::Life(Lifecycle::Active), shared, out).await?,
-        AgentVerb::Dormant { id } => tend(id, AgentChange::Life(Lifecycle::Dormant), shared, out).await?,
+        AgentVerb::Pause { id } => change(PauseAgent { agent_id: name(id)? }, shared, out).await?,
+        AgentVerb::Resume { id } => change(ResumeAgent { agent_id: name(id)? }, shared, out).await?,
+        AgentVerb::Stop { id } => change(StopAgent { agent_id: name(id)? }, shared, out).await?,
+        AgentVerb::Activate { id } => change(ActivateAgent { agent_id: name(id)? }, shared, out).await?,
+        AgentVerb::Dormant { id } => change(MakeAgentDormant { agent_id: name(id)? }, shared, out).await?,
         AgentVerb::Destroy { id, yes } => {
             if !yes {
                 let message = format!("agent {id} would be gone for good");
@@ -208,17 +223,19 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> R
                     "say --yes if you mean it",
                 ));
             }
-            tend(id, AgentChange::Life(Lifecycle::Destroyed), shared, out).await?;
+            change(DestroyAgent { agent_id: name(id)? }, shared, out).await?;
         }
         AgentVerb::Mode { id, mode } => {
-            tend(id, AgentChange::Mode((*mode).into()), shared, out).await?;
+            let (agent_id, mode) = (name(id)?, (*mode).into());
+            change(SetAgentMode { agent_id, mode }, shared, out).await?;
         }
         AgentVerb::Sleep { id, until, span } => {
-            let until = moment(until.as_deref().or(span.as_deref()).unwrap_or_default())?;
-            tend(id, AgentChange::Sleep(until), shared, out).await?;
+            let until = Text(moment(until.as_deref().or(span.as_deref()).unwrap_or_default())?);
+            let agent_id = name(id)?;
+            change(SetAgentSleep { agent_id, until }, shared, out).await?;
         }
         AgentVerb::Trigger(verb) => trigger(verb, shared, out).await?,
-        AgentVerb::Wake { id } => tend(id, AgentChange::Wake, shared, out).await?,
+        AgentVerb::Wake { id } => change(WakeAgent { agent_id: name(id)? }, shared, out).await?,
     }
     Ok(0)
 }
@@ -227,21 +244,24 @@ async fn choose(id: &str, model: Option<&str>, shared: &GlobalArgs, out: &Out) -
     let id = AgentId::parse(id)?;
     // Looked at here, because a relative path means something only in this folder.
     let settings = config::load(&shared.home()?, &Overrides::default())?;
-    let house = ModelHouse::new(&settings.config);
-    let model = model.map(|model| house.named(model)).transpose()?;
-    let tell = write_existing(shared, out, async |backend| {
-        backend.set_model(id.clone(), model).await
-    });
-    out.agent(&modelled(&id, tell.await?, &house));
+    let registry = ModelRegistry::new(&settings.config);
+    let model = model.map(|model| registry.named(model)).transpose()?;
+    let set = SetModel {
+        agent_id: Text(id.clone()),
+        clear: model.is_none(),
+        model,
+    };
+    let tell = write_existing(shared, out, async |backend| backend.call(set).await);
+    out.agent(&modelled(&id, tell.await?, &registry));
     Ok(())
 }
 
 /// The status with the models of the agent's next run. A daemon has said it already, by the settings it was started with.
-fn modelled(agent: &AgentId, status: AgentStatus, house: &ModelHouse) -> AgentStatus {
+fn modelled(agent: &AgentId, status: AgentStatus, registry: &ModelRegistry) -> AgentStatus {
     let chosen = status.model.as_deref();
     let model_state = match &status.model_state {
         Some(told) => Some(told.clone()),
-        None => house.state(Whose { agent, chosen }),
+        None => registry.state(Whose { agent, chosen }),
     };
     AgentStatus {
         model_state,
@@ -250,13 +270,11 @@ fn modelled(agent: &AgentId, status: AgentStatus, house: &ModelHouse) -> AgentSt
 }
 
 async fn trigger(verb: &TriggerVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
-    let (id, deed) = match verb {
-        TriggerVerb::Show { id } => (id, TriggerDeed::Show),
-        TriggerVerb::Rotate { id } => (id, TriggerDeed::Rotate),
-        TriggerVerb::Revoke { id } => (id, TriggerDeed::Revoke),
-    };
-    let id = AgentId::parse(id)?;
-    let tell = write_existing(shared, out, async |backend| backend.trigger(id, deed).await);
+    let tell = write_existing(shared, out, async |backend| match verb {
+        TriggerVerb::Show { id } => backend.call(GetExternalTrigger { agent_id: name(id)? }).await,
+        TriggerVerb::Rotate { id } => backend.call(RotateExternalTrigger { agent_id: name(id)? }).await,
+        TriggerVerb::Revoke { id } => backend.call(RevokeExternalTrigger { agent_id: name(id)? }).await,
+    });
     let found = tell.await?;
     let address = match &found.trigger_path {
         None => "none: it is revoked".to_owned(),
@@ -302,18 +320,17 @@ fn moment(text: &str) -> Result<Millis, Failure> {
     shifted(text, RealClock::new().now(), i64::saturating_add)
 }
 
-async fn tend(id: &str, change: AgentChange, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
-    let id = AgentId::parse(id)?;
-    let tell = write_existing(shared, out, async |backend| backend.tend(id, change).await);
-    out.agent(&tell.await?);
-    Ok(())
+fn name(id: &str) -> Result<Text<AgentId>, Failure> {
+    Ok(Text(AgentId::parse(id)?))
 }
 
-async fn control(id: &str, control: Control, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
-    let id = AgentId::parse(id)?;
-    let tell = write_existing(shared, out, async |backend| {
-        backend.set_control(id, control).await
-    });
+/// Carries out a verb that answers with the agent as it then is.
+async fn change(
+    asked: impl Endpoint<Output = AgentStatus>,
+    shared: &GlobalArgs,
+    out: &Out,
+) -> Result<(), Failure> {
+    let tell = write_existing(shared, out, async |backend| backend.call(asked).await);
     out.agent(&tell.await?);
     Ok(())
 }
@@ -334,13 +351,13 @@ async fn create(
     let home = shared.home()?;
     look(&home)?;
     let tell = write(shared, out, async |backend| {
-        let new = NewAgent {
-            agent_id,
-            workspace: look(&home)?.text.clone(),
+        let new = CreateAgent {
+            agent_id: Text(agent_id),
+            workspace: Some(look(&home)?.text.clone()),
             visibility: Visibility::Public,
-            mode,
+            mode: Some(mode),
         };
-        backend.create_agent(new).await
+        backend.call(new).await
     });
     out.agent(&tell.await?);
     Ok(())

@@ -1,7 +1,7 @@
 //! `wakeful brake`: stops everything or one agent, and lets it go on.
 
 use clap::Subcommand;
-use wakeful_api::{Brake, BrakeList};
+use wakeful_api::{Brake, BrakeList, ListBrakes, ReleaseBrake, Text};
 use wakeful_core::id::AgentId;
 use wakeful_runtime::desk::deciding::REASON_CHARS_MAX;
 
@@ -51,10 +51,11 @@ pub(crate) async fn brake(verb: &BrakeVerb, shared: &GlobalArgs, out: &Out) -> R
         }
         BrakeVerb::Off { agent } => {
             by_a_person()?;
-            let agent = agent.as_deref().map(AgentId::parse).transpose()?;
-            write_unlocked(shared, out, async |backend| backend.release(agent).await).await?
+            let agent_id = agent.as_deref().map(AgentId::parse).transpose()?.map(Text);
+            let release = ReleaseBrake { agent_id };
+            write_unlocked(shared, out, async |backend| backend.call(release).await).await?
         }
-        BrakeVerb::Status => match read(shared, async |backend| backend.brakes().await).await {
+        BrakeVerb::Status => match read(shared, async |backend| backend.call(ListBrakes {}).await).await {
             Ok(brakes) => brakes,
             Err(failure) => stops::brakes_in_slot(shared, failure)?,
         },

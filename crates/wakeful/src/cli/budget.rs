@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clap::Subcommand;
-use wakeful_api::{Budget, CapOrigin};
+use wakeful_api::{Budget, CapOrigin, GetAgentSpending, GetBudget, SetCap, Text};
 use wakeful_core::budget::{DAILY_CAP_MAX, MicroUsd, parse_cap};
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
@@ -69,12 +69,15 @@ pub(crate) async fn budget(verb: &BudgetVerb, shared: &GlobalArgs, out: &Out) ->
     config::load(&shared.home()?, &Overrides::default())?;
     match verb {
         BudgetVerb::Show { agent: None } => {
-            let budget = read(shared, async |backend| backend.budget().await).await?;
+            let budget = read(shared, async |backend| backend.call(GetBudget {}).await).await?;
             tell(&budget, out);
         }
         BudgetVerb::Show { agent: Some(agent) } => {
             let agent = AgentId::parse(agent)?;
-            let spending = read(shared, async |backend| backend.spending(agent).await).await?;
+            let asked = GetAgentSpending {
+                agent_id: Text(agent),
+            };
+            let spending = read(shared, async |backend| backend.call(asked).await).await?;
             let days = spending.days.iter();
             let lines: Vec<String> = days
                 .map(|day| format!("{}  {} USD in {} requests", day.day, day.spent_usd, day.requests))
@@ -89,9 +92,12 @@ pub(crate) async fn budget(verb: &BudgetVerb, shared: &GlobalArgs, out: &Out) ->
             reset_day(shared, out).await?;
         }
         BudgetVerb::Set { usd, agent, .. } => {
-            let agent = agent.as_deref().map(AgentId::parse).transpose()?;
-            let daily = usd.as_deref().map(amount).transpose()?;
-            let set = write(shared, out, async |backend| backend.set_cap(agent, daily).await);
+            let set = SetCap {
+                agent_id: agent.as_deref().map(AgentId::parse).transpose()?.map(Text),
+                daily_usd: usd.as_deref().map(amount).transpose()?.map(Text),
+                unset: usd.is_none(),
+            };
+            let set = write(shared, out, async |backend| backend.call(set).await);
             tell(&set.await?, out);
         }
     }
@@ -114,7 +120,7 @@ async fn reset_day(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
             governance: governance(place.home.root()),
             ..ApiContext::new(place.store.clone(), clock, entropy)
         });
-        Ok(clerk.reset_day(Channel::Cli.as_str()).await?)
+        Ok(clerk.reset_day(Channel::Cli).await?)
     });
     tell(&view::budget(&reset.await?), out);
     Ok(())

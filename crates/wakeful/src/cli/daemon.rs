@@ -5,7 +5,7 @@ mod stop;
 
 use clap::Subcommand;
 use serde_json::json;
-use wakeful_api::{LastFailure, RuntimeStatus};
+use wakeful_api::{GetRuntimeStatus, LastFailure, RuntimeStatus};
 
 use super::GlobalArgs;
 use super::serve::ServeArgs;
@@ -106,7 +106,7 @@ async fn status(shared: &GlobalArgs, folder: &RunFolder, out: &Out) -> Result<()
 async fn ask(record: &Record) -> Result<RuntimeStatus, Failure> {
     let client = client_of(record)?;
     client.readiness().await?;
-    Ok(client.get("/api/runtime/status").await?)
+    Ok(client.call(&GetRuntimeStatus {}).await?)
 }
 
 fn not_running(stale: bool, failure: Option<&LastFailure>) -> String {

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use wakeful_api::{
     Announcement, AnswerDecision, Badge, BlastRadius, Channel, Decision, DecisionList, DecisionStatus,
-    InputGone, Severity,
+    GetDecision, InputGone, ListDecisions, Severity,
 };
 use wakeful_core::failure::clip;
 use wakeful_core::key::RunKey;
@@ -11,7 +11,7 @@ use wakeful_core::policy::rule_words;
 use wakeful_runtime::notifier::{NotificationPayload, NotificationSender as _};
 
 use super::GlobalArgs;
-use crate::backend::{by_a_person, read, write_unlocked};
+use crate::backend::{by_a_person, decision_id, read, write_unlocked};
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure, UNDECIDED};
 use crate::notify::{DesktopSession, notify_targets};
@@ -58,12 +58,18 @@ pub(crate) enum DecisionVerb {
 pub(crate) async fn decision(verb: &DecisionVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         DecisionVerb::List { all } => {
-            let list = read(shared, async |backend| backend.decisions(!all).await).await?;
+            let list = read(shared, async |backend| {
+                backend.call(ListDecisions { pending: !all }).await
+            })
+            .await?;
             out.answer(&list, &table(&list, *all));
         }
         DecisionVerb::Show { id } => {
+            let asked = GetDecision {
+                decision_id: decision_id(id)?,
+            };
             let found = read(shared, async |backend| {
-                Ok((backend.decision(id).await?, backend.channel()))
+                Ok((backend.call(asked).await?, backend.channel()))
             });
             let (found, by) = found.await?;
             out.answer(&found, &in_full(&found, by));
@@ -77,12 +83,13 @@ pub(crate) async fn decision(verb: &DecisionVerb, shared: &GlobalArgs, out: &Out
         } => {
             by_a_person()?;
             let answer = AnswerDecision {
+                decision_id: decision_id(id)?,
                 option: option.clone(),
                 note: note.clone(),
                 version: *version,
             };
             let told = write_unlocked(shared, out, async |backend| {
-                let answered = backend.answer(id, answer).await?;
+                let answered = backend.call(answer).await?;
                 Ok((answered, backend.channel()))
             });
             let (answered, by) = told.await?;

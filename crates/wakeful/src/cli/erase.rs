@@ -4,16 +4,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
+use wakeful_api::{EraseContent, GetAgentStatus, Text};
 use wakeful_core::id::AgentId;
-use wakeful_runtime::proof::{Erase, REASON_CHARS_MAX, What, reason};
+use wakeful_runtime::proof::{REASON_CHARS_MAX, reason};
 
 use super::GlobalArgs;
 use crate::backend::write_existing;
 use crate::failure::Failure;
 use crate::show::Out;
-
-/// By which door the wish came.
-const CHANNEL: &str = "cli";
 
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("what").required(true)))]
@@ -42,24 +40,26 @@ pub(crate) async fn erase(args: &EraseArgs, shared: &GlobalArgs, out: &Out) -> R
     })?;
     let events = args.seq.as_deref().map(span).transpose()?;
     let erased = write_existing(shared, out, async |backend| {
-        let what = match (&args.run, events) {
-            (Some(run), _) => What::Run(backend.find_run(run).await?),
+        let mut erase = EraseContent {
+            agent_id: Text(agent.clone()),
+            run_key: None,
+            first_seq: None,
+            last_seq: None,
+            reason: reason.clone(),
+        };
+        match (&args.run, events) {
+            (Some(run), _) => erase.run_key = Some(Text(backend.find_run(run).await?)),
             (None, Some((first, last))) => {
-                let newest = backend.agent(agent.clone()).await?.last_seq;
+                let agent_id = Text(agent.clone());
+                let newest = backend.call(GetAgentStatus { agent_id }).await?.last_seq;
                 if first > newest {
                     return Err(no_event(&agent, first, newest));
                 }
-                What::Events { first, last }
+                (erase.first_seq, erase.last_seq) = (Some(first), Some(last));
             }
             (None, None) => return Err(no_span("")),
-        };
-        let erase = Erase {
-            agent: agent.clone(),
-            what,
-            reason: reason.clone(),
-            channel: CHANNEL,
-        };
-        backend.erase(erase).await
+        }
+        backend.call(erase).await
     });
     let erased = erased.await?;
     let words = match erased.seq {

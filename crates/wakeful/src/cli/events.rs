@@ -2,8 +2,11 @@
 
 use clap::Args;
 use wakeful_api::client::{Client, Stream};
-use wakeful_api::{Delta, Event, EventFeed, EventPage};
+use wakeful_api::{
+    Delta, Event, GetAgentStatus, LIMIT_MAX, Limit, ListAgentEvents, ListAgents, ListEvents, Text,
+};
 use wakeful_core::id::AgentId;
+use wakeful_core::report::payload::Payload;
 use wakeful_core::report::present::{Mode, present};
 
 use super::GlobalArgs;
@@ -55,10 +58,8 @@ pub(crate) struct TailArgs {
 /// Runs `wakeful events`.
 pub(crate) async fn events(args: &EventsArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let (agent, display) = (AgentId::parse(&args.agent)?, mode(&args.display)?);
-    let page = read(shared, async |backend| {
-        backend.events(agent, args.after_seq, args.limit).await
-    })
-    .await?;
+    let asked = events_after(agent, Some(args.after_seq), args.limit);
+    let page = read(shared, async |backend| backend.call(asked).await).await?;
     page.events.iter().for_each(|event| show(event, display, out));
     if page.has_more {
         out.note(&format!("there is more: --after-seq {}", page.next_after_seq));
@@ -91,8 +92,19 @@ pub(crate) async fn tail(args: &TailArgs, shared: &GlobalArgs, out: &Out) -> Res
 
 /// Where a stream is, and where it goes on.
 struct Place {
-    path: String,
+    /// All agents where it is none.
+    agent: Option<AgentId>,
     after: String,
+}
+
+pub(super) fn events_after(agent: AgentId, after_seq: Option<u64>, limit: u32) -> ListAgentEvents {
+    ListAgentEvents {
+        agent_id: Text(agent),
+        after_seq,
+        before_seq: None,
+        ticket: None,
+        limit: Limit(limit),
+    }
 }
 
 /// The newest events, and where to go on after them.
@@ -102,26 +114,32 @@ async fn newest(
     limit: u32,
 ) -> Result<(Vec<Event>, Place), Failure> {
     if let Some(agent) = agent {
-        let last = backend.agent(agent.clone()).await?.last_seq;
+        let agent_id = Text(agent.clone());
+        let last = backend.call(GetAgentStatus { agent_id }).await?.last_seq;
         let after = last.saturating_sub(u64::from(limit));
-        let EventPage { events, .. } = backend.events(agent.clone(), after, limit).await?;
-        let path = format!("/api/agents/{agent}/events");
+        let events = backend
+            .call(events_after(agent.clone(), Some(after), limit))
+            .await?
+            .events;
         let after = events.last().map_or(last, |event| event.seq).to_string();
-        return Ok((events, Place { path, after }));
+        let agent = Some(agent.clone());
+        return Ok((events, Place { agent, after }));
     }
-    let path = "/api/events".to_owned();
+    let agent = None;
     if backend.is_daemon() {
-        let feed: EventFeed = backend.client.get(&format!("{path}?limit={limit}")).await?;
+        let newest = ListEvents {
+            limit: Limit(limit),
+            ..ListEvents::default()
+        };
+        let feed = backend.call(newest).await?;
         let after = feed.cursor;
-        return Ok((feed.events, Place { path, after }));
+        return Ok((feed.events, Place { agent, after }));
     }
     let mut events = Vec::new();
-    for agent in backend.agents(false).await? {
+    for agent in backend.call(ListAgents { with_private: false }).await?.agents {
         let after = agent.last_seq.saturating_sub(u64::from(limit));
-        let page = backend
-            .events(AgentId::parse(&agent.agent_id)?, after, limit)
-            .await?;
-        events.extend(page.events);
+        let asked = events_after(AgentId::parse(&agent.agent_id)?, Some(after), limit);
+        events.extend(backend.call(asked).await?.events);
     }
     events.sort_by(|one, other| {
         (&one.at, &one.agent_id, one.seq).cmp(&(&other.at, &other.agent_id, other.seq))
@@ -131,7 +149,7 @@ async fn newest(
         .saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX));
     events.drain(..surplus);
     let after = String::new();
-    Ok((events, Place { path, after }))
+    Ok((events, Place { agent, after }))
 }
 
 /// Shows what happens until a person has seen enough.
@@ -183,7 +201,15 @@ async fn listen(
     (patience, display): (&mut Patience<'_>, Mode),
     out: &Out,
 ) -> Result<(), Failure> {
-    let mut stream = client.follow(&place.path, Some(&place.after)).await?;
+    let after = Some(place.after.as_str());
+    let mut stream = match &place.agent {
+        Some(agent) => {
+            client
+                .follow(&events_after(agent.clone(), None, LIMIT_MAX), after)
+                .await?
+        }
+        None => client.follow(&ListEvents::default(), after).await?,
+    };
     patience.heard();
     while let Some(after) = next(&mut stream, display, out).await? {
         if let Some(after) = after {
@@ -218,7 +244,10 @@ async fn next(stream: &mut Stream, display: Mode, out: &Out) -> Result<Option<Op
 }
 
 fn show(event: &Event, display: Mode, out: &Out) {
-    if !display.shows(&present(&event.kind, &event.payload)) {
+    if !display.shows(&present(
+        &event.kind,
+        Payload::read(&event.kind, &event.payload).as_ref(),
+    )) {
         return;
     }
     // The time of day: the date is in the JSON, and a line has little room.

@@ -7,11 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
-use wakeful_api::AgentStatus;
+use wakeful_api::{AgentStatus, CreateAgent, GetAgentStatus, Text, Visibility};
 use wakeful_core::id::AgentId;
-use wakeful_core::wake::Mode;
-use wakeful_runtime::desk::NewAgent;
-use wakeful_store::rows::Visibility;
 
 use self::ask::Dialogue;
 use super::GlobalArgs;
@@ -273,7 +270,15 @@ async fn first_agent(
     shared: &GlobalArgs,
     out: &Out,
 ) -> Result<(AgentStatus, bool), Failure> {
-    let known = || read(shared, async |backend| backend.agent(agent.clone()).await);
+    let known = || {
+        read(shared, async |backend| {
+            backend
+                .call(GetAgentStatus {
+                    agent_id: Text(agent.clone()),
+                })
+                .await
+        })
+    };
     match known().await {
         Ok(known) => return Ok((known, false)),
         // There is no such agent, or no database, or an older one; making the agent mends each of them.
@@ -281,13 +286,13 @@ async fn first_agent(
         Err(failure) => return Err(failure),
     }
     let made = write(shared, out, async |backend| {
-        let new = NewAgent {
-            agent_id: agent.clone(),
-            workspace: workspace.to_owned(),
+        let new = CreateAgent {
+            agent_id: Text(agent.clone()),
+            workspace: Some(workspace.to_owned()),
             visibility: Visibility::Public,
-            mode: Mode::default(),
+            mode: None,
         };
-        backend.create_agent(new).await
+        backend.call(new).await
     });
     match made.await {
         Ok(made) => Ok((made, true)),

@@ -2,15 +2,12 @@
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use wakeful_api::{Login, LoginList};
+use wakeful_api::{Hex, ListLogins, Login, RevokeAllLogins, RevokeLogin};
 
 use super::GlobalArgs;
 use super::open::client_of_home;
 use crate::failure::Failure;
 use crate::show::Out;
-
-/// Digits of a login's id.
-const ID_CHARS: usize = 8;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LoginVerb {
@@ -34,16 +31,16 @@ pub(crate) struct RevokeArgs {
 pub(crate) async fn login(verb: &LoginVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         LoginVerb::List => {
-            let list: LoginList = client_of_home(shared)?.get("/api/logins").await?;
+            let list = client_of_home(shared)?.call(&ListLogins {}).await?;
             out.answer(&list, &text(&list.logins));
         }
         LoginVerb::Revoke(RevokeArgs { id: Some(id), .. }) => {
-            let path = format!("/api/logins/{}", checked(id)?);
-            let () = client_of_home(shared)?.delete(&path).await?;
+            let login_id = checked(id)?;
+            client_of_home(shared)?.call(&RevokeLogin { login_id }).await?;
             out.answer(&json!({"revoked": id}), &format!("login {id} is revoked"));
         }
         LoginVerb::Revoke(RevokeArgs { id: None, .. }) => {
-            let () = client_of_home(shared)?.delete("/api/logins").await?;
+            client_of_home(shared)?.call(&RevokeAllLogins {}).await?;
             out.answer(&json!({"revoked": "all"}), "all logins are revoked");
         }
     }
@@ -51,13 +48,11 @@ pub(crate) async fn login(verb: &LoginVerb, shared: &GlobalArgs, out: &Out) -> R
 }
 
 /// An id that can stand in a path.
-fn checked(id: &str) -> Result<&str, Failure> {
-    if id.len() == ID_CHARS && id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Ok(id);
-    }
-    let message = format!("{id:?} is not the id of a login, which has {ID_CHARS} hex digits");
-    let hint = "`wakeful login list` shows the ids";
-    Err(Failure::usage("bad_login_id", message, hint))
+fn checked(id: &str) -> Result<Hex<8, 8>, Failure> {
+    Hex::try_from(id.to_ascii_lowercase()).map_err(|why| {
+        let message = format!("{id:?} is not the id of a login: it {why}");
+        Failure::usage("bad_login_id", message, "`wakeful login list` shows the ids")
+    })
 }
 
 fn text(logins: &[Login]) -> String {

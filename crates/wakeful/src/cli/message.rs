@@ -1,8 +1,8 @@
 //! `wakeful message`: puts a message into an agent's queue and does not wait for the answer.
 
 use clap::{Args, ValueEnum};
-use wakeful_api::{Admission, Priority, SendMessage};
-use wakeful_core::id::AgentId;
+use wakeful_api::{Admission, Priority, SendMessage, Text};
+use wakeful_core::id::{AgentId, TurnId};
 
 use super::GlobalArgs;
 use super::run::read_prompt;
@@ -48,15 +48,15 @@ impl From<Soon> for Priority {
 /// Runs the verb.
 pub(crate) async fn message(args: &MessageArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent = AgentId::parse(&args.agent)?;
+    let key = args.idempotency_key.as_deref().map(TurnId::parse).transpose()?;
     let message = SendMessage {
-        text: read_prompt(&args.text)?,
-        key: args.idempotency_key.clone(),
+        key: key.map(Text),
         priority: Some(args.priority.into()),
-        ..SendMessage::default()
+        ..SendMessage::new(agent, read_prompt(&args.text)?)
     };
     // Looked at before it is sent: a message that was accepted is not to fail afterwards.
     let who = who(shared).await?;
-    let accepted = write_existing(shared, out, async |backend| backend.send(agent, message).await).await?;
+    let accepted = write_existing(shared, out, async |backend| backend.call(message).await).await?;
     if let Some(absence) = who.absence() {
         out.note(&format!(
             "{absence}: the message waits for one on this database, see `wakeful daemon start`"

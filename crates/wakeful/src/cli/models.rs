@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use super::GlobalArgs;
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
-use crate::model::ModelHouse;
+use crate::model::ModelRegistry;
 use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
@@ -40,11 +40,13 @@ pub(crate) struct ProbeArgs {
 /// Runs the verb.
 pub(crate) async fn models(verb: &ModelsVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let settings = config::load(&shared.home()?, &Overrides::default())?;
-    let house = ModelHouse::new(&settings.config);
+    let registry = ModelRegistry::new(&settings.config);
     match verb {
-        ModelsVerb::List => list::list(&house, out),
-        ModelsVerb::Probe(args) => probe::probe(args, &house, shared, out).await,
-        ModelsVerb::Doctor => doctor::doctor(&house, out).await,
-        ModelsVerb::Confirm { provider } => confirm::confirm(provider.as_deref(), &house, shared, out).await,
+        ModelsVerb::List => list::list(&registry, out),
+        ModelsVerb::Probe(args) => probe::probe(args, &registry, shared, out).await,
+        ModelsVerb::Doctor => doctor::doctor(&registry, out).await,
+        ModelsVerb::Confirm { provider } => {
+            confirm::confirm(provider.as_deref(), &registry, shared, out).await
+        }
     }
 }

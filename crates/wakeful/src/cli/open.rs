@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 use wakeful_api::client::Client;
-use wakeful_api::{LoginLink, LoginPage};
+use wakeful_api::{CreateLoginLink, CreateLoginPage};
 
 use super::GlobalArgs;
 use crate::daemon::files::{Found, RunFolder};
@@ -26,12 +26,12 @@ pub(crate) struct OpenArgs {
 pub(crate) async fn open(args: &OpenArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let client = client_of_home(shared)?;
     if args.print {
-        let link: LoginLink = client.post("/api/login-links", &()).await?;
+        let link = client.call(&CreateLoginLink {}).await?;
         out.answer(&link, &link.url);
         out.note("the link works once, within a minute");
         return Ok(0);
     }
-    let page: LoginPage = client.post("/api/login-pages", &()).await?;
+    let page = client.call(&CreateLoginPage {}).await?;
     if !browse(&page.path) {
         // The daemon deletes it after a minute otherwise.
         let _ = std::fs::remove_file(&page.path);

@@ -10,7 +10,8 @@ use clap::Args;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
 use wakeful_core::id::{AgentId, Incarnation};
-use wakeful_core::report::{Draft, Kind, Sealed};
+use wakeful_core::report::payload::AgentStateChanged;
+use wakeful_core::report::{Draft, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock as _, Entropy as _};
 use wakeful_store::rows::{RunFilter, RunState};
@@ -263,8 +264,11 @@ fn announce(
         return Ok(());
     };
     head.incarnation = incarnation.clone();
-    let payload = json!({"change": "restored", "incarnation": incarnation, "backup_made_at": made_at});
-    let sealed = Sealed::new(Draft::new(Kind::AgentStateChanged, payload), now, None, *salt)
+    let restored = AgentStateChanged::Restored {
+        incarnation: incarnation.clone(),
+        backup_made_at: made_at.to_owned(),
+    };
+    let sealed = Sealed::new(Draft::new(restored), now, None, *salt)
         .map_err(|_| StoreError::Malformed("event.payload"))?;
     let event = head.chain(agent, sealed);
     tx.append_event(agent, &event)?;

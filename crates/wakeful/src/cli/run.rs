@@ -29,7 +29,7 @@ use super::GlobalArgs;
 use crate::config::{self, LoadedConfig, Overrides};
 use crate::failure::Failure;
 use crate::home::Home;
-use crate::model::{Chain, ModelHouse, Whose, canonical};
+use crate::model::{Chain, ModelRegistry, Whose, canonical};
 use crate::place::{Place, Sandboxing, reading, tool_names};
 use crate::reach::daemon;
 use crate::show::Out;
@@ -128,11 +128,11 @@ async fn start(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Fai
     if let Some(client) = daemon(shared).await? {
         return remote::start(&call, (args, &settings), client, shared, out).await;
     }
-    let house = ModelHouse::new(&settings.config);
+    let registry = ModelRegistry::new(&settings.config);
     let wished: Option<String> = settings.wished("model.default");
     let home = shared.home()?;
     if wished.is_some() || !call.may_be_known(shared, &home) {
-        call.models(&house, None, wished.as_deref())?;
+        call.models(&registry, None, wished.as_deref())?;
     }
     call.look_ahead(args, shared, &home).await?;
     let place = Place::open_for_writing(shared).await?.under(&settings.config);
@@ -142,7 +142,7 @@ async fn start(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Fai
                 Some(agent) => place.store.read(move |view| view.agent(&agent)).await?,
                 None => None,
             };
-            let (chain, models) = call.models(&house, known.as_ref(), wished.as_deref())?;
+            let (chain, models) = call.models(&registry, known.as_ref(), wished.as_deref())?;
             chain.tell(out);
             if let Some(words) = place.upgrade_journal().await {
                 out.note(&words);
@@ -154,7 +154,7 @@ async fn start(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Fai
             let mut journey = Journey {
                 place,
                 sandboxing: args.sandboxing(),
-                house,
+                registry,
                 config: &settings.config,
                 signals,
                 out,
@@ -264,13 +264,13 @@ impl Call {
     /// Who answers, as far as the agent is known.
     fn models(
         &self,
-        house: &ModelHouse,
+        registry: &ModelRegistry,
         known: Option<&Agent>,
         wished: Option<&str>,
     ) -> Result<(Chain, Models), Failure> {
         let named = self.named.as_ref().map(|agent| Whose { agent, chosen: None });
-        let chain = house.chain(known.map(Whose::from).or(named), wished)?;
-        let models = house.route(&chain.model_ref, &chain.fallbacks)?;
+        let chain = registry.chain(known.map(Whose::from).or(named), wished)?;
+        let models = registry.route(&chain.model_ref, &chain.fallbacks)?;
         Ok((chain, models))
     }
 

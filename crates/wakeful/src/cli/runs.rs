@@ -4,11 +4,11 @@ mod abandon;
 mod cancel;
 
 use clap::{Subcommand, ValueEnum};
-use wakeful_api::{Run, RunState};
+use wakeful_api::{GetAgentState, GetRun, Limit, ListAgents, ListRuns, ResumeRun, Run, RunState, Text};
 use wakeful_core::id::AgentId;
 
 use super::GlobalArgs;
-use crate::backend::{Backend, Runs, read, write_existing};
+use crate::backend::{Backend, read, write_existing};
 use crate::failure::Failure;
 use crate::show::{Out, Waits};
 
@@ -79,28 +79,32 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &GlobalArgs, out: &Out) -> Res
                 (false, State::Quarantined) => RunState::Quarantined,
                 (false, State::Any) => RunState::Any,
             };
-            let wanted = Runs {
-                agent: agent.as_deref().map(AgentId::parse).transpose()?,
+            let agent = agent.as_deref().map(AgentId::parse).transpose()?;
+            let wanted = ListRuns {
+                agent_id: agent.clone().map(Text),
                 state,
-                limit: *limit,
+                limit: Limit(*limit),
+                ..ListRuns::default()
             };
             let listed = read(shared, async |backend| {
-                let waits = waits(backend, wanted.agent.clone()).await?;
-                Ok((backend.runs(wanted).await?, waits))
+                let waits = waits(backend, agent).await?;
+                Ok((backend.call(wanted).await?, waits))
             });
             let (list, waits) = listed.await?;
             out.runs(&list, state, &waits);
         }
         RunsVerb::Show { run } => {
             let found = read(shared, async |backend| {
-                backend.run(backend.find_run(run).await?).await
+                let run_key = Text(backend.find_run(run).await?);
+                backend.call(GetRun { run_key }).await
             })
             .await?;
             show(&found, out);
         }
         RunsVerb::Retry { run } => {
             let told = write_existing(shared, out, async |backend| {
-                let run = backend.retry(backend.find_run(run).await?).await?;
+                let run_key = Text(backend.find_run(run).await?);
+                let run = backend.call(ResumeRun { run_key }).await?;
                 Ok((run, !backend.is_daemon()))
             });
             let (run, alone) = told.await?;
@@ -120,14 +124,18 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &GlobalArgs, out: &Out) -> Res
 /// What has not begun: message by message of one agent, and of all agents only how many.
 async fn waits(backend: &Backend, agent: Option<AgentId>) -> Result<Waits, Failure> {
     let Some(agent) = agent else {
-        let agents = backend.agents(false).await?.into_iter();
-        let counts = agents.map(|agent| (agent.agent_id, agent.pending));
+        let list = backend.call(ListAgents { with_private: false }).await?;
+        let counts = list
+            .agents
+            .into_iter()
+            .map(|agent| (agent.agent_id, agent.pending));
         return Ok(Waits::Counts(
             counts.filter(|(_, pending)| *pending > 0).collect(),
         ));
     };
-    let queued = backend.queue(agent.clone()).await?;
-    Ok(Waits::Queue(agent, queued))
+    let agent_id = Text(agent.clone());
+    let state = backend.call(GetAgentState { agent_id }).await?;
+    Ok(Waits::Queue(agent, state.queue))
 }
 
 /// Shows a run with every step. One whose state cannot be read is shown as far as its rows go.

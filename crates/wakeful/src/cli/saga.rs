@@ -2,7 +2,8 @@
 
 use clap::Subcommand;
 use serde_json::json;
-use wakeful_api::{Saga, SagaPhase, SagaStatus};
+use wakeful_api::{ListSagas, ResolveSaga, Saga, SagaPhase, SagaStatus, Text};
+use wakeful_core::key::{Digest, OperationId};
 
 use super::GlobalArgs;
 use crate::backend::{read, write};
@@ -22,12 +23,22 @@ pub(crate) enum SagaVerb {
 
 /// Runs the verb.
 pub(crate) async fn saga(verb: &SagaVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
-    let sagas = match verb {
-        SagaVerb::List => read(shared, async |backend| backend.sagas().await).await?,
+    let list = match verb {
+        SagaVerb::List => read(shared, async |backend| backend.call(ListSagas {}).await).await?,
         SagaVerb::Keep { operation } => {
-            write(shared, out, async |backend| backend.keep_saga(operation).await).await?
+            let operation_id = Digest::from_hex(operation)
+                .map(OperationId)
+                .map(Text)
+                .ok_or_else(|| {
+                    let message =
+                        format!("{operation:?} is no operation id, which has 64 lower-case hex digits");
+                    Failure::new("bad_id", message, "`wakeful saga list` shows the ids")
+                })?;
+            let resolve = ResolveSaga { operation_id };
+            write(shared, out, async |backend| backend.call(resolve).await).await?
         }
     };
+    let sagas = list.sagas;
     let lines: Vec<String> = sagas.iter().map(line).collect();
     let text = match lines.is_empty() {
         true => "every write to the journal is finished or taken back".to_owned(),

@@ -4,15 +4,19 @@ mod show;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
-use wakeful_api::{AddSchedule, Concurrency, EditSchedule, SchedulePattern};
-use wakeful_core::id::AgentId;
-use wakeful_core::timer::Status;
+use wakeful_api::{
+    AddSchedule, Concurrency, DisableSchedule, EditSchedule, Endpoint, LIMIT_MAX, Limit,
+    ListScheduledExecutions, ListSchedules, PauseSchedule, RaiseEvent, ResumeSchedule, Schedule,
+    SchedulePattern, Text, TriggerSchedule,
+};
+use wakeful_core::id::{AgentId, EventName, RuleId, TurnId};
 
 use self::show::{firings, in_full, line, records, table};
 use super::{GlobalArgs, text_variable};
 use crate::backend::{read, write_existing};
 use crate::failure::Failure;
 use crate::show::Out;
+use crate::world::fresh_id;
 
 /// Where systems link the zone that holds for all.
 const LOCALTIME: &str = "/etc/localtime";
@@ -192,34 +196,75 @@ pub(crate) async fn schedule(verb: &ScheduleVerb, shared: &GlobalArgs, out: &Out
         ScheduleVerb::Add(args) => add(args, shared, out).await?,
         ScheduleVerb::List { agent } => {
             let agent = agent.as_deref().map(AgentId::parse).transpose()?;
-            let list = read(shared, async |backend| backend.schedules(agent).await).await?;
+            let asked = ListSchedules {
+                agent_id: agent.map(Text),
+                after: None,
+                limit: Limit(LIMIT_MAX),
+            };
+            let list = read(shared, async |backend| backend.call(asked).await).await?;
             out.answer(&list, &table(&list));
         }
         ScheduleVerb::Edit(args) => edit(args, shared, out).await?,
-        ScheduleVerb::Pause { id } => stand(id, Status::Paused, shared, out).await?,
-        ScheduleVerb::Resume { id } => stand(id, Status::Active, shared, out).await?,
-        ScheduleVerb::Disable { id } => stand(id, Status::Disabled, shared, out).await?,
+        ScheduleVerb::Pause { id } => {
+            change(
+                PauseSchedule {
+                    schedule_id: name(id)?,
+                },
+                shared,
+                out,
+            )
+            .await?
+        }
+        ScheduleVerb::Resume { id } => {
+            change(
+                ResumeSchedule {
+                    schedule_id: name(id)?,
+                },
+                shared,
+                out,
+            )
+            .await?
+        }
+        ScheduleVerb::Disable { id } => {
+            change(
+                DisableSchedule {
+                    schedule_id: name(id)?,
+                },
+                shared,
+                out,
+            )
+            .await?
+        }
         ScheduleVerb::TriggerNow { id } => {
+            let trigger = TriggerSchedule {
+                schedule_id: name(id)?,
+                key: Some(Text(TurnId::parse(&fresh_id())?)),
+            };
             let told = write_existing(shared, out, async |backend| {
-                Ok((backend.trigger_schedule(id).await?, !backend.is_daemon()))
+                Ok((backend.call(trigger).await?, !backend.is_daemon()))
             });
             let (fired, alone) = told.await?;
             out.answer(&fired, &line(&fired));
             note_alone(alone, out);
         }
         ScheduleVerb::Event { name, key } => {
+            let raise = RaiseEvent {
+                event: Text(EventName::parse(name)?),
+                key: Some(Text(TurnId::parse(key.as_deref().unwrap_or(&fresh_id()))?)),
+            };
             let told = write_existing(shared, out, async |backend| {
-                Ok((
-                    backend.event_came(name, key.as_deref()).await?,
-                    !backend.is_daemon(),
-                ))
+                Ok((backend.call(raise).await?, !backend.is_daemon()))
             });
             let (fired, alone) = told.await?;
             out.answer(&fired, &firings(&fired));
             note_alone(alone && !fired.executions.is_empty(), out);
         }
         ScheduleVerb::History { id, limit } => {
-            let history = read(shared, async |backend| backend.schedule_history(id, *limit).await).await?;
+            let asked = ListScheduledExecutions {
+                schedule_id: name(id)?,
+                limit: Limit(*limit),
+            };
+            let history = read(shared, async |backend| backend.call(asked).await).await?;
             out.answer(&history, &records(&history));
         }
     }
@@ -229,8 +274,8 @@ pub(crate) async fn schedule(verb: &ScheduleVerb, shared: &GlobalArgs, out: &Out
 async fn add(args: &AddArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let window = args.catch_up_window.as_deref();
     let told = AddSchedule {
-        schedule_id: args.id.clone(),
-        agent_id: args.agent.clone(),
+        schedule_id: args.id.as_deref().map(name).transpose()?,
+        agent_id: Text(AgentId::parse(&args.agent)?),
         label: args.label.clone(),
         pattern: pattern(&args.when)?.ok_or_else(no_pattern)?,
         say: args.say.clone(),
@@ -242,10 +287,10 @@ async fn add(args: &AddArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Failu
         max_catch_up_runs_per_tick: args.catch_up_runs,
         always: args.always,
         guard: args.guard.as_deref().map(guard).transpose()?,
-        event: args.event.clone(),
+        event: args.event.as_deref().map(EventName::parse).transpose()?.map(Text),
     };
     let tell = write_existing(shared, out, async |backend| {
-        Ok((backend.add_schedule(told).await?, !backend.is_daemon()))
+        Ok((backend.call(told).await?, !backend.is_daemon()))
     });
     let (added, alone) = tell.await?;
     out.answer(&added, &in_full(&added));
@@ -269,6 +314,7 @@ fn catch_up(args: &AddArgs) -> Result<Option<bool>, Failure> {
 
 async fn edit(args: &EditArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let told = EditSchedule {
+        schedule_id: name(&args.id)?,
         label: args.label.clone(),
         pattern: pattern(&args.when)?,
         say: args.say.clone(),
@@ -277,23 +323,25 @@ async fn edit(args: &EditArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Fai
         always: args.always,
         guard: args.guard.as_deref().map(guard).transpose()?,
         no_guard: args.no_guard,
-        event: args.event.clone(),
+        event: args.event.as_deref().map(EventName::parse).transpose()?.map(Text),
         no_event: args.no_event,
     };
-    let tell = write_existing(shared, out, async |backend| {
-        backend.edit_schedule(&args.id, told).await
-    });
-    let edited = tell.await?;
-    out.answer(&edited, &in_full(&edited));
-    Ok(())
+    change(told, shared, out).await
 }
 
-async fn stand(id: &str, status: Status, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
-    let tell = write_existing(shared, out, async |backend| {
-        backend.set_schedule_status(id, status).await
-    });
-    let moved = tell.await?;
-    out.answer(&moved, &in_full(&moved));
+fn name(id: &str) -> Result<Text<RuleId>, Failure> {
+    Ok(Text(RuleId::parse(id)?))
+}
+
+/// Carries out a verb that answers with the schedule as it then is.
+async fn change(
+    asked: impl Endpoint<Output = Schedule>,
+    shared: &GlobalArgs,
+    out: &Out,
+) -> Result<(), Failure> {
+    let tell = write_existing(shared, out, async |backend| backend.call(asked).await);
+    let changed = tell.await?;
+    out.answer(&changed, &in_full(&changed));
     Ok(())
 }
 

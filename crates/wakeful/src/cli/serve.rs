@@ -8,7 +8,7 @@ use super::{GlobalArgs, text_variable};
 use crate::config::{self, LoadedConfig, Overrides};
 use crate::daemon::life::{Start, live};
 use crate::failure::Failure;
-use crate::model::ModelHouse;
+use crate::model::ModelRegistry;
 use crate::place::Sandboxing;
 use crate::show::Out;
 
@@ -53,7 +53,7 @@ impl ServeArgs {
         let settings = self.settings(shared)?;
         Ok(Start {
             shared,
-            models: ModelHouse::new(&settings.config),
+            models: ModelRegistry::new(&settings.config),
             settings,
             token: self.token()?,
             sandboxing: if self.allow_unsandboxed {
@@ -98,7 +98,7 @@ impl ServeArgs {
             crate::daemon::token::check(&token)?;
         }
         if loaded.config.model.default.is_some() {
-            let models = ModelHouse::new(&loaded.config);
+            let models = ModelRegistry::new(&loaded.config);
             let chain = models.chain(None, None)?;
             models.route(&chain.model_ref, &chain.fallbacks)?;
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use wakeful_api::{AddSource, Source, SourceKind};
+use wakeful_api::{AddSource, ListSources, RemoveSource, ScanSource, Source, SourceKind, Text};
 use wakeful_core::id::SourceId;
 
 use super::GlobalArgs;
@@ -63,7 +63,7 @@ impl AddVerb {
         };
         let source_id = args.id.as_deref().map(SourceId::parse).transpose()?;
         Ok(AddSource {
-            source_id: source_id.map(|id| id.to_string()),
+            source_id: source_id.map(Text),
             kind,
             path,
         })
@@ -80,13 +80,13 @@ pub(crate) async fn source(verb: &SourceVerb, shared: &GlobalArgs, out: &Out) ->
                 if !backend.is_daemon() {
                     device_of(&Home::open(&shared.home()?)?)?;
                 }
-                backend.add_source(new).await
+                backend.call(new).await
             });
             let added = added.await?;
             out.answer(&added, &line(&added));
         }
         SourceVerb::List => {
-            let list = read(shared, async |backend| backend.sources().await).await?;
+            let list = read(shared, async |backend| backend.call(ListSources {}).await).await?;
             let lines: Vec<String> = list.sources.iter().map(line).collect();
             let words = match lines.is_empty() {
                 true => "nothing outside is watched".to_owned(),
@@ -95,13 +95,19 @@ pub(crate) async fn source(verb: &SourceVerb, shared: &GlobalArgs, out: &Out) ->
             out.answer(&list, &words);
         }
         SourceVerb::Remove { id } => {
-            let id = SourceId::parse(id)?;
-            let gone = write(shared, out, async |backend| backend.remove_source(id).await).await?;
+            let source_id = Text(SourceId::parse(id)?);
+            let gone = write(shared, out, async |backend| {
+                backend.call(RemoveSource { source_id }).await
+            });
+            let gone = gone.await?;
             out.answer(&gone, &format!("source {} is watched no longer", gone.source_id));
         }
         SourceVerb::Scan { id } => {
-            let id = SourceId::parse(id)?;
-            let scan = write(shared, out, async |backend| backend.scan_source(id).await).await?;
+            let source_id = Text(SourceId::parse(id)?);
+            let scan = write(shared, out, async |backend| {
+                backend.call(ScanSource { source_id }).await
+            });
+            let scan = scan.await?;
             let mut words = format!("source {}: {} changes", scan.source_id, scan.changes);
             if scan.unreadable > 0 {
                 words.push_str(&format!(", {} could not be read", scan.unreadable));

@@ -3,13 +3,13 @@
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
-use wakeful_api::{Activity, AgentStatus, RuntimeStatus};
+use wakeful_api::{Activity, AgentStatus, GetRuntimeStatus, Limit, ListAgents, ListRuns, RuntimeStatus};
 use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::{Fingerprint, PublicKey};
 
 use super::GlobalArgs;
 use super::brake::line;
-use crate::backend::{Runs, Standing, read};
+use crate::backend::{Standing, read};
 use crate::daemon::files::Record;
 use crate::device;
 use crate::failure::Failure;
@@ -28,18 +28,18 @@ pub(crate) struct StatusArgs {}
 pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let who = who(shared).await?;
     let seen = read(shared, async |backend| {
-        let status: RuntimeStatus = backend.client.get("/api/runtime/status").await?;
+        let status = backend.call(GetRuntimeStatus {}).await?;
         let standing = Standing::from(&status);
         let daemon = backend.is_daemon().then_some(status);
-        let runs = Runs {
-            limit: RUNS_SHOWN,
-            ..Runs::default()
+        let runs = ListRuns {
+            limit: Limit(RUNS_SHOWN),
+            ..ListRuns::default()
         };
         Ok((
             daemon,
             standing,
-            backend.agents(false).await?,
-            backend.runs(runs).await?,
+            backend.call(ListAgents { with_private: false }).await?.agents,
+            backend.call(runs).await?,
         ))
     });
     let (daemon, standing, agents, runs) = seen.await?;

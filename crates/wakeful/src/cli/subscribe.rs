@@ -2,7 +2,10 @@
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use wakeful_api::{CreateSubscription, Subscription, SubscriptionList};
+use wakeful_api::{
+    CreateSubscription, DeleteSubscription, PauseSubscription, ResumeSubscription, Subscription,
+    SubscriptionList, Text,
+};
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::notice;
 use wakeful_core::subscription::Terms;
@@ -109,8 +112,8 @@ pub(super) fn duration(text: &str) -> Result<u64, String> {
 impl SubscribeArgs {
     fn wanted(&self) -> Result<CreateSubscription, Failure> {
         Ok(CreateSubscription {
-            subscription_id: self.id.clone(),
-            agent_id: AgentId::parse(&self.agent)?.to_string(),
+            subscription_id: self.id.as_deref().map(RuleId::parse).transpose()?.map(Text),
+            agent_id: Text(AgentId::parse(&self.agent)?),
             any: self.on.clone(),
             all: self.all.clone(),
             predicate: self.predicate()?,
@@ -172,7 +175,7 @@ fn scalar(text: &str) -> Value {
 pub(crate) async fn subscribe(args: &SubscribeArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let new = args.wanted()?;
     let tell = write(shared, out, async |backend| {
-        Ok((backend.subscribe(new).await?, !backend.is_daemon()))
+        Ok((backend.call(new).await?, !backend.is_daemon()))
     });
     let (made, alone) = tell.await?;
     out.answer(&made, &line(&made));
@@ -205,8 +208,9 @@ pub(crate) async fn unsubscribe(
     shared: &GlobalArgs,
     out: &Out,
 ) -> Result<u8, Failure> {
-    let id = RuleId::parse(&args.id)?;
-    let gone = write(shared, out, async |backend| backend.unsubscribe(id).await).await?;
+    let subscription_id = Text(RuleId::parse(&args.id)?);
+    let delete = DeleteSubscription { subscription_id };
+    let gone = write(shared, out, async |backend| backend.call(delete).await).await?;
     out.answer(&gone, &format!("subscription {} is gone", gone.subscription_id));
     Ok(0)
 }
@@ -228,12 +232,14 @@ pub(crate) async fn subscriptions(
             return Ok(0);
         }
         Some(SubscriptionsVerb::Pause { id }) => {
-            let id = RuleId::parse(id)?;
-            write(shared, out, async |backend| backend.pause_subscription(id).await).await?
+            let subscription_id = Text(RuleId::parse(id)?);
+            let pause = PauseSubscription { subscription_id };
+            write(shared, out, async |backend| backend.call(pause).await).await?
         }
         Some(SubscriptionsVerb::Resume { id }) => {
-            let id = RuleId::parse(id)?;
-            write(shared, out, async |backend| backend.resume_subscription(id).await).await?
+            let subscription_id = Text(RuleId::parse(id)?);
+            let resume = ResumeSubscription { subscription_id };
+            write(shared, out, async |backend| backend.call(resume).await).await?
         }
     };
     out.answer(&turned, &line(&turned));

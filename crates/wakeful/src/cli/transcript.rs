@@ -1,6 +1,7 @@
 //! `wakeful transcript`: what was said between a person, an agent and its tools.
 
 use clap::Args;
+use wakeful_api::{GetAgentTranscript, Limit, Text};
 use wakeful_core::id::AgentId;
 
 use super::GlobalArgs;
@@ -23,10 +24,11 @@ pub(crate) struct TranscriptArgs {
 /// Runs the verb.
 pub(crate) async fn transcript(args: &TranscriptArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent = AgentId::parse(&args.agent)?;
-    let transcript = read(shared, async |backend| {
-        backend.transcript(agent, args.limit).await
-    })
-    .await?;
+    let asked = GetAgentTranscript {
+        agent_id: Text(agent),
+        limit: Limit(args.limit),
+    };
+    let transcript = read(shared, async |backend| backend.call(asked).await).await?;
     let wanted = usize::try_from(args.limit).unwrap_or(usize::MAX);
     if transcript.has_more && transcript.lines.len() < wanted {
         out.note("older lines are left out: they are too long to show all at once");

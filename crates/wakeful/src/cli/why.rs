@@ -1,7 +1,7 @@
 //! `wakeful why` and `wakeful why-not`: what led to a run, and what kept an agent from one, on one screen.
 
 use clap::Args;
-use wakeful_api::{Hold, Wake, WhyNot, WhyRun};
+use wakeful_api::{GetWhyNot, GetWhyRun, Hold, Text, Wake, WhyNot, WhyRun};
 use wakeful_core::id::AgentId;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
@@ -34,7 +34,8 @@ pub(crate) struct WhyNotArgs {
 /// Tells what led to a run.
 pub(crate) async fn why(args: &WhyArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let why = read(shared, async |backend| {
-        backend.why(backend.find_run(&args.run).await?).await
+        let run_key = Text(backend.find_run(&args.run).await?);
+        backend.call(GetWhyRun { run_key }).await
     })
     .await?;
     out.answer(&why, &run_words(&why));
@@ -46,7 +47,11 @@ pub(crate) async fn why_not(args: &WhyNotArgs, shared: &GlobalArgs, out: &Out) -
     let agent = AgentId::parse(&args.agent)?;
     let now = RealClock::new().now();
     let since = args.since.as_deref().map(|text| past(text, now)).transpose()?;
-    let why = read(shared, async |backend| backend.why_not(agent, since).await).await?;
+    let asked = GetWhyNot {
+        agent_id: Text(agent),
+        since: since.map(Text),
+    };
+    let why = read(shared, async |backend| backend.call(asked).await).await?;
     out.answer(&why, &agent_words(&why));
     Ok(0)
 }

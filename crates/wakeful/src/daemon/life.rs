@@ -19,7 +19,7 @@ use wakeful_server::{Access, Ended, Facts, Limits, Options, Router, Stage};
 use wakeful_tools::quarantine;
 
 use super::files::{Found, Record, RunFolder};
-use super::house::House;
+use super::host::DaemonHost;
 use super::logging;
 use super::logins::LoginFiles;
 use super::socket::{self, LocalSocket};
@@ -29,7 +29,7 @@ use crate::config::{LoadedConfig, Overrides, Settings};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::home::{Home, HomeLock};
-use crate::model::{DEMO, ModelHouse, Why};
+use crate::model::{DEMO, ModelRegistry, Why};
 use crate::notify::{DesktopSession, notify_targets};
 use crate::place::{Place, Sandboxing};
 use crate::show::Out;
@@ -54,7 +54,7 @@ const ALREADY: &str = "daemon_running";
 pub(crate) struct Start<'a> {
     pub(crate) shared: &'a GlobalArgs,
     pub(crate) settings: LoadedConfig,
-    pub(crate) models: ModelHouse,
+    pub(crate) models: ModelRegistry,
     /// A token given with this call alone.
     pub(crate) token: Option<String>,
     pub(crate) sandboxing: Sandboxing,
@@ -343,8 +343,8 @@ fn find_token(start: &Start<'_>, home: &Path) -> Result<Token, Failure> {
     Ok(Token { text, file })
 }
 
-fn host(start: &Start<'_>, home: &Home, signals: &Signals) -> House {
-    House {
+fn host(start: &Start<'_>, home: &Home, signals: &Signals) -> DaemonHost {
+    DaemonHost {
         home: home.root().to_owned(),
         workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
         workspace: start.settings.config.agent.workspace.clone(),
@@ -355,7 +355,7 @@ fn host(start: &Start<'_>, home: &Home, signals: &Signals) -> House {
 
 fn options(
     start: &Start<'_>,
-    host: House,
+    host: DaemonHost,
     access: Access,
     stage: watch::Receiver<Stage>,
 ) -> Result<Options, Failure> {

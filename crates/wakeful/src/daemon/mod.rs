@@ -5,19 +5,19 @@
 //! | [`files`] | the folder `run/`: who runs, what failed last, the log |
 //! | [`socket`] | the socket in the home by which commands reach it |
 //! | [`token`] | the secret that lets callers in |
-//! | [`house`] | what the service and the server ask of the binary |
-//! | [`keeper`] | keeps journal and agents in step |
+//! | [`host`] | what the service and the server ask of the binary |
+//! | [`saga_recovery`] | keeps journal and agents in step |
 //! | [`work`] | agents are driven, calls are answered, the home is looked after |
 //! | [`logging`] | the log, as text or JSON |
 //! | [`logins`] | where logins of browsers are kept |
 //! | [`life`] | from the socket to the last goodbye |
 
 pub(crate) mod files;
-pub(crate) mod house;
-mod keeper;
+pub(crate) mod host;
 pub(crate) mod life;
 mod logging;
 mod logins;
+mod saga_recovery;
 mod socket;
 pub(crate) mod token;
 mod work;

@@ -15,9 +15,9 @@ use wakeful_runtime::service::{Options as ServiceOptions, Service, Writers};
 use wakeful_runtime::{Halt, Observer};
 use wakeful_server::{Open, Stage};
 
-use super::house::Bench;
-use super::keeper;
+use super::host::DaemonEngineFactory;
 use super::life::Start;
+use super::saga_recovery;
 use crate::backend::in_process::{alert_clerk, device_of, journal_clerk, scout as scout_of};
 use crate::device;
 use crate::failure::Failure;
@@ -47,10 +47,10 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<St
         observer: Arc::clone(&hub),
         pulse: Arc::clone(&pulse),
     });
-    let keeper = caretaker(place, start, &hub);
+    let retention = retention_worker(place, start, &hub);
     let notifying = notifier(&daemon, &hub).run(daemon.targets.clone(), halt.clone());
-    let bench = bench(place, start, observer, &halt);
-    let (service, clerk, stuck) = Service::new(options(place, bench, &hub));
+    let factory = engine_factory(place, start, observer, &halt);
+    let (service, clerk, stuck) = Service::new(options(place, factory, &hub));
     let book = Arc::new(Book::default());
     let watcher = clerk.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers(place));
     let timers = clerk.timers(Arc::clone(&place.journal) as _, writers(place));
@@ -68,9 +68,9 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<St
         halt.asked().await;
         stage.send_replace(Stage::Stopping);
     };
-    let round = Caretakers {
+    let round = MaintenanceWorkers {
         place,
-        keeper: &keeper,
+        retention: &retention,
         pulse: &pulse,
     };
     let watching = watcher.run(&halt);
@@ -135,8 +135,13 @@ fn writers(place: &Place) -> Writers {
 }
 
 /// Who makes engines.
-fn bench(place: &Arc<Place>, start: &Start<'_>, observer: Arc<dyn Observer>, halt: &Halt) -> Bench {
-    Bench {
+fn engine_factory(
+    place: &Arc<Place>,
+    start: &Start<'_>,
+    observer: Arc<dyn Observer>,
+    halt: &Halt,
+) -> DaemonEngineFactory {
+    DaemonEngineFactory {
         place: Arc::clone(place),
         config: start.settings.config.clone(),
         models: start.models.clone(),
@@ -147,7 +152,7 @@ fn bench(place: &Arc<Place>, start: &Start<'_>, observer: Arc<dyn Observer>, hal
 }
 
 /// Who takes away what is old.
-fn caretaker(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper {
+fn retention_worker(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper {
     Keeper {
         store: place.store.clone(),
         retention: start.settings.config.retention.rule(),
@@ -158,13 +163,17 @@ fn caretaker(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper {
 }
 
 /// What a service is made of.
-fn options(place: &Place, bench: Bench, hub: &Arc<Hub>) -> ServiceOptions<Bench> {
+fn options(
+    place: &Place,
+    factory: DaemonEngineFactory,
+    hub: &Arc<Hub>,
+) -> ServiceOptions<DaemonEngineFactory> {
     ServiceOptions {
         store: place.store.clone(),
         writers: writers(place),
         runner: place.runner.runner_id.clone(),
-        halt: bench.halt.clone(),
-        workshop: Arc::new(bench),
+        halt: factory.halt.clone(),
+        workshop: Arc::new(factory),
         hub: Arc::clone(hub),
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
@@ -182,25 +191,25 @@ fn scout(place: &Place) -> Scout {
 }
 
 /// Whoever looks after the home while agents work: the journal is kept in step, old data goes, the log is signed.
-struct Caretakers<'a> {
+struct MaintenanceWorkers<'a> {
     place: &'a Place,
-    keeper: &'a Keeper,
+    retention: &'a Keeper,
     pulse: &'a Pulse,
 }
 
-impl Caretakers<'_> {
+impl MaintenanceWorkers<'_> {
     async fn go(&self, hub: &Arc<Hub>, halt: &Halt) {
-        let caring = self.keeper.run(self.pulse, halt);
-        let recovering = keeper::keep(self.place, hub, halt);
+        let removing = self.retention.run(self.pulse, halt);
+        let recovering = saga_recovery::run(self.place, hub, halt);
         let notary = match notary(self.place, Arc::clone(hub)) {
             Ok(notary) => notary,
             Err(failure) => {
                 tracing::warn!(error = %failure, "the event log is not signed");
-                tokio::join!(caring, recovering);
+                tokio::join!(removing, recovering);
                 return;
             }
         };
-        tokio::join!(caring, recovering, notary.run(halt));
+        tokio::join!(removing, recovering, notary.run(halt));
     }
 }
 

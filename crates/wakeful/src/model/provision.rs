@@ -5,7 +5,7 @@ use wakeful_models::{
     Auth, BadHosted, BadUrl, Credential, Hosted, Keyed, Known, Options, Provider, Shape, Times, host_of,
 };
 
-use super::ModelHouse;
+use super::ModelRegistry;
 use crate::config::{PriceSettings, ProviderSettings};
 use crate::failure::Failure;
 use crate::global_args::text_variable;
@@ -95,10 +95,12 @@ impl Provision {
         &self,
         model: &str,
         model_ref: &str,
-        house: &ModelHouse,
+        registry: &ModelRegistry,
     ) -> Result<Hosted, (Boundary, Failure)> {
-        let credential = self.key(house).map_err(|failure| (Boundary::Outside, failure))?;
-        let prices = &house.config().prices;
+        let credential = self
+            .key(registry)
+            .map_err(|failure| (Boundary::Outside, failure))?;
+        let prices = &registry.config().prices;
         let defaults = Options::of(self.kind, model);
         let options = Options {
             name: &self.name,
@@ -109,14 +111,14 @@ impl Provision {
             price: prices.get(model_ref).copied().map(PriceSettings::price),
             times: self.times(),
             shape: Shape {
-                thinking: house.thinking(&self.name, model_ref),
+                thinking: registry.thinking(&self.name, model_ref),
                 ..self.shape()
             },
             ..defaults
         };
-        let made = Hosted::sharing(options, house.clients());
-        let made = made.map_err(|error| self.unusable(&error, model_ref, house))?;
-        Ok(house.kept(model_ref, made))
+        let made = Hosted::sharing(options, registry.clients());
+        let made = made.map_err(|error| self.unusable(&error, model_ref, registry))?;
+        Ok(registry.kept(model_ref, made))
     }
 
     /// Who listens at its address.
@@ -129,13 +131,13 @@ impl Provision {
     }
 
     /// The key, if there is one.
-    pub(crate) fn key(&self, house: &ModelHouse) -> Result<Option<Credential>, Failure> {
+    pub(crate) fn key(&self, registry: &ModelRegistry) -> Result<Option<Credential>, Failure> {
         match &self.key {
-            KeyPlace::Handle(handle) => house.key(handle),
+            KeyPlace::Handle(handle) => registry.key(handle),
             KeyPlace::Variables { names, .. } => {
                 for name in *names {
                     if text_variable(name)?.is_some() {
-                        return house.key(&Handle::Env((*name).to_owned()));
+                        return registry.key(&Handle::Env((*name).to_owned()));
                     }
                 }
                 Ok(None)
@@ -198,10 +200,10 @@ impl Provision {
         }
     }
 
-    fn unusable(&self, error: &BadHosted, model_ref: &str, house: &ModelHouse) -> (Boundary, Failure) {
+    fn unusable(&self, error: &BadHosted, model_ref: &str, registry: &ModelRegistry) -> (Boundary, Failure) {
         match error {
             BadHosted::Thinking(_) => {
-                let is_own = house.config().models.get(model_ref);
+                let is_own = registry.config().models.get(model_ref);
                 let place = match is_own.and_then(|own| own.thinking) {
                     Some(_) => format!("models.\"{model_ref}\".thinking"),
                     None => format!("providers.{}.thinking", self.name),

@@ -7,11 +7,13 @@ use wakeful_api::{
     TranscriptLine,
 };
 use wakeful_core::failure::clip;
-use wakeful_core::report::Kind;
+use wakeful_core::report::payload::Payload;
+use wakeful_core::run::RunStatus;
 use wakeful_runtime::run::fault_in_words;
-use wakeful_store::rows::RUN_QUARANTINED;
 
-use super::view::{ResumedView, Waits, member};
+use super::view::{ResumedView, Waits};
+use wakeful_core::attempt::AttemptOutcome;
+use wakeful_core::policy::Effect;
 
 /// Digits of a run key in lists: enough to tell thousands apart, and to name one.
 const SHORT: usize = 12;
@@ -23,81 +25,68 @@ const WORDS_MAX: usize = 2_000;
 const FAULT_CHARS_MAX: usize = 100;
 
 /// The line that an event is worth while a run goes on.
-pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
-    let text = member(payload, "text");
-    match kind {
-        Kind::AssistantRoundRecorded => {
-            (!text.is_empty()).then(|| format!("  » {}", text.replace('\n', "\n    ")))
+pub(super) fn progress(said: &Payload) -> Option<String> {
+    let line = match said {
+        Payload::AssistantRoundRecorded(round) if !round.text.is_empty() => {
+            format!("  » {}", round.text.replace('\n', "\n    "))
         }
-        Kind::PolicyDecided if member(payload, "effect") == "ask" => None,
-        Kind::PolicyDecided if member(payload, "status").is_empty() => Some(format!(
-            "  → {} {}",
-            member(payload, "tool"),
-            member(payload, "input")
-        )),
-        Kind::PolicyDecided => {
-            let [tool, status, code] = ["tool", "status", "code"].map(|name| member(payload, name));
-            Some(format!("  ✗ {tool} {status} ({code})"))
-        }
-        Kind::ActionCalledOff => Some(format!(
-            "  ✗ {} called off ({})",
-            member(payload, "tool"),
-            member(payload, "code")
-        )),
-        Kind::ToolExecuted => {
-            let ms = payload.get("duration_ms").and_then(Value::as_u64).unwrap_or(0);
-            let mut line = format!(
-                "  ← {} {} in {ms} ms",
-                member(payload, "tool"),
-                member(payload, "status")
-            );
-            let code = member(payload, "code");
-            if !code.is_empty() {
-                line.push_str(&format!(" ({code})"));
+        Payload::PolicyDecided(decided) => match (decided.effect, decided.status) {
+            (Effect::Ask, _) => return None,
+            (Effect::Permit | Effect::Deny, None) => format!("  → {} {}", decided.tool, decided.input),
+            (Effect::Permit | Effect::Deny, Some(status)) => {
+                let code = decided.code.as_deref().unwrap_or_default();
+                format!("  ✗ {} {status} ({code})", decided.tool)
             }
-            Some(line)
+        },
+        Payload::ActionCalledOff(action) => {
+            let code = action.code.as_deref().unwrap_or_default();
+            format!("  ✗ {} called off ({code})", action.tool)
         }
-        Kind::ProviderRoundCompleted if member(payload, "outcome") == "succeeded" => None,
-        Kind::ProviderRoundCompleted => Some(format!(
-            "  ! the model request failed ({}): {}",
-            member(payload, "failure_kind"),
-            member(payload, "outcome")
-        )),
-        Kind::DecisionAsked => Some(format!(
-            "  ? {} {}",
-            member(payload, "title"),
-            member(payload, "input")
-        )),
-        Kind::DecisionAnswered if member(payload, "option").is_empty() => None,
-        Kind::DecisionAnswered => Some(format!(
-            "  ! {} answered: {}",
-            member(payload, "tool"),
-            member(payload, "option")
-        )),
-        Kind::SubRunStarted => Some(waits_for(payload)),
-        Kind::RunQuarantined => Some(format!("  ✗ moved aside: {}", member(payload, "why"))),
-        Kind::MessageAdmitted
-        | Kind::AgentStateChanged
-        | Kind::WakeDecided
-        | Kind::RunStarted
-        | Kind::RuntimeError
-        | Kind::RunParked
-        | Kind::RunEnded
-        | Kind::DataPruned
-        | Kind::RecordBound
-        | Kind::ContentErased
-        | Kind::DecisionEscalated
-        | Kind::BrakeChanged
-        | Kind::RunReleased => None,
-    }
-}
-
-fn waits_for(payload: &Value) -> String {
-    let (key, agent) = (
-        member(payload, "child_run_key"),
-        member(payload, "child_agent_id"),
-    );
-    format!("  ⇢ waits for run {} of {agent}", clip_key(key))
+        Payload::ToolExecuted(executed) => {
+            let code = executed.code.as_ref().map(|code| format!(" ({code})"));
+            format!(
+                "  ← {} {} in {} ms{}",
+                executed.tool,
+                executed.status,
+                executed.duration_ms,
+                code.unwrap_or_default()
+            )
+        }
+        Payload::ProviderRoundCompleted(round) if round.attempt.outcome != AttemptOutcome::Succeeded => {
+            format!(
+                "  ! the model request failed ({}): {}",
+                round.attempt.failure_kind.as_deref().unwrap_or_default(),
+                round.attempt.outcome
+            )
+        }
+        Payload::DecisionAsked(asked) => format!("  ? {} {}", asked.title, asked.input),
+        Payload::DecisionAnswered(answered) => {
+            let option = &answered.answer.as_ref()?.option;
+            format!("  ! {} answered: {option}", answered.tool)
+        }
+        Payload::SubRunStarted(started) => format!(
+            "  ⇢ waits for run {} of {}",
+            clip_key(&started.child_run_key.to_string()),
+            started.child_agent_id
+        ),
+        Payload::RunQuarantined(quarantined) => format!("  ✗ moved aside: {}", quarantined.fault.why),
+        Payload::AssistantRoundRecorded(_)
+        | Payload::ProviderRoundCompleted(_)
+        | Payload::MessageAdmitted(_)
+        | Payload::AgentStateChanged(_)
+        | Payload::WakeDecided(_)
+        | Payload::RunStarted(_)
+        | Payload::RuntimeError(_)
+        | Payload::RunParked(_)
+        | Payload::RunEnded(_)
+        | Payload::DecisionEscalated(_)
+        | Payload::BrakeChanged(_)
+        | Payload::RunReleased(_)
+        | Payload::ContentErased(_)
+        | Payload::DataPruned(_)
+        | Payload::RecordBound(_) => return None,
+    };
+    Some(line)
 }
 
 /// What is said of a run after its final text.
@@ -148,7 +137,7 @@ fn outcome(run: &Run) -> String {
     let by = run.cause.as_ref().and_then(|cause| cause.absorbed_by.as_ref());
     match by {
         Some(by) => format!("{} by run {}", run.outcome, clip_key(by)),
-        None => run.outcome.clone(),
+        None => run.outcome.to_string(),
     }
 }
 
@@ -259,10 +248,14 @@ fn table(lines: impl Iterator<Item = String>) -> String {
 }
 
 fn line_of_run(run: &RunLine) -> String {
-    let status = if run.parked { "parked" } else { &run.status };
+    let status = if run.parked { "parked" } else { run.status.as_str() };
     let line = row(&run.run_key, &run.agent_id, status, &run.started_at);
     // One that is tried again keeps what was wrong with it, and stands aside no more.
-    if let Some(fault) = run.fault.as_deref().filter(|_| run.status == RUN_QUARANTINED) {
+    if let Some(fault) = run
+        .fault
+        .as_deref()
+        .filter(|_| run.status == RunStatus::Quarantined)
+    {
         return format!(
             "{line}  {}",
             clip(&fault_in_words(fault).replace('\n', " "), FAULT_CHARS_MAX)

@@ -68,8 +68,3 @@ pub(super) fn in_short(run: &Run) -> Value {
     }
     value
 }
-
-/// A member of an event's payload as text.
-pub(super) fn member<'a>(payload: &'a Value, name: &str) -> &'a str {
-    payload.get(name).and_then(Value::as_str).unwrap_or_default()
-}

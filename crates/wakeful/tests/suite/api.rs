@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use wakeful_api::client::{Client, ClientError};
-use wakeful_api::{Accepted, AgentState, AgentStatus, Event, EventFeed, Run, SendMessage};
+use wakeful_api::{
+    Endpoint, Event, GetAgentState, GetAgentStatus, GetDefaultAgentState, GetRun, Limit, ListAgentEvents,
+    ListEvents, SendMessage,
+};
 
 use super::daemon::Daemon;
 use super::world::{World, commands, wait_until};
@@ -26,12 +29,13 @@ pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
         .block_on(async { tokio::time::timeout(PATIENCE, future).await.expect("in time") })
 }
 
+/// The input of an endpoint, from JSON.
+pub(super) fn input<E: Endpoint>(fields: Value) -> E {
+    serde_json::from_value(fields).expect("an input")
+}
+
 fn message(text: &str, key: &str) -> SendMessage {
-    SendMessage {
-        text: text.into(),
-        key: Some(key.into()),
-        ..SendMessage::default()
-    }
+    input(json!({"agent_id": "main", "text": text, "key": key}))
 }
 
 #[test]
@@ -42,22 +46,24 @@ fn a_bootstrap_and_the_events_after_it_are_the_state_that_a_new_bootstrap_shows(
     world.wakeful(&["agent", "create", "main"]);
     let client = client(&daemon);
     block_on(async {
-        let before: AgentState = client.get("/api/agents/main/state").await.expect("a state");
-        let status: AgentStatus = client.get("/api/agents/main/status").await.expect("a status");
+        let main = || json!({"agent_id": "main"});
+        let state = || input::<GetAgentState>(main());
+        let before = client.call(&state()).await.expect("a state");
+        let status = client
+            .call(&input::<GetAgentStatus>(main()))
+            .await
+            .expect("a status");
         assert_eq!(before.agent, status, "the state holds the status");
         assert_eq!(
-            client.get::<AgentState>("/api/state").await.expect("an alias"),
+            client.call(&GetDefaultAgentState {}).await.expect("an alias"),
             before
         );
         let after = before.after_seq.to_string();
         let mut stream = client
-            .follow("/api/agents/main/events", Some(&after))
+            .follow(&input::<ListAgentEvents>(main()), Some(&after))
             .await
             .expect("a stream");
-        let sent: Accepted = client
-            .post("/api/agents/main/messages", &message("do it", "k"))
-            .await
-            .expect("sent");
+        let sent = client.call(&message("do it", "k")).await.expect("sent");
         let mut seen: Vec<Event> = Vec::new();
         while seen.last().is_none_or(|event| event.kind != "run_ended") {
             let frame = stream.next().await.expect("readable").expect("no end");
@@ -69,15 +75,13 @@ fn a_bootstrap_and_the_events_after_it_are_the_state_that_a_new_bootstrap_shows(
         let numbers: Vec<u64> = seen.iter().map(|event| event.seq).collect();
         let expected: Vec<u64> = (before.after_seq + 1..=before.after_seq + numbers.len() as u64).collect();
         assert_eq!(numbers, expected, "without a gap and in order");
-        let now: AgentState = client.get("/api/agents/main/state").await.expect("a state");
+        let now = client.call(&state()).await.expect("a state");
         assert_eq!(
             (now.after_seq, now.runs.len()),
             (numbers.last().copied().expect("some"), 1)
         );
-        let run: Run = client
-            .get(&format!("/api/runs/{}", sent.run_key))
-            .await
-            .expect("a run");
+        let run = input::<GetRun>(json!({"run_key": sent.run_key}));
+        let run = client.call(&run).await.expect("a run");
         assert_eq!((run.outcome.as_str(), run.steps.len()), ("completed", 3));
         let cause = run.cause.expect("a cause");
         assert_eq!(
@@ -104,13 +108,10 @@ fn words_are_heard_live_and_only_the_round_that_follows_is_kept() {
     let client = client(&daemon);
     block_on(async {
         let mut stream = client
-            .follow("/api/agents/main/events", None)
+            .follow(&input::<ListAgentEvents>(json!({"agent_id": "main"})), None)
             .await
             .expect("a stream");
-        let _: Accepted = client
-            .post("/api/agents/main/messages", &message("say it", "k"))
-            .await
-            .expect("sent");
+        client.call(&message("say it", "k")).await.expect("sent");
         let (mut heard, mut last) = (String::new(), String::new());
         while last != "run_ended" {
             let frame = stream.next().await.expect("readable").expect("no end");
@@ -133,24 +134,33 @@ fn the_feed_of_all_agents_goes_on_from_its_cursor_over_a_restart() {
     let world = World::new();
     let daemon = Daemon::serve(&world, &[]);
     world.wakeful(&["agent", "create", "one"]);
-    let first: EventFeed = block_on(async { client(&daemon).get("/api/events").await.expect("a feed") });
+    let first = block_on(async {
+        client(&daemon)
+            .call(&ListEvents::default())
+            .await
+            .expect("a feed")
+    });
     assert_eq!(first.events.len(), 1, "{:?}", first.events);
     assert!(daemon.terminate().success());
     let daemon = Daemon::serve(&world, &[]);
     world.wakeful(&["agent", "create", "two"]);
     block_on(async {
         let client = client(&daemon);
-        let path = format!("/api/events?cursor={}", first.cursor);
-        let next: EventFeed = client.get(&path).await.expect("a feed");
+        let after = |cursor: &str| input::<ListEvents>(json!({"cursor": cursor}));
+        let next = client.call(&after(&first.cursor)).await.expect("a feed");
         let agents: Vec<&str> = next.events.iter().map(|event| event.agent_id.as_str()).collect();
         assert_eq!(agents, ["two"], "what was seen does not come again");
-        let forged = client.get::<EventFeed>("/api/events?cursor=AAAA").await;
+        let forged = client.call(&after("AAAA")).await;
         assert!(
-            matches!(forged, Err(ClientError::Refused { status: 422, problem }) if problem.code == "bad_cursor")
+            matches!(forged, Err(ClientError::Refused { status: 404, problem }) if problem.code == "bad_cursor")
         );
-        let huge = client.get::<EventFeed>("/api/events?limit=100000").await;
+        let huge = ListEvents {
+            limit: Limit(100_000),
+            ..ListEvents::default()
+        };
+        let huge = client.call(&huge).await;
         assert!(
-            matches!(huge, Err(ClientError::Refused { status: 400, problem }) if problem.code == "bad_limit")
+            matches!(huge, Err(ClientError::Refused { status: 400, problem }) if problem.code == "bad_query")
         );
     });
 }
@@ -163,11 +173,7 @@ fn the_same_key_with_another_body_is_a_conflict_and_nothing_runs_twice() {
     world.wakeful(&["agent", "create", "main"]);
     let client = client(&daemon);
     block_on(async {
-        let post = async |message: SendMessage| {
-            client
-                .post::<_, Accepted>("/api/agents/main/messages", &message)
-                .await
-        };
+        let post = async |message: SendMessage| client.call(&message).await;
         let first = post(message("do it", "k")).await.expect("sent");
         assert_eq!(
             post(message("do it", "k")).await.expect("known").run_key,

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use wakeful_api::client::ClientError;
-use wakeful_api::{Accepted, Attached, SendMessage};
+use wakeful_api::{Attached, SendMessage};
+use wakeful_core::id::AgentId;
 
 use super::api::{block_on, client};
 use super::daemon::Daemon;
@@ -127,16 +128,11 @@ fn the_api_takes_large_attachments_and_looks_at_them() {
             data,
         };
         let message = SendMessage {
-            text: "look".into(),
             attachments: vec![attached; 3],
-            ..SendMessage::default()
+            ..SendMessage::new(AgentId::parse("main").expect("a name"), "look".into())
         };
         let client = &client;
-        block_on(async move {
-            client
-                .post::<_, Accepted>("/api/agents/main/messages", &message)
-                .await
-        })
+        block_on(async move { client.call(&message).await })
     };
     // Three times a megabyte, far above what other bodies may have.
     send("text/plain", "YWFh".repeat(1024 * 1024 / 3)).expect("accepted");

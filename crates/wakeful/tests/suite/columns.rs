@@ -14,10 +14,12 @@ use wakeful_core::key::{Cause as KeyCause, DecisionId, Digest, OperationId, RunK
 use wakeful_core::message::Message;
 use wakeful_core::notice::Telling;
 use wakeful_core::proof::record::attach;
-use wakeful_core::report::{Draft, Kind, Sealed};
+use wakeful_core::report::payload::MessageAdmitted;
+use wakeful_core::report::{Draft, Sealed};
 use wakeful_core::saga::{Phase, Saga, Status};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{Outcome, TriggerSource};
+use wakeful_core::wake::WakeOutcome;
 use wakeful_runtime::proof::{Wanted, verify};
 use wakeful_store::rows::{
     AnnouncementRow, ExecutionRow, ReceiptRow, Reservation, TellingRow, TriggerRow, WakeRow,
@@ -181,7 +183,7 @@ fn rest(tx: &mut Tx<'_>, run: RunKey) -> Result<(), StoreError> {
     tx.refuse(&WakeRow {
         run_key: RunKey(Digest::of(b"a refusal")),
         agent_id: agent(),
-        verdict: "agent_paused".to_owned(),
+        verdict: WakeOutcome::Paused,
         gates: "[]".to_owned(),
         cause: Cause::default(),
         absorbed_by: None,
@@ -207,7 +209,19 @@ fn deliver(tx: &mut Tx<'_>) -> Result<(), StoreError> {
         .message
         .body;
     let message = Message::from_cause(agent(), run, cause, body, at);
-    let mut draft = Draft::new(Kind::MessageAdmitted, serde_json::json!({"run_key": run}));
+    let mut draft = Draft::new(MessageAdmitted {
+        run_key: run,
+        kind: message.kind,
+        authority: message.authority,
+        surface: message.surface,
+        context: message.context,
+        text: String::new(),
+        origin: message.cause.origin.kind(),
+        priority: message.cause.priority,
+        correlation_id: None,
+        causation_id: None,
+        source_refs: BTreeMap::new(),
+    });
     attach(&mut draft, &message);
     let sealed = Sealed::new(draft, at, Some(run), [7; 32]).expect("canonical");
     let mut head = tx.lock_head_to_announce(&agent())?.expect("a head");

@@ -5,10 +5,11 @@ use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{Decision, Inquiry};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId, RunKey};
+use wakeful_core::run::RunStatus;
 
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
-use wakeful_store::rows::{RUN_QUARANTINED, StepRow};
+use wakeful_store::rows::StepRow;
 use wakeful_store::{SqliteOptions, Store, StoreError, Tx};
 
 use super::api::block_on;
@@ -282,7 +283,7 @@ fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
         let key = RunKey(Digest::from_hex(&run).expect("a key"));
         write(world, move |tx| {
             let fault = r#"{"code":"crash_loop","why":"it broke off five times"}"#;
-            tx.set_aside(&key, RUN_QUARANTINED, Some(fault), Millis(9))
+            tx.set_aside(&key, RunStatus::Quarantined, Some(fault), Millis(9))
         });
     };
     let listed = |world: &World, state: &str| {
@@ -365,7 +366,7 @@ fn a_plain_action_of_a_run_that_is_given_up_ends_unknown() {
     ];
     write(&world, move |tx| {
         under_way.iter().try_for_each(|step| tx.put_step(step))?;
-        tx.set_aside(&run_key, RUN_QUARANTINED, Some("it broke off"), Millis(9))
+        tx.set_aside(&run_key, RunStatus::Quarantined, Some("it broke off"), Millis(9))
     });
     let given_up = world.wakeful(&["runs", "abandon", &run, "--json"]);
     assert_eq!(given_up.code, Some(0), "{given_up:?}");

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
+use wakeful_api::GetAgentStatus;
 
-use super::api::{block_on, client};
+use super::api::{block_on, client, input};
 use super::daemon::Daemon;
 use super::world::{Said, World, program};
 
@@ -264,9 +265,9 @@ fn a_daemon_shows_the_same_frame_and_the_wire_is_measured_where_its_model_can_be
     let shown = world.wakeful(&["agent", "show", "coach", "--json"]);
     assert_eq!(shown.json()["loaded_agents_md"], alone.json()["loaded_agents_md"]);
     assert!(!shown.stdout.contains("marker-of"), "{shown:?}");
-    let status: Value =
-        block_on(async { client(&daemon).get("/api/agents/coach/status").await }).expect("a status");
-    assert_eq!(status["loaded_agents_md"], alone.json()["loaded_agents_md"]);
+    let status = input::<GetAgentStatus>(json!({"agent_id": "coach"}));
+    let status = block_on(async { client(&daemon).call(&status).await }).expect("a status");
+    assert_eq!(json!(status.loaded_agents_md), alone.json()["loaded_agents_md"]);
     let mut command = world.command(program());
     command.args([
         "debug",

@@ -1,8 +1,9 @@
 //! Many agents, few places: who cannot work stands in nobody's way.
 
 use serde_json::{Value, json};
+use wakeful_api::{CreateAgent, PauseAgent, ResumeAgent, SendMessage};
 
-use super::api::{block_on, client};
+use super::api::{block_on, client, input};
 use super::daemon::Daemon;
 use super::world::{SILENT, World, wait_until};
 
@@ -23,31 +24,24 @@ fn a_crowd_that_cannot_work_keeps_nobody_else_waiting_and_burns_nothing() {
     let folder = workspace.to_str().expect("text");
     block_on(async {
         let client = client(&daemon);
-        let post = async |path: String, body: Value| {
-            let answer: Value = client.post(&path, &body).await.expect("an answer");
-            answer
-        };
         for number in 0..CROWD {
             let agent = format!("m{number:02}");
-            post(
-                "/api/agents".into(),
-                json!({"agent_id": agent, "workspace": folder}),
-            )
-            .await;
-            post(format!("/api/agents/{agent}/pause"), json!({})).await;
-            let message = json!({"text": "do it", "model": gone});
-            post(format!("/api/agents/{agent}/messages"), message).await;
+            let made = input::<CreateAgent>(json!({"agent_id": agent, "workspace": folder}));
+            client.call(&made).await.expect("an agent");
+            let pause = input::<PauseAgent>(json!({"agent_id": agent}));
+            client.call(&pause).await.expect("paused");
+            let message = json!({"agent_id": agent, "text": "do it", "model": gone});
+            client.call(&input::<SendMessage>(message)).await.expect("sent");
         }
         std::fs::remove_file(world.path().join("gone.yaml")).expect("removed");
         for number in 0..CROWD {
-            post(format!("/api/agents/m{number:02}/resume"), json!({})).await;
+            let resume = input::<ResumeAgent>(json!({"agent_id": format!("m{number:02}")}));
+            client.call(&resume).await.expect("resumed");
         }
-        post(
-            "/api/agents".into(),
-            json!({"agent_id": "zz", "workspace": folder}),
-        )
-        .await;
-        post("/api/agents/zz/messages".into(), json!({"text": "do it"})).await;
+        let made = input::<CreateAgent>(json!({"agent_id": "zz", "workspace": folder}));
+        client.call(&made).await.expect("an agent");
+        let message = input::<SendMessage>(json!({"agent_id": "zz", "text": "do it"}));
+        client.call(&message).await.expect("sent");
     });
     wait_until(|| {
         world.wakeful(&["agent", "show", "zz", "--json"]).json()["last_run"]["status"] == "completed"
@@ -85,17 +79,17 @@ fn whoever_is_stuck_with_a_message_that_is_taken_back_is_stuck_no_more() {
     let daemon = Daemon::serve(&world, &[]);
     world.wakeful(&["agent", "create", "main"]);
     world.wakeful(&["agent", "pause", "main"]);
-    let sent: Value = block_on(async {
-        let message = json!({"text": "do it", "model": gone});
+    let sent = block_on(async {
+        let message = json!({"agent_id": "main", "text": "do it", "model": gone});
         client(&daemon)
-            .post("/api/agents/main/messages", &message)
+            .call(&input::<SendMessage>(message))
             .await
             .expect("sent")
     });
     std::fs::remove_file(world.path().join("gone.yaml")).expect("removed");
     world.wakeful(&["agent", "resume", "main"]);
     wait_until(|| status(&world)["daemon"]["stuck"][0]["agent_id"] == "main");
-    world.wakeful(&["runs", "cancel", sent["run_key"].as_str().expect("a key")]);
+    world.wakeful(&["runs", "cancel", &sent.run_key]);
     wait_until(|| status(&world)["daemon"]["stuck"] == json!([]));
     assert_eq!(status(&world)["agents"][0]["activity"], "asleep");
 }

@@ -4,9 +4,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use wakeful_api::{EnterLogin, LoggedIn};
+use wakeful_api::EnterLogin;
 
-use super::api::{block_on, client};
+use super::api::{block_on, client, input};
 use super::daemon::Daemon;
 use super::world::{Said, World, program};
 
@@ -35,10 +35,8 @@ fn open_with(world: &World, opener: Option<&str>) -> Said {
 }
 
 fn enter(daemon: &Daemon<'_>, code: &str) -> bool {
-    let body = EnterLogin {
-        code: code.to_owned(),
-    };
-    block_on(client(daemon).post::<_, LoggedIn>("/login", &body)).is_ok()
+    let body = input::<EnterLogin>(json!({"code": code}));
+    block_on(client(daemon).call(&body)).is_ok()
 }
 
 /// The code that follows in a text.

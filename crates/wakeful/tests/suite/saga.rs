@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_ports::fail::POINTS;
-use wakeful_store::rows::RUN_QUARANTINED;
 
 use super::crash::call;
 use super::daemon::Daemon;
@@ -134,7 +134,7 @@ impl Stage {
         let run = self.open_run();
         let key = RunKey(Digest::from_hex(&run).expect("a key"));
         write(&self.world, move |tx| {
-            tx.set_aside(&key, RUN_QUARANTINED, Some("it broke off"), Millis(9))
+            tx.set_aside(&key, RunStatus::Quarantined, Some("it broke off"), Millis(9))
         });
         run
     }

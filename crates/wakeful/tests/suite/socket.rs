@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use wakeful_api::client::ClientError;
+use wakeful_api::{ListBrakes, ListEvents, SendMessage};
 
 use super::answering::unconfined;
-use super::api::{block_on, client};
+use super::api::{block_on, client, input};
 use super::daemon::Daemon;
 use super::world::World;
 
@@ -44,9 +45,8 @@ fn idle_connections_keep_neither_the_operator_nor_programs_out() {
     let said = world.wakeful(&["status", "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
-    let brakes: Value =
-        block_on(client(&daemon).get("/api/brake")).expect("a program with the token gets in");
-    assert_eq!(brakes["brakes"].as_array().map(Vec::len), Some(1), "{brakes}");
+    let brakes = block_on(client(&daemon).call(&ListBrakes {})).expect("a program with the token gets in");
+    assert_eq!(brakes.brakes.len(), 1, "{brakes:?}");
     drop(idle);
 }
 
@@ -83,7 +83,7 @@ fn followers_by_the_socket_leave_room_for_the_brake() {
     let said = world.wakeful(&["brake", "on", "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let client = client(&daemon).by_socket(world.home().join("run/wakeful.sock"));
-    let followed = block_on(client.follow("/api/events", None)).map(drop);
+    let followed = block_on(client.follow(&ListEvents::default(), None)).map(drop);
     assert!(followed.is_ok(), "a command follows over TCP: {followed:?}");
 }
 
@@ -200,8 +200,8 @@ fn a_caller_of_the_api_never_reads_a_file_by_naming_it_as_a_script() {
     let secret = world.path().join("secret.yaml");
     std::fs::write(&secret, "root:$6$S3cretWord:19000:0:99999:7:::\n").expect("a file");
     for file in ["/etc/passwd", &secret.display().to_string()] {
-        let message = json!({"text": "x", "model": format!("scripted:{file}")});
-        let sent: Result<Value, _> = block_on(client(&daemon).post("/api/agents/main/messages", &message));
+        let message = json!({"agent_id": "main", "text": "x", "model": format!("scripted:{file}")});
+        let sent = block_on(client(&daemon).call(&input::<SendMessage>(message)));
         let Err(ClientError::Refused { problem, .. }) = sent else {
             panic!("{file}: {sent:?}")
         };

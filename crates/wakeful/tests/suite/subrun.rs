@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_store::rows::RUN_QUARANTINED;
 
 use super::crash::call;
 use super::daemon::Daemon;
@@ -288,7 +288,7 @@ fn who_gives_up_a_run_ends_what_it_started() {
     daemon.kill();
     let key = RunKey(Digest::from_hex(&main).expect("a key"));
     write(&world, move |tx| {
-        tx.set_aside(&key, RUN_QUARANTINED, Some("it broke"), Millis(9))
+        tx.set_aside(&key, RunStatus::Quarantined, Some("it broke"), Millis(9))
     });
     let daemon = Daemon::serve(&world, &[]);
     assert_eq!(show(&world, &json!(helper))["outcome"], "open");

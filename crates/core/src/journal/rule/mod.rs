@@ -44,29 +44,17 @@ pub struct Written {
     pub before: Option<Record>,
 }
 
-/// What becomes of a record in a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    /// It is made.
-    Created,
-    /// It gets other contents.
-    Updated,
-    /// It goes.
-    Removed,
-    /// It comes back.
-    Restored,
-}
-
-impl Change {
-    /// The spelling that subscriptions know.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Updated => "updated",
-            Self::Removed => "removed",
-            Self::Restored => "restored",
-        }
+string_enum! {
+    /// What becomes of a record in a write.
+    pub enum Change {
+        /// It is made.
+        Created = "created",
+        /// It gets other contents.
+        Updated = "updated",
+        /// It goes.
+        Removed = "removed",
+        /// It comes back.
+        Restored = "restored",
     }
 }
 

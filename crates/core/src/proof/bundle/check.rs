@@ -12,17 +12,15 @@ use super::{
 use crate::blob::BlobHash;
 use crate::id::AgentId;
 use crate::key::{Digest, RunKey};
-use crate::proof::chain::{Flaw, Link, Walk, member};
+use crate::proof::chain::{Flaw, Link, Walk};
 use crate::proof::head::SignedHead;
 use crate::proof::record::without_record_hash;
 use crate::proof::replay::{Difference, Recorded, Replay, Ties, Told};
 use crate::proof::signing::{Fingerprint, PublicKey, from_hex};
 use crate::report::Kind;
-use crate::run::{Turn, is_known};
+use crate::report::payload::{EventBody, Payload};
+use crate::run::{RunStatus, Turn, is_known};
 use crate::time::Millis;
-
-/// How a run ended that a person gave up. No machine made that end.
-const ABANDONED: &str = "abandoned";
 
 /// Why a bundle proves nothing.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +90,7 @@ pub struct Proven {
     /// Which run, where anything that is signed says so.
     pub run_key: Option<RunKey>,
     /// How it ended, where anything that is signed says so.
-    pub outcome: Option<String>,
+    pub outcome: Option<RunStatus>,
     /// How many lines of each kind.
     pub lines: Closing,
     /// Contents and payloads that did not come along, and the journal if it did not.
@@ -146,7 +144,7 @@ struct Begun {
     /// Whether an event that is signed names the run.
     is_named: bool,
     /// How it ended, as an event that is signed says.
-    outcome: Option<String>,
+    outcome: Option<RunStatus>,
     signers: BTreeSet<PublicKey>,
     /// Contents that came along, or of which it is said why not.
     contents: BTreeSet<BlobHash>,
@@ -372,17 +370,17 @@ impl Begun {
     /// Takes up what an event of the run says.
     fn hear(&mut self, event: EventLine) {
         let payload = event.payload.as_ref().map(|(payload, _)| payload.as_bytes());
-        let says = |name| payload.and_then(|payload| member(payload, name));
-        let run = says("run_key").is_some_and(|run| run == self.opening.run_key.to_string());
-        match Kind::parse(&event.kind) {
-            Some(Kind::MessageAdmitted | Kind::RunStarted) => self.is_named |= run,
-            Some(Kind::RunEnded) if run => {
+        let body = payload.and_then(|payload| EventBody::read(&event.kind, payload));
+        let own = body.map(|body| body.payload);
+        match own.filter(|said| said.run_key() == Some(self.opening.run_key)) {
+            Some(Payload::MessageAdmitted(_) | Payload::RunStarted(_)) => self.is_named = true,
+            Some(Payload::RunEnded(ended)) => {
                 self.is_named = true;
-                self.outcome = says("outcome").and_then(|outcome| outcome.as_str().map(str::to_owned));
+                self.outcome = Some(ended.outcome);
             }
-            Some(Kind::RunReleased) if run && says("status").is_some_and(|status| status == ABANDONED) => {
+            Some(Payload::RunReleased(released)) if released.status == RunStatus::Abandoned => {
                 self.is_named = true;
-                self.outcome = Some(ABANDONED.to_owned());
+                self.outcome = Some(released.status);
             }
             Some(_) | None => {}
         }
@@ -423,7 +421,7 @@ impl Begun {
             return Err(Unproven::Unbound(ties));
         }
         if let Some(outcome) = replay.outcome() {
-            self.outcome = Some(outcome.to_owned());
+            self.outcome = Some(outcome);
         }
         // A run that nobody ended is no run that can be exported.
         self.outcome

@@ -1,9 +1,13 @@
-use serde_json::json;
+use std::collections::BTreeMap;
 
-use super::sample::{PROMPT, REPLY, Row, agent, key, lives, log, plain_log, run, run_key, run_with_output};
+use super::sample::{
+    PROMPT, REPLY, Row, agent, key, lives, log, run, run_key, run_with_output, tool_executed,
+};
 use crate::blob::Blob;
+use crate::cause::{OriginKind, Priority};
 use crate::json::canonical_text;
 use crate::key::Digest;
+use crate::message::{AdmissionContext, Authority, DeliverySurface, Kind as MessageKind};
 use crate::proof::bundle::{
     Again, BlobBody, BlobLine, Check, Closing, EventLine, FORMAT, FORMAT_VERSION, JournalLine, Line, Opening,
     Proven, Unproven,
@@ -11,8 +15,9 @@ use crate::proof::bundle::{
 use crate::proof::chain::{Flaw, Place};
 use crate::proof::head::SignedHead;
 use crate::proof::replay::Difference;
-use crate::report::{Draft, Event, Kind};
-use crate::run::{MACHINE, MACHINE_VERSION, Turn};
+use crate::report::payload::MessageAdmitted;
+use crate::report::{Draft, Event};
+use crate::run::{MACHINE, MACHINE_VERSION, RunStatus, Turn};
 use crate::time::Millis;
 
 pub(super) fn event(event: &Event) -> Line {
@@ -41,10 +46,19 @@ pub(super) fn blob(bytes: &[u8]) -> BlobLine {
 
 /// That a message came in, and what its run told.
 pub(super) fn with_message(drafts: Vec<Draft>) -> Vec<Draft> {
-    let admitted = Draft::new(
-        Kind::MessageAdmitted,
-        json!({"run_key": run_key(), "text": "do it"}),
-    );
+    let admitted = Draft::new(MessageAdmitted {
+        run_key: run_key(),
+        kind: MessageKind::OperatorPrompt,
+        authority: Authority::OperatorInstruction,
+        surface: DeliverySurface::RunOnce,
+        context: AdmissionContext::LocalProcess,
+        text: "do it".to_owned(),
+        origin: OriginKind::Operator,
+        priority: Priority::Normal,
+        correlation_id: None,
+        causation_id: None,
+        source_refs: BTreeMap::new(),
+    });
     [vec![admitted], drafts].concat()
 }
 
@@ -151,8 +165,8 @@ fn changed(change: impl Fn(&mut Vec<Line>)) -> Unproven {
 fn a_bundle_proves_its_run_and_says_who_signed_it() {
     let proven = check(&lines()).expect("proven");
     assert_eq!(
-        (proven.run_key, proven.outcome.as_deref()),
-        (Some(run_key()), Some("completed"))
+        (proven.run_key, proven.outcome),
+        (Some(run_key()), Some(RunStatus::Completed))
     );
     assert_eq!(proven.fingerprints(), [key().public().fingerprint()]);
     assert!(proven.replayed && proven.withheld == 0, "{proven:?}");
@@ -216,11 +230,7 @@ fn what_was_changed_in_a_bundle_is_named() {
 fn the_log_of_one_run_does_not_prove_another() {
     // A whole and signed log of somebody's, under a journal that it knows nothing of.
     let mut drafts = with_message(Vec::new());
-    drafts.extend(
-        plain_log(3)
-            .into_iter()
-            .map(|_| Draft::new(Kind::ToolExecuted, json!({}))),
-    );
+    drafts.extend((1..=3).map(tool_executed));
     let other = log(drafts);
     let found = changed(|lines| {
         let last = other.last().expect("events");

@@ -1,12 +1,15 @@
 use serde_json::json;
 
-use super::sample::{agent, key, link, lives, log, plain_log, walk};
+use super::sample::{agent, key, link, lives, log, plain_log, tool_executed, walk};
+use crate::decision::Channel;
 use crate::id::Incarnation;
 use crate::key::Digest;
 use crate::proof::chain::{Flaw, Life, Place, Walk};
 use crate::proof::head::{SignedHead, read_heads};
 use crate::proof::signing::{DeviceKey, Fingerprint};
+use crate::report::payload::{Actor, ContentErased, DataPruned, ErasedTarget, RunStarted};
 use crate::report::{Draft, Event, Kind};
+use crate::retention::DataClass;
 use crate::time::Millis;
 
 fn walked(events: &[Event]) -> Result<Walk, Flaw> {
@@ -140,10 +143,19 @@ fn no_part_of_a_signed_head_can_be_changed() {
 
 #[test]
 fn what_was_erased_is_counted_and_must_be_on_record() {
-    let mut drafts: Vec<Draft> = (1..=3)
-        .map(|n| Draft::new(Kind::ToolExecuted, json!({"n": n})))
-        .collect();
-    drafts.push(Draft::new(Kind::ContentErased, json!({"events": 1})));
+    let mut drafts: Vec<Draft> = (1..=3).map(tool_executed).collect();
+    drafts.push(Draft::new(ContentErased {
+        by: Actor::Operator,
+        channel: Channel::Cli,
+        reason: String::new(),
+        events: 1,
+        transitions: 0,
+        blobs: 0,
+        target: ErasedTarget::Events {
+            first_seq: 2,
+            last_seq: 2,
+        },
+    }));
     let events = log(drafts);
     let erasing = |gone: &[u64]| {
         let mut walk = walk();
@@ -161,9 +173,14 @@ fn what_was_erased_is_counted_and_must_be_on_record() {
 
 #[test]
 fn what_was_old_and_taken_away_is_on_record_as_well() {
-    let pruned = |class: &str| {
-        let draft = Draft::new(Kind::DataPruned, json!({"class": class, "rows": 1}));
-        let events = log(vec![Draft::new(Kind::ToolExecuted, json!({})), draft]);
+    let pruned = |class| {
+        let draft = Draft::new(DataPruned {
+            class,
+            rows: 1,
+            bytes: 0,
+            until: String::new(),
+        });
+        let events = log(vec![tool_executed(1), draft]);
         let mut walk = walk();
         for event in &events {
             let mut link = link(event);
@@ -172,10 +189,10 @@ fn what_was_old_and_taken_away_is_on_record_as_well() {
         }
         walk.end(end(&events))
     };
-    assert_eq!(pruned("events"), Ok(()));
+    assert_eq!(pruned(DataClass::Events), Ok(()));
     let (gone, recorded) = (1, 0);
     assert_eq!(
-        pruned("traces"),
+        pruned(DataClass::Traces),
         Err(Flaw::Unrecorded { gone, recorded }),
         "of another class"
     );
@@ -183,8 +200,11 @@ fn what_was_old_and_taken_away_is_on_record_as_well() {
 
 #[test]
 fn an_event_that_begins_a_run_is_kept_under_it() {
-    let payload = json!({"run_key": super::sample::run_key()});
-    let mut events = log(vec![Draft::new(Kind::RunStarted, payload)]);
+    let mut events = log(vec![Draft::new(RunStarted {
+        run_key: super::sample::run_key(),
+        model_ref: "scripted:a".to_owned(),
+        max_rounds: 5,
+    })]);
     walked(&events).expect("its own run");
     events[0].sealed.run_key = None;
     assert_eq!(walked(&events).map(drop), Err(Flaw::Run { seq: 1 }));

@@ -226,8 +226,8 @@ fn a_log_alone_proves_what_its_events_say_and_no_more() {
     };
     let proven = alone(&|_| ()).expect("a log");
     assert_eq!(
-        (proven.run_key, proven.outcome.as_deref(), proven.replayed),
-        (Some(run_key()), Some("completed"), false)
+        (proven.run_key, proven.outcome, proven.replayed),
+        (Some(run_key()), Some(crate::run::RunStatus::Completed), false)
     );
     let other = RunKey(Digest::of(b"other"));
     let found = alone(&|lines| opening(lines).run_key = other).expect_err("another run");

@@ -1,9 +1,9 @@
 use super::sample::{Row, run, run_without_money};
 use crate::json::canonical;
 use crate::key::Digest;
-use crate::proof::bond::BOND;
 use crate::proof::replay::{Difference, Replay, Told};
 use crate::report::Draft;
+use crate::run::RunStatus;
 
 fn replayed(rows: &[Row]) -> Result<Replay, Difference> {
     let mut replay = Replay::new(run().1);
@@ -14,8 +14,8 @@ fn replayed(rows: &[Row]) -> Result<Replay, Difference> {
 
 fn told(drafts: &[Draft]) -> Vec<Told> {
     let told = drafts.iter().map(|draft| {
-        let payload = canonical(&draft.payload).expect("canonical");
-        (draft.kind.as_str().to_owned(), Some(Digest::of(&payload)))
+        let payload = canonical(&draft.body).expect("canonical");
+        (draft.kind().as_str().to_owned(), Some(Digest::of(&payload)))
     });
     told.collect()
 }
@@ -31,7 +31,7 @@ fn a_run_as_it_was_recorded_happens_again() {
     for other in [plain, format!("{state} ")] {
         assert!(replay.end(2, &other).is_err(), "another spelling: {other}");
     }
-    assert_eq!(replay.outcome(), Some("completed"));
+    assert_eq!(replay.outcome(), Some(RunStatus::Completed));
     let mut told = told(&drafts);
     assert!(replay.told(&told).expect("the same story").hold());
     replay.told_no_more(&told).expect("nothing else");
@@ -58,10 +58,9 @@ fn an_event_without_its_bond_or_with_another_is_found() {
     let (rows, _, drafts) = run();
     let replay = replayed(&rows).expect("the same");
     let mut without = drafts.clone();
-    let members = without[0].payload.as_object_mut().expect("an object");
-    assert!(members.remove(BOND).is_some());
+    assert!(without[0].body.log_binding.take().is_some());
     let mut other = drafts;
-    other[0].payload[BOND] = Digest::ZERO.to_string().into();
+    other[0].body.log_binding = Some(Digest::ZERO);
     for drafts in [without, other] {
         let found = replay.told(&told(&drafts));
         assert!(
@@ -94,7 +93,7 @@ fn a_run_that_passed_over_a_model_for_want_of_money_happens_again() {
     for row in &rows {
         replay.step(&row.recorded()).expect("the same");
     }
-    assert_eq!(replay.outcome(), Some("completed"));
+    assert_eq!(replay.outcome(), Some(RunStatus::Completed));
 }
 
 #[test]

@@ -8,13 +8,14 @@ use crate::conversation::Usage;
 use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
 use crate::id::{AgentId, Incarnation, PolicyVersion};
 use crate::json::{canonical, digest};
-use crate::key::{ActionParts, Digest, RunKey};
+use crate::key::{ActionParts, Digest, OperationId, RunKey};
 use crate::policy::{Effect, Verdict};
 use crate::proof::bond::bind;
 use crate::proof::chain::{Life, Link, Place, Walk};
 use crate::proof::replay::Recorded;
 use crate::proof::signing::DeviceKey;
-use crate::report::{Draft, Event, Head, Kind, Sealed};
+use crate::report::payload::ToolExecuted;
+use crate::report::{Draft, Event, Head, Sealed};
 use crate::run::{Bill, Call, Input, Reads, Reply, Turn};
 use crate::step::{CallReads, EffectClass, Seen, Status, StepResult, result_blob};
 use crate::time::Millis;
@@ -61,9 +62,21 @@ pub(super) fn chained(drafts: Vec<Draft>, salt: [u8; 32]) -> Vec<Event> {
 
 /// A log of so many events that say nothing much.
 pub(super) fn plain_log(length: u64) -> Vec<Event> {
-    log((1..=length)
-        .map(|n| Draft::new(Kind::ToolExecuted, json!({"n": n})))
-        .collect())
+    log((1..=length).map(tool_executed).collect())
+}
+
+/// An action that took so many milliseconds.
+pub(super) fn tool_executed(duration_ms: u64) -> Draft {
+    Draft::new(ToolExecuted {
+        operation_id: OperationId(Digest::ZERO),
+        tool: "Exec".to_owned(),
+        status: Status::Ok,
+        duration_ms,
+        sandbox: None,
+        code: None,
+        attempt: None,
+        again_in_ms: None,
+    })
 }
 
 pub(super) fn link(event: &Event) -> Link<'_> {

@@ -1,75 +1,47 @@
-//! How questions, brakes and runs that stand aside are shown.
+//! How questions and brakes are shown.
 
-use serde_json::Value;
-
-use super::{Level, Row, word};
+use super::{Level, Row};
+use crate::decision::DecisionStatus;
 use crate::failure::CUT;
+use crate::report::payload::{ALL_AGENTS, BrakeChanged, DecisionAnswered, DecisionAsked};
 
-pub(super) fn asked(payload: &Value) -> Row {
-    let row = Row::plain(Level::ActionRequired, "A decision waits for you");
-    let title = word(payload, "title").unwrap_or("A decision waits for you");
-    match word(payload, "input") {
-        // Said first, because a line has an end as well.
-        Some(input) if input.ends_with(CUT) => row.with_summary(format!(
-            "{title} (only how it begins; the decision shows all of it) {input}"
-        )),
-        Some(input) => row.with_summary(format!("{title} {input}")),
-        None => row.with_summary(title.to_owned()),
+pub(super) fn asked(asked: &DecisionAsked, row: Row) -> Row {
+    let DecisionAsked { title, input, .. } = asked;
+    if input.is_empty() {
+        return row.with_summary(title.clone());
     }
+    // Said first, because a line has an end as well.
+    let cut = match input.ends_with(CUT) {
+        true => "(only how it begins; the decision shows all of it) ",
+        false => "",
+    };
+    row.with_summary(format!("{title} {cut}{input}"))
 }
 
-pub(super) fn answered(payload: &Value) -> Row {
-    let tool = word(payload, "tool").unwrap_or("an action");
-    match (word(payload, "status"), word(payload, "option")) {
-        (Some("answered"), Some(option)) => {
+pub(super) fn answered(answered: &DecisionAnswered, row: Row) -> Row {
+    let tool = match answered.tool.as_str() {
+        "" => "an action",
+        tool => tool,
+    };
+    match (answered.status, &answered.answer) {
+        (DecisionStatus::Answered, Some(answer)) => {
             let row = Row::plain(Level::TurnResult, "A decision was answered");
-            let way = word(payload, "channel").unwrap_or("somebody");
-            row.with_summary(format!("{option}: {tool} (by {way})"))
+            row.with_summary(format!("{}: {tool} (by {})", answer.option, answer.channel))
         }
-        (Some("cancelled"), _) => {
+        (DecisionStatus::Cancelled, _) => {
             let row = Row::plain(Level::TurnResult, "Nobody decided in time");
             row.with_summary(format!("Nobody decided in time; {tool} is not used"))
         }
-        _ => Row::plain(Level::Trace, "A decision is no longer needed"),
+        (DecisionStatus::Pending | DecisionStatus::Answered | DecisionStatus::Withdrawn, _) => row,
     }
 }
 
-pub(super) fn escalated(payload: &Value) -> Row {
-    let row = Row::plain(Level::ActionRequired, "A decision is overdue");
-    match (word(payload, "title"), word(payload, "severity")) {
-        (Some(title), Some(severity)) => row.with_summary(format!("Overdue, now {severity}: {title}")),
-        _ => row,
-    }
-}
-
-pub(super) fn brake(payload: &Value) -> Row {
-    let is_on = payload.get("is_on") == Some(&Value::Bool(true));
-    let is_of_all = word(payload, "scope") == Some("all");
-    let title = match (is_on, is_of_all) {
+pub(super) fn brake(brake: &BrakeChanged) -> Row {
+    let title = match (brake.is_on, brake.scope == ALL_AGENTS) {
         (true, true) => "All agents are braked",
         (true, false) => "Agent is braked",
         (false, true) => "The brake of all agents is released",
         (false, false) => "Agent is released",
     };
-    let row = Row::plain(Level::TurnResult, title);
-    match word(payload, "reason") {
-        Some(reason) if !reason.is_empty() => row.with_summary(format!("{title}: {reason}")),
-        _ => row,
-    }
-}
-
-pub(super) fn quarantined(payload: &Value) -> Row {
-    let row = Row::plain(Level::ActionRequired, "A run cannot go on");
-    match word(payload, "why") {
-        Some(why) => row.with_summary(format!("A run cannot go on: {why}")),
-        None => row,
-    }
-}
-
-pub(super) fn released(payload: &Value) -> Row {
-    let title = match word(payload, "status") {
-        Some("abandoned") => "A run that could not go on was given up",
-        _ => "A run that could not go on is tried again",
-    };
-    Row::plain(Level::TurnResult, title)
+    Row::plain(Level::TurnResult, title).with_detail(brake.reason.as_deref().unwrap_or_default())
 }

@@ -1,9 +1,7 @@
 //! Where an event came from, as far as its payload says.
 
-use serde_json::Value;
-
-use super::{FACT_CHARS_MAX, line, word};
-use crate::report::Kind;
+use super::{FACT_CHARS_MAX, line};
+use crate::report::payload::Payload;
 
 /// Where an event came from, as far as its payload says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,19 +22,26 @@ pub struct Provenance {
 
 /// Reads the provenance out of a payload.
 #[must_use]
-pub fn provenance(kind: &str, payload: &Value) -> Provenance {
-    let fact = |name| word(payload, name).map(|text| line(text, FACT_CHARS_MAX));
-    // A message and the run that answers it have one key; only events about the message itself name it as such.
-    let speaks_of_message = match Kind::parse(kind) {
-        Some(Kind::MessageAdmitted | Kind::WakeDecided | Kind::RunStarted) => true,
-        Some(_) | None => false,
+pub fn provenance(payload: &Payload) -> Provenance {
+    let fact = |text: &str| Some(line(text, FACT_CHARS_MAX)).filter(|text| !text.is_empty());
+    let run = payload.run_key().map(|run| run.to_string());
+    let Payload::MessageAdmitted(admitted) = payload else {
+        // A message and the run that answers it have one key; only events about the message itself name it as such.
+        let is_of_message = matches!(payload, Payload::WakeDecided(_) | Payload::RunStarted(_));
+        return Provenance {
+            message_id: run.clone().filter(|_| is_of_message),
+            correlation_id: run,
+            causation_id: payload.operation_id().map(|operation| operation.to_string()),
+            ..Provenance::default()
+        };
     };
+    let correlation = admitted.correlation_id.as_ref().and_then(|id| fact(id.as_str()));
     Provenance {
-        message_id: fact("run_key").filter(|_| speaks_of_message),
-        authority: fact("authority"),
-        surface: fact("surface"),
-        context: fact("context"),
-        correlation_id: fact("correlation_id").or_else(|| fact("run_key")),
-        causation_id: fact("causation_id").or_else(|| fact("operation_id")),
+        authority: Some(admitted.authority.to_string()),
+        surface: Some(admitted.surface.to_string()),
+        context: Some(admitted.context.to_string()),
+        correlation_id: correlation.or_else(|| run.clone()),
+        causation_id: admitted.causation_id.as_ref().and_then(|id| fact(id.as_str())),
+        message_id: run,
     }
 }

@@ -4,6 +4,22 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::report::payload::tests::{KEY, fields, over};
+
+/// Shows a payload that says this, and what every payload of its kind says.
+fn shown_as(kind: &str, said: &Value) -> Presentation {
+    present(kind, read(kind, said).as_ref())
+}
+
+fn read(kind: &str, said: &Value) -> Option<Payload> {
+    let known = Kind::parse(kind)?;
+    let whole = if said.is_object() {
+        over(fields(known).0, said)
+    } else {
+        said.clone()
+    };
+    Payload::read(kind, &whole)
+}
 
 #[test]
 fn every_kind_is_read_back_as_it_was_written() {
@@ -41,13 +57,13 @@ tool_executed | {"tool": "Exec", "status": "failed", "code": "exit", "duration_m
 tool_executed | {"tool": "Exec", "status": "outcome_unknown"} | ActionRequired | Exec: outcome unknown, it may or may not have happened
 action_called_off | {"tool": "Exec", "status": "failed", "code": "cancelled"} | Trace | Exec called off: cancelled
 action_called_off | {"tool": "Exec", "code": "outcome_unknown_undecided"} | ActionRequired | Exec called off: outcome_unknown_undecided
-runtime_error | {"failure_artifact": {"kind": "timeout", "summary": "no answer"}} | ActionRequired | Runtime error: no answer
-provider_round_completed | {"outcome": "aborted", "failure_kind": "auth", "advanced_to_fallback": true} | Progress | Model gave out (auth), asking the next one
-run_parked | {"code": "budget_exceeded", "exceeded": {"cap": 5000000}} | ActionRequired | Run waits: the day's money is spent or reserved
+runtime_error | {"failure_artifact": {"category": "transport", "kind": "timeout", "summary": "no answer"}} | ActionRequired | Runtime error: no answer
+provider_round_completed | {"outcome": "retries_exhausted", "failure_kind": "auth", "advanced_to_fallback": true} | Progress | Model gave out (auth), asking the next one
+run_parked | {"code": "budget_exceeded"} | ActionRequired | Run waits: the day's money is spent or reserved
 run_ended | {"outcome": "completed", "rounds": 2} | WorkDone | Run completed after 2 rounds
 run_ended | {"outcome": "failed", "rounds": 1} | ActionRequired | Run failed after 1 round
-run_ended | {"outcome": "out_of_rounds"} | ActionRequired | Run out of rounds
-run_ended | {"outcome": "cancelled"} | TurnResult | Run cancelled
+run_ended | {"outcome": "out_of_rounds", "rounds": 3} | ActionRequired | Run out of rounds after 3 rounds
+run_ended | {"outcome": "cancelled", "rounds": 0} | TurnResult | Run cancelled after 0 rounds
 run_ended | null | TurnResult | Run ended
 decision_asked | {"title": "May Exec be used?", "input": "ls"} | ActionRequired | May Exec be used? ls
 decision_answered | {"tool": "Exec", "status": "answered", "option": "approve", "channel": "page"} | TurnResult | approve: Exec (by page)
@@ -64,7 +80,7 @@ record_bound | {"records": []} | Trace | Settings changed
 data_pruned | {"class": "events", "rows": 3, "bytes": 9} | Trace | Old data taken away
 sub_run_started | {"child_agent_id": "helper", "depth": 1} | Progress | Started a run of helper, and waits for it
 sub_run_started | null | Progress | Run of another agent started
-agent_state_changed | {"change": "restored"} | Trace | Agent restored from a backup
+agent_state_changed | {"change": "restored", "incarnation": "h.2", "backup_made_at": "2026-01-01T00:00:00.000Z"} | Trace | Agent restored from a backup
 agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "made"} | Trace | Subscription made: gym
 agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "paused"} | Trace | Subscription paused: gym
 agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "resumed"} | Trace | Subscription goes on: gym
@@ -86,7 +102,7 @@ fn shown() -> Vec<(&'static str, Value, &'static str, &'static str)> {
 #[test]
 fn each_event_has_the_level_and_the_line_that_a_person_expects() {
     for (kind, payload, level, summary) in shown() {
-        let presented = present(kind, &payload);
+        let presented = shown_as(kind, &payload);
         assert_eq!(
             (
                 format!("{:?}", presented.visibility).as_str(),
@@ -104,7 +120,7 @@ fn every_kind_has_exactly_one_category_whatever_it_carries() {
     let mut seen: BTreeMap<&str, Vec<Category>> = BTreeMap::new();
     for (kind, payload, _, _) in shown() {
         let categories = seen.entry(kind).or_default();
-        categories.push(present(kind, &payload).category);
+        categories.push(shown_as(kind, &payload).category);
         categories.dedup();
     }
     let expected = [
@@ -138,7 +154,7 @@ fn every_kind_has_exactly_one_category_whatever_it_carries() {
 
 #[test]
 fn a_kind_of_a_newer_version_is_a_trace_under_its_own_name() {
-    let presented = present("session_state_changed", &json!({"text": "?"}));
+    let presented = shown_as("session_state_changed", &json!({"text": "?"}));
     let (name, body) = ("session_state_changed".to_owned(), None);
     let expected = Presentation {
         visibility: Level::Trace,
@@ -155,14 +171,14 @@ fn a_kind_of_a_newer_version_is_a_trace_under_its_own_name() {
 fn a_state_that_changed_is_no_line_of_the_conversation() {
     for kind in ["agent_state_changed", "session_state_changed"] {
         assert!(
-            !present(kind, &json!({"change": "control"}))
+            !shown_as(kind, &json!({"change": "control"}))
                 .category
                 .is_conversation(),
             "{kind}"
         );
     }
     assert!(
-        present("message_admitted", &Value::Null)
+        shown_as("message_admitted", &Value::Null)
             .category
             .is_conversation()
     );
@@ -192,7 +208,7 @@ fn a_display_mode_has_a_name_and_a_number_and_trace_is_none() {
 
 #[test]
 fn tool_rows_are_shown_from_verbose_on_and_the_rest_by_level() {
-    let row = |kind, payload| present(kind, &payload);
+    let row = |kind, payload| shown_as(kind, &payload);
     let tool = row("tool_executed", json!({"tool": "Exec", "status": "ok"}));
     let started = row("run_started", Value::Null);
     let telemetry = row("provider_round_completed", json!({"outcome": "succeeded"}));
@@ -212,7 +228,7 @@ fn tool_rows_are_shown_from_verbose_on_and_the_rest_by_level() {
 #[test]
 fn a_round_that_asks_for_many_tools_names_the_first_few() {
     let tools: Vec<String> = (0..9).map(|n| format!("T{n}")).collect();
-    let presented = present("assistant_round_recorded", &json!({"tools": tools}));
+    let presented = shown_as("assistant_round_recorded", &json!({"tools": tools}));
     assert_eq!(
         presented.summary,
         "Model requested tools: T0, T1, T2, T3, T4, T5, T6, T7, …"
@@ -221,28 +237,35 @@ fn a_round_that_asks_for_many_tools_names_the_first_few() {
 
 #[test]
 fn provenance_is_what_the_payload_says() {
-    let admitted = json!({
-        "run_key": "ab", "authority": "operator_instruction", "surface": "run_once", "context": "local_process",
-    });
+    let admitted = json!({"correlation_id": "chain", "causation_id": "cause"});
     let some = |text: &str| Some(text.to_owned());
     let expected = Provenance {
-        message_id: some("ab"),
+        message_id: some(KEY),
         authority: some("operator_instruction"),
         surface: some("run_once"),
         context: some("local_process"),
-        correlation_id: some("ab"),
-        causation_id: None,
+        correlation_id: some("chain"),
+        causation_id: some("cause"),
     };
-    assert_eq!(provenance("message_admitted", &admitted), expected);
+    let found = |kind: &str, said| provenance(&read(kind, &said).expect("a payload"));
+    assert_eq!(found("message_admitted", admitted), expected);
     let expected = Provenance {
-        causation_id: some("cd"),
+        correlation_id: some(KEY),
+        causation_id: None,
+        ..expected
+    };
+    assert_eq!(found("message_admitted", json!({})), expected);
+    let expected = Provenance {
+        message_id: some(KEY),
+        correlation_id: some(KEY),
         ..Provenance::default()
     };
-    assert_eq!(
-        provenance("tool_executed", &json!({"operation_id": "cd"})),
-        expected
-    );
-    assert_eq!(provenance("tool_executed", &Value::Null), Provenance::default());
+    assert_eq!(found("wake_decided", json!({})), expected);
+    let expected = Provenance {
+        causation_id: some(KEY),
+        ..Provenance::default()
+    };
+    assert_eq!(found("tool_executed", json!({})), expected);
 }
 
 /// Any JSON, with the names that the rows look for among its members.
@@ -296,7 +319,7 @@ proptest! {
         kind in prop_oneof![proptest::sample::select(Kind::ALL.map(Kind::as_str).to_vec()).prop_map(str::to_owned), ".{0,300}"],
         payload in any_json(),
     ) {
-        let presented = present(&kind, &payload);
+        let presented = shown_as(&kind, &payload);
         let chars = |text: &str| text.chars().count();
         prop_assert!(chars(&presented.title) <= TITLE_CHARS_MAX);
         prop_assert!(chars(&presented.summary) <= SUMMARY_CHARS_MAX);
@@ -304,7 +327,7 @@ proptest! {
         prop_assert!(presented.body.as_deref().map_or(0, chars) <= BODY_CHARS_MAX);
         let lines = [&presented.title, &presented.summary, &presented.source_event_kind];
         prop_assert!(lines.iter().all(|line| !line.chars().any(char::is_control)));
-        let found = provenance(&kind, &payload);
+        let found = read(&kind, &payload).as_ref().map(provenance).unwrap_or_default();
         let facts = [
             found.message_id, found.authority, found.surface, found.context, found.correlation_id, found.causation_id,
         ];

@@ -55,7 +55,7 @@ fn an_action_that_needs_a_person_waits_and_begins_after_a_yes() {
             .last()
             .events
             .iter()
-            .any(|event| event.kind == Kind::DecisionAsked)
+            .any(|event| event.kind() == Kind::DecisionAsked)
     );
     answer(&mut played, APPROVED);
     assert_eq!(open(&played), ["c0_0"]);
@@ -246,7 +246,7 @@ fn a_plain_action_is_never_tried_again_by_itself() {
         played.turn.phase
     );
     let event = played.steps.last().expect("a step").moved.events.first().cloned();
-    assert_eq!(event.expect("an event").payload["status"], json!("failed"));
+    assert_eq!(json!(event.expect("an event").body)["status"], json!("failed"));
 }
 
 /// One more after the first for the one tool, none for the other: who offers a tool says how often.

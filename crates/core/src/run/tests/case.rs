@@ -23,7 +23,7 @@ fn fails(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> Ask {
 fn waits(played: &Played) -> Result<u64, String> {
     match played.turn.pending().as_slice() {
         [Effect::CallModel { delay_ms, .. }] => Ok(*delay_ms),
-        _ => Err(played.turn.outcome().expect("an end").as_str().to_owned()),
+        _ => Err(played.turn.outcome().expect("an end").status().to_string()),
     }
 }
 
@@ -115,7 +115,7 @@ fn a_round_is_attempted_three_times_with_growing_waits() {
         .steps
         .iter()
         .flat_map(|step| &step.moved.events)
-        .map(|e| e.kind.as_str())
+        .map(|e| e.kind().as_str())
         .collect();
     assert_eq!(shown[1..4], ["provider_round_completed"; 3]);
     assert_eq!(shown[4..], ["runtime_error", "run_ended"]);
@@ -126,7 +126,10 @@ fn a_failure_that_would_come_again_is_not_attempted_again() {
     let mut played = Played::begun(9);
     played.ask(&fails(ModelFailureKind::FailFast, Some(1)));
     assert_eq!(waits(&played), Err("failed".into()));
-    assert_eq!(played.last().events[0].payload["outcome"], "fail_fast_aborted");
+    assert_eq!(
+        json!(played.last().events[0].body)["outcome"],
+        "fail_fast_aborted"
+    );
 }
 
 #[test]
@@ -205,15 +208,20 @@ fn a_refused_call_is_a_result_and_the_run_goes_on() {
         .last()
         .events
         .iter()
-        .filter(|event| event.kind == Kind::PolicyDecided);
+        .filter(|event| event.kind() == Kind::PolicyDecided);
     let shown: Vec<_> = verdicts
-        .map(|event| (&event.payload["effect"], &event.payload["status"]))
+        .map(|event| {
+            (
+                json!(event.body)["effect"].clone(),
+                json!(event.body)["status"].clone(),
+            )
+        })
         .collect();
     assert_eq!(
         shown,
         [
-            (&json!("deny"), &json!("denied")),
-            (&json!("permit"), &json!("failed"))
+            (json!("deny"), json!("denied")),
+            (json!("permit"), json!("failed"))
         ]
     );
 }
@@ -278,7 +286,7 @@ fn an_equal_action_of_the_same_plan_is_called_off_when_the_first_ends_unknown() 
     assert_eq!(open(&played), ["c0_1"]);
     let event = played.last().events.last().expect("an event");
     assert_eq!(
-        (&event.payload["status"], &event.payload["code"]),
+        (&json!(event.body)["status"], &json!(event.body)["code"]),
         (&json!("denied"), &json!("outcome_unknown_undecided"))
     );
     played.end_all(Status::Ok);
@@ -375,8 +383,12 @@ fn cancelling_between_two_actions_leaves_a_result_for_every_call() {
         .last()
         .events
         .iter()
-        .filter(|event| event.kind == Kind::ActionCalledOff);
-    assert!(ended.clone().all(|event| event.payload["code"] == "cancelled"));
+        .filter(|event| event.kind() == Kind::ActionCalledOff);
+    assert!(
+        ended
+            .clone()
+            .all(|event| json!(event.body)["code"] == "cancelled")
+    );
     assert_eq!(ended.count(), 2, "what never began is shown too");
 }
 

@@ -185,7 +185,7 @@ fn shown(turn: &Turn) -> BTreeSet<&'static str> {
             shown.extend(actions.iter().flat_map(shown_of_action));
         }
         Phase::Ended { outcome, reply: _ } => {
-            shown.insert(outcome.as_str());
+            shown.insert(outcome.status().as_str());
         }
     }
     shown

@@ -47,8 +47,10 @@ fn an_interjection_stands_behind_the_results_and_before_the_next_request() {
         .last()
         .events
         .iter()
-        .filter(|event| event.kind == Kind::WakeDecided);
-    let told: Vec<_> = told.map(|event| event.payload["verdict"].clone()).collect();
+        .filter(|event| event.kind() == Kind::WakeDecided);
+    let told: Vec<_> = told
+        .map(|event| serde_json::json!(event.body)["verdict"].clone())
+        .collect();
     assert_eq!(told, ["absorbed", "absorbed"]);
 }
 

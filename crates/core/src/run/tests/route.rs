@@ -134,7 +134,7 @@ fn a_run_without_money_waits_with_its_place_and_goes_on_there() {
     let before = played.turn.pending();
     played.take(Input::Parked { exceeded: exceeded() }, Reads::default());
     assert!(matches!(played.turn.phase, Phase::Parked { attempt: 2, .. }));
-    assert_eq!(played.last().events[0].kind, Kind::RunParked);
+    assert_eq!(played.last().events[0].kind(), Kind::RunParked);
     played.take(Input::Resumed, Reads::default());
     let operation = |effect: &crate::run::Effect| match effect {
         crate::run::Effect::CallModel { operation_id, .. } | crate::run::Effect::Act { operation_id, .. } => {
@@ -190,7 +190,7 @@ fn a_run_whose_free_model_fails_waits_for_the_money_of_the_one_before() {
     );
     assert_eq!(played.turn.active_model(), "scripted:fallback1");
     assert_eq!(
-        played.last().events.last().map(|event| event.kind),
+        played.last().events.last().map(crate::report::Draft::kind),
         Some(Kind::RunParked)
     );
     played.take(Input::Resumed, Reads::default());

@@ -102,7 +102,7 @@ fn a_run_waits_for_what_it_started_and_goes_on_with_its_end() {
             .last()
             .events
             .iter()
-            .any(|event| event.kind == Kind::SubRunStarted)
+            .any(|event| event.kind() == Kind::SubRunStarted)
     );
     played.end_runs(&one_end(Status::Ok));
     assert!(!played.turn.waits_on_runs());

@@ -2,20 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
 use wakeful_core::id::AgentId;
-use wakeful_core::key::{DecisionId, Digest, RunKey};
+use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::Message;
-use wakeful_core::proof::record::{RECORD_HASH, without_record_hash};
+use wakeful_core::proof::record::without_record_hash;
 use wakeful_core::report::Kind;
+use wakeful_core::report::payload::{
+    DecisionAnswered, DecisionAsked, DecisionEscalated, EventBody, Payload, WakeDecided,
+};
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_store::rows::{EventRow, RUN_ABANDONED};
+use wakeful_core::wake::WakeOutcome;
+use wakeful_store::rows::EventRow;
 use wakeful_store::{Store, StoreError, View};
 
 use super::run::{RunEvents, check};
 use super::{Alteration, Audit};
 use crate::EngineError;
-use crate::cause::QUEUED;
 
 /// Events whose rows are compared in one snapshot.
 const EVENTS_PER_SNAPSHOT: u32 = 500;
@@ -33,20 +36,9 @@ enum Task {
     /// A message was admitted, with this hash.
     Message(RunKey, Option<Digest>),
     /// A message became a run, or did not.
-    Wake(WakeEvent),
+    Wake(WakeDecided, Millis),
     /// A run has ended, or the log has.
     Run(RunKey, Box<RunEvents>),
-}
-
-/// What a log says of a wake record.
-#[derive(Debug)]
-struct WakeEvent {
-    run: RunKey,
-    verdict: String,
-    absorbed_by: Option<RunKey>,
-    /// How many other messages the run took up when it began.
-    absorbs: usize,
-    at: Millis,
 }
 
 /// A comparison of rows with one log, from snapshot to snapshot.
@@ -101,9 +93,7 @@ impl LogComparison {
         let Some(run) = event.run_key else {
             return Vec::new();
         };
-        let payload = event.payload.as_ref().map(|(payload, _)| payload.as_slice());
-        let value: Option<Value> = payload.and_then(|payload| serde_json::from_slice(payload).ok());
-        let mut tasks = Vec::new();
+        let body = event.body();
         let kind = Kind::parse(&event.kind);
         if kind == Some(Kind::RunStarted) && self.runs.len() < RUNS_AT_ONCE_MAX {
             self.runs.entry(run).or_default();
@@ -111,14 +101,15 @@ impl LogComparison {
         if let Some(events) = self.runs.get_mut(&run) {
             events.note(event);
         }
-        if let (Some(kind), Some(value)) = (kind, &value) {
-            tasks.extend(task(kind, run, value, event.at));
-        }
-        let is_end = match (kind, &value) {
+        let is_end = match (kind, body.as_ref().map(|body| &body.payload)) {
             (Some(Kind::RunEnded), _) => true,
-            (Some(Kind::RunReleased), Some(value)) => value["status"] == RUN_ABANDONED,
+            (_, Some(Payload::RunReleased(released))) => released.status == RunStatus::Abandoned,
             _ => false,
         };
+        let mut tasks: Vec<Task> = body
+            .and_then(|body| task(run, body, event.at))
+            .into_iter()
+            .collect();
         if is_end && let Some(events) = self.runs.remove(&run) {
             tasks.push(Task::Run(run, Box::new(events)));
         }
@@ -126,62 +117,47 @@ impl LogComparison {
     }
 }
 
-fn task(kind: Kind, run: RunKey, value: &Value, at: Millis) -> Option<Task> {
-    if kind == Kind::MessageAdmitted {
-        return Some(Task::Message(run, digest(value, RECORD_HASH)));
+fn task(run: RunKey, body: EventBody, at: Millis) -> Option<Task> {
+    if let Payload::MessageAdmitted(_) = body.payload {
+        Some(Task::Message(run, body.row_hash))
+    } else if let Payload::WakeDecided(decided) = body.payload {
+        Some(Task::Wake(decided, at))
+    } else {
+        None
     }
-    if kind != Kind::WakeDecided {
-        return None;
-    }
-    let absorbs = value.get("absorbed").and_then(Value::as_u64);
-    Some(Task::Wake(WakeEvent {
-        run: digest(value, "run_key").map_or(run, RunKey),
-        verdict: value.get("verdict")?.as_str()?.to_owned(),
-        absorbed_by: digest(value, "absorbed_by").map(RunKey),
-        absorbs: absorbs.and_then(|count| usize::try_from(count).ok()).unwrap_or(0),
-        at,
-    }))
-}
-
-pub(super) fn digest(value: &Value, name: &str) -> Option<Digest> {
-    Digest::from_hex(value.get(name)?.as_str()?)
 }
 
 impl RunEvents {
     /// Takes an event of the run.
     pub(in crate::proof) fn note(&mut self, event: &EventRow) {
         let payload = event.payload.as_ref().map(|(payload, _)| payload);
-        let value: Option<Value> = payload.and_then(|payload| serde_json::from_slice(payload).ok());
-        let value = value.as_ref();
         let plain = payload.map(|payload| match without_record_hash(payload) {
             Some((plain, _)) => Digest::of(&plain),
             None => Digest::of(payload),
         });
         self.told.push((event.kind.clone(), plain));
+        let body = event.body();
         match Kind::parse(&event.kind) {
             Some(Kind::RunStarted) => {
                 self.started_at = Some(event.at);
-                self.record_hash = value.and_then(|value| digest(value, RECORD_HASH));
+                self.record_hash = body.as_ref().and_then(|body| body.row_hash);
             }
-            Some(Kind::RunEnded) => {
-                let outcome = value.and_then(|value| value["outcome"].as_str());
-                self.ended = Some((outcome.map(str::to_owned), event.at));
-            }
-            Some(Kind::RunReleased) => {
-                let status = value.and_then(|value| value["status"].as_str());
-                self.ended = Some((status.map(str::to_owned), event.at));
-            }
-            Some(Kind::RunQuarantined) => {
-                let fault = value.map(|value| json!({"code": value["code"], "why": value["why"]}));
-                self.fault = fault.map(|fault| fault.to_string());
-                self.ended = Some((Some("quarantined".to_owned()), event.at));
-            }
-            Some(Kind::DecisionAsked | Kind::DecisionEscalated | Kind::DecisionAnswered) => {
-                let id = value.and_then(|value| digest(value, "decision_id"));
-                let hash = value.and_then(|value| digest(value, RECORD_HASH));
-                if let Some(id) = id {
-                    self.decided.insert(DecisionId(id), hash);
-                }
+            // How it ended is told below, unless that was erased.
+            Some(Kind::RunEnded | Kind::RunReleased) => self.ended = Some((None, event.at)),
+            Some(Kind::RunQuarantined) => self.ended = Some((Some(RunStatus::Quarantined), event.at)),
+            _ => {}
+        }
+        match body.map(|body| (body.payload, body.row_hash)) {
+            Some((Payload::RunEnded(ended), _)) => self.ended = Some((Some(ended.outcome), event.at)),
+            Some((Payload::RunReleased(released), _)) => self.ended = Some((Some(released.status), event.at)),
+            Some((Payload::RunQuarantined(quarantined), _)) => self.fault = Some(quarantined.fault.to_json()),
+            Some((
+                Payload::DecisionAsked(DecisionAsked { decision_id, .. })
+                | Payload::DecisionEscalated(DecisionEscalated { decision_id, .. })
+                | Payload::DecisionAnswered(DecisionAnswered { decision_id, .. }),
+                row_hash,
+            )) => {
+                self.decided.insert(decision_id, row_hash);
             }
             _ => {}
         }
@@ -228,9 +204,9 @@ impl Audit {
                 let found = message(view, agent, run, hash);
                 self.take(&run, found.map_err(EngineError::from))
             }
-            Task::Wake(event) => {
-                let found = wake(view, agent, &event);
-                self.take(&event.run, found.map_err(EngineError::from))
+            Task::Wake(decided, at) => {
+                let found = wake(view, agent, (&decided, at));
+                self.take(&decided.run_key, found.map_err(EngineError::from))
             }
             Task::Run(run, events) => {
                 let checked = check(view, agent, run, &events);
@@ -280,7 +256,7 @@ fn waiting_wake(view: &mut View<'_>, message: &Message) -> Result<Option<&'stati
         return Ok(None);
     };
     let source = view.wake_source(&message.run_key)?;
-    let is_waiting = row.verdict == QUEUED;
+    let is_waiting = row.verdict == WakeOutcome::Queued;
     let compared = [
         (source == Some(row.cause.origin.source()), "wake.source"),
         (row.agent_id == message.agent_id, "wake.agent_id"),
@@ -294,13 +270,17 @@ fn waiting_wake(view: &mut View<'_>, message: &Message) -> Result<Option<&'stati
 }
 
 /// A wake record against the event that tells of it. A later verdict takes the place of an earlier refusal.
-fn wake(view: &mut View<'_>, agent: &AgentId, woken: &WakeEvent) -> Result<Vec<Alteration>, StoreError> {
-    let altered = |column: &str, what: &str| Ok(vec![Alteration::new(column, &woken.run, what)]);
-    let Some(row) = view.wake(&woken.run)? else {
+fn wake(
+    view: &mut View<'_>,
+    agent: &AgentId,
+    (woken, at): (&WakeDecided, Millis),
+) -> Result<Vec<Alteration>, StoreError> {
+    let altered = |column: &str, what: &str| Ok(vec![Alteration::new(column, &woken.run_key, what)]);
+    let Some(row) = view.wake(&woken.run_key)? else {
         return altered("wake.run_key", "the log tells of a wake record that is not there");
     };
-    let is_final = |verdict: &str| ["run", "absorbed"].contains(&verdict);
-    if is_final(&row.verdict) && !is_final(&woken.verdict) {
+    let is_final = |verdict| matches!(verdict, WakeOutcome::Run | WakeOutcome::Absorbed);
+    if is_final(row.verdict) && !is_final(woken.verdict) {
         return Ok(Vec::new());
     }
     if row.agent_id != *agent {
@@ -309,20 +289,20 @@ fn wake(view: &mut View<'_>, agent: &AgentId, woken: &WakeEvent) -> Result<Vec<A
     if row.verdict != woken.verdict {
         return altered("wake.verdict", "it is not the verdict that the log tells of");
     }
-    if row.at != woken.at {
+    if row.at != at {
         return altered("wake.at_ms", "it is not the time that the log tells of");
     }
     if row.absorbed_by != woken.absorbed_by {
         return altered("wake.absorbed_by", "it is not the run that the log tells of");
     }
-    let absorbed = view.absorbed_by(&woken.run)?;
-    if woken.verdict == "run" && absorbed.len() < woken.absorbs {
+    let absorbed = view.absorbed_by(&woken.run_key)?;
+    if woken.verdict == WakeOutcome::Run && absorbed.len() < woken.absorbed.unwrap_or(0) {
         return altered(
             "wake.absorbed_by",
             "the log tells of more messages that this run took up",
         );
     }
-    match view.message(&woken.run)? {
+    match view.message(&woken.run_key)? {
         Some(message) if message.cause != row.cause => {
             altered("wake.cause", "it is not the cause of its message")
         }

@@ -45,7 +45,7 @@ fn notice(view: &mut View<'_>, row: &NoticeRow) -> Result<Option<&'static str>, 
         None => Some(Telling::agent_changed(&row.agent_id)),
         Some(run) => {
             let run = view.run(&run)?;
-            run.map(|run| Telling::run_ended(&row.agent_id, &run.run_key, &run.status))
+            run.map(|run| Telling::run_ended(&row.agent_id, &run.run_key, run.status))
         }
     };
     Ok(if event.at != row.at {

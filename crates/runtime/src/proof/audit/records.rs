@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::Digest;
-use wakeful_core::proof::record::bindings_in;
 use wakeful_core::report::Kind;
+use wakeful_core::report::payload::Payload;
 use wakeful_store::rows::{BoundRow, EventRow, KeyPart};
 use wakeful_store::{Store, StoreError, View};
 
@@ -95,8 +95,10 @@ impl Bindings {
     }
 
     fn take(&mut self, event: &EventRow) {
-        let payload = event.payload.as_ref().map(|(payload, _)| payload.as_slice());
-        for binding in payload.and_then(bindings_in).unwrap_or_default() {
+        let Some(Payload::RecordBound(bound)) = event.body().map(|body| body.payload) else {
+            return;
+        };
+        for binding in bound.records {
             if !self.part.has(&binding.table, &binding.key) {
                 continue;
             }

@@ -10,10 +10,10 @@ use wakeful_core::id::AgentId;
 use wakeful_core::json;
 use wakeful_core::key::{DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::proof::replay::{Difference, Told};
-use wakeful_core::run::{DecisionWrite, MACHINE, Moved, StepWrite};
+use wakeful_core::run::{DecisionWrite, MACHINE, Moved, RunStatus, StepWrite};
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
-use wakeful_store::rows::{DecisionRow, PlacedEntry, RUN_ABANDONED, RUN_OPEN, RunMarks, RunRow, StepRow};
+use wakeful_store::rows::{DecisionRow, PlacedEntry, RunMarks, RunRow, StepRow};
 use wakeful_store::{StoreError, View};
 
 use super::Alteration;
@@ -34,7 +34,7 @@ pub(in crate::proof) struct RunEvents {
     /// The hash of what was settled about it when it began, where the log has one.
     pub(super) record_hash: Option<Digest>,
     /// How it ended, or was moved aside, and when.
-    pub(super) ended: Option<(Option<String>, Millis)>,
+    pub(super) ended: Option<(Option<RunStatus>, Millis)>,
     /// Why it was moved aside.
     pub(super) fault: Option<String>,
     /// The newest hash of each of its decisions, where the log has one.
@@ -206,14 +206,13 @@ fn compare(
 fn columns(row: &RunRow, agent: &AgentId, events: &RunEvents, marks: RunMarks) -> Vec<Alteration> {
     let ended = events
         .ended
-        .as_ref()
-        .filter(|(status, _)| status.as_deref() != Some(RUN_OPEN));
+        .filter(|(status, _)| *status != Some(RunStatus::Open));
     let (status, ended_at) = match ended {
-        Some((status, at)) => (status.clone(), Some(*at)),
-        None => (Some(RUN_OPEN.to_owned()), None),
+        Some((status, at)) => (status, Some(at)),
+        None => (Some(RunStatus::Open), None),
     };
     let is_whole = marks.journal_rows > 0 && marks.journal_rows == row.version;
-    let is_open = row.status == RUN_OPEN && ended.is_none();
+    let is_open = row.status == RunStatus::Open && ended.is_none();
     let compared = [
         (row.agent_id == *agent, "run.agent_id"),
         (row.machine == MACHINE, "run.machine"),
@@ -271,7 +270,7 @@ fn rows(view: &mut View<'_>, run: &RunRow) -> Result<Rows, StoreError> {
 
 impl Rebuilt {
     fn compare(mut self, row: &RunRow, rows: &Rows, events: &RunEvents) -> Vec<Alteration> {
-        if row.status == RUN_ABANDONED {
+        if row.status == RunStatus::Abandoned {
             // Nobody will ever know how these ended.
             let left = self
                 .steps

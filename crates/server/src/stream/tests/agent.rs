@@ -278,7 +278,7 @@ async fn a_place_beyond_the_newest_event_is_refused() {
         .await
         .err()
         .expect("refused");
-    assert!(code(&refused).contains("UnknownAgent"));
+    assert!(code(&refused).contains("agent_unknown"));
 }
 
 #[tokio::test(start_paused = true)]

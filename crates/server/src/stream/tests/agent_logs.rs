@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use serde_json::json;
 use wakeful_core::conversation::Usage;
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_core::report::{Draft, Event, Kind, Sealed};
+use wakeful_core::report::payload::RunStarted;
+use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode};
 use wakeful_ports::clock::{Clock, Entropy};
@@ -17,7 +17,7 @@ use wakeful_runtime::desk::{ApiContext, Clerk};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::rows::{Agent, Visibility};
 use wakeful_runtime::{Observer as _, Spoken, StoreError};
-use wakeful_store::{FaultPoint, Faults, Passing, Store};
+use wakeful_store::{FaultFuture, FaultPoint, Faults, Store};
 
 /// The agents, and the services that a stream reads them by.
 pub(super) struct AgentLogs {
@@ -37,7 +37,7 @@ struct Reads {
 }
 
 impl Faults for Reads {
-    fn pass(&self, point: FaultPoint) -> Passing<'_> {
+    fn pass(&self, point: FaultPoint) -> FaultFuture<'_> {
         if point == FaultPoint::Read {
             self.count.fetch_add(1, Ordering::Relaxed);
             let unheard = usize::from(self.hub.listeners() == 0);
@@ -116,7 +116,11 @@ impl AgentLogs {
         let appended = self.store.write(move |tx| {
             let mut head = tx.lock_head_to_announce(&agent)?.expect("an agent");
             let events = moments.iter().map(|at| {
-                let draft = Draft::new(Kind::RunStarted, json!({"model_ref": "m"}));
+                let draft = Draft::new(RunStarted {
+                    run_key: RunKey(Digest::ZERO),
+                    model_ref: "m".to_owned(),
+                    max_rounds: 1,
+                });
                 let sealed = Sealed::new(draft, Millis(*at), None, [1; 32]).expect("canonical");
                 let event = head.chain(&agent, sealed);
                 tx.append_event(&agent, &event).map(|()| event)
@@ -171,10 +175,12 @@ impl AgentLogs {
 
 /// What a call on the store comes to. A database in memory answers at once.
 fn at_once<T>(call: impl Future<Output = T>) -> T {
-    match pin!(call).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(answer) => answer,
-        Poll::Pending => panic!("a database in memory does not wait"),
-    }
+    let mut waiter = Context::from_waker(Waker::noop());
+    let answer = match pin!(call).poll(&mut waiter) {
+        Poll::Ready(answer) => Some(answer),
+        Poll::Pending => None,
+    };
+    answer.expect("an answer at once")
 }
 
 /// A clock that streams never look at.

@@ -117,7 +117,7 @@ impl Client {
 }
 
 /// The code of a refusal.
-fn code(refused: &super::Refused) -> String {
+fn code(refused: &crate::error::ApiError) -> String {
     let text = format!("{refused:?}");
     let code = text
         .split("code: \"")

@@ -4,9 +4,11 @@ use wakeful_core::cause::{DEPTH_MAX, Origin};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::{Message, Parent};
 use wakeful_core::report::Kind;
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{MISSED, Outcome, TriggerSource};
-use wakeful_store::rows::{ExecutionRow, RUN_OPEN};
+use wakeful_core::wake::WakeOutcome;
+use wakeful_store::rows::ExecutionRow;
 
 use super::{ALL, Scene, Verdict, judge};
 use crate::alert::play;
@@ -27,11 +29,11 @@ fn tampered(name: &str, wanted: impl Fn(&Scene) -> bool, tamper: impl FnOnce(&mu
     (invariant.expect("an invariant of that name").holds)(&scene)
 }
 
-fn has_verdict(scene: &Scene, verdict: &str) -> bool {
+fn has_verdict(scene: &Scene, verdict: WakeOutcome) -> bool {
     scene.wakes.values().any(|wake| wake.verdict == verdict)
 }
 
-fn first_with(scene: &Scene, verdict: &str) -> RunKey {
+fn first_with(scene: &Scene, verdict: WakeOutcome) -> RunKey {
     let mut wakes = scene.wakes.iter();
     *wakes
         .find(|(_, wake)| wake.verdict == verdict)
@@ -70,29 +72,29 @@ fn other() -> RunKey {
 #[test]
 fn a_message_that_is_nowhere_or_in_two_places_is_found() {
     let name = "EveryMessageHasItsPlace";
-    let ran = |scene: &Scene| has_verdict(scene, "run");
+    let ran = |scene: &Scene| has_verdict(scene, WakeOutcome::Run);
     let gone = |scene: &mut Scene| scene.runs.clear();
     assert!(tampered(name, ran, gone).is_err());
     let twice = |scene: &mut Scene| {
-        let run = first_with(scene, "run");
+        let run = first_with(scene, WakeOutcome::Run);
         scene.queued.insert(run);
     };
     assert!(tampered(name, ran, twice).is_err());
-    let absorbed = |scene: &Scene| has_verdict(scene, "absorbed");
+    let absorbed = |scene: &Scene| has_verdict(scene, WakeOutcome::Absorbed);
     let by_nobody = |scene: &mut Scene| {
-        let key = first_with(scene, "absorbed");
+        let key = first_with(scene, WakeOutcome::Absorbed);
         scene.wakes.get_mut(&key).expect("its record").absorbed_by = Some(other());
     };
     assert!(tampered(name, absorbed, by_nobody).is_err());
     let forgotten = |scene: &mut Scene| {
-        let key = first_with(scene, "absorbed");
-        "queued".clone_into(&mut scene.wakes.get_mut(&key).expect("its record").verdict);
+        let key = first_with(scene, WakeOutcome::Absorbed);
+        scene.wakes.get_mut(&key).expect("its record").verdict = WakeOutcome::Queued;
     };
     assert!(tampered(name, absorbed, forgotten).is_err());
-    let refused = |scene: &Scene| has_verdict(scene, "own_write");
+    let refused = |scene: &Scene| has_verdict(scene, WakeOutcome::OwnWrite);
     let unsaid = |scene: &mut Scene| {
-        let key = first_with(scene, "own_write");
-        "queued".clone_into(&mut scene.wakes.get_mut(&key).expect("its record").verdict);
+        let key = first_with(scene, WakeOutcome::OwnWrite);
+        scene.wakes.get_mut(&key).expect("its record").verdict = WakeOutcome::Queued;
     };
     assert!(tampered(name, refused, unsaid).is_err());
 }
@@ -353,7 +355,7 @@ fn a_start_with_two_runs_or_an_end_that_was_told_twice_or_never_is_found() {
             .runs
             .iter_mut()
             .find(|run| run.row.run_key == parent.run_key);
-        "completed".clone_into(&mut run.expect("its run").row.status);
+        run.expect("its run").row.status = RunStatus::Completed;
         scene
             .said
             .get_mut(&parent.run_key)
@@ -382,7 +384,7 @@ fn what_never_comes_to_rest_is_found() {
     assert!(tampered(name, any, waits).is_err());
     let untold = |scene: &mut Scene| scene.tellings = 1;
     assert!(tampered(name, any, untold).is_err());
-    let open = |scene: &mut Scene| RUN_OPEN.clone_into(&mut scene.runs[0].row.status);
+    let open = |scene: &mut Scene| RunStatus::Open.clone_into(&mut scene.runs[0].row.status);
     assert!(tampered(name, any, open).is_err());
 }
 

@@ -3,11 +3,10 @@
 use wakeful_core::decision::{APPROVAL_MS_MAX, APPROVE, DENY, Decision, DecisionStatus};
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::report::Kind;
-use wakeful_core::run::DENIED_BY_PERSON;
+use wakeful_core::run::{DENIED_BY_PERSON, RunStatus};
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Suspension, Wait};
-use wakeful_store::rows::{RUN_OPEN, RUN_QUARANTINED};
 
 use super::{ALL, Verdict, judge};
 use crate::evidence::{Evidence, Moment};
@@ -183,11 +182,11 @@ fn a_second_or_another_answer_is_found() {
 
 #[test]
 fn a_run_that_can_never_go_on_is_found() {
-    let open = |evidence: &mut Evidence| evidence.runs[0].row.status = RUN_OPEN.to_owned();
+    let open = |evidence: &mut Evidence| evidence.runs[0].row.status = RunStatus::Open;
     assert!(tampered("EveryRunEndsOrIsResumable", open).is_err());
     let forgotten = |evidence: &mut Evidence| {
         evidence.moment = Moment::Midway;
-        evidence.runs[0].row.status = RUN_OPEN.to_owned();
+        evidence.runs[0].row.status = RunStatus::Open;
         evidence.runs[0].row.suspension = Some(Suspension {
             wait: Wait::Decision { until: None },
             since: Millis(0),
@@ -196,7 +195,7 @@ fn a_run_that_can_never_go_on_is_found() {
     assert!(tampered("EveryRunEndsOrIsResumable", forgotten).is_err());
     let unexplained = |evidence: &mut Evidence| {
         evidence.moment = Moment::Midway;
-        evidence.runs[0].row.status = RUN_QUARANTINED.to_owned();
+        evidence.runs[0].row.status = RunStatus::Quarantined;
         evidence.runs[0].row.fault = None;
     };
     assert!(tampered("EveryRunEndsOrIsResumable", unexplained).is_err());

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::reach::client_of;
 use crate::show::Out;
 use crate::world::is_alive;
+use wakeful_api::ShutDown;
 
 /// How long a daemon may take to bring what is under way to a safe point, after each way of asking.
 const ASKED_WAIT: Duration = Duration::from_secs(15);
@@ -60,9 +61,7 @@ pub(super) async fn end(folder: &RunFolder, out: &Out) -> Result<Option<u32>, Fa
 async fn ask(record: &Record) -> Result<(), Failure> {
     let client = client_of(record)?;
     client.readiness().await?;
-    client
-        .post::<_, serde_json::Value>("/api/runtime/shutdown", &())
-        .await?;
+    client.call(&ShutDown {}).await?;
     Ok(())
 }
 

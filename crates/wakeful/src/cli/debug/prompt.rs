@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 use serde::Serialize;
-use wakeful_api::LoadedAgentsMd;
+use wakeful_api::{GetAgentStatus, LoadedAgentsMd, Text};
 use wakeful_core::conversation::{Block, Entry, Role, ToolSpec};
 use wakeful_core::id::AgentId;
 use wakeful_core::message::Kind;
@@ -22,7 +22,7 @@ use crate::config::{self, Overrides};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::guidance::GuidanceFiles;
-use crate::model::{ModelHouse, Whose};
+use crate::model::{ModelRegistry, Whose};
 use crate::place::tool_names;
 use crate::show::Out;
 
@@ -105,13 +105,20 @@ pub(crate) async fn prompt(args: &PromptArgs, shared: &GlobalArgs, out: &Out) ->
     let home = shared.home()?;
     let flags = Overrides::default().flag("model.default", "--model", args.model.clone());
     let settings = config::load(&home, &flags)?;
-    let status = read(shared, async |backend| backend.agent(agent.clone()).await).await?;
-    let house = ModelHouse::new(&settings.config);
+    let status = read(shared, async |backend| {
+        backend
+            .call(GetAgentStatus {
+                agent_id: Text(agent.clone()),
+            })
+            .await
+    })
+    .await?;
+    let registry = ModelRegistry::new(&settings.config);
     let whose = Whose {
         agent: &agent,
         chosen: status.model.as_deref(),
     };
-    let model_ref = house.chain(Some(whose), args.model.as_deref())?.model_ref;
+    let model_ref = registry.chain(Some(whose), args.model.as_deref())?.model_ref;
     let files = GuidanceFiles::new(&home.canonicalize().unwrap_or(home));
     let guidance = files.read(&agent, Path::new(&status.workspace));
     let mut tools = wakeful_tools::specs();
@@ -125,7 +132,7 @@ pub(crate) async fn prompt(args: &PromptArgs, shared: &GlobalArgs, out: &Out) ->
         args,
         (agent_home, status.workspace),
         &guidance,
-        (&request, &house),
+        (&request, &registry),
     );
     out.answer(&view, &words(&view));
     Ok(0)
@@ -160,7 +167,7 @@ fn view(
     args: &PromptArgs,
     (agent_home, workspace): (String, String),
     guidance: &Guidance,
-    (request, house): (&Request, &ModelHouse),
+    (request, registry): (&Request, &ModelRegistry),
 ) -> FrameView {
     let tools = request.tools.iter().map(|tool| {
         let bytes = serde_json::to_vec(tool).map_or(0, |json| json.len());
@@ -191,7 +198,7 @@ fn view(
             prompt_cache_key: request.cache.prompt_cache_key.clone(),
             context_fingerprint: request.cache.context_fingerprint.clone(),
         },
-        request: size(request, house),
+        request: size(request, registry),
     }
 }
 
@@ -240,8 +247,8 @@ fn policy() -> PolicyView {
 }
 
 /// Measured as the provider gets it, where its model can be had; a missing key is no reason to show nothing.
-fn size(request: &Request, house: &ModelHouse) -> SizeView {
-    let models = house.route(&request.model_ref, &[]).ok();
+fn size(request: &Request, registry: &ModelRegistry) -> SizeView {
+    let models = registry.route(&request.model_ref, &[]).ok();
     let hosted = models.as_ref().and_then(|models| {
         models.candidates().find_map(|(_, candidate)| match candidate {
             Candidate::Hosted(model) => Some(model),

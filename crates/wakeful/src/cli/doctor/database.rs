@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use wakeful_api::ListCategories;
 use wakeful_core::saga::Status;
 use wakeful_store::rows::{Agent, AnnouncementRow, DecisionFilter, RunFilter, RunRow, RunState, SagaRow};
 use wakeful_store::{StoreError, View};
@@ -160,7 +161,7 @@ fn sagas(unfinished: &[SagaRow]) -> Check {
 
 /// Whether the journal is there and is the one that agents wrote to.
 async fn journal(shared: &GlobalArgs) -> Check {
-    let read = read(shared, async |backend| backend.categories().await);
+    let read = read(shared, async |backend| backend.call(ListCategories {}).await);
     match read.await {
         Ok(_) => Check::ok("journal", "it can be read"),
         Err(failure) => Check::failure("journal", &failure),

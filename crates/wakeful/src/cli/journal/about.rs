@@ -2,11 +2,10 @@
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use wakeful_api::{JournalRecord, JournalWrite, Listed};
+use wakeful_api::{JournalRecord, JournalWrite, Limit, ListRecords, Listed, Text};
 
 use super::plan::day;
 use super::{field, kind_of, of_kind, or_none, short, write_record};
-use crate::backend::journal::RecordFilter;
 use crate::backend::read;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
@@ -86,7 +85,7 @@ pub(super) async fn rate(rate: &Rate, shared: &GlobalArgs, out: &Out) -> Result<
         };
         Ok(JournalWrite::Rate {
             record_id,
-            date: date.map(|day| day.to_string()),
+            date: date.map(Text),
             scale: rate.scale.clone(),
             value: rate.value,
             most: Some(rate.most),
@@ -114,13 +113,13 @@ pub(super) async fn link(verb: &LinkVerb, shared: &GlobalArgs, out: &Out) -> Res
                     Some(of) => Some(backend.journal_record(of).await?.id),
                     None => None,
                 };
-                let wanted = RecordFilter {
+                let wanted = ListRecords {
                     of,
-                    ..RecordFilter::all(Listed::Link, *limit)
+                    ..ListRecords::all(Listed::Link, Limit(*limit))
                 };
-                backend.journal_records(wanted).await
+                backend.call(wanted).await
             });
-            let links = links.await?;
+            let links = links.await?.records;
             let line = |link: &JournalRecord| {
                 let [from, kind, to] = ["from_id", "link_kind", "to_id"].map(|name| field(link, name));
                 format!("{}  {} {kind} {}", short(&link.id), short(&from), short(&to))

@@ -2,7 +2,8 @@
 
 use clap::Subcommand;
 use serde_json::json;
-use wakeful_api::{CreateCategory, JournalWrite};
+use wakeful_api::{CreateCategory, JournalWrite, ListCategories, Text};
+use wakeful_core::journal::RecordId;
 
 use super::{or_none, tell, write_record};
 use crate::backend::{Backend, read, write};
@@ -43,11 +44,12 @@ pub(super) async fn category(verb: &CategoryVerb, shared: &GlobalArgs, out: &Out
                 name: name.clone(),
                 key: None,
             };
-            let add = write(shared, out, async |backend| backend.create_category(new).await);
+            let add = write(shared, out, async |backend| backend.call(new).await);
             tell(&add.await?, out);
         }
         CategoryVerb::List => {
-            let categories = read(shared, async |backend| backend.categories().await).await?;
+            let list = read(shared, async |backend| backend.call(ListCategories {}).await).await?;
+            let categories = list.categories;
             let lines: Vec<String> = categories
                 .iter()
                 .map(|category| format!("{}  {}", category.category_id, category.name))
@@ -81,11 +83,11 @@ pub(super) async fn category(verb: &CategoryVerb, shared: &GlobalArgs, out: &Out
 }
 
 /// The category of a name or an id.
-pub(super) async fn category_of(backend: &Backend, given: &str) -> Result<String, Failure> {
-    let categories = backend.categories().await?;
+pub(super) async fn category_of(backend: &Backend, given: &str) -> Result<Text<RecordId>, Failure> {
+    let categories = backend.call(ListCategories {}).await?.categories;
     let found = categories
         .into_iter()
-        .find(|category| category.name == given || category.category_id == given);
+        .find(|category| category.name == given || category.category_id.to_string() == given);
     found.map(|category| category.category_id).ok_or_else(|| {
         let message = format!("there is no category {given:?}");
         Failure::new(

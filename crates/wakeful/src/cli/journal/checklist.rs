@@ -2,10 +2,9 @@
 
 use clap::Subcommand;
 use serde_json::json;
-use wakeful_api::{JournalRecord, JournalWrite, Listed};
+use wakeful_api::{JournalRecord, JournalWrite, Limit, ListRecords, Listed};
 
 use super::{field, of_kind, or_none, short, write_record};
-use crate::backend::journal::RecordFilter;
 use crate::backend::read;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
@@ -126,13 +125,13 @@ async fn list(task: Option<&str>, limit: u32, shared: &GlobalArgs, out: &Out) ->
             Some(task) => Some(backend.find_task(task).await?.task_id),
             None => None,
         };
-        let wanted = RecordFilter {
+        let wanted = ListRecords {
             of,
-            ..RecordFilter::all(Listed::Checklist, limit)
+            ..ListRecords::all(Listed::Checklist, Limit(limit))
         };
-        backend.journal_records(wanted).await
+        backend.call(wanted).await
     });
-    let lists = lists.await?;
+    let lists = lists.await?.records;
     let line = |list: &JournalRecord| {
         let (title, task) = (field(list, "title"), field(list, "task_title"));
         format!("{}  {title}  ({task})", short(&list.id))
@@ -148,11 +147,11 @@ async fn list(task: Option<&str>, limit: u32, shared: &GlobalArgs, out: &Out) ->
 async fn show(id: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let (list, items) = read(shared, async |backend| {
         let list = of_kind(backend.journal_record(id).await?, Some("checklist"))?;
-        let wanted = RecordFilter {
+        let wanted = ListRecords {
             of: Some(list.id.clone()),
-            ..RecordFilter::all(Listed::ChecklistItem, ITEMS_SHOWN)
+            ..ListRecords::all(Listed::ChecklistItem, Limit(ITEMS_SHOWN))
         };
-        let items = backend.journal_records(wanted).await?;
+        let items = backend.call(wanted).await?.records;
         Ok((list, items))
     })
     .await?;

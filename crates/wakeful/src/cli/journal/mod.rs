@@ -9,8 +9,11 @@ mod time;
 use clap::Subcommand;
 use serde_json::json;
 use wakeful_api::{
-    CreateNote, CreateTask, JournalRecord, JournalWrite, Task, TaskStatus, UpdateTask, Written,
+    CreateNote, CreateTask, JournalRecord, JournalWrite, Limit, ListNotes, ListTasks, Task, TaskStatus, Text,
+    UpdateTask, WriteJournal, Written,
 };
+use wakeful_core::id::TurnId;
+use wakeful_core::journal::RecordId;
 
 use self::about::{Changes, LinkVerb, Rate};
 use self::category::{CategoryVerb, category_of};
@@ -19,7 +22,6 @@ use self::plan::PlanVerb;
 use self::time::TimeVerb;
 
 use super::GlobalArgs;
-use crate::backend::journal::TaskFilter;
 use crate::backend::{Backend, read, write};
 use crate::failure::Failure;
 use crate::place::Place;
@@ -28,6 +30,9 @@ use crate::show::Out;
 
 /// Digits of an id that are shown in a list: enough to tell a person's tasks apart.
 const DIGITS_SHOWN: usize = 8;
+
+/// Notes that are shown with their task.
+const NOTES_SHOWN: u32 = 50;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum JournalVerb {
@@ -204,19 +209,25 @@ async fn task(verb: &TaskVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Fai
                     title: title.clone(),
                     details: details.clone(),
                     category_id,
-                    key: idempotency_key.clone(),
+                    key: idempotency_key
+                        .as_deref()
+                        .map(TurnId::parse)
+                        .transpose()?
+                        .map(Text),
                 };
-                backend.create_task(new).await
+                backend.call(new).await
             });
             tell(&add.await?, out);
         }
         TaskVerb::List { status, limit } => {
-            let wanted = TaskFilter {
+            let wanted = ListTasks {
                 status: *status,
-                limit: *limit,
-                ..TaskFilter::default()
+                limit: Limit(*limit),
+                ..ListTasks::default()
             };
-            let tasks = read(shared, async |backend| backend.tasks(wanted).await).await?;
+            let tasks = read(shared, async |backend| backend.call(wanted).await)
+                .await?
+                .tasks;
             let lines: Vec<String> = tasks.iter().map(line).collect();
             out.answer(&json!({"tasks": tasks}), &or_none(&lines, "there are no tasks"));
         }
@@ -228,20 +239,35 @@ async fn task(verb: &TaskVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Fai
             status,
             category,
         } => {
-            let update = UpdateTask {
-                title: title.clone(),
-                details: details.clone(),
-                status: *status,
-                ..UpdateTask::default()
-            };
-            change(id, update, category.as_deref(), shared, out).await?;
+            let changed = write(shared, out, async |backend| {
+                let update = UpdateTask {
+                    task_id: backend.find_task(id).await?.task_id,
+                    title: title.clone(),
+                    details: details.clone(),
+                    status: *status,
+                    category_id: match category {
+                        Some(category) => Some(category_of(backend, category).await?),
+                        None => None,
+                    },
+                    key: None,
+                };
+                backend.call(update).await
+            });
+            tell(&changed.await?, out);
         }
         TaskVerb::Done { id } => {
-            let update = UpdateTask {
-                status: Some(TaskStatus::Done),
-                ..UpdateTask::default()
-            };
-            change(id, update, None, shared, out).await?;
+            let changed = write(shared, out, async |backend| {
+                let update = UpdateTask {
+                    task_id: backend.find_task(id).await?.task_id,
+                    title: None,
+                    details: None,
+                    status: Some(TaskStatus::Done),
+                    category_id: None,
+                    key: None,
+                };
+                backend.call(update).await
+            });
+            tell(&changed.await?, out);
         }
         TaskVerb::Delete { id } => remove(id, Some("task"), shared, out).await?,
         TaskVerb::Restore { id } => restore(id, Some("task"), shared, out).await?,
@@ -252,7 +278,11 @@ async fn task(verb: &TaskVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Fai
 async fn show(id: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let (task, notes) = read(shared, async |backend| {
         let task = backend.find_task(id).await?;
-        let notes = backend.notes(Some(task.task_id.clone()), 50).await?;
+        let about = ListNotes {
+            task_id: Some(task.task_id.clone()),
+            limit: Limit(NOTES_SHOWN),
+        };
+        let notes = backend.call(about).await?.notes;
         Ok((task, notes))
     })
     .await?;
@@ -264,29 +294,6 @@ async fn show(id: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
             .map(|note| format!("{}  {}", note.created_at, note.text)),
     );
     out.answer(&json!({"task": task, "notes": notes}), &lines.join("\n"));
-    Ok(())
-}
-
-async fn change(
-    id: &str,
-    update: UpdateTask,
-    category: Option<&str>,
-    shared: &GlobalArgs,
-    out: &Out,
-) -> Result<(), Failure> {
-    let changed = write(shared, out, async |backend| {
-        let task = backend.find_task(id).await?;
-        let category_id = match category {
-            Some(category) => Some(category_of(backend, category).await?),
-            None => None,
-        };
-        let update = UpdateTask {
-            category_id,
-            ..update
-        };
-        backend.update_task(&task.task_id, update).await
-    });
-    tell(&changed.await?, out);
     Ok(())
 }
 
@@ -319,7 +326,7 @@ async fn write_record(
 ) -> Result<(), Failure> {
     let written = write(shared, out, async |backend| {
         let write = made(backend).await?;
-        backend.write_journal(write, None).await
+        backend.call(WriteJournal { write, key: None }).await
     });
     tell(&written.await?, out);
     Ok(())
@@ -358,18 +365,23 @@ async fn note(verb: &NoteVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Fai
                 let new = CreateNote {
                     text: text.clone(),
                     task_id: task_of(backend, task.as_deref()).await?,
-                    key: idempotency_key.clone(),
+                    key: idempotency_key
+                        .as_deref()
+                        .map(TurnId::parse)
+                        .transpose()?
+                        .map(Text),
                 };
-                backend.create_note(new).await
+                backend.call(new).await
             });
             tell(&add.await?, out);
         }
         NoteVerb::List { task, limit } => {
             let notes = read(shared, async |backend| {
-                let task = task_of(backend, task.as_deref()).await?;
-                backend.notes(task, *limit).await
+                let task_id = task_of(backend, task.as_deref()).await?;
+                let limit = Limit(*limit);
+                backend.call(ListNotes { task_id, limit }).await
             });
-            let notes = notes.await?;
+            let notes = notes.await?.notes;
             let lines: Vec<String> = notes
                 .iter()
                 .map(|note| format!("{}  {}", note.created_at, note.text))
@@ -398,7 +410,7 @@ async fn adopt(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn task_of(backend: &Backend, given: Option<&str>) -> Result<Option<String>, Failure> {
+async fn task_of(backend: &Backend, given: Option<&str>) -> Result<Option<Text<RecordId>>, Failure> {
     match given {
         Some(given) => Ok(Some(backend.find_task(given).await?.task_id)),
         None => Ok(None),
@@ -406,8 +418,8 @@ async fn task_of(backend: &Backend, given: Option<&str>) -> Result<Option<String
 }
 
 /// The first digits of an id.
-fn short(id: &str) -> String {
-    id.chars().take(DIGITS_SHOWN).collect()
+fn short(id: &impl ToString) -> String {
+    id.to_string().chars().take(DIGITS_SHOWN).collect()
 }
 
 /// A field of a record as text.

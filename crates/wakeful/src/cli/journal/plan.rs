@@ -2,13 +2,12 @@
 
 use clap::Subcommand;
 use serde_json::json;
-use wakeful_api::{BlockWrite, JournalRecord, JournalWrite, Listed};
-use wakeful_core::journal::Day;
+use wakeful_api::{BlockWrite, JournalRecord, JournalWrite, Limit, ListRecords, Listed, Text};
+use wakeful_core::journal::{Day, RecordId};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 
 use super::{category_of, field, of_kind, or_none, short, write_record};
-use crate::backend::journal::RecordFilter;
 use crate::backend::read;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
@@ -70,7 +69,7 @@ pub(super) async fn plan(verb: &PlanVerb, shared: &GlobalArgs, out: &Out) -> Res
     match verb {
         PlanVerb::Show { date } => show(date.as_deref(), shared, out).await,
         PlanVerb::Set { date, note } => {
-            let date = day(date)?.to_string();
+            let date = Text(day(date)?);
             let set = write_record(shared, out, async |_| {
                 Ok(JournalWrite::WriteDayPlan {
                     date,
@@ -94,8 +93,8 @@ pub(super) async fn plan(verb: &PlanVerb, shared: &GlobalArgs, out: &Out) -> Res
             let added = write_record(shared, out, async |backend| {
                 let block = BlockWrite {
                     block_id: None,
-                    starts_at: starts_at.rfc3339(),
-                    ends_at: ends_at.rfc3339(),
+                    starts_at: Text(starts_at),
+                    ends_at: Text(ends_at),
                     task_id: match task {
                         Some(task) => Some(backend.find_task(task).await?.task_id),
                         None => None,
@@ -121,9 +120,9 @@ pub(super) async fn plan(verb: &PlanVerb, shared: &GlobalArgs, out: &Out) -> Res
     }
 }
 
-fn blocks(day: Day, upserts: Vec<BlockWrite>, deletes: Vec<String>) -> JournalWrite {
+fn blocks(day: Day, upserts: Vec<BlockWrite>, deletes: Vec<Text<RecordId>>) -> JournalWrite {
     JournalWrite::WriteDayPlan {
-        date: day.to_string(),
+        date: Text(day),
         note: None,
         upserts,
         deletes,
@@ -176,20 +175,18 @@ async fn show(date: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), 
         None => day(RealClock::new().now().rfc3339().get(..10).unwrap_or_default())?,
     };
     let (plan, blocks) = read(shared, async |backend| {
-        let wanted = |kind, limit| RecordFilter {
-            date: Some(day.to_string()),
-            ..RecordFilter::all(kind, limit)
+        let wanted = |kind, limit| ListRecords {
+            date: Some(Text(day)),
+            ..ListRecords::all(kind, Limit(limit))
         };
-        let plan = backend
-            .journal_records(wanted(Listed::DayPlan, 1))
-            .await?
-            .into_iter()
-            .next();
+        let plans = backend.call(wanted(Listed::DayPlan, 1)).await?.records;
+        let plan = plans.into_iter().next();
         let blocks = match plan {
             Some(_) => {
                 backend
-                    .journal_records(wanted(Listed::DayPlanBlock, BLOCKS_SHOWN))
+                    .call(wanted(Listed::DayPlanBlock, BLOCKS_SHOWN))
                     .await?
+                    .records
             }
             None => Vec::new(),
         };

@@ -2,12 +2,12 @@
 
 use clap::Subcommand;
 use serde_json::json;
-use wakeful_api::{JournalRecord, JournalWrite, Listed};
+use wakeful_api::{JournalRecord, JournalWrite, Limit, ListRecords, Listed, Text};
+use wakeful_core::journal::RecordId;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 
 use super::{field, of_kind, or_none, short, write_record};
-use crate::backend::journal::RecordFilter;
 use crate::backend::{Backend, read};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
@@ -101,8 +101,8 @@ pub(super) async fn time(verb: &TimeVerb, shared: &GlobalArgs, out: &Out) -> Res
             let added = write_record(shared, out, async |backend| {
                 Ok(JournalWrite::AddTime {
                     task_id: backend.find_task(task).await?.task_id,
-                    started_at: started_at.rfc3339(),
-                    ended_at: ended_at.rfc3339(),
+                    started_at: Text(started_at),
+                    ended_at: Text(ended_at),
                     description: description.clone(),
                 })
             });
@@ -123,10 +123,10 @@ pub(super) fn moment(name: &str, given: Option<&str>) -> Result<Option<Millis>, 
 }
 
 /// The entry that runs: the one that is named, that of the task that is named, or the only one.
-async fn running(backend: &Backend, given: Option<&str>) -> Result<String, Failure> {
-    let mut wanted = RecordFilter {
+async fn running(backend: &Backend, given: Option<&str>) -> Result<Text<RecordId>, Failure> {
+    let mut wanted = ListRecords {
         running: true,
-        ..RecordFilter::all(Listed::TimeEntry, 2)
+        ..ListRecords::all(Listed::TimeEntry, Limit(2))
     };
     if let Some(given) = given {
         let record = backend.journal_record(given).await?;
@@ -135,7 +135,7 @@ async fn running(backend: &Backend, given: Option<&str>) -> Result<String, Failu
             Err(_) => wanted.of = Some(backend.find_task(given).await?.task_id),
         }
     }
-    let mut found = backend.journal_records(wanted).await?.into_iter();
+    let mut found = backend.call(wanted).await?.records.into_iter();
     match (found.next(), found.next()) {
         (Some(entry), None) => Ok(entry.id),
         (None, _) => Err(Failure::new(
@@ -163,14 +163,14 @@ async fn list(
             Some(task) => Some(backend.find_task(task).await?.task_id),
             None => None,
         };
-        let wanted = RecordFilter {
+        let wanted = ListRecords {
             of,
             running,
-            ..RecordFilter::all(Listed::TimeEntry, limit)
+            ..ListRecords::all(Listed::TimeEntry, Limit(limit))
         };
-        backend.journal_records(wanted).await
+        backend.call(wanted).await
     });
-    let entries = entries.await?;
+    let entries = entries.await?.records;
     let lines: Vec<String> = entries.iter().map(line).collect();
     out.answer(
         &json!({"time_entries": entries}),

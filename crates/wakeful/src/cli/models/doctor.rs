@@ -7,7 +7,7 @@ use wakeful_core::run::ATTEMPTS_MAX;
 
 use super::list::{Key, Row, mentioned};
 use crate::failure::{FAILED, Failure};
-use crate::model::ModelHouse;
+use crate::model::ModelRegistry;
 use crate::show::Out;
 
 /// How a provider was found.
@@ -27,15 +27,15 @@ enum Outcome {
     Refused { code: String, message: String },
 }
 
-pub(super) async fn doctor(house: &ModelHouse, out: &Out) -> Result<u8, Failure> {
-    let mentioned = mentioned(house);
+pub(super) async fn doctor(registry: &ModelRegistry, out: &Out) -> Result<u8, Failure> {
+    let mentioned = mentioned(registry);
     let wanted: BTreeSet<String> = mentioned
         .iter()
         .filter_map(|name| name.split_once('/').map(|(provider, _)| provider.to_owned()))
         .collect();
     let mut found = Vec::new();
-    for name in house.providers() {
-        found.push(look(&name, wanted.contains(&name), &mentioned, house).await);
+    for name in registry.providers() {
+        found.push(look(&name, wanted.contains(&name), &mentioned, registry).await);
     }
     let problems = found.iter().filter(|one| one.is_problem()).count();
     let retries = ATTEMPTS_MAX.saturating_sub(1);
@@ -52,11 +52,11 @@ pub(super) async fn doctor(house: &ModelHouse, out: &Out) -> Result<u8, Failure>
     Ok(if problems == 0 { 0 } else { FAILED })
 }
 
-async fn look(name: &str, is_wanted: bool, mentioned: &BTreeSet<String>, house: &ModelHouse) -> Found {
-    let row = Row::of(name, house);
+async fn look(name: &str, is_wanted: bool, mentioned: &BTreeSet<String>, registry: &ModelRegistry) -> Found {
+    let row = Row::of(name, registry);
     let is_wanted = is_wanted || row.is_configured;
-    let made = house.hosted(name, "-");
-    let outcome = match made.and_then(|hosted| settled(name, mentioned, house).map(|()| hosted)) {
+    let made = registry.hosted(name, "-");
+    let outcome = match made.and_then(|hosted| settled(name, mentioned, registry).map(|()| hosted)) {
         Err(failure) => unasked(&failure),
         Ok(hosted) => match hosted.reach().await {
             Ok(status) => Outcome::Reached(status),
@@ -75,10 +75,10 @@ async fn look(name: &str, is_wanted: bool, mentioned: &BTreeSet<String>, house: 
 
 /// Whether what is settled can be asked of those models of a provider that the settings speak of. What holds for all of
 /// them need not fit each.
-fn settled(name: &str, mentioned: &BTreeSet<String>, house: &ModelHouse) -> Result<(), Failure> {
+fn settled(name: &str, mentioned: &BTreeSet<String>, registry: &ModelRegistry) -> Result<(), Failure> {
     let models = mentioned.iter();
     let mut own = models.filter_map(|model| model.strip_prefix(name)?.strip_prefix('/'));
-    own.try_for_each(|model| house.hosted(name, model).map(drop))
+    own.try_for_each(|model| registry.hosted(name, model).map(drop))
 }
 
 fn unasked(failure: &Failure) -> Outcome {

@@ -9,7 +9,7 @@ use wakeful_models::{AS_OF, Candidate, DEFAULTS_AS_OF, Known, ModelRef, Thinking
 use wakeful_ports::model::Model as _;
 
 use crate::failure::Failure;
-use crate::model::{ModelHouse, Why};
+use crate::model::{ModelRegistry, Why};
 use crate::show::Out;
 
 /// A provider as it is shown.
@@ -43,8 +43,8 @@ impl Key {
 }
 
 impl Row {
-    pub(super) fn of(name: &str, house: &ModelHouse) -> Self {
-        let is_configured = house.config().providers.contains_key(name);
+    pub(super) fn of(name: &str, registry: &ModelRegistry) -> Self {
+        let is_configured = registry.config().providers.contains_key(name);
         let nothing = |failure: Failure| Self {
             name: name.to_owned(),
             kind: "-".to_owned(),
@@ -54,12 +54,12 @@ impl Row {
             problem: None,
             is_configured,
         };
-        let provision = match house.provision(name) {
+        let provision = match registry.provision(name) {
             Ok(provision) => provision,
             Err(failure) => return nothing(failure),
         };
         // Whether there is a key is looked at before the settings are; so whoever fails for those lacks none.
-        let (key, problem) = match (provision.key(house), house.hosted(name, "-")) {
+        let (key, problem) = match (provision.key(registry), registry.hosted(name, "-")) {
             (Err(failure), _) => (Key::Absent(failure), None),
             (Ok(None), Err(failure)) if !is_of_settings(&failure) => (Key::Absent(failure), None),
             (Ok(None), made) => (Key::NotNeeded, made.err()),
@@ -85,21 +85,21 @@ fn is_of_settings(failure: &Failure) -> bool {
     ["config_invalid", "unsupported_transport"].contains(&failure.code())
 }
 
-pub(super) fn list(house: &ModelHouse, out: &Out) -> Result<u8, Failure> {
-    let rows: Vec<Row> = house
+pub(super) fn list(registry: &ModelRegistry, out: &Out) -> Result<u8, Failure> {
+    let rows: Vec<Row> = registry
         .providers()
         .iter()
-        .map(|name| Row::of(name, house))
+        .map(|name| Row::of(name, registry))
         .collect();
-    let chain = house.chain(None, None)?;
-    let config = house.config();
-    let prices: Vec<(String, Option<(Price, PriceBasis)>)> = mentioned(house)
+    let chain = registry.chain(None, None)?;
+    let config = registry.config();
+    let prices: Vec<(String, Option<(Price, PriceBasis)>)> = mentioned(registry)
         .into_iter()
-        .filter_map(|name| Some((name.clone(), price(house, &name)?)))
+        .filter_map(|name| Some((name.clone(), price(registry, &name)?)))
         .collect();
-    let thinking: Vec<Asked> = mentioned(house)
+    let thinking: Vec<Asked> = mentioned(registry)
         .iter()
-        .filter_map(|name| Asked::of(house, name))
+        .filter_map(|name| Asked::of(registry, name))
         .collect();
     let object = json!({
         "default": {"model_ref": chain.model_ref, "fallbacks": chain.fallbacks, "why": why(&chain.why)},
@@ -166,11 +166,11 @@ fn row_json(row: &Row) -> Value {
 }
 
 /// The models that the settings speak of.
-pub(super) fn mentioned(house: &ModelHouse) -> BTreeSet<String> {
-    let config = house.config();
+pub(super) fn mentioned(registry: &ModelRegistry) -> BTreeSet<String> {
+    let config = registry.config();
     let settled = config.prices.keys().chain(config.models.keys());
     let mut names: BTreeSet<String> = settled.cloned().collect();
-    if let Ok(chain) = house.chain(None, None) {
+    if let Ok(chain) = registry.chain(None, None) {
         names.insert(chain.model_ref);
         names.extend(chain.fallbacks);
     }
@@ -192,12 +192,12 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(house: &ModelHouse, model_ref: &str) -> Option<Self> {
+    fn of(registry: &ModelRegistry, model_ref: &str) -> Option<Self> {
         let (provider, model) = model_ref.split_once('/')?;
-        let made = house.hosted(provider, model);
+        let made = registry.hosted(provider, model);
         Some(Self {
             model_ref: model_ref.to_owned(),
-            thinking: house.thinking(provider, model_ref)?,
+            thinking: registry.thinking(provider, model_ref)?,
             problem: made.err().filter(|failure| failure.code() == "config_invalid"),
         })
     }
@@ -220,8 +220,8 @@ impl Asked {
 }
 
 /// What a model costs; none where it cannot be asked.
-fn price(house: &ModelHouse, name: &str) -> Option<Option<(Price, PriceBasis)>> {
-    let models = house.route(name, &[]).ok()?;
+fn price(registry: &ModelRegistry, name: &str) -> Option<Option<(Price, PriceBasis)>> {
+    let models = registry.route(name, &[]).ok()?;
     let is_hosted = models
         .candidates()
         .any(|(_, one)| matches!(one, Candidate::Hosted(_)));

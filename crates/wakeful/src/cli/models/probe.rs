@@ -23,7 +23,7 @@ use super::ProbeArgs;
 use crate::failure::{FAILED, Failure, OUT_OF_MONEY};
 use crate::global_args::GlobalArgs;
 use crate::home::Home;
-use crate::model::{ModelHouse, canonical};
+use crate::model::{ModelRegistry, canonical};
 use crate::place::Place;
 use crate::show::Out;
 use crate::world::{RealClock, fresh_id};
@@ -122,12 +122,12 @@ struct Probe<'a> {
 
 pub(super) async fn probe(
     args: &ProbeArgs,
-    house: &ModelHouse,
+    registry: &ModelRegistry,
     shared: &GlobalArgs,
     out: &Out,
 ) -> Result<u8, Failure> {
     let model_ref = canonical(&args.model)?;
-    let models = house.route(&model_ref, &[])?;
+    let models = registry.route(&model_ref, &[])?;
     let told = match models.candidates().next() {
         Some((_, Candidate::Hosted(model))) => model.told().await,
         Some((_, Candidate::Scripted(_) | Candidate::Unusable(_))) | None => Told::default(),
@@ -135,7 +135,7 @@ pub(super) async fn probe(
     let terms = models.terms(&model_ref);
     open(shared)
         .await?
-        .under(house.config())
+        .under(registry.config())
         .work(out, async |place| {
             let run = RunKey(h("run.probe", &[&fresh_id()]));
             let mut probe = Probe {

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
-use wakeful_api::{AgentStatus, CapOrigin, RuntimeStatus};
+use wakeful_api::{AgentStatus, CapOrigin, GetBudget, GetRuntimeStatus};
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::id::AgentId;
 use wakeful_models::Models;
@@ -14,7 +14,7 @@ use crate::backend::Backend;
 use crate::cli::budget::amount;
 use crate::config::Settings;
 use crate::failure::Failure;
-use crate::model::{ModelHouse, Whose, Why};
+use crate::model::{ModelRegistry, Whose, Why};
 use crate::place::Place;
 use crate::show::{Out, cap_unset};
 use crate::world::RealClock;
@@ -66,7 +66,7 @@ pub(super) async fn tell(
     if config.budget.daily_usd.is_some() || !may_cost(backend, (agent, wished), config).await? {
         return Ok(());
     }
-    let budget = backend.budget().await?;
+    let budget = backend.call(GetBudget {}).await?;
     // The daemon's own settings may say more than those here.
     let is_standard = budget.daily_cap_usd == Governance::default().daily_cap.to_string();
     if budget.cap_origin == CapOrigin::Default && is_standard {
@@ -82,23 +82,23 @@ async fn may_cost(
     (agent, wished): (&AgentStatus, Option<&str>),
     config: &Settings,
 ) -> Result<bool, Failure> {
-    let (house, id) = (ModelHouse::new(config), AgentId::parse(&agent.agent_id)?);
+    let (registry, id) = (ModelRegistry::new(config), AgentId::parse(&agent.agent_id)?);
     let whose = Whose {
         agent: &id,
         chosen: agent.model.as_deref(),
     };
     // A route that is gone is told by the daemon.
-    let Ok(mut chain) = house.chain(Some(whose), wished) else {
+    let Ok(mut chain) = registry.chain(Some(whose), wished) else {
         return Ok(false);
     };
     match &chain.why {
         Why::Configured | Why::Key(_) | Why::Demo => {
-            let status: RuntimeStatus = backend.client.get("/api/runtime/status").await?;
+            let status = backend.call(GetRuntimeStatus {}).await?;
             chain.fallbacks.push(status.model.reference);
         }
         Why::Asked | Why::Agent => chain.fallbacks.push(chain.model_ref),
     }
-    Ok(chain.fallbacks.iter().any(|name| house.is_paid(name)))
+    Ok(chain.fallbacks.iter().any(|name| registry.is_paid(name)))
 }
 
 fn ask(default: MicroUsd, out: &Out) -> Option<MicroUsd> {

@@ -10,13 +10,12 @@ use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::run::DriveOutcome;
 use wakeful_runtime::service::work_once;
-use wakeful_store::rows::RUN_OPEN;
 use wakeful_store::{StoreError, View};
 
 use super::journey::{Journey, Trouble};
-use crate::daemon::house::Bench;
+use crate::daemon::host::DaemonEngineFactory;
 use crate::failure::{Failure, UNDECIDED};
-use crate::model::ModelHouse;
+use crate::model::ModelRegistry;
 use crate::place::Place;
 use crate::show::Progress;
 use crate::world::RealClock;
@@ -34,11 +33,11 @@ enum Found {
 
 impl<'a> Journey<'a> {
     /// Makes engines as a daemon does, for runs whose limits stand in their messages.
-    pub(super) fn bench(&self) -> Bench<&'a Place> {
-        Bench {
+    pub(super) fn engine_factory(&self) -> DaemonEngineFactory<&'a Place> {
+        DaemonEngineFactory {
             place: self.place,
             config: self.config.clone(),
-            models: ModelHouse::new(self.config),
+            models: ModelRegistry::new(self.config),
             sandboxing: self.sandboxing,
             observer: Arc::new(Progress::new(self.out)),
             halt: self.signals.halt(),
@@ -48,7 +47,7 @@ impl<'a> Journey<'a> {
     /// Drives whom a run waits for, one after the other, until it can go on.
     pub(super) async fn help(&mut self, run: RunKey) -> Result<(), Trouble> {
         let (store, runner) = (self.place.store.clone(), self.place.runner.runner_id.clone());
-        let bench = self.bench();
+        let factory = self.engine_factory();
         let (mut why, clock) = (String::new(), RealClock::new());
         loop {
             let found = store.read(move |view| look(view, run)).await;
@@ -61,7 +60,7 @@ impl<'a> Journey<'a> {
                 if self.signals.halt().is_set() {
                     return Err(Trouble::All(Failure::interrupted(run, self.signals.exit())));
                 }
-                let turn = work_once(&store, &bench, &runner, (agent, &clock, false));
+                let turn = work_once(&store, &factory, &runner, (agent, &clock, false));
                 match self.signals.during(turn, self.out).await {
                     Ok(Some(DriveOutcome::Ended | DriveOutcome::Stopped)) => has_moved = true,
                     Ok(Some(DriveOutcome::Waiting(_) | DriveOutcome::Braked) | None) => {}
@@ -96,14 +95,14 @@ impl<'a> Journey<'a> {
 /// Whether a run can go on, or for whose runs it waits, through however many.
 fn look(view: &mut View<'_>, run: RunKey) -> Result<Found, StoreError> {
     let row = view.run(&run)?;
-    if row.is_none_or(|row| row.status != RUN_OPEN || row.wait() != Some(Wait::Children)) {
+    if row.is_none_or(|row| row.status != RunStatus::Open || row.wait() != Some(Wait::Children)) {
         return Ok(Found::Due);
     }
     let (mut agents, mut left) = (BTreeSet::new(), vec![run]);
     while let Some(one) = left.pop() {
         for child in view.children(&one)? {
             let waits = match view.run(&child.run_key)? {
-                Some(row) => row.status == RUN_OPEN,
+                Some(row) => row.status == RunStatus::Open,
                 None => view.is_queued(&child.run_key)?,
             };
             if waits {

@@ -18,7 +18,7 @@ use crate::backend::Backend;
 use crate::cli::decision::undecided;
 use crate::config::Settings;
 use crate::failure::{DENIED, FAILED, Failure};
-use crate::model::ModelHouse;
+use crate::model::ModelRegistry;
 use crate::place::{Place, RealEngine, Sandboxing, Tooling};
 use crate::show::{Out, Progress};
 use crate::signals::Signals;
@@ -28,7 +28,7 @@ use crate::workspace::WorkspacePath;
 pub(super) struct Journey<'a> {
     pub(super) place: &'a Place,
     pub(super) sandboxing: Sandboxing,
-    pub(super) house: ModelHouse,
+    pub(super) registry: ModelRegistry,
     pub(super) config: &'a Settings,
     pub(super) signals: Signals,
     pub(super) out: &'a Out,
@@ -57,7 +57,7 @@ impl Journey<'_> {
 
     fn engine_for(&self, claimed: &Claimed) -> Result<RealEngine, Failure> {
         let turn = claimed.turn();
-        let models = self.house.route(&turn.model_ref, &turn.fallbacks)?;
+        let models = self.registry.route(&turn.model_ref, &turn.fallbacks)?;
         let workspace = WorkspacePath::look(turn.workspace.as_ref(), self.place.home.root())?;
         self.engine(models, &workspace)
     }
@@ -202,7 +202,7 @@ pub(super) fn exit_code(run: &Run) -> u8 {
     let failure = run.failure_artifact.as_ref();
     if failure.is_some_and(|failure| CODES.contains(&failure.kind.as_str())) {
         DENIED
-    } else if run.outcome != Outcome::Completed.as_str() || !run.unknown.is_empty() {
+    } else if run.outcome != RunStatus::Completed || !run.unknown.is_empty() {
         FAILED
     } else if !run.denied.is_empty() {
         DENIED

@@ -2,22 +2,22 @@
 
 use wakeful_api::client::{Client, Stream};
 use wakeful_api::{
-    Activity, Admission, AgentStatus, Attached, Channel, Control, Decision, Event, Parked, Run,
-    RuntimeStatus, SendMessage,
+    Activity, Admission, AgentStatus, Attached, Channel, Control, CreateAgent, Decision, Event,
+    GetAgentStatus, GetRun, GetRuntimeStatus, LIMIT_MAX, Parked, Run, SendMessage, Text, Visibility,
 };
 use wakeful_core::conversation::Attachment;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::report::Kind;
+use wakeful_core::report::payload::{BrakeChanged, Payload};
 use wakeful_core::run::BUDGET_EXCEEDED;
-use wakeful_core::wake::Mode;
-use wakeful_runtime::desk::NewAgent;
-use wakeful_runtime::report::RUN_QUEUED;
-use wakeful_store::rows::{RUN_OPEN, Visibility};
+use wakeful_core::wake::WakeOutcome;
 
 use super::journey::exit_code;
 use super::{Call, RunArgs, cap};
 use crate::backend::Backend;
 use crate::cli::decision::undecided;
+use crate::cli::events::events_after;
 use crate::config::LoadedConfig;
 use crate::failure::{DENIED, Failure, OUT_OF_MONEY};
 use crate::global_args::GlobalArgs;
@@ -46,8 +46,9 @@ pub(super) async fn start(
     let wished: Option<String> = settings.wished("model.default");
     cap::tell(&backend, (&agent, wished.as_deref()), &settings.config, out).await?;
     let message = SendMessage {
+        agent_id: Text(call.agent.clone()),
         text: call.prompt.clone(),
-        key: Some(call.turn.to_string()),
+        key: Some(Text(call.turn.clone())),
         // What this call leaves open, the daemon's own settings answer.
         model: wished,
         max_rounds: settings.wished("agent.max_rounds"),
@@ -57,7 +58,7 @@ pub(super) async fn start(
         priority: None,
         attachments: call.attachments.iter().map(attached).collect(),
     };
-    let accepted = backend.send(call.agent.clone(), message).await?;
+    let accepted = backend.call(message).await?;
     let run = Digest::from_hex(&accepted.run_key).map(RunKey);
     let run = run.ok_or_else(|| {
         Failure::new(
@@ -112,7 +113,7 @@ fn tell_wait(agent: &AgentStatus, out: &Out) {
 
 /// Says why the agent cannot work. Whoever would wait for money does not wait here: that may take a day.
 async fn tell_stuck(client: &Client, agent: &AgentStatus, out: &Out) -> Result<(), Failure> {
-    let status: RuntimeStatus = client.get("/api/runtime/status").await?;
+    let status = client.call(&GetRuntimeStatus {}).await?;
     let Some(stuck) = status
         .stuck
         .into_iter()
@@ -147,7 +148,8 @@ async fn ready(
     home: &std::path::Path,
 ) -> Result<AgentStatus, Failure> {
     let make = call.named.is_none() || args.create_agent;
-    match backend.agent(call.agent.clone()).await {
+    let agent_id = Text(call.agent.clone());
+    match backend.call(GetAgentStatus { agent_id }).await {
         Ok(agent) => Ok(agent),
         Err(failure) if make && failure.code() == "agent_unknown" => {
             let own = || WorkspacePath::look(".".as_ref(), home).map_err(Failure::into_usage);
@@ -156,13 +158,13 @@ async fn ready(
                 Some(_) => Visibility::Public,
                 None => Visibility::Private,
             };
-            let new = NewAgent {
-                agent_id: call.agent.clone(),
-                workspace,
+            let new = CreateAgent {
+                agent_id: Text(call.agent.clone()),
+                workspace: Some(workspace),
                 visibility,
-                mode: Mode::default(),
+                mode: None,
             };
-            backend.create_agent(new).await
+            backend.call(new).await
         }
         Err(failure) => Err(failure),
     }
@@ -270,24 +272,25 @@ async fn listen(
     (after, patience): (&mut u64, &mut Patience<'_>),
     out: &Out,
 ) -> Result<Option<End>, Failure> {
-    let (path, show) = (format!("/api/agents/{agent}/events"), format!("/api/runs/{run}"));
-    let mut stream = client.follow(&path, Some(&after.to_string())).await?;
+    let (agent_id, run_key) = (Text(agent.clone()), Text(*run));
+    let events = events_after(agent.clone(), None, LIMIT_MAX);
+    let mut stream = client.follow(&events, Some(&after.to_string())).await?;
     // Looked at after listening began, so that its end falls into one of the two.
-    let seen: Run = client.get(&show).await?;
+    let seen = client.call(&GetRun { run_key }).await?;
     patience.heard();
-    if seen.parked.is_some() || ![RUN_OPEN, RUN_QUEUED].contains(&seen.outcome.as_str()) {
+    if seen.parked.is_some() || !seen.outcome.is_under_way() {
         return Ok(Some(End::Run(Box::new(seen))));
     }
     let backend = Backend {
         client: client.clone(),
     };
-    if backend.agent(agent.clone()).await?.is_braked {
+    if backend.call(GetAgentStatus { agent_id }).await?.is_braked {
         return Ok(Some(End::Braked));
     }
     let mut pending = backend.decisions_of(*run).await?;
     while pending.is_empty() {
         match until_news(&mut stream, *run, after, out).await? {
-            News::Ended => return Ok(Some(End::Run(Box::new(client.get(&show).await?)))),
+            News::Ended => return Ok(Some(End::Run(Box::new(backend.call(GetRun { run_key }).await?)))),
             News::Braked => return Ok(Some(End::Braked)),
             News::Nothing => return Ok(None),
             // Somebody may have answered before it was looked at.
@@ -317,17 +320,22 @@ async fn until_news(stream: &mut Stream, run: RunKey, after: &mut u64, out: &Out
             continue;
         };
         *after = event.seq;
-        if event.kind == "brake_changed" && event.payload.get("is_on") == Some(&true.into()) {
+        let said = Payload::read(&event.kind, &event.payload);
+        if let Some(Payload::BrakeChanged(BrakeChanged { is_on: true, .. })) = said {
             return Ok(News::Braked);
         }
         if event.run_key.as_deref() != Some(&key) {
             continue;
         }
-        out.progress(&event.kind, &event.payload);
-        let called_off = event.kind == "wake_decided" && event.payload.get("verdict") != Some(&"run".into());
-        match event.kind.as_str() {
-            "run_ended" | "run_parked" | "run_quarantined" => return Ok(News::Ended),
-            "decision_asked" => return Ok(News::Asked),
+        if let Some(said) = &said {
+            out.progress(said);
+        }
+        let called_off =
+            matches!(said, Some(Payload::WakeDecided(decided)) if decided.verdict != WakeOutcome::Run);
+        // By the kind: the end counts even where its details were erased.
+        match Kind::parse(&event.kind) {
+            Some(Kind::RunEnded | Kind::RunParked | Kind::RunQuarantined) => return Ok(News::Ended),
+            Some(Kind::DecisionAsked) => return Ok(News::Asked),
             _ if called_off => return Ok(News::Ended),
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wakeful_api::Control;
+use wakeful_api::{Control, GetAgentStatus, Limit, ListRuns, ResumeAgent, Text};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
@@ -18,11 +18,11 @@ use wakeful_store::{ROWS_MAX, StoreError, View};
 
 use super::RunArgs;
 use super::journey::{Journey, Trouble};
-use crate::backend::{Backend, Runs};
+use crate::backend::Backend;
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure};
 use crate::global_args::GlobalArgs;
-use crate::model::ModelHouse;
+use crate::model::ModelRegistry;
 use crate::place::Place;
 use crate::reach::daemon;
 use crate::show::{Out, ResumedView};
@@ -63,7 +63,7 @@ pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Re
             let mut journey = Journey {
                 place,
                 sandboxing,
-                house: ModelHouse::new(&settings.config),
+                registry: ModelRegistry::new(&settings.config),
                 config: &settings.config,
                 signals,
                 out,
@@ -87,20 +87,22 @@ pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Re
 
 /// A daemon goes on with what is open by itself.
 async fn through_daemon(backend: &Backend, agent: Option<AgentId>, out: &Out) -> Result<u8, Failure> {
-    let open = Runs {
-        agent,
+    let open = ListRuns {
+        agent_id: agent.map(Text),
         state: wakeful_api::RunState::Open,
-        limit: RUNS_LOOKED_AT,
+        limit: Limit(RUNS_LOOKED_AT),
+        ..ListRuns::default()
     };
-    let open = backend.runs(open).await?.runs;
+    let open = backend.call(open).await?.runs;
     // Whoever waits, for money or for a model, is looked at again. A paused agent stays paused.
     let agents: BTreeSet<&str> = open.iter().map(|run| run.agent_id.as_str()).collect();
     for agent in agents {
-        let agent = AgentId::parse(agent)?;
-        if backend.agent(agent.clone()).await?.control == Control::Running {
-            backend
-                .set_control(agent, wakeful_core::wake::Control::Running)
-                .await?;
+        let agent_id = Text(AgentId::parse(agent)?);
+        let status = GetAgentStatus {
+            agent_id: agent_id.clone(),
+        };
+        if backend.call(status).await?.control == Control::Running {
+            backend.call(ResumeAgent { agent_id }).await?;
         }
     }
     let open = open.len();
@@ -153,9 +155,9 @@ impl Tally {
         agent: &Agent,
         message: &Message,
     ) -> Result<u8, Trouble> {
-        let bench = journey.bench();
-        let limits = bench.limits(agent, message);
-        let engine = bench.engine(&agent.agent_id, &limits)?;
+        let factory = journey.engine_factory();
+        let limits = factory.limits(agent, message);
+        let engine = factory.engine(&agent.agent_id, &limits)?;
         let Admitted::New(claimed) = engine.take_up(message.run_key, limits).await? else {
             return Ok(0);
         };

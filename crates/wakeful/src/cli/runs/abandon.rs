@@ -1,5 +1,7 @@
 //! `wakeful runs abandon`: a run that stands aside is given up, and what it was writing to the journal is taken back.
 
+use wakeful_api::{AbandonRun, Text};
+
 use super::show;
 use crate::backend::Backend;
 use crate::failure::Failure;
@@ -14,7 +16,8 @@ pub(super) async fn abandon(given: &str, shared: &GlobalArgs, out: &Out) -> Resu
     // A daemon takes back by itself what nobody goes on with.
     if let Some(client) = daemon(shared).await? {
         let backend = Backend { client };
-        show(&backend.abandon(backend.find_run(given).await?).await?, out);
+        let run_key = Text(backend.find_run(given).await?);
+        show(&backend.call(AbandonRun { run_key }).await?, out);
         return Ok(());
     }
     if shared.database().is_none() {
@@ -25,7 +28,8 @@ pub(super) async fn abandon(given: &str, shared: &GlobalArgs, out: &Out) -> Resu
     place
         .work(out, async |place| {
             let backend = Backend::of_place(place)?;
-            let run = backend.abandon(backend.find_run(given).await?).await?;
+            let run_key = Text(backend.find_run(given).await?);
+            let run = backend.call(AbandonRun { run_key }).await?;
             place.recover_sagas_and_tell(out).await?;
             show(&run, out);
             Ok(())

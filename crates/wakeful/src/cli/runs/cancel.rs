@@ -3,19 +3,18 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wakeful_api::{PendingCancel, Run};
+use wakeful_api::{CancelRun, CancelledRun, GetRun, PendingCancel, Text};
 use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::run::RunStatus;
 use wakeful_core::stop::StopTarget;
 use wakeful_runtime::run::{Claimed, claim, give_back};
 use wakeful_runtime::{EngineError, Halt};
-use wakeful_store::rows::RUN_OPEN;
 
-use wakeful_runtime::report::RUN_QUEUED;
 use wakeful_store::keep_in_slot;
 
 use super::show;
 use crate::backend::Backend;
-use crate::backend::stops::{self, CancelAnswer, Told};
+use crate::backend::stops::{self, Told};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::model::demo;
@@ -62,18 +61,19 @@ async fn beside(given: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failu
 async fn end(place: &mut Place, given: &str, out: &Out) -> Result<(), Failure> {
     let backend = Backend::of_place(place)?;
     let run = backend.find_run(given).await?;
-    let before = backend.run(run).await?;
+    let run_key = Text(run);
+    let before = backend.call(GetRun { run_key }).await?;
     // One that stands aside is not ended here, and the desk says what is to be done about it.
-    if let CancelAnswer::Pending(pending) = backend.cancel(run).await? {
+    if let CancelledRun::Pending(pending) = backend.call(CancelRun { run_key }).await? {
         tell_pending(&pending, out);
         return Ok(());
     }
-    match before.outcome.as_str() {
-        RUN_QUEUED => {}
-        RUN_OPEN => see_through(place, run, out).await?,
+    match before.outcome {
+        RunStatus::Queued => {}
+        RunStatus::Open => see_through(place, run, out).await?,
         _ => out.note("the run had already ended"),
     }
-    show(&backend.run(run).await?, out);
+    show(&backend.call(GetRun { run_key }).await?, out);
     Ok(())
 }
 
@@ -93,14 +93,20 @@ async fn through_daemon(
     out: &Out,
 ) -> Result<(), Failure> {
     let run = backend.find_run(given).await?;
-    let before = tokio::time::timeout(BEFORE_WAIT, backend.run(run)).await;
-    let has_ended = matches!(before, Ok(Ok(run)) if !is_under_way(&run));
+    let run_key = Text(run);
+    let before = tokio::time::timeout(BEFORE_WAIT, backend.call(GetRun { run_key })).await;
+    let has_ended = matches!(before, Ok(Ok(run)) if !run.outcome.is_under_way());
     let deadline = Instant::now() + WAIT;
     let request = stops::request(StopTarget::Run(run), String::new());
-    let told = stops::told(&stops::home_of(shared)?, request, backend.cancel(run)).await?;
+    let told = stops::told(
+        &stops::home_of(shared)?,
+        request,
+        backend.call(CancelRun { run_key }),
+    )
+    .await?;
     let mut seen = match told {
-        Told::Taken(CancelAnswer::Run(seen)) => *seen,
-        Told::Taken(CancelAnswer::Pending(pending)) => {
+        Told::Taken(CancelledRun::Run(seen)) => *seen,
+        Told::Taken(CancelledRun::Pending(pending)) => {
             tell_pending(&pending, out);
             return Ok(());
         }
@@ -112,19 +118,15 @@ async fn through_daemon(
     if has_ended {
         out.note("the run had already ended");
     }
-    while is_under_way(&seen) {
+    while seen.outcome.is_under_way() {
         if Instant::now() >= deadline {
             return Err(left(run, "the daemon has not come to it"));
         }
         tokio::time::sleep(LOOK).await;
-        seen = backend.run(run).await?;
+        seen = backend.call(GetRun { run_key }).await?;
     }
     show(&seen, out);
     Ok(())
-}
-
-fn is_under_way(run: &Run) -> bool {
-    [RUN_OPEN, RUN_QUEUED].contains(&run.outcome.as_str())
 }
 
 /// Waits until the run has ended by whoever drives it, or ends it here as soon as nobody does.
@@ -132,7 +134,7 @@ async fn see_through(place: &mut Place, run: RunKey, out: &Out) -> Result<(), Fa
     let deadline = Instant::now() + WAIT;
     loop {
         let row = place.store.read(move |view| view.run(&run)).await?;
-        if row.is_none_or(|row| row.status != RUN_OPEN) {
+        if row.is_none_or(|row| row.status != RunStatus::Open) {
             return Ok(());
         }
         let in_the_way = match place.take_turn()? {

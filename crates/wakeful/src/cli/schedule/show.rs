@@ -5,6 +5,7 @@ use wakeful_api::{
     ScheduledExecution,
 };
 use wakeful_core::failure::clip;
+use wakeful_core::run::RunStatus;
 
 /// Longest label in a list.
 const LABEL_CHARS_MAX: usize = 40;
@@ -117,7 +118,7 @@ pub(super) fn line(one: &ScheduledExecution) -> String {
     let reason = one.reason.as_deref().map(|reason| format!(" {reason}"));
     let late = if one.is_catch_up { " catch-up" } else { "" };
     let run = one.run_key.as_deref().and_then(|key| key.get(..12));
-    let run = run.map(|key| format!("  run {key} {}", one.run_status.as_deref().unwrap_or("")));
+    let run = run.map(|key| format!("  run {key} {}", one.run_status.map_or("", RunStatus::as_str)));
     format!(
         "{}  {}{}{late}{count}{}",
         one.due_at,

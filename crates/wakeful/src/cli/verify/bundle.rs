@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::json;
 use wakeful_core::proof::bundle::{Check, LINE_BYTES_MAX, Proven, Unproven};
 use wakeful_core::proof::signing::Fingerprint;
+use wakeful_core::run::RunStatus;
 
 use super::{FAILED, unproven};
 use crate::failure::{Failure, UNVERIFIED};
@@ -76,7 +77,7 @@ fn tell(proven: &Proven, keys: &[Fingerprint], is_pinned: bool, out: &Out) {
     let run = proven
         .run_key
         .map_or_else(|| UNKNOWN.to_owned(), |run| run.to_string());
-    let outcome = proven.outcome.as_deref().unwrap_or(UNKNOWN);
+    let outcome = proven.outcome.map_or(UNKNOWN, RunStatus::as_str);
     let object = json!({
         "ok": true, "run_key": run, "agent_id": proven.agent_id, "outcome": outcome,
         "events": proven.lines.events, "transitions": proven.lines.journal, "blobs": proven.lines.blobs,

@@ -24,22 +24,22 @@ use wakeful_tools::{Tools, descent};
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
-use crate::model::{Chain, ModelHouse, Whose, Why, demo};
+use crate::model::{Chain, ModelRegistry, Whose, Why, demo};
 use crate::place::{Place, RealEngine, Sandboxing, Tooling, tool_names};
 use crate::workspace::WorkspacePath;
 
 /// Makes engines for the service.
-pub(crate) struct Bench<P = Arc<Place>> {
+pub(crate) struct DaemonEngineFactory<P = Arc<Place>> {
     pub(crate) place: P,
     pub(crate) config: Settings,
-    pub(crate) models: ModelHouse,
+    pub(crate) models: ModelRegistry,
     pub(crate) sandboxing: Sandboxing,
     /// Who is shown what was committed.
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) halt: Halt,
 }
 
-impl<P: Deref<Target = Place>> Bench<P> {
+impl<P: Deref<Target = Place>> DaemonEngineFactory<P> {
     fn make(&self, limits: &Limits) -> Result<RealEngine, Failure> {
         let models = self.models.route(&limits.model_ref, &limits.fallbacks)?;
         let workspace = WorkspacePath::look(limits.workspace.as_ref(), self.place.home.root())?;
@@ -53,7 +53,7 @@ impl<P: Deref<Target = Place>> Bench<P> {
     }
 }
 
-impl<P: Deref<Target = Place> + Send + Sync> Workshop for Bench<P> {
+impl<P: Deref<Target = Place> + Send + Sync> Workshop for DaemonEngineFactory<P> {
     type Model = Models;
     type Tools = Tools;
 
@@ -116,18 +116,18 @@ fn no_engine(agent: &AgentId, failure: Failure) -> EngineError {
 }
 
 /// What only the binary knows how to do for the server.
-pub(crate) struct House {
+pub(crate) struct DaemonHost {
     /// The home's folder.
     pub(crate) home: PathBuf,
     /// Where agents work that name no folder; each gets one of its own in it.
     pub(crate) workspaces: Option<PathBuf>,
     /// The one folder that is configured for all of them.
     pub(crate) workspace: Option<String>,
-    pub(crate) models: ModelHouse,
+    pub(crate) models: ModelRegistry,
     pub(crate) switch: Arc<HaltSwitch>,
 }
 
-impl House {
+impl DaemonHost {
     fn own_folder(&self, agent: &AgentId) -> Result<PathBuf, Failure> {
         let Some(parent) = &self.workspaces else {
             let message = "there is no home folder of yours to put workspaces in";
@@ -155,7 +155,7 @@ impl House {
     }
 }
 
-impl Host for House {
+impl Host for DaemonHost {
     fn workspace(&self, agent: &AgentId, wanted: Option<&str>) -> Result<String, Problem> {
         match wanted.or(self.workspace.as_deref()) {
             Some(path) => self.look(path.as_ref()),

@@ -10,7 +10,7 @@ use crate::place::Place;
 
 /// Looks whenever there is a reason to, until a stop is asked for. What an earlier life left behind comes first; many
 /// reasons at once are one look.
-pub(super) async fn keep(place: &Place, hub: &Hub, halt: &Halt) {
+pub(super) async fn run(place: &Place, hub: &Hub, halt: &Halt) {
     while !halt.is_set() {
         match place.recover_sagas().await {
             Ok(Recovered {

@@ -1,0 +1,216 @@
+//! How an endpoint is served: its input is read, its handler called, its output written.
+
+use axum::extract::{FromRequestParts as _, RawPathParams, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{MethodFilter, on};
+use axum::{Json, Router};
+use wakeful_api::endpoint::Method;
+use wakeful_api::{Endpoint, Operation};
+use wakeful_core::decision::Channel;
+use wakeful_runtime::problem::Problem;
+
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::{Parameters, input};
+use crate::guard::{Caller, Peer};
+
+/// A request whose input was read, for its handler.
+pub(crate) struct Call {
+    pub(crate) app: App,
+    pub(crate) head: Parts,
+}
+
+impl std::ops::Deref for Call {
+    type Target = App;
+
+    fn deref(&self) -> &App {
+        &self.app
+    }
+}
+
+impl Call {
+    pub(crate) const fn headers(&self) -> &HeaderMap {
+        &self.head.headers
+    }
+
+    /// Who asks. The guard has put it there for every request of the API.
+    pub(crate) fn caller(&self) -> Caller {
+        let caller = self.head.extensions.get::<Caller>();
+        caller.copied().unwrap_or(Caller::Anybody)
+    }
+
+    /// The other end of the connection, where it is known.
+    pub(crate) fn peer(&self) -> Option<Peer> {
+        self.head.extensions.get::<Peer>().copied()
+    }
+
+    /// By which way the request came. A program is known by the token alone, so the command line is a program like others.
+    pub(crate) fn channel(&self) -> Result<Channel, ApiError> {
+        match self.caller() {
+            Caller::Browser(_) => Ok(Channel::Page),
+            Caller::Bearer => Ok(Channel::Api),
+            Caller::InProcess => Ok(Channel::Cli),
+            Caller::Anybody => Err(ApiError::unauthorized()),
+        }
+    }
+
+    /// Refuses a request of a process that an agent's tool started: an agent never answers its own question.
+    pub(crate) async fn refuse_tools(&self) -> Result<(), ApiError> {
+        let Some(peer) = self.peer() else {
+            return Ok(());
+        };
+        let host = std::sync::Arc::clone(&self.host);
+        // It reads many small files.
+        match tokio::task::spawn_blocking(move || host.is_tool(peer)).await {
+            Ok(false) => Ok(()),
+            // Where the look failed it is not known to be a person.
+            Ok(true) | Err(_) => Err(ApiError::forbidden(Problem::descends_from_tool())),
+        }
+    }
+}
+
+/// The endpoints that are served.
+#[derive(Default)]
+pub(crate) struct Routes {
+    router: Router<App>,
+    operations: Vec<&'static str>,
+}
+
+/// What is checked before a body is read.
+type Check = fn(&App, &Parameters) -> Result<(), ApiError>;
+
+impl Routes {
+    /// Serves an endpoint.
+    pub(crate) fn add<E, F, R>(self, handler: F) -> Self
+    where
+        E: Endpoint,
+        F: Fn(Call, E) -> R + Clone + Send + Sync + 'static,
+        R: Future<Output = Result<E::Output, ApiError>> + Send + 'static,
+    {
+        self.add_after(|_, _| Ok(()), handler)
+    }
+
+    /// The same, with a check before the body is read.
+    pub(crate) fn add_after<E, F, R>(self, check: Check, handler: F) -> Self
+    where
+        E: Endpoint,
+        F: Fn(Call, E) -> R + Clone + Send + Sync + 'static,
+        R: Future<Output = Result<E::Output, ApiError>> + Send + 'static,
+    {
+        self.serve(check, move |call, input: E| {
+            let answered = handler(call, input);
+            async { answered.await.map(response::<E>) }
+        })
+    }
+
+    /// Serves an endpoint whose handler writes the response itself: another status, a header, a stream.
+    pub(crate) fn respond<E, F, R>(self, handler: F) -> Self
+    where
+        E: Endpoint,
+        F: Fn(Call, E) -> R + Clone + Send + Sync + 'static,
+        R: Future<Output = Result<Response, ApiError>> + Send + 'static,
+    {
+        self.serve(|_, _| Ok(()), handler)
+    }
+
+    /// Serves an endpoint whose handler reads the request itself.
+    pub(crate) fn raw<E, F, R>(self, handler: F) -> Self
+    where
+        E: Endpoint,
+        F: Fn(App, Request) -> R + Clone + Send + Sync + 'static,
+        R: Future<Output = Result<E::Output, ApiError>> + Send + 'static,
+    {
+        self.route(&E::OPERATION, move |app, request| {
+            let answered = handler(app, request);
+            async { answered.await.map(response::<E>) }
+        })
+    }
+
+    /// The endpoints of another noun beside these.
+    pub(crate) fn merge(mut self, other: Self) -> Self {
+        self.operations.extend(other.operations);
+        self.router = self.router.merge(other.router);
+        self
+    }
+
+    /// The names of the endpoints, and what serves them.
+    pub(crate) fn into_parts(self) -> (Vec<&'static str>, Router<App>) {
+        (self.operations, self.router)
+    }
+
+    fn serve<E, F, R>(self, check: Check, handler: F) -> Self
+    where
+        E: Endpoint,
+        F: Fn(Call, E) -> R + Clone + Send + Sync + 'static,
+        R: Future<Output = Result<Response, ApiError>> + Send + 'static,
+    {
+        self.route(&E::OPERATION, move |app, request| {
+            let handler = handler.clone();
+            async move {
+                let (mut head, body) = request.into_parts();
+                let parameters = parameters(&mut head).await?;
+                check(&app, &parameters)?;
+                let input = input::<E>(&parameters, &head, body).await?;
+                let answer = handler(Call { app, head }, input);
+                match E::OPERATION.method {
+                    Method::Get => answer.await,
+                    Method::Post | Method::Delete => to_its_end(answer).await,
+                }
+            }
+        })
+    }
+
+    fn route<F, R>(mut self, operation: &Operation, handler: F) -> Self
+    where
+        F: Fn(App, Request) -> R + Clone + Send + Sync + 'static,
+        R: Future<Output = Result<Response, ApiError>> + Send + 'static,
+    {
+        let method = match operation.method {
+            Method::Get => MethodFilter::GET,
+            Method::Post => MethodFilter::POST,
+            Method::Delete => MethodFilter::DELETE,
+        };
+        let handler = move |State(app): State<App>, request: Request| {
+            let answered = handler(app.clone(), request);
+            async move { answered.await.unwrap_or_else(|error| app.refuse(error)) }
+        };
+        self.router = self.router.route(operation.path, on(method, handler));
+        self.operations.push(operation.name);
+        self
+    }
+}
+
+/// What stands in the path of a request.
+async fn parameters(head: &mut Parts) -> Result<Parameters, ApiError> {
+    let found = RawPathParams::from_request_parts(head, &()).await;
+    let found = found.map_err(|_| ApiError::bad("bad_id", "the path is not UTF-8", "ids are ASCII"))?;
+    let owned = found
+        .iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Ok(owned.collect())
+}
+
+fn response<E: Endpoint>(output: E::Output) -> Response {
+    let status = StatusCode::from_u16(E::OPERATION.status()).unwrap_or_default();
+    match status {
+        StatusCode::NO_CONTENT => status.into_response(),
+        _ => (status, Json(output)).into_response(),
+    }
+}
+
+/// Carries a write through also when the client hangs up. Between its commit and the wake-up that it leads to, a call that
+/// is dropped would leave what it wrote unseen until something else happens.
+pub(crate) async fn to_its_end<T: Send + 'static>(
+    call: impl Future<Output = Result<T, ApiError>> + Send + 'static,
+) -> Result<T, ApiError> {
+    match tokio::spawn(call).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The process ends.
+            Err(_) => Err(ApiError::stopping()),
+        },
+    }
+}
