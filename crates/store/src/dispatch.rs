@@ -59,9 +59,9 @@ pub(crate) const MESSAGES: &str = "
             (SELECT seq FROM queue WHERE queue.agent_id = agent_head.agent_id AND due_at_ms IS NULL LIMIT 1),
             (SELECT seq FROM queue WHERE queue.agent_id = agent_head.agent_id AND due_at_ms <= ?4 LIMIT 1))
         WHERE agent_head.queued_count > 0 AND agent_head.agent_id >= ?2
-            AND NOT EXISTS (SELECT 1 FROM brake WHERE brake.agent_id = '' OR brake.agent_id = agent_head.agent_id)
-            AND EXISTS (SELECT 1 FROM agent WHERE agent.agent_id = agent_head.agent_id AND agent.control = 'running')
             AND NOT EXISTS (SELECT 1 FROM run WHERE run.agent_id = agent_head.agent_id AND run.status = 'open')
+            AND EXISTS (SELECT 1 FROM agent WHERE agent.agent_id = agent_head.agent_id AND agent.control = 'running')
+            AND NOT EXISTS (SELECT 1 FROM brake WHERE brake.agent_id = '' OR brake.agent_id = agent_head.agent_id)
             AND (agent_head.agent_id || '', queue.seq) > (?2, ?3)
         UNION ALL
         SELECT agent_id || '' AS agent_id, seq FROM queue WHERE due_at_ms IS NOT NULL AND due_at_ms > ?4
@@ -112,7 +112,7 @@ impl View<'_> {
     }
 }
 
-/// What was taken by the clock after this was taken before the clock was set back.
+/// What is stored with a later time than this was measured by a clock that was set back since.
 fn set_back(now: Millis) -> Param<'static> {
     now.0.saturating_add(SET_BACK_MS).into()
 }
