@@ -236,23 +236,7 @@ fn status_of(error: &EngineError) -> StatusCode {
         | EngineError::Broken { .. }
         | EngineError::CrashLoop { .. }
         | EngineError::Panicked(_) => StatusCode::INTERNAL_SERVER_ERROR,
-        EngineError::Store(error) => match error {
-            StoreError::Conflict | StoreError::FenceLost(_) | StoreError::Braked(_) => StatusCode::CONFLICT,
-            StoreError::QueueFull(_) => StatusCode::TOO_MANY_REQUESTS,
-            StoreError::Full | StoreError::ReadOnly | StoreError::Unreachable(_) | StoreError::Closed => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
-            StoreError::Corrupt(_)
-            | StoreError::LogRemoved
-            | StoreError::Foreign
-            | StoreError::NewerSchema { .. }
-            | StoreError::OlderSchema { .. }
-            | StoreError::Absent
-            | StoreError::BadAddress(_)
-            | StoreError::Malformed(_)
-            | StoreError::Device(_)
-            | StoreError::Backend(_) => StatusCode::INTERNAL_SERVER_ERROR,
-        },
+        EngineError::Store(error) => status_of_store(error),
     }
 }
 
@@ -332,6 +316,26 @@ impl IntoResponse for ApiError {
             );
         }
         response
+    }
+}
+
+const fn status_of_store(error: &StoreError) -> StatusCode {
+    match error {
+        StoreError::Conflict | StoreError::FenceLost(_) | StoreError::Braked(_) => StatusCode::CONFLICT,
+        StoreError::QueueFull(_) => StatusCode::TOO_MANY_REQUESTS,
+        StoreError::Full | StoreError::ReadOnly | StoreError::Unreachable(_) | StoreError::Closed => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        StoreError::Corrupt(_)
+        | StoreError::LogRemoved
+        | StoreError::Foreign
+        | StoreError::NewerSchema { .. }
+        | StoreError::OlderSchema { .. }
+        | StoreError::Absent
+        | StoreError::BadAddress(_)
+        | StoreError::Malformed(_)
+        | StoreError::Device(_)
+        | StoreError::Backend(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 

@@ -19,8 +19,11 @@ use crate::route::{Call, Routes};
 /// Where named schemas are.
 const SCHEMAS: &str = "/components/schemas";
 
+/// A status, the name of its response, and when it is answered.
+type Guard = (&'static str, &'static str, &'static str);
+
 /// What any request may be answered with before or instead of its handler.
-const ALWAYS: [(&str, &str, &str); 6] = [
+const ALWAYS: [Guard; 6] = [
     (
         "400",
         "BadRequest",
@@ -50,23 +53,23 @@ const ALWAYS: [(&str, &str, &str); 6] = [
 ];
 
 /// What a request that needs a login may be answered with.
-const PRIVATE: [(&str, &str, &str); 2] = [
+const PRIVATE: [Guard; 2] = [
     ("401", "Unauthorized", "The request carries no valid token"),
     ("500", "Broken", "Something is broken inside; the log says what"),
 ];
 
 /// What a request with a body may be answered with.
-const WITH_BODY: [(&str, &str, &str); 3] = [
+const WITH_BODY: [Guard; 3] = [
     ("408", "RequestTimeout", "The body did not come in time"),
     ("413", "BodyTooLarge", "The body is too large"),
     ("415", "NotJson", "The body is not declared as JSON"),
 ];
 
 /// What a request that names something may be answered with.
-const NAMED: [(&str, &str, &str); 1] = [("404", "NotFound", "Nothing has this name")];
+const NAMED: [Guard; 1] = [("404", "NotFound", "Nothing has this name")];
 
 /// What a write may be answered with.
-const WRITE: [(&str, &str, &str); 1] = [(
+const WRITE: [Guard; 1] = [(
     "409",
     "Conflict",
     "It does not go together with how things are; the code says why",
@@ -336,7 +339,7 @@ impl Schemas {
             answers.insert(answer.status.to_string(), described);
         }
         let takes_body = operation.takes_body || operation.raw_body.is_some();
-        let groups: [(&[(&str, &str, &str)], bool); 5] = [
+        let groups: [(&[Guard], bool); 5] = [
             (&ALWAYS, true),
             (&PRIVATE, operation.access != Access::Public),
             (&WITH_BODY, takes_body),

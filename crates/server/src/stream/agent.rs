@@ -55,7 +55,7 @@ pub(super) async fn open(
     let newest = desk.agent(agent.clone()).await?.overview.last_seq;
     let seq = after_seq.unwrap_or(newest);
     if seq > newest {
-        return Err(ahead().into());
+        return Err(ahead());
     }
     Ok(Following {
         desk,

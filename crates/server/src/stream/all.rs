@@ -89,7 +89,7 @@ pub(super) fn begin(
     from: Option<&Positions>,
 ) -> Result<(Positions, Vec<AgentId>), ApiError> {
     if agents.len() > CURSOR_AGENTS_MAX {
-        return Err(too_many_agents().into());
+        return Err(too_many_agents());
     }
     let mut positions = Positions::default();
     let mut behind = Vec::new();
@@ -99,7 +99,7 @@ pub(super) fn begin(
         // An agent that the cursor does not know was made after it, or had no events then.
         let seq = from.map_or(newest, |from| from.get(tag).unwrap_or(0));
         if seq > newest {
-            return Err(ahead().into());
+            return Err(ahead());
         }
         positions.set(tag, seq);
         if seq < newest {

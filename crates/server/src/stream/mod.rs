@@ -99,7 +99,7 @@ pub(crate) async fn all(app: &App, head: &Parts, asked: ListEvents) -> Result<Re
 /// A page of all listed agents' events: what follows a cursor, or else the newest.
 pub(crate) async fn feed(app: &App, asked: ListEvents) -> Result<EventFeed, ApiError> {
     let from = asked.cursor.as_deref().map(Positions::decode).transpose()?;
-    Ok(feed::read(&*app.desk()?, from, asked.limit.0).await?)
+    feed::read(&*app.desk()?, from, asked.limit.0).await
 }
 
 /// What a stream holds as long as it lives.

@@ -52,7 +52,7 @@ fn glance(decision: &decision::Decision) -> Decision {
         severity: inquiry.severity,
         blast_radius: inquiry.blast_radius,
         rule: inquiry.rule.clone(),
-        badges: decision.badges.iter().copied().collect(),
+        badges: decision.badges.to_vec(),
         agent_id: decision.agent_id.to_string(),
         run_key: decision.run_key.to_string(),
         operation_id: inquiry.operation_id.to_string(),
