@@ -260,6 +260,10 @@ pub enum JournalWrite {
         deletes: Vec<Text<RecordId>>,
     },
     /// How good a record or a day was. What was said before on the same scale is replaced.
+    #[schemars(extend("oneOf" = [
+        { "required": ["record_id"], "properties": { "record_id": { "type": "string" }, "date": { "type": "null" } } },
+        { "required": ["date"], "properties": { "record_id": { "type": "null" }, "date": { "type": "string" } } },
+    ]))]
     Rate {
         /// The record, unless it is a day.
         #[serde(default, skip_serializing_if = "Option::is_none")]

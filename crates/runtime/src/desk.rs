@@ -13,6 +13,7 @@ pub mod scheduling;
 mod spoil;
 mod stopping;
 pub mod tending;
+mod transcript;
 pub mod trigger;
 mod work;
 mod writing;

@@ -239,27 +239,6 @@ fn status_of(error: &EngineError) -> StatusCode {
     }
 }
 
-fn status_of_store(error: &StoreError) -> StatusCode {
-    match error {
-        StoreError::Conflict | StoreError::FenceLost(_) | StoreError::Braked(_) => StatusCode::CONFLICT,
-        StoreError::QueueFull(_) => StatusCode::TOO_MANY_REQUESTS,
-        StoreError::Full | StoreError::ReadOnly | StoreError::Unreachable(_) | StoreError::Closed => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
-        StoreError::Corrupt(_)
-        | StoreError::LogRemoved
-        | StoreError::Foreign
-        | StoreError::DevelopmentHome
-        | StoreError::NewerSchema { .. }
-        | StoreError::OlderSchema { .. }
-        | StoreError::Absent
-        | StoreError::BadAddress(_)
-        | StoreError::Malformed(_)
-        | StoreError::Device(_)
-        | StoreError::Backend(_) => StatusCode::INTERNAL_SERVER_ERROR,
-    }
-}
-
 impl From<EngineError> for ApiError {
     fn from(error: EngineError) -> Self {
         let Problem { code, hint, .. } = Problem::from(&error);
@@ -336,6 +315,27 @@ impl IntoResponse for ApiError {
             );
         }
         response
+    }
+}
+
+const fn status_of_store(error: &StoreError) -> StatusCode {
+    match error {
+        StoreError::Conflict | StoreError::FenceLost(_) | StoreError::Braked(_) => StatusCode::CONFLICT,
+        StoreError::QueueFull(_) => StatusCode::TOO_MANY_REQUESTS,
+        StoreError::Full | StoreError::ReadOnly | StoreError::Unreachable(_) | StoreError::Closed => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        StoreError::Corrupt(_)
+        | StoreError::LogRemoved
+        | StoreError::Foreign
+        | StoreError::DevelopmentHome
+        | StoreError::NewerSchema { .. }
+        | StoreError::OlderSchema { .. }
+        | StoreError::Absent
+        | StoreError::BadAddress(_)
+        | StoreError::Malformed(_)
+        | StoreError::Device(_)
+        | StoreError::Backend(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 

@@ -2337,7 +2337,7 @@ export interface components {
              * @default []
              */
             upserts?: components["schemas"]["BlockWrite"][];
-        } | {
+        } | ({
             /**
              * Format: date
              * @description The day, unless it is a record.
@@ -2355,7 +2355,13 @@ export interface components {
             scale: string;
             /** @description From 1 to `most`. */
             value: number;
+        } & ({
+            date?: null;
+            record_id: string;
         } | {
+            date: string;
+            record_id?: null;
+        })) | {
             /** @description The record that says it. */
             from_id: string;
             /** @constant */

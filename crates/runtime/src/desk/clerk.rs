@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wakeful_core::conversation::Usage;
-use wakeful_core::id::{AgentId, SessionId, ThreadId};
+use wakeful_core::id::{AgentId, SessionId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
 use wakeful_core::notice::Telling;
@@ -13,14 +13,12 @@ use wakeful_core::run::{RunStatus, preview};
 use wakeful_core::wake::{Control, Lifecycle, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::Journal;
-use wakeful_store::rows::{Agent, EntryRow, EventRow, Overview, RunFilter, RunRow, TellingRow};
+use wakeful_store::rows::{Agent, EventRow, Overview, RunFilter, RunRow, TellingRow};
 use wakeful_store::{Store, StoreError, Tx, View};
 
 use super::spoil;
 use super::work::Work;
-use super::{
-    AgentView, Conversation, Line, NewAgent, Post, Posted, RunGlance, SESSION, TRANSCRIPT_BYTES_MAX, Waiting,
-};
+use super::{AgentView, NewAgent, Post, Posted, RunGlance, SESSION, Waiting};
 use crate::cause::{AdmissionOutcome, PreparedAdmission};
 use crate::hub::{Hub, Listener};
 use crate::notice::{Book, Watcher};
@@ -288,7 +286,7 @@ impl Clerk {
     }
 
     /// Reads something of an agent that must be there.
-    async fn of_agent<T: Send + 'static>(
+    pub(super) async fn of_agent<T: Send + 'static>(
         &self,
         agent: AgentId,
         look: impl FnOnce(&mut View<'_>, &AgentId) -> Result<T, StoreError> + Send + 'static,
@@ -402,17 +400,6 @@ impl Clerk {
             .await
     }
 
-    /// The newest lines of an agent's conversation, oldest first; fewer when they are long.
-    pub async fn transcript(&self, agent: AgentId, newest: u32) -> Result<Conversation, EngineError> {
-        self.of_agent(agent, move |view, agent| {
-            let thread = ThreadId::of_session(agent, &SessionId::new(SESSION));
-            // One more than asked for tells whether there are older ones.
-            let rows = view.entries(&thread, newest.saturating_add(1))?;
-            conversation(view, rows, newest)
-        })
-        .await
-    }
-
     /// Listens to what is committed and said from now on.
     #[must_use]
     pub fn listen(&self) -> Listener {
@@ -448,26 +435,6 @@ pub(super) fn announce(
     let head = tx.lock_head_to_announce(agent)?;
     head.map(|mut head| append(tx, agent, &mut head, sealed))
         .transpose()
-}
-
-/// Reads from the newest line back, until enough lines or enough bytes were read.
-fn conversation(view: &mut View<'_>, rows: Vec<EntryRow>, newest: u32) -> Result<Conversation, StoreError> {
-    let (mut lines, mut bytes) = (Vec::new(), 0);
-    let (all, wanted) = (rows.len(), usize::try_from(newest).unwrap_or(usize::MAX));
-    for row in rows.into_iter().rev().take(wanted) {
-        // A body that is gone was erased; the line stays, so that the gap can be seen.
-        let body = view.blob(&row.content)?;
-        bytes += body.as_ref().map_or(0, Vec::len);
-        if bytes > TRANSCRIPT_BYTES_MAX && !lines.is_empty() {
-            break;
-        }
-        let blocks = body.map(|body| serde_json::from_slice(&body)).transpose();
-        let blocks = blocks.map_err(|_| StoreError::Malformed("a transcript entry"))?;
-        lines.push(Line { row, blocks });
-    }
-    lines.reverse();
-    let has_more = lines.len() < all;
-    Ok(Conversation { lines, has_more })
 }
 
 fn with_last_run(view: &mut View<'_>, overview: Overview) -> Result<AgentView, StoreError> {

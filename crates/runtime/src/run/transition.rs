@@ -292,13 +292,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
         let (begins, _) = begins(&moved.effects);
         let need = Need::of(&moved.turn, now);
-        let suspension = match need {
-            Need::Time(until) => Some(Suspension {
-                wait: Wait::Due { until },
-                since: now,
-            }),
-            Need::Nothing | Need::Answer(_) | Need::Runs(_) | Need::Money => None,
-        };
+        let suspension = suspension(&need, now);
         let outcome = moved.turn.outcome().map(wakeful_core::run::Outcome::status);
         let entries = moved.entries.into_iter();
         let entries = entries.map(|entry| EntryRow {
@@ -341,6 +335,17 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 ..before
             },
         })
+    }
+}
+
+/// The wait that is known before the transaction. What else a run waits for is looked at inside it.
+const fn suspension(need: &Need, now: Millis) -> Option<Suspension> {
+    match need {
+        Need::Time(until) => Some(Suspension {
+            wait: Wait::Due { until: *until },
+            since: now,
+        }),
+        Need::Nothing | Need::Answer(_) | Need::Runs(_) | Need::Money => None,
     }
 }
 

@@ -18,61 +18,14 @@ pub fn mutation(write: JournalWrite) -> Result<Mutation, Refusal> {
             category: category_id.0,
             name,
         },
-        JournalWrite::CreateChecklist {
-            task_id,
-            title,
-            items,
-        } => Mutation::CreateChecklist {
-            task: task_id.0,
-            title,
-            items,
-        },
-        JournalWrite::AddItems { checklist_id, items } => Mutation::AddItems {
-            checklist: checklist_id.0,
-            items,
-        },
-        JournalWrite::UpdateItem {
-            item_id,
-            text,
-            checked,
-        } => Mutation::UpdateItem {
-            item: item_id.0,
-            text,
-            checked,
-        },
-        JournalWrite::OrderItems { checklist_id, items } => Mutation::OrderItems {
-            checklist: checklist_id.0,
-            items: ids(items),
-        },
-        JournalWrite::StartTime { task_id, description } => Mutation::StartTime {
-            task: task_id.0,
-            description: description.unwrap_or_default(),
-        },
-        JournalWrite::StopTime { time_entry_id } => Mutation::StopTime {
-            entry: time_entry_id.0,
-        },
-        JournalWrite::AddTime {
-            task_id,
-            started_at,
-            ended_at,
-            description,
-        } => Mutation::AddTime {
-            task: task_id.0,
-            started_at: started_at.0,
-            ended_at: ended_at.0,
-            description: description.unwrap_or_default(),
-        },
-        JournalWrite::UpdateTime {
-            time_entry_id,
-            started_at,
-            ended_at,
-            description,
-        } => Mutation::UpdateTime {
-            entry: time_entry_id.0,
-            started_at: started_at.map(|at| at.0),
-            ended_at: ended_at.map(|at| at.0),
-            description,
-        },
+        JournalWrite::CreateChecklist { .. }
+        | JournalWrite::AddItems { .. }
+        | JournalWrite::UpdateItem { .. }
+        | JournalWrite::OrderItems { .. } => return checklist(write),
+        JournalWrite::StartTime { .. }
+        | JournalWrite::StopTime { .. }
+        | JournalWrite::AddTime { .. }
+        | JournalWrite::UpdateTime { .. } => return time(write),
         JournalWrite::WriteDayPlan {
             date,
             note,
@@ -112,6 +65,93 @@ pub fn mutation(write: JournalWrite) -> Result<Mutation, Refusal> {
             move_to: move_to.map(|id| id.0),
         },
         JournalWrite::Restore { record_id } => Mutation::Restore { record: record_id.0 },
+    })
+}
+
+/// A write to a checklist.
+fn checklist(write: JournalWrite) -> Result<Mutation, Refusal> {
+    Ok(match write {
+        JournalWrite::CreateChecklist {
+            task_id,
+            title,
+            items,
+        } => Mutation::CreateChecklist {
+            task: task_id.0,
+            title,
+            items,
+        },
+        JournalWrite::AddItems { checklist_id, items } => Mutation::AddItems {
+            checklist: checklist_id.0,
+            items,
+        },
+        JournalWrite::UpdateItem {
+            item_id,
+            text,
+            checked,
+        } => Mutation::UpdateItem {
+            item: item_id.0,
+            text,
+            checked,
+        },
+        JournalWrite::OrderItems { checklist_id, items } => Mutation::OrderItems {
+            checklist: checklist_id.0,
+            items: ids(items),
+        },
+        JournalWrite::RenameCategory { .. }
+        | JournalWrite::WriteDayPlan { .. }
+        | JournalWrite::Rate { .. }
+        | JournalWrite::CreateLink { .. }
+        | JournalWrite::Remove { .. }
+        | JournalWrite::Restore { .. }
+        | JournalWrite::StartTime { .. }
+        | JournalWrite::StopTime { .. }
+        | JournalWrite::AddTime { .. }
+        | JournalWrite::UpdateTime { .. } => return Err(Refusal::NothingToChange),
+    })
+}
+
+/// A write to the time that was spent.
+fn time(write: JournalWrite) -> Result<Mutation, Refusal> {
+    Ok(match write {
+        JournalWrite::StartTime { task_id, description } => Mutation::StartTime {
+            task: task_id.0,
+            description: description.unwrap_or_default(),
+        },
+        JournalWrite::StopTime { time_entry_id } => Mutation::StopTime {
+            entry: time_entry_id.0,
+        },
+        JournalWrite::AddTime {
+            task_id,
+            started_at,
+            ended_at,
+            description,
+        } => Mutation::AddTime {
+            task: task_id.0,
+            started_at: started_at.0,
+            ended_at: ended_at.0,
+            description: description.unwrap_or_default(),
+        },
+        JournalWrite::UpdateTime {
+            time_entry_id,
+            started_at,
+            ended_at,
+            description,
+        } => Mutation::UpdateTime {
+            entry: time_entry_id.0,
+            started_at: started_at.map(|at| at.0),
+            ended_at: ended_at.map(|at| at.0),
+            description,
+        },
+        JournalWrite::RenameCategory { .. }
+        | JournalWrite::WriteDayPlan { .. }
+        | JournalWrite::Rate { .. }
+        | JournalWrite::CreateLink { .. }
+        | JournalWrite::Remove { .. }
+        | JournalWrite::Restore { .. }
+        | JournalWrite::CreateChecklist { .. }
+        | JournalWrite::AddItems { .. }
+        | JournalWrite::UpdateItem { .. }
+        | JournalWrite::OrderItems { .. } => return Err(Refusal::NothingToChange),
     })
 }
 

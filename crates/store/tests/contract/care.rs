@@ -1,10 +1,9 @@
 //! What is old, in which order it goes, what is never taken, and who is named.
 
 use wakeful_core::blob::{Blob, BlobHash};
-use wakeful_core::decision::Channel;
-use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::key::Digest;
 use wakeful_core::proof::chain::{Flaw, Life, Link, Place, Walk};
-use wakeful_core::report::payload::{Actor, ContentErased, DataPruned, ErasedTarget};
+use wakeful_core::report::payload::DataPruned;
 use wakeful_core::report::{Draft, Head, Sealed};
 use wakeful_core::retention::{DataClass, EVENTS_KEPT_MIN, RUNS_KEPT_MIN};
 use wakeful_core::run::RunStatus;
@@ -476,21 +475,7 @@ fn records_of_what_is_gone_never_go_themselves_and_the_log_stays_provable() {
         with_events(&store, "main", u64::from(EVENTS_KEPT_MIN), &[]).await;
         let erased = store.write(|tx| {
             assert_eq!(tx.erase_events(&sample::agent_id("main"), (1, 5), None)?, 5);
-            record(
-                tx,
-                Draft::new(ContentErased {
-                    by: Actor::Operator,
-                    channel: Channel::Cli,
-                    reason: "told by mistake".to_owned(),
-                    events: 5,
-                    transitions: 0,
-                    blobs: 0,
-                    target: ErasedTarget::Run {
-                        run_key: RunKey(Digest::ZERO),
-                    },
-                }),
-                2_000_000,
-            )
+            record(tx, sample::erased(5), 2_000_000)
         });
         let erased = erased.await.expect("erased");
         more(40, 2_000_001).await.expect("written");

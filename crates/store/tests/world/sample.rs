@@ -3,10 +3,11 @@
 use wakeful_core::blob::BlobHash;
 use wakeful_core::cause::Cause;
 use wakeful_core::conversation::{Role, Usage};
+use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, RunnerId, SessionId, ThreadId, TurnId};
 use wakeful_core::key::{ActionBase, Digest, OperationId, RunKey};
 use wakeful_core::message::Message;
-use wakeful_core::report::payload::ToolExecuted;
+use wakeful_core::report::payload::{Actor, ContentErased, ErasedTarget, ToolExecuted};
 use wakeful_core::report::{Draft, Event, Head, Sealed};
 use wakeful_core::run::RunStatus;
 use wakeful_core::step::{EffectClass, Status};
@@ -157,6 +158,21 @@ pub(crate) fn draft(duration_ms: u64) -> Draft {
         code: None,
         attempt: None,
         again_in_ms: None,
+    })
+}
+
+/// The record of an erasure of so many payloads.
+pub(crate) fn erased(events: u64) -> Draft {
+    Draft::new(ContentErased {
+        by: Actor::Operator,
+        channel: Channel::Cli,
+        reason: "told by mistake".into(),
+        events,
+        transitions: 0,
+        blobs: 0,
+        target: ErasedTarget::Run {
+            run_key: run_key("run"),
+        },
     })
 }
 

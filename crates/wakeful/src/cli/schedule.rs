@@ -248,16 +248,7 @@ pub(crate) async fn schedule(verb: &ScheduleVerb, shared: &GlobalArgs, out: &Out
             note_alone(alone, out);
         }
         ScheduleVerb::Event { name, key } => {
-            let raise = RaiseEvent {
-                event: Text(EventName::parse(name)?),
-                key: Some(Text(TurnId::parse(key.as_deref().unwrap_or(&fresh_id()))?)),
-            };
-            let told = write_existing(shared, out, async |backend| {
-                Ok((backend.call(raise).await?, !backend.is_daemon()))
-            });
-            let (fired, alone) = told.await?;
-            out.answer(&fired, &firings(&fired));
-            note_alone(alone && !fired.executions.is_empty(), out);
+            raise(name, key.as_deref(), shared, out).await?;
         }
         ScheduleVerb::History { id, limit } => {
             let asked = ListScheduledExecutions {
@@ -269,6 +260,20 @@ pub(crate) async fn schedule(verb: &ScheduleVerb, shared: &GlobalArgs, out: &Out
         }
     }
     Ok(0)
+}
+
+async fn raise(name: &str, key: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
+    let raise = RaiseEvent {
+        event: Text(EventName::parse(name)?),
+        key: Some(Text(TurnId::parse(key.unwrap_or(&fresh_id()))?)),
+    };
+    let told = write_existing(shared, out, async |backend| {
+        Ok((backend.call(raise).await?, !backend.is_daemon()))
+    });
+    let (fired, alone) = told.await?;
+    out.answer(&fired, &firings(&fired));
+    note_alone(alone && !fired.executions.is_empty(), out);
+    Ok(())
 }
 
 async fn add(args: &AddArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {

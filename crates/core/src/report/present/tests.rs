@@ -30,7 +30,8 @@ fn every_kind_is_read_back_as_it_was_written() {
 }
 
 /// Payloads as the machine and the desk write them, with the level and the line that people read.
-const SHOWN: &str = r#"
+const SHOWN: &str = concat!(
+    r#"
 message_admitted | {"text": "water the\nplants"} | TurnResult | water the plants
 agent_state_changed | {"change": "created", "control": "running"} | Trace | Agent created
 agent_state_changed | {"change": "control", "control": "paused"} | Trace | Agent paused
@@ -58,7 +59,8 @@ tool_executed | {"tool": "Exec", "status": "outcome_unknown"} | ActionRequired |
 action_called_off | {"tool": "Exec", "status": "failed", "code": "cancelled"} | Trace | Exec called off: cancelled
 action_called_off | {"tool": "Exec", "code": "outcome_unknown_undecided"} | ActionRequired | Exec called off: outcome_unknown_undecided
 runtime_error | {"failure_artifact": {"category": "transport", "kind": "timeout", "summary": "no answer"}} | ActionRequired | Runtime error: no answer
-provider_round_completed | {"outcome": "retries_exhausted", "failure_kind": "auth", "advanced_to_fallback": true} | Progress | Model gave out (auth), asking the next one
+provider_round_completed | {"outcome": "retries_exhausted", "#,
+    r#""failure_kind": "auth", "advanced_to_fallback": true} | Progress | Model gave out (auth), asking the next one
 run_parked | {"code": "budget_exceeded"} | ActionRequired | Run waits: the day's money is spent or reserved
 run_ended | {"outcome": "completed", "rounds": 2} | WorkDone | Run completed after 2 rounds
 run_ended | {"outcome": "failed", "rounds": 1} | ActionRequired | Run failed after 1 round
@@ -85,7 +87,8 @@ agent_state_changed | {"change": "subscription", "subscription": "gym", "state":
 agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "paused"} | Trace | Subscription paused: gym
 agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "resumed"} | Trace | Subscription goes on: gym
 agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "gone"} | Trace | Subscription taken away: gym
-"#;
+"#
+);
 
 fn shown() -> Vec<(&'static str, Value, &'static str, &'static str)> {
     let rows = SHOWN.lines().filter(|line| !line.is_empty());

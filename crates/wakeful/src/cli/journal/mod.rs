@@ -239,39 +239,52 @@ async fn task(verb: &TaskVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Fai
             status,
             category,
         } => {
-            let changed = write(shared, out, async |backend| {
-                let update = UpdateTask {
-                    task_id: backend.find_task(id).await?.task_id,
-                    title: title.clone(),
-                    details: details.clone(),
-                    status: *status,
-                    category_id: match category {
-                        Some(category) => Some(category_of(backend, category).await?),
-                        None => None,
-                    },
-                    key: None,
-                };
-                backend.call(update).await
-            });
-            tell(&changed.await?, out);
+            let change = TaskChange {
+                title: title.clone(),
+                details: details.clone(),
+                status: *status,
+                category: category.as_deref(),
+            };
+            update(id, change, shared, out).await?;
         }
         TaskVerb::Done { id } => {
-            let changed = write(shared, out, async |backend| {
-                let update = UpdateTask {
-                    task_id: backend.find_task(id).await?.task_id,
-                    title: None,
-                    details: None,
-                    status: Some(TaskStatus::Done),
-                    category_id: None,
-                    key: None,
-                };
-                backend.call(update).await
-            });
-            tell(&changed.await?, out);
+            let change = TaskChange {
+                status: Some(TaskStatus::Done),
+                ..TaskChange::default()
+            };
+            update(id, change, shared, out).await?;
         }
         TaskVerb::Delete { id } => remove(id, Some("task"), shared, out).await?,
         TaskVerb::Restore { id } => restore(id, Some("task"), shared, out).await?,
     }
+    Ok(())
+}
+
+/// What changes in a task.
+#[derive(Default)]
+struct TaskChange<'a> {
+    title: Option<String>,
+    details: Option<String>,
+    status: Option<TaskStatus>,
+    category: Option<&'a str>,
+}
+
+async fn update(id: &str, change: TaskChange<'_>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
+    let changed = write(shared, out, async |backend| {
+        let update = UpdateTask {
+            task_id: backend.find_task(id).await?.task_id,
+            title: change.title,
+            details: change.details,
+            status: change.status,
+            category_id: match change.category {
+                Some(category) => Some(category_of(backend, category).await?),
+                None => None,
+            },
+            key: None,
+        };
+        backend.call(update).await
+    });
+    tell(&changed.await?, out);
     Ok(())
 }
 
