@@ -241,7 +241,7 @@ mod tests {
         message.agent_id message.authority message.context message.kind message.run_key message.surface
         message.thread_id message.options message.cause message.parent_agent message.parent_operation message.parent_run
         privacy_receipt.channel privacy_receipt.policy_version privacy_receipt.provider queue.agent_id queue.run_key
-        run.agent_id run.machine run.run_key run.status run.thread_id run_cancel.run_key runner.machine runner.runner_id
+        run.agent_id run.machine run.run_key run.status run.thread_id run.wait_kind run_cancel.run_key runner.machine runner.runner_id
         spend.agent_id spend.model_ref spend.operation_id spend.policy_version spend.rule spend.run_key spend_day.agent_id
         step.action_base step.class step.name step.operation_id step.reason step.run_key step.sandbox step.status
         wake.agent_id wake.gates wake.run_key wake.verdict wake.source wake.cause wake.absorbed_by

@@ -51,8 +51,12 @@ fn an_event_whose_payload_is_gone_still_has_its_place_and_a_line() {
     assert!(event.erased && event.payload == serde_json::json!({}));
     assert_eq!((event.seq, event.policy_version, event.run_key), (7, None, None));
     assert_eq!(event.presentation.title, "Message received");
+    let payload = serde_json::json!({
+        "run_key": RunKey(Digest::ZERO), "kind": "operator_prompt", "authority": "operator_instruction",
+        "surface": "run_once", "context": "local_process", "text": "hello",
+    });
     let with_payload = EventRow {
-        payload: Some((br#"{"text":"hello"}"#.to_vec(), [0; 32])),
+        payload: Some((payload.to_string().into_bytes(), [0; 32])),
         policy_version: "p1".to_owned(),
         ..row
     };
