@@ -1423,6 +1423,8 @@ export interface components {
         };
         /** @description Whether a message was new. */
         Admission: "new" | "known";
+        /** @description How the door knows who came through it. */
+        AdmissionContext: "local_process" | "control_authenticated" | "external_trigger_capability" | "runtime_owned";
         /** @description What one agent spent today, and may. */
         AgentBudget: {
             /** @description Which agent. */
@@ -1629,6 +1631,8 @@ export interface components {
             /** @description The model that answered last. */
             winning_model_ref?: string;
         };
+        /** @description Whose word it is. Derived at admission, never accepted from outside. */
+        Authority: "operator_instruction" | "runtime_instruction" | "integration_signal" | "external_evidence";
         /** @description Why a question stands out in a list. */
         Badge: "timed_out";
         /** @description How far the consequences reach. What nobody knows counts as the farthest. */
@@ -1935,6 +1939,8 @@ export interface components {
         };
         /** @description Where a question stands. */
         DecisionStatus: "pending" | "answered" | "cancelled" | "withdrawn";
+        /** @description The door by which it came in. */
+        DeliverySurface: "run_once" | "cli_prompt" | "http_control_prompt" | "http_callback_wake" | "timer_scheduler" | "runtime_system";
         /** @description A piece of text as the model produces it. Only on streams, never stored, without an id: what was said is in the event and the transcript that follow. A new attempt begins again. */
         Delta: {
             /** @description Who speaks. */
@@ -2399,7 +2405,7 @@ export interface components {
         };
         /** @description How much an event matters to a person, most first. */
         Level: "action_required" | "work_done" | "turn_result" | "progress" | "trace";
-        /** @description Where an agent stands in its life. */
+        /** @description Where an agent stands in its life. The order is that of concurrent writes: the greater one is read. */
         Lifecycle: "created" | "active" | "dormant" | "destroyed";
         /** @description What is listed. */
         Listed: "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link" | "any";
@@ -2459,6 +2465,8 @@ export interface components {
             /** @description The file. Only the user that runs the daemon can read it; it is deleted when the link is used or expires. */
             path: string;
         };
+        /** @description What kind of cause a message is. */
+        MessageKind: "operator_prompt" | "notice" | "timer_tick" | "hint" | "internal_followup";
         /** @description Who may wake an agent. */
         Mode: "autonomous" | "interactive" | "hybrid";
         /** @description Who answers when a message names no model. */
@@ -2512,6 +2520,8 @@ export interface components {
             /** @description The notes. */
             notes: components["schemas"]["Note"][];
         };
+        /** @description What kind of thing a message comes from. */
+        OriginKind: "operator" | "subscription" | "schedule" | "trigger" | "run";
         /** @description Why a run waits for money. */
         Parked: {
             /** @description The cap of a day. */
@@ -2654,7 +2664,7 @@ export interface components {
         /** @description How often a source was refused for one reason on one day. */
         RefusalCount: {
             /** @description The code of the refusal. */
-            code: string;
+            code: components["schemas"]["WakeOutcome"];
             /** @description How often. */
             count: number;
             /**
@@ -2709,7 +2719,7 @@ export interface components {
             /** @description Who answers. */
             model?: string;
             /** @description `open`, `queued`, `quarantined`, or how it ended: `completed`, `failed`, `out_of_rounds`, `cancelled`, `abandoned`. */
-            outcome: string;
+            outcome: components["schemas"]["RunStatus"];
             /** @description The run that started it and waits for its end, if one did. */
             parent?: components["schemas"]["RunLink"];
             /** @description Why it waits for money, if it does. */
@@ -2748,11 +2758,11 @@ export interface components {
              */
             admitted_at: string;
             /** @description Whose word it was. */
-            authority: string;
+            authority: components["schemas"]["Authority"];
             /** @description What it was caused by: a run, a change, or the name that a sender gave. */
             causation_id?: string;
             /** @description How that door knew the sender. */
-            context: string;
+            context: components["schemas"]["AdmissionContext"];
             /**
              * @description What it belongs together with: the key with which its chain of causes began, or the name that a sender gave.
              * @default
@@ -2761,18 +2771,18 @@ export interface components {
             /** @description Every check, in order. */
             gates: components["schemas"]["Gate"][];
             /** @description What kind of message it was. */
-            kind: string;
+            kind: components["schemas"]["MessageKind"];
             /**
              * @description How soon it wanted its turn.
              * @default normal
              */
             priority: components["schemas"]["Priority"];
             /** @description The door by which it came. */
-            surface: string;
+            surface: components["schemas"]["DeliverySurface"];
             /** @description What was said; the whole text. */
             text: string;
             /** @description `run`, or the code of the refusal; none while it waits. */
-            verdict?: string;
+            verdict?: components["schemas"]["WakeOutcome"];
         };
         /** @description A run in a list. */
         RunLine: {
@@ -2797,7 +2807,7 @@ export interface components {
              */
             started_at: string;
             /** @description `open`, `quarantined`, or how it ended. */
-            status: string;
+            status: components["schemas"]["RunStatus"];
             /** @description State changes so far. */
             transitions: number;
             /** @description The runs that it started and can do nothing without, while it waits for one of them. */
@@ -2812,7 +2822,7 @@ export interface components {
             /** @description Its name. */
             run_key: string;
             /** @description How it stands: `queued`, `open`, `quarantined`, or how it ended. */
-            status: string;
+            status: components["schemas"]["RunStatus"];
         };
         /** @description Runs, newest first. */
         RunList: {
@@ -2823,6 +2833,8 @@ export interface components {
         };
         /** @description Which runs to list. */
         RunState: "any" | "open" | "quarantined";
+        /** @description How a run stands. */
+        RunStatus: "queued" | "open" | "quarantined" | "completed" | "failed" | "out_of_rounds" | "cancelled" | "abandoned" | "absorbed" | "replaced" | "refused" | "gone";
         /** @description The daemon as it stands. */
         RuntimeStatus: {
             /** @description Listed agents that are not paused. */
@@ -3070,7 +3082,7 @@ export interface components {
              */
             run_started_at?: string;
             /** @description Where that run stands; absent before it has begun. */
-            run_status?: string;
+            run_status?: components["schemas"]["RunStatus"];
             /** @description Which schedule. */
             schedule_id: string;
             /** @description Its place among all records of the schedule, from 1. */
@@ -3427,7 +3439,7 @@ export interface components {
             /** @description The run that was asked for. */
             run_key: string;
             /** @description `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal. */
-            verdict: string;
+            verdict: components["schemas"]["WakeOutcome"];
             /** @description What would have to change. */
             way_out?: string;
             /** @description The verdict in one sentence. */
@@ -3449,7 +3461,7 @@ export interface components {
             /** @description How many causes made by agents precede it. */
             depth: number;
             /** @description `operator`, `subscription`, `schedule`, `trigger` or `run`. */
-            kind: string;
+            kind: components["schemas"]["OriginKind"];
             /**
              * @description How soon it wants its turn.
              * @default normal
@@ -3473,6 +3485,8 @@ export interface components {
             /** @description What arose, in one sentence. */
             words: string;
         };
+        /** @description What was decided about a cause. */
+        WakeOutcome: "run" | "queued" | "absorbed" | "cancelled" | "replaced" | "run_open" | "paused" | "braked" | "stopped" | "not_active" | "dormant" | "destroyed" | "interactive_only" | "own_write" | "causal_depth_exceeded" | "predicate_false" | "guard_false" | "subscription_paused" | "nothing_to_do" | "queue_full" | "agent_is_itself" | "agent_unknown" | "agent_waits" | "too_deep";
         /** @description What kept an agent from being woken. */
         WhyNot: {
             /** @description The agent. */
@@ -3541,13 +3555,13 @@ export interface components {
             /** @description The run's key. */
             run_key: string;
             /** @description `queued`, the status of the run, or what was decided instead of a run. */
-            status: string;
+            status: components["schemas"]["RunStatus"];
             /** @description All of it in one sentence. */
             summary: string;
             /** @description How the message begins. */
             text?: string;
             /** @description `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal; absent where no record was kept. */
-            verdict?: string;
+            verdict?: components["schemas"]["WakeOutcome"];
             /** @description What would have to change, where it was refused. */
             way_out?: string;
         };

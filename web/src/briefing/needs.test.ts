@@ -68,7 +68,7 @@ it("puts questions before everything, and tells of each thing that stands only o
   const asked = sampleEvent(1, { kind: "decision_asked", run_key: "d", visibility: "action_required" });
   const aside = sampleEvent(2, { kind: "run_quarantined", run_key: "q", visibility: "action_required" });
   const waits = { agent_id: "main", code: "decision_pending", message: "it waits", hint: "answer" };
-  const run = { run_key: "q", agent_id: "main", status: "quarantined", transitions: 1, started_at: "2026-01-01T00:00:00Z" };
+  const run = { run_key: "q", agent_id: "main", status: "quarantined" as const, transitions: 1, started_at: "2026-01-01T00:00:00Z" };
   const kept = { decisions: [sampleDecision()], quarantined: [run] };
   expect(needs([waits, stuck], [asked, aside, urgent(3, "a")], new Set(), kept).map((need) => need.id)).toEqual([
     "decision/d1",

@@ -125,7 +125,7 @@ it("stands first in the briefing and cannot be waved away", () => {
 });
 
 it("lets a run that was set aside be tried again or given up", async () => {
-  const run = { run_key: "r9", agent_id: "main", status: "quarantined", transitions: 4, started_at: "2026-01-01T00:00:00Z", fault: "its state cannot be read" };
+  const run = { run_key: "r9", agent_id: "main", status: "quarantined" as const, transitions: 4, started_at: "2026-01-01T00:00:00Z", fault: "its state cannot be read" };
   answer = () => Response.json({});
   show(<NeedsYou needs={needs([], [], new Set(), { decisions: [], quarantined: [run] })} budget={undefined} onHandled={() => undefined} />);
   expect(screen.getByText(/Its state cannot be read/)).toBeTruthy();

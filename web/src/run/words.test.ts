@@ -45,6 +45,6 @@ it("has words for gates and causes, and shows those it does not know", () => {
   expect(gateWords({ gate: "lifecycle", passed: true })).toBe("The agent is active");
   expect(gateWords({ gate: "subscription", passed: false })).toBe("The subscription is put aside");
   expect(gateWords({ gate: "moon_phase", passed: false })).toBe("Not passed: moon phase");
-  const cause = { kind: "operator_prompt", authority: "", surface: "run_once", context: "", admitted_at: "", text: "", priority: "normal" as const, correlation_id: "", gates: [] };
+  const cause = { kind: "operator_prompt" as const, authority: "operator_instruction" as const, surface: "run_once" as const, context: "local_process" as const, admitted_at: "", text: "", priority: "normal" as const, correlation_id: "", gates: [] };
   expect(causeWords(cause)).toBe("Somebody sent a message from the command line");
 });

@@ -70,7 +70,7 @@ it("says plainly that nothing has tried, and what holds the agent", () => {
 });
 
 it("shows what was refused, how often, what waits and what comes next", () => {
-  const refused = { run_key: "c", cause, verdict: "dormant", words: "the agent is dormant", at: "2026-01-01T00:00:00Z", gates: [], way_out: "let it loose" };
+  const refused = { run_key: "c", cause, verdict: "dormant" as const, words: "the agent is dormant", at: "2026-01-01T00:00:00Z", gates: [], way_out: "let it loose" };
   const full: WhyNot = {
     ...not,
     waiting: [{ run_key: "w", cause, since: "2026-01-01T00:00:00Z", not_before: "2026-01-02T00:00:00Z" }],

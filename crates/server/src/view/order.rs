@@ -8,10 +8,6 @@ use wakeful_ports::journal::Listing;
 const MOST_DEFAULT: u32 = 5;
 
 /// A requested write, as the journal knows it.
-#[expect(
-    clippy::too_many_lines,
-    reason = "one arm for each kind of write, and no rule"
-)]
 pub fn mutation(write: JournalWrite) -> Result<Mutation, Refusal> {
     Ok(match write {
         JournalWrite::RenameCategory { category_id, name } => Mutation::RenameCategory {

@@ -68,10 +68,10 @@ async fn end(place: &mut Place, given: &str, out: &Out) -> Result<(), Failure> {
         tell_pending(&pending, out);
         return Ok(());
     }
-    match before.outcome {
-        RunStatus::Queued => {}
-        RunStatus::Open => see_through(place, run, out).await?,
-        _ => out.note("the run had already ended"),
+    if before.outcome == RunStatus::Open {
+        see_through(place, run, out).await?;
+    } else if before.outcome != RunStatus::Queued {
+        out.note("the run had already ended");
     }
     show(&backend.call(GetRun { run_key }).await?, out);
     Ok(())
