@@ -9,7 +9,7 @@ use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, Refusal, admit};
 use wakeful_store::rows::{Admission, PackedBlob, WakeRow};
 use wakeful_store::{StoreError, Tx, View};
 
-use crate::desk::append;
+use crate::api::append;
 
 /// A cause that arose, and what was found out about it. Prepared before the transaction, which may run more than once.
 #[derive(Debug, Clone)]

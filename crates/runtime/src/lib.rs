@@ -7,7 +7,7 @@
 //! | [`step`] | performs one effect: a model request or an action |
 //! | [`wait`] | waiting: for a moment, or for a person's answer |
 //! | [`inquiry`] | a model request: the gates, the money, the question |
-//! | [`desk`] | what faces ask and tell: messages, runs, agents, events |
+//! | [`api`] | what the server and the commands call: messages, runs, agents, events |
 //! | [`service`] | the daemon's loop: whoever has something to do is driven, within bounds |
 //! | [`notice`] | from change to wake: whoever subscribes to something is told of it, once |
 //! | [`notifier`] | notifies people of decisions that wait for them, with retries |
@@ -27,8 +27,8 @@
 
 mod absorb;
 mod act;
+pub mod api;
 mod cause;
-pub mod desk;
 mod halt;
 pub mod hub;
 mod inquiry;
@@ -52,7 +52,7 @@ pub mod wake;
 
 use std::sync::Arc;
 
-pub use desk::scheduling::ScheduleFault;
+pub use api::schedule::ScheduleFault;
 pub use halt::{Halt, HaltSwitch};
 use wakeful_core::budget::{DAILY_CAP_DEFAULT, Exceeded, MicroUsd};
 use wakeful_core::decision::{DEADLINE_MS_DEFAULT, Unanswerable};
@@ -69,7 +69,7 @@ use wakeful_store::Store;
 /// For those who may not name the store: what its verbs speak of.
 pub use wakeful_store::{PendingStop, StoreError, rows};
 
-use crate::desk::alert::Subscribing;
+use crate::api::subscription::Subscribing;
 
 /// Everything the loops need of the world.
 #[derive(Clone)]

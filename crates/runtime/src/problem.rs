@@ -8,7 +8,7 @@ use wakeful_core::wake::Refusal;
 use wakeful_ports::journal::JournalError;
 use wakeful_store::StoreError;
 
-use crate::desk::alert::Subscribing;
+use crate::api::subscription::Subscribing;
 use crate::{EngineError, ScheduleFault};
 
 /// What is left of a run that was erased.

@@ -21,7 +21,7 @@ use wakeful_store::{Store, View};
 
 pub use self::stuck::Stuck;
 use crate::absorb::{self, AgentWork, NextMessage, Opening};
-use crate::desk::{ApiContext, Clerk, Work};
+use crate::api::{ApiContext, RuntimeApi, Work};
 use crate::hub::Hub;
 use crate::run::{Claimed, DriveOutcome, claim, give_back, move_aside, poisoned};
 use crate::wake::{Admitted, Limits};
@@ -135,10 +135,10 @@ struct Busy {
 type Turned = (AgentId, Result<Option<DriveOutcome>, EngineError>);
 
 impl<W: Workshop + 'static> Service<W> {
-    /// The service, the clerk at its desk, and who is stuck.
+    /// The service, its API, and the runs that are stuck.
     #[must_use]
-    pub fn new(options: Options<W>) -> (Self, Clerk, Stuck) {
-        let clerk = Clerk::new(ApiContext {
+    pub fn new(options: Options<W>) -> (Self, RuntimeApi, Stuck) {
+        let api = RuntimeApi::new(ApiContext {
             store: options.store.clone(),
             clock: Arc::clone(&options.clock),
             entropy: Arc::clone(&options.entropy),
@@ -155,10 +155,10 @@ impl<W: Workshop + 'static> Service<W> {
             clock: options.clock,
             entropy: options.entropy,
             hub: options.hub,
-            work: clerk.work(),
+            work: api.work(),
             stuck: stuck.clone(),
         };
-        (service, clerk, stuck)
+        (service, api, stuck)
     }
 
     /// Drives until a stop is asked for and everything under way has come to a safe point. What an earlier life left

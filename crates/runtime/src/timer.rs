@@ -23,7 +23,7 @@ use wakeful_store::{Store, StoreError};
 
 pub(crate) use self::firing::{Fired, Occasion};
 use self::firing::{Plan, Tools};
-use crate::desk::{Work, append};
+use crate::api::{Work, append};
 use crate::hub::Hub;
 use crate::problem::with_causes;
 use crate::service::Writers;

@@ -20,7 +20,7 @@ use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{AlertClerk, Clerk, DATABASE_SLOW, JournalClerk};
+use wakeful_runtime::api::{DATABASE_SLOW, JournalApi, RuntimeApi, SubscriptionApi};
 use wakeful_runtime::outside::Scout;
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::Stuck;
@@ -102,15 +102,15 @@ pub enum Stage {
 #[derive(Clone)]
 pub struct Open {
     /// Where everything is asked and told.
-    pub desk: Arc<Clerk>,
+    pub runtime: Arc<RuntimeApi>,
     /// Where schedules are asked and told.
-    pub schedules: Arc<Clerk>,
+    pub schedules: Arc<RuntimeApi>,
     /// Who cannot go on, and why.
     pub stuck: Stuck,
     /// Where the journal is asked and told.
-    pub journal: Arc<JournalClerk>,
+    pub journal: Arc<JournalApi>,
     /// Where subscriptions are asked and told.
-    pub alert: Arc<AlertClerk>,
+    pub alert: Arc<SubscriptionApi>,
     /// Where sources are asked and told.
     pub outside: Arc<Scout>,
 }
@@ -260,14 +260,14 @@ impl App {
         }
     }
 
-    pub(crate) fn desk(&self) -> Result<Arc<Clerk>, ApiError> {
-        self.open().map(|open| open.desk)
+    pub(crate) fn runtime(&self) -> Result<Arc<RuntimeApi>, ApiError> {
+        self.open().map(|open| open.runtime)
     }
 
     pub(crate) fn readiness(&self) -> Readiness {
         match &*self.stage.borrow() {
             Stage::Recovering => Readiness::Recovering,
-            Stage::Ready(open) if open.desk.trouble().is_some() => Readiness::Failing,
+            Stage::Ready(open) if open.runtime.trouble().is_some() => Readiness::Failing,
             Stage::Ready(_) => Readiness::Ready,
             Stage::Stopping => Readiness::Stopping,
         }
@@ -276,7 +276,7 @@ impl App {
     /// Why the database does not answer a small read in time; none where it does, or where there is none to ask yet. Many
     /// who ask at once share one read.
     pub(crate) async fn probe_storage(&self) -> Option<String> {
-        let desk = self.desk().ok()?;
+        let runtime = self.runtime().ok()?;
         let mut probed = self.probed.lock().await;
         let now = self.clock.ticks_ms();
         if let Some((at, code)) = &*probed
@@ -284,7 +284,7 @@ impl App {
         {
             return code.clone();
         }
-        let code = match tokio::time::timeout(PROBE_TIME_MAX, desk.probe()).await {
+        let code = match tokio::time::timeout(PROBE_TIME_MAX, runtime.probe()).await {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(Problem::from(&error).code),
             Err(_) => Some(DATABASE_SLOW.to_owned()),
@@ -295,16 +295,16 @@ impl App {
 
     /// Finds out whether the storage takes writes again, where it refused the last one.
     pub(crate) async fn try_storage(&self) {
-        if let Ok(desk) = self.desk() {
+        if let Ok(runtime) = self.runtime() {
             // The store notes how it ended.
-            let _ = desk.try_storage().await;
+            let _ = runtime.try_storage().await;
         }
     }
 
     /// Why the storage refused the last write, until one has worked again.
     pub(crate) fn storage(&self) -> Option<Problem> {
         match &*self.stage.borrow() {
-            Stage::Ready(open) => open.desk.trouble(),
+            Stage::Ready(open) => open.runtime.trouble(),
             Stage::Recovering | Stage::Stopping => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Brakes over HTTP.
 
 use wakeful_api::{BrakeList, ListBrakes, ReleaseBrake, SetBrake};
-use wakeful_runtime::desk::deciding::REASON_CHARS_MAX;
+use wakeful_runtime::api::decision::REASON_CHARS_MAX;
 
 use crate::error::ApiError;
 use crate::route::{Call, Routes};
@@ -12,8 +12,8 @@ pub(crate) fn routes() -> Routes {
 }
 
 async fn list(call: Call, _: ListBrakes) -> Result<BrakeList, ApiError> {
-    let desk = call.desk()?;
-    Ok(view::brakes(&desk.brakes().await?, &desk.pending_stops()))
+    let runtime = call.runtime()?;
+    Ok(view::brakes(&runtime.brakes().await?, &runtime.pending_stops()))
 }
 
 async fn set(call: Call, asked: SetBrake) -> Result<BrakeList, ApiError> {
@@ -22,14 +22,14 @@ async fn set(call: Call, asked: SetBrake) -> Result<BrakeList, ApiError> {
         let message = format!("reason: it has more than {REASON_CHARS_MAX} characters");
         return Err(ApiError::bad("reason_too_long", message, "use fewer words"));
     }
-    let (desk, agent) = (call.desk()?, asked.agent_id.map(|agent| agent.0));
-    let set = desk.brake(agent, reason, call.channel()?).await?;
-    Ok(view::brakes(&set, &desk.pending_stops()))
+    let (runtime, agent) = (call.runtime()?, asked.agent_id.map(|agent| agent.0));
+    let set = runtime.brake(agent, reason, call.channel()?).await?;
+    Ok(view::brakes(&set, &runtime.pending_stops()))
 }
 
 async fn release(call: Call, asked: ReleaseBrake) -> Result<BrakeList, ApiError> {
     call.refuse_tools().await?;
-    let (desk, agent) = (call.desk()?, asked.agent_id.map(|agent| agent.0));
-    let left = desk.release(agent, call.channel()?).await?;
-    Ok(view::brakes(&left, &desk.pending_stops()))
+    let (runtime, agent) = (call.runtime()?, asked.agent_id.map(|agent| agent.0));
+    let left = runtime.release(agent, call.channel()?).await?;
+    Ok(view::brakes(&left, &runtime.pending_stops()))
 }

@@ -2,7 +2,7 @@
 
 use wakeful_api::{AnswerDecision, Decision, DecisionList, GetDecision, ListDecisions};
 use wakeful_core::decision::Reply;
-use wakeful_runtime::desk::Arguments;
+use wakeful_runtime::api::Arguments;
 
 use crate::error::ApiError;
 use crate::route::{Call, Routes};
@@ -13,16 +13,16 @@ pub(crate) fn routes() -> Routes {
 }
 
 async fn list(call: Call, asked: ListDecisions) -> Result<DecisionList, ApiError> {
-    let desk = call.desk()?;
-    let found = desk.decisions(asked.pending).await?;
-    Ok(view::decisions(&found, desk.owed().await?))
+    let runtime = call.runtime()?;
+    let found = runtime.decisions(asked.pending).await?;
+    Ok(view::decisions(&found, runtime.owed().await?))
 }
 
 async fn show(call: Call, asked: GetDecision) -> Result<Decision, ApiError> {
-    let desk = call.desk()?;
-    let found = desk.decision(asked.decision_id.as_str().to_owned()).await?;
-    let announcements = desk.announcements(found.inquiry.decision_id).await?;
-    let arguments = desk.arguments(found.clone()).await?;
+    let runtime = call.runtime()?;
+    let found = runtime.decision(asked.decision_id.as_str().to_owned()).await?;
+    let announcements = runtime.announcements(found.inquiry.decision_id).await?;
+    let arguments = runtime.arguments(found.clone()).await?;
     Ok(view::decision(&found, &arguments, &announcements))
 }
 
@@ -34,13 +34,15 @@ async fn answer(call: Call, asked: AnswerDecision) -> Result<Decision, ApiError>
         channel: call.channel()?,
         note: asked.note,
     };
-    let desk = call.desk()?;
-    let answered = desk.answer(asked.decision_id.as_str().to_owned(), reply).await?;
+    let runtime = call.runtime()?;
+    let answered = runtime
+        .answer(asked.decision_id.as_str().to_owned(), reply)
+        .await?;
     // The answer stands: what cannot be read beside it goes to the log and is no failure of it.
     let unread = |error| call.log(&ApiError::from(error));
-    let announcements = desk.announcements(answered.inquiry.decision_id).await;
+    let announcements = runtime.announcements(answered.inquiry.decision_id).await;
     let announcements = announcements.map_err(unread).unwrap_or_default();
-    let arguments = desk.arguments(answered.clone()).await.map_err(unread);
+    let arguments = runtime.arguments(answered.clone()).await.map_err(unread);
     let arguments = arguments.unwrap_or_else(|()| Arguments::of_record(&answered));
     Ok(view::decision(&answered, &arguments, &announcements))
 }

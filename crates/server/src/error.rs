@@ -12,7 +12,7 @@ use wakeful_core::outside::BadSource;
 use wakeful_core::schedule::ScheduleError;
 use wakeful_core::timer::TimerError;
 use wakeful_ports::journal::JournalError;
-use wakeful_runtime::desk::alert::Subscribing;
+use wakeful_runtime::api::subscription::Subscribing;
 use wakeful_runtime::outside::OutsideError;
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::{EngineError, ScheduleFault, StoreError};

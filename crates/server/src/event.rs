@@ -50,13 +50,14 @@ pub(crate) fn wants_stream(headers: &HeaderMap) -> bool {
 }
 
 async fn page(app: &App, asked: ListAgentEvents) -> Result<EventPage, ApiError> {
-    let (agent, rows, desk) = (asked.agent_id.0, asked.limit.0, app.desk()?);
+    let (agent, rows, runtime) = (asked.agent_id.0, asked.limit.0, app.runtime()?);
     // One more than is shown says whether there are more.
     let wanted = rows.saturating_add(1);
     let mut found = match (asked.after_seq, asked.before_seq) {
-        (None, Some(before)) => desk.events_before(agent.clone(), before, wanted).await?,
+        (None, Some(before)) => runtime.events_before(agent.clone(), before, wanted).await?,
         (after, _) => {
-            desk.events_after(agent.clone(), after.unwrap_or(0), wanted)
+            runtime
+                .events_after(agent.clone(), after.unwrap_or(0), wanted)
                 .await?
         }
     };

@@ -8,7 +8,7 @@ use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::key::Digest;
 use wakeful_core::message::{PROMPT_BYTES_MAX, Wishes};
 use wakeful_core::run::ROUNDS_MAX;
-use wakeful_runtime::desk::Post;
+use wakeful_runtime::api::Post;
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -57,7 +57,7 @@ async fn send(call: Call, asked: SendMessage) -> Result<Accepted, ApiError> {
         wishes: call.host.wishes(wishes).map_err(ApiError::unusable)?,
         priority: asked.priority.unwrap_or_default(),
     };
-    let posted = call.desk()?.post(post).await?;
+    let posted = call.runtime()?.post(post).await?;
     call.metrics.message_accepted();
     Ok(Accepted {
         run_key: posted.run_key.to_string(),

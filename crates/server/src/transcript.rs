@@ -12,7 +12,7 @@ pub(crate) fn routes() -> Routes {
 
 async fn show(call: Call, asked: GetAgentTranscript) -> Result<Transcript, ApiError> {
     let conversation = call
-        .desk()?
+        .runtime()?
         .transcript(asked.agent_id.0.clone(), asked.limit.0)
         .await?;
     Ok(Transcript {

@@ -17,7 +17,7 @@ use wakeful_core::id::{RuleId, TraceId, TurnId};
 use wakeful_core::key::Digest;
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{Capability, Delivery};
+use wakeful_runtime::api::{Capability, Delivery};
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -124,17 +124,19 @@ fn admit<'a>(app: &'a App, key: &Key, peer: Option<Peer>) -> Result<Option<Semap
 }
 
 async fn show(call: Call, asked: GetExternalTrigger) -> Result<ExternalTrigger, ApiError> {
-    Ok(external_trigger(&call.desk()?.trigger(asked.agent_id.0).await?))
+    Ok(external_trigger(
+        &call.runtime()?.trigger(asked.agent_id.0).await?,
+    ))
 }
 
 async fn rotate(call: Call, asked: RotateExternalTrigger) -> Result<ExternalTrigger, ApiError> {
-    let found = call.desk()?.rotate_trigger(asked.agent_id.0).await?;
+    let found = call.runtime()?.rotate_trigger(asked.agent_id.0).await?;
     forget(&call, &found, found.row.generation.saturating_sub(1));
     Ok(external_trigger(&found))
 }
 
 async fn revoke(call: Call, asked: RevokeExternalTrigger) -> Result<ExternalTrigger, ApiError> {
-    let found = call.desk()?.revoke_trigger(asked.agent_id.0).await?;
+    let found = call.runtime()?.revoke_trigger(asked.agent_id.0).await?;
     forget(&call, &found, found.row.generation);
     Ok(external_trigger(&found))
 }
@@ -146,11 +148,11 @@ async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDelivered, A
         return Err(EngineError::NoTrigger.into());
     };
     let peer = parts.extensions.get::<Peer>().copied();
-    let desk = app.desk()?;
+    let runtime = app.runtime()?;
     let key = key_of(&id, &shown);
     let place = admit(&app, &key, peer)?;
     let capability = match RuleId::parse(&id) {
-        Ok(trigger) => desk.called(trigger).await?,
+        Ok(trigger) => runtime.called(trigger).await?,
         Err(_) => None,
     };
     let right = is_right(capability.as_ref(), &id, &shown);
@@ -176,7 +178,7 @@ async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDelivered, A
     // Held until it is written, also where the sender has hung up.
     let posted = to_its_end(async move {
         let _held = (place, turn);
-        Ok(desk.deliver(row, delivery).await?)
+        Ok(runtime.deliver(row, delivery).await?)
     })
     .await?;
     Ok(TriggerDelivered {

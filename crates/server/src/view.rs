@@ -36,7 +36,7 @@ use wakeful_core::run::{Phase, RunStatus};
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{AgentView, Line, RunGlance};
+use wakeful_runtime::api::{AgentView, Line, RunGlance};
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::report::{Related, RunReport};
 use wakeful_runtime::rows::{RunRow, RunState, StepRow, Visibility};

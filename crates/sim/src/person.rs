@@ -1,6 +1,6 @@
 //! The people of a world: they answer questions, set and release brakes, and see to runs that stand aside.
 //!
-//! They do it at the real desk, in a process of their own, past whoever drives. That process may die in the middle of
+//! They do it at the real runtime, in a process of their own, past whoever drives. That process may die in the middle of
 //! a call as well: then nobody was told anything, and what it had committed stands.
 
 use std::future::{Future, poll_fn};
@@ -16,7 +16,7 @@ use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{ApiContext, Clerk};
+use wakeful_runtime::api::{ApiContext, RuntimeApi};
 use wakeful_store::rows::{DecisionFilter, RunRow};
 use wakeful_store::{FaultFuture, FaultPoint, Faults, ROWS_MAX, Store, StoreError};
 
@@ -108,9 +108,9 @@ impl Faults for Mortal {
     }
 }
 
-/// A process at the desk.
+/// A process at the runtime.
 struct Visit {
-    clerk: Clerk,
+    api: RuntimeApi,
     left: Arc<AtomicU32>,
 }
 
@@ -128,7 +128,7 @@ impl People {
         }
     }
 
-    /// A process at the desk that lives for so many passages.
+    /// A process at the runtime that lives for so many passages.
     fn visit(&self, passages: u32) -> Visit {
         let left = Arc::new(AtomicU32::new(passages));
         let store = self
@@ -138,7 +138,7 @@ impl People {
         let clock: Arc<dyn Clock> = Arc::new(TrueClock(Arc::clone(&self.time)));
         let salts: Arc<dyn Entropy> = Arc::<Salts>::clone(&self.salts);
         Visit {
-            clerk: Clerk::alone(ApiContext::new(store, clock, salts)),
+            api: RuntimeApi::alone(ApiContext::new(store, clock, salts)),
             left,
         }
     }
@@ -204,7 +204,7 @@ impl People {
         let visit = self.short_visit();
         let id = question.inquiry.decision_id;
         speak(world, id, word);
-        let said = at_the_desk(visit.clerk.answer(id.to_string(), reply(word, version)));
+        let said = at_the_desk(visit.api.answer(id.to_string(), reply(word, version)));
         self.hear(world, id, word, said);
     }
 
@@ -214,9 +214,9 @@ impl People {
         speak(world, id, APPROVE);
         speak(world, id, DENY);
         let (slow, quick) = (self.visit(1), self.visit(u32::MAX));
-        let mut waiting = pin!(slow.clerk.answer(id.to_string(), reply(APPROVE, None)));
+        let mut waiting = pin!(slow.api.answer(id.to_string(), reply(APPROVE, None)));
         let early = poll(waiting.as_mut());
-        let said = at_the_desk(quick.clerk.answer(id.to_string(), reply(DENY, None)));
+        let said = at_the_desk(quick.api.answer(id.to_string(), reply(DENY, None)));
         self.hear(world, id, DENY, said);
         slow.left.store(u32::MAX, Ordering::Relaxed);
         let late = early.or_else(|| poll(waiting.as_mut()));
@@ -249,7 +249,7 @@ impl People {
 
     fn must_refuse(&self, world: &World, id: DecisionId, word: &str, version: Option<u32>) {
         let visit = self.visit(u32::MAX);
-        let said = at_the_desk(visit.clerk.answer(id.to_string(), reply(word, version)));
+        let said = at_the_desk(visit.api.answer(id.to_string(), reply(word, version)));
         if let Some(Ok(_)) = said {
             world.complain(format!("{word} to version {version:?} of {id} was taken"));
         }
@@ -261,11 +261,7 @@ impl People {
         let scope = self.one_in(2).then(|| self.agent.clone());
         let visit = self.short_visit();
         world.note(|ledger| ledger.brake_tries += 1);
-        let set = at_the_desk(
-            visit
-                .clerk
-                .brake(scope.clone(), "enough".to_owned(), Channel::Page),
-        );
+        let set = at_the_desk(visit.api.brake(scope.clone(), "enough".to_owned(), Channel::Page));
         match set {
             Some(Ok(_)) => {
                 let from_ms = self.time.now_ms();
@@ -298,7 +294,7 @@ impl People {
             } else {
                 self.short_visit()
             };
-            if let Some(Err(error)) = at_the_desk(visit.clerk.release(brake.agent_id, Channel::Page)) {
+            if let Some(Err(error)) = at_the_desk(visit.api.release(brake.agent_id, Channel::Page)) {
                 world.complain(format!("a release met {error:?}"));
             }
         }
@@ -335,15 +331,15 @@ impl People {
     pub(crate) fn see_to(&self, world: &World, run: RunKey, is_last: bool) -> Result<(), StoreError> {
         let visit = self.visit(u32::MAX);
         if self.one_in(3) && is_last {
-            if !matches!(at_the_desk(visit.clerk.abandon(run)), Some(Ok(_))) {
+            if !matches!(at_the_desk(visit.api.abandon(run)), Some(Ok(_))) {
                 world.complain(format!("{run} could not be given up"));
             }
             return Ok(());
         }
-        if !matches!(at_the_desk(visit.clerk.retry(run)), Some(Ok(_))) {
+        if !matches!(at_the_desk(visit.api.retry(run)), Some(Ok(_))) {
             world.complain(format!("{run} could not be tried again"));
         }
-        let again = at_the_desk(visit.clerk.retry(run));
+        let again = at_the_desk(visit.api.retry(run));
         if !matches!(again, Some(Err(EngineError::NotQuarantined { .. }))) {
             world.complain(format!("{run} was tried again twice: {again:?}"));
         }
@@ -401,7 +397,7 @@ fn reply(word: &str, version: Option<u32>) -> Reply {
     }
 }
 
-/// What a call at the desk comes to; none when its process died before it could say.
+/// What a call at the runtime comes to; none when its process died before it could say.
 fn at_the_desk<T>(call: impl Future<Output = Result<T, EngineError>>) -> Option<Result<T, EngineError>> {
     poll(pin!(call))
 }

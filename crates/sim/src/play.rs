@@ -33,7 +33,7 @@ const FORGOTTEN_MS: u64 = 26 * 60 * 60 * 1000;
 /// How far clocks may be behind, and a little more.
 const BEHIND_MS: u64 = 700_000;
 
-/// How often somebody tries to be heard at the desk. A process there dies now and then.
+/// How often somebody tries to be heard at the runtime. A process there dies now and then.
 const TRIES_MAX: u32 = 20;
 
 /// Plays a schedule and judges it after every mishap and at the end.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use wakeful_models::Models;
 use wakeful_ports::clock::Clock as _;
-use wakeful_runtime::desk::{ApiContext, Clerk};
+use wakeful_runtime::api::{ApiContext, RuntimeApi};
 use wakeful_runtime::proof::sign;
 use wakeful_runtime::saga::{Recovered, recover};
 use wakeful_runtime::{Engine, Governance, Halt, Observer, Waiting};
@@ -135,8 +135,8 @@ impl Place {
     async fn store_pending_stops(&self) {
         if !self.store.stops().pending().is_empty() {
             let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
-            let clerk = Clerk::alone(ApiContext::new(self.store.clone(), clock, entropy));
-            let _ = tokio::time::timeout(STOPS_WAIT, clerk.store_pending_stops()).await;
+            let api = RuntimeApi::alone(ApiContext::new(self.store.clone(), clock, entropy));
+            let _ = tokio::time::timeout(STOPS_WAIT, api.store_pending_stops()).await;
         }
     }
 

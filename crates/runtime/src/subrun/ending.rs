@@ -17,8 +17,8 @@ use wakeful_store::{StoreError, Tx, View};
 
 use super::StartWrite;
 use crate::absorb::known_gates;
+use crate::api::append;
 use crate::cause::wake_row;
-use crate::desk::append;
 use crate::run::decode;
 
 /// Whose heads a transition needs beside its own.

@@ -18,8 +18,8 @@ use wakeful_ports::clock::Entropy;
 use wakeful_store::rows::{ExecutionRow, PackedBlob};
 use wakeful_store::{Store, StoreError, Tx};
 
+use crate::api::append;
 use crate::cause::{AdmissionOutcome, PreparedAdmission, wake_row};
-use crate::desk::append;
 use crate::wake::{admitted_event, opening};
 
 /// Why a schedule is over whose pattern this program cannot read.

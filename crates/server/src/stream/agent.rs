@@ -10,7 +10,7 @@ use axum::body::Bytes;
 use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::Clerk;
+use wakeful_runtime::api::RuntimeApi;
 use wakeful_runtime::hub::News;
 use wakeful_runtime::rows::EventRow;
 
@@ -22,7 +22,7 @@ use crate::view;
 
 /// A stream of one agent.
 pub(super) struct Following {
-    desk: Arc<Clerk>,
+    runtime: Arc<RuntimeApi>,
     agent: AgentId,
     ear: Ear,
     phase: Phase,
@@ -46,19 +46,19 @@ enum Phase {
 
 /// Begins a stream after a number, or at the newest event.
 pub(super) async fn open(
-    desk: Arc<Clerk>,
+    runtime: Arc<RuntimeApi>,
     agent: AgentId,
     after_seq: Option<u64>,
     stay: Stay,
 ) -> Result<Following, ApiError> {
-    let ear = Ear::new(desk.listen(), stay);
-    let newest = desk.agent(agent.clone()).await?.overview.last_seq;
+    let ear = Ear::new(runtime.listen(), stay);
+    let newest = runtime.agent(agent.clone()).await?.overview.last_seq;
     let seq = after_seq.unwrap_or(newest);
     if seq > newest {
         return Err(ahead());
     }
     Ok(Following {
-        desk,
+        runtime,
         agent,
         ear,
         phase: Phase::Opening,
@@ -123,7 +123,7 @@ impl Following {
     /// Reads the next page. A short one is the last.
     async fn read(&mut self) -> Result<(), EngineError> {
         let page = self
-            .desk
+            .runtime
             .events_after(self.agent.clone(), self.seq, PAGE_EVENTS)
             .await?;
         if page.len() < PAGE_EVENTS as usize {
@@ -156,7 +156,7 @@ impl Following {
     }
 
     async fn is_far_behind(&self) -> Result<bool, EngineError> {
-        let newest = self.desk.agent(self.agent.clone()).await?.overview.last_seq;
+        let newest = self.runtime.agent(self.agent.clone()).await?.overview.last_seq;
         Ok(newest.saturating_sub(self.seq) > LAG_EVENTS_MAX)
     }
 

@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{AgentView, Clerk};
+use wakeful_runtime::api::{AgentView, RuntimeApi};
 use wakeful_runtime::hub::News;
 use wakeful_runtime::rows::{EventRow, Visibility};
 
@@ -29,7 +29,7 @@ const PRIVATE_MAX: usize = 256;
 
 /// A stream of all listed agents.
 pub(super) struct Following {
-    desk: Arc<Clerk>,
+    runtime: Arc<RuntimeApi>,
     ear: Ear,
     phase: Phase,
     /// How far each agent's events were handed over.
@@ -64,14 +64,14 @@ impl From<EngineError> for Stop {
 
 /// Begins a stream after a cursor, or at the newest event of every agent.
 pub(super) async fn open(
-    desk: Arc<Clerk>,
+    runtime: Arc<RuntimeApi>,
     from: Option<Positions>,
     stay: Stay,
 ) -> Result<Following, ApiError> {
-    let ear = Ear::new(desk.listen(), stay);
-    let (positions, behind) = begin(&desk.agents(false).await?, from.as_ref())?;
+    let ear = Ear::new(runtime.listen(), stay);
+    let (positions, behind) = begin(&runtime.agents(false).await?, from.as_ref())?;
     Ok(Following {
-        desk,
+        runtime,
         ear,
         phase: Phase::Opening,
         positions,
@@ -180,7 +180,7 @@ impl Following {
     /// Reads the next page of an agent. A short one is its last.
     async fn read(&mut self, agent: AgentId) -> Result<(), Stop> {
         let seq = self.positions.get(Tag::of(&agent)).unwrap_or(0);
-        let page = self.desk.events_after(agent.clone(), seq, PAGE_EVENTS).await?;
+        let page = self.runtime.events_after(agent.clone(), seq, PAGE_EVENTS).await?;
         if page.len() == PAGE_EVENTS as usize {
             self.behind.push_front(agent.clone());
         } else if self.behind.is_empty() {
@@ -229,7 +229,7 @@ impl Following {
         if self.private.contains(&tag) {
             return Ok(None);
         }
-        let met = self.desk.agent(agent.clone()).await?;
+        let met = self.runtime.agent(agent.clone()).await?;
         match met.overview.agent.visibility {
             Visibility::Public => self.join(tag).map(Some),
             Visibility::Private => {
@@ -253,7 +253,7 @@ impl Following {
     /// News were lost: finds out who has more, and who is new.
     async fn look_around(&mut self) -> Result<(), Stop> {
         let mut missing = 0_u64;
-        for view in self.desk.agents(false).await? {
+        for view in self.runtime.agents(false).await? {
             let (agent, newest) = (view.overview.agent.agent_id, view.overview.last_seq);
             let tag = Tag::of(&agent);
             let seq = match self.positions.get(tag) {

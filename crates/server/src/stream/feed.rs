@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use wakeful_api::{Event, EventFeed};
 use wakeful_core::id::AgentId;
 use wakeful_core::time::Millis;
-use wakeful_runtime::desk::{AgentView, Clerk};
+use wakeful_runtime::api::{AgentView, RuntimeApi};
 use wakeful_runtime::rows::EventRow;
 
 use super::all;
@@ -17,12 +17,16 @@ use crate::view;
 const CHUNK_EVENTS_MIN: u32 = 8;
 
 /// A page of all listed agents' events, oldest first: what follows a cursor, or else the newest.
-pub(super) async fn read(desk: &Clerk, from: Option<Positions>, limit: u32) -> Result<EventFeed, ApiError> {
-    let agents = desk.agents(false).await?;
+pub(super) async fn read(
+    runtime: &RuntimeApi,
+    from: Option<Positions>,
+    limit: u32,
+) -> Result<EventFeed, ApiError> {
+    let agents = runtime.agents(false).await?;
     let (positions, _) = all::begin(&agents, from.as_ref())?;
     match from {
-        Some(_) => following(desk, agents, positions, limit).await,
-        None => newest(desk, agents, &positions, limit).await,
+        Some(_) => following(runtime, agents, positions, limit).await,
+        None => newest(runtime, agents, &positions, limit).await,
     }
 }
 
@@ -39,7 +43,7 @@ struct Lane {
 /// Events after the positions. Within an agent by number, between agents by time: a clock that was set back does not
 /// change the order of one log.
 async fn following(
-    desk: &Clerk,
+    runtime: &RuntimeApi,
     agents: Vec<AgentView>,
     mut positions: Positions,
     limit: u32,
@@ -55,7 +59,7 @@ async fn following(
             .iter_mut()
             .filter(|lane| lane.rows.is_empty() && lane.unread > 0)
         {
-            let rows = desk.events_after(lane.agent.clone(), lane.edge, chunk).await?;
+            let rows = runtime.events_after(lane.agent.clone(), lane.edge, chunk).await?;
             lane.edge = rows.last().map_or(lane.edge, |row| row.seq);
             lane.refill(rows);
         }
@@ -79,7 +83,7 @@ async fn following(
 
 /// The newest events up to the positions, found from their end.
 async fn newest(
-    desk: &Clerk,
+    runtime: &RuntimeApi,
     agents: Vec<AgentView>,
     positions: &Positions,
     limit: u32,
@@ -92,7 +96,9 @@ async fn newest(
             .iter_mut()
             .filter(|lane| lane.rows.is_empty() && lane.unread > 0)
         {
-            let rows = desk.events_before(lane.agent.clone(), lane.edge, chunk).await?;
+            let rows = runtime
+                .events_before(lane.agent.clone(), lane.edge, chunk)
+                .await?;
             lane.edge = rows.first().map_or(lane.edge, |row| row.seq);
             lane.refill(rows);
         }

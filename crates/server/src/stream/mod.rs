@@ -81,7 +81,7 @@ pub(crate) async fn agent(app: &App, head: &Parts, asked: ListAgentEvents) -> Re
         Some(id) => Some(seq_of(id)?),
         None => asked.after_seq,
     };
-    let stream = agent::open(app.desk()?, asked.agent_id.0, after_seq, Stay::at(app, head)?).await;
+    let stream = agent::open(app.runtime()?, asked.agent_id.0, after_seq, Stay::at(app, head)?).await;
     Ok(flow::respond(stream?))
 }
 
@@ -92,14 +92,14 @@ pub(crate) async fn all(app: &App, head: &Parts, asked: ListEvents) -> Result<Re
         None => asked.cursor.as_deref(),
     };
     let from = cursor.map(Positions::decode).transpose()?;
-    let stream = all::open(app.desk()?, from, Stay::at(app, head)?).await;
+    let stream = all::open(app.runtime()?, from, Stay::at(app, head)?).await;
     Ok(flow::respond(stream?))
 }
 
 /// A page of all listed agents' events: what follows a cursor, or else the newest.
 pub(crate) async fn feed(app: &App, asked: ListEvents) -> Result<EventFeed, ApiError> {
     let from = asked.cursor.as_deref().map(Positions::decode).transpose()?;
-    feed::read(&*app.desk()?, from, asked.limit.0).await
+    feed::read(&*app.runtime()?, from, asked.limit.0).await
 }
 
 /// What a stream holds as long as it lives.

@@ -8,7 +8,7 @@ use wakeful_core::budget::{Day, Exceeded, MicroUsd};
 use wakeful_core::id::AgentId;
 use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_core::time::Millis;
-use wakeful_runtime::desk;
+use wakeful_runtime::api;
 use wakeful_runtime::report::RunReport;
 use wakeful_runtime::rows::{ReceiptRow, SpendDay, StepRow};
 
@@ -16,7 +16,7 @@ use super::{usage, word};
 
 /// What was spent, and what may be.
 #[must_use]
-pub fn budget(budget: &desk::Budget) -> Budget {
+pub fn budget(budget: &api::Budget) -> Budget {
     let set = budget.caps.iter().find(|cap| cap.agent_id.is_none());
     let today = budget.days.iter().find(|day| day.day == budget.day);
     let own_caps = budget.caps.iter().filter_map(|cap| cap.agent_id.clone());
@@ -40,7 +40,7 @@ pub fn budget(budget: &desk::Budget) -> Budget {
     }
 }
 
-fn agent_budget(budget: &desk::Budget, agent: &AgentId) -> AgentBudget {
+fn agent_budget(budget: &api::Budget, agent: &AgentId) -> AgentBudget {
     let cap = budget
         .caps
         .iter()

@@ -7,7 +7,7 @@ use wakeful_core::decision;
 use wakeful_core::stop::StopTarget;
 use wakeful_core::time::Millis;
 use wakeful_runtime::PendingStop;
-use wakeful_runtime::desk::{Arguments, Gone};
+use wakeful_runtime::api::{Arguments, Gone};
 use wakeful_runtime::rows::{AnnouncementRow, BrakeRow, Owed};
 
 /// Most questions in one answer: more than anybody answers at a sitting.

@@ -2,7 +2,7 @@
 
 use wakeful_api::{Gate, Queued, RunCause};
 use wakeful_core::wake;
-use wakeful_runtime::desk::Waiting;
+use wakeful_runtime::api::Waiting;
 use wakeful_runtime::report::Cause;
 
 /// A message that waits.

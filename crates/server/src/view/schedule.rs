@@ -7,7 +7,7 @@ use wakeful_api::{
 use wakeful_core::id::RuleId;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{Draft, Guard, Pattern, Timer, TimerError, When};
-use wakeful_runtime::desk::Edit;
+use wakeful_runtime::api::Edit;
 use wakeful_runtime::rows::{Execution, ExecutionRow, Schedules};
 
 /// Firings that are shown of what is to come.

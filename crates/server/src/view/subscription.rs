@@ -2,7 +2,7 @@
 
 use wakeful_api::{CreateSubscription, Subscription, SubscriptionList};
 use wakeful_core::subscription::Terms;
-use wakeful_runtime::desk::alert::NewSubscription;
+use wakeful_runtime::api::subscription::NewSubscription;
 use wakeful_runtime::rows::SubscriptionRow;
 
 /// A subscription.

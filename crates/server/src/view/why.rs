@@ -7,12 +7,12 @@ use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::Timer;
 use wakeful_core::wake::{self, Refusal, WakeOutcome};
-use wakeful_runtime::desk;
+use wakeful_runtime::api;
 use wakeful_runtime::rows::{Execution, QueueRow, RefusalRow, WakeRow};
 
 /// Why there is a run, or why there is none.
 #[must_use]
-pub fn why(why: &desk::Why) -> WhyRun {
+pub fn why(why: &api::Why) -> WhyRun {
     let cause = cause(&why.cause, &why.run_key);
     let waits = why.status == RunStatus::Queued;
     let verdict = why.verdict;
@@ -42,7 +42,7 @@ pub fn why(why: &desk::Why) -> WhyRun {
 
 /// What kept an agent from being woken.
 #[must_use]
-pub fn why_not(why: &desk::WhyNot) -> WhyNot {
+pub fn why_not(why: &api::WhyNot) -> WhyNot {
     let agent = &why.overview.agent;
     WhyNot {
         agent_id: agent.agent_id.to_string(),
@@ -63,7 +63,7 @@ pub fn why_not(why: &desk::WhyNot) -> WhyNot {
     }
 }
 
-fn summary(why: &desk::WhyNot) -> String {
+fn summary(why: &api::WhyNot) -> String {
     let rules = match (why.subscription_count, why.schedule_count) {
         (0, 0) => "; it has no subscription and no schedule, so only a person wakes it",
         (_, _) => "",

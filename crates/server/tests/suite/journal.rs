@@ -12,7 +12,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::journal::{
     Change, Heard, Journal, JournalError, Known, Listing, Order, Pending, Receipt, TaskFilter, Undone,
 };
-use wakeful_runtime::desk::JournalClerk;
+use wakeful_runtime::api::JournalApi;
 use wakeful_server::{Open, Stage};
 
 use super::services::at_once;
@@ -226,7 +226,7 @@ async fn a_journal_that_is_gone_is_told_with_the_way_out() {
     let world = World::new();
     let open = world.services.open.clone();
     world.stage.send_replace(Stage::Ready(Open {
-        journal: Arc::new(JournalClerk {
+        journal: Arc::new(JournalApi {
             store: world.services.store.clone(),
             journal: Arc::new(MissingJournal),
             clock: Arc::new(Time::default()),

@@ -17,7 +17,7 @@ use wakeful_core::wake::{Control, Lifecycle, Mode};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::Journal;
 use wakeful_ports::outside::Hearing;
-use wakeful_runtime::desk::{AlertClerk, ApiContext, Clerk, JournalClerk};
+use wakeful_runtime::api::{ApiContext, JournalApi, RuntimeApi, SubscriptionApi};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::outside::Scout;
 use wakeful_runtime::rows::{Agent, Visibility};
@@ -90,13 +90,13 @@ impl InMemoryServices {
 }
 
 fn open(context: ApiContext, journal: &JournalStore, folders: &Arc<FolderScript>) -> Open {
-    let desk = Arc::new(Clerk::new(context.clone()));
+    let runtime = Arc::new(RuntimeApi::new(context.clone()));
     Open {
-        schedules: Arc::clone(&desk),
-        desk,
+        schedules: Arc::clone(&runtime),
+        runtime,
         stuck: Stuck::default(),
         journal: Arc::new(journal_service(&context, Arc::new(journal.clone()))),
-        alert: Arc::new(AlertClerk {
+        alert: Arc::new(SubscriptionApi {
             store: context.store,
             journal: Arc::new(journal.clone()),
             clock: Arc::clone(&context.clock),
@@ -116,8 +116,8 @@ fn open(context: ApiContext, journal: &JournalStore, folders: &Arc<FolderScript>
     }
 }
 
-fn journal_service(context: &ApiContext, journal: Arc<dyn Journal>) -> JournalClerk {
-    JournalClerk {
+fn journal_service(context: &ApiContext, journal: Arc<dyn Journal>) -> JournalApi {
+    JournalApi {
         store: context.store.clone(),
         journal,
         clock: Arc::clone(&context.clock),

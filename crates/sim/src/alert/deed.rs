@@ -8,8 +8,8 @@ use wakeful_core::message::Wishes;
 use wakeful_core::time::Millis;
 use wakeful_ports::journal::{Journal as _, Order, TaskFilter};
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::alert::NewSubscription;
-use wakeful_runtime::desk::{AgentChange, Delivery, Post};
+use wakeful_runtime::api::subscription::NewSubscription;
+use wakeful_runtime::api::{AgentChange, Delivery, Post};
 use wakeful_store::rows::TriggerRow;
 
 use super::house::{Gone, House};
@@ -39,25 +39,25 @@ impl House {
                 self.ask(self.alert.unsubscribe(name)).await.map(drop)
             }
             Move::Deliver(agent, called) => self.deliver(number, agent, called).await,
-            Move::RotateTrigger(agent) => self.ask(self.clerk.rotate_trigger(agent)).await.map(drop),
-            Move::RevokeTrigger(agent) => self.ask(self.clerk.revoke_trigger(agent)).await.map(drop),
-            Move::Plan(draft) => self.ask(self.clerk.add_schedule(*draft)).await.map(drop),
+            Move::RotateTrigger(agent) => self.ask(self.api.rotate_trigger(agent)).await.map(drop),
+            Move::RevokeTrigger(agent) => self.ask(self.api.revoke_trigger(agent)).await.map(drop),
+            Move::Plan(draft) => self.ask(self.api.add_schedule(*draft)).await.map(drop),
             Move::Stand(name, status) => {
                 world.note(|ledger| ledger.touched.extend([name.clone()]));
-                self.ask(self.clerk.set_schedule_status(name, status))
+                self.ask(self.api.set_schedule_status(name, status))
                     .await
                     .map(drop)
             }
             Move::TriggerNow(name, request) => {
                 let request = format!("wish-{request}");
-                self.ask(self.clerk.trigger_now(name, request)).await.map(drop)
+                self.ask(self.api.trigger_now(name, request)).await.map(drop)
             }
             Move::Pass(ms) => self.pass(ms).await,
             Move::SetClock(mut chance) => {
                 world.set_clock(&mut chance);
                 Ok(())
             }
-            Move::Control(agent, control) => self.ask(self.clerk.set_control(agent, control)).await.map(drop),
+            Move::Control(agent, control) => self.ask(self.api.set_control(agent, control)).await.map(drop),
             Move::Mode(agent, mode) => self.tend(agent, AgentChange::Mode(mode)).await,
             Move::Life(agent, life) => self.tend(agent, AgentChange::Life(life)).await,
             Move::Sleep(agent, ms) => {
@@ -66,10 +66,10 @@ impl House {
             }
             Move::Wake(agent) => self.tend(agent, AgentChange::Wake).await,
             Move::Brake(agent) => {
-                let braked = self.clerk.brake(agent, "stop".to_owned(), Channel::Page);
+                let braked = self.api.brake(agent, "stop".to_owned(), Channel::Page);
                 self.ask(braked).await.map(drop)
             }
-            Move::Release(agent) => self.ask(self.clerk.release(agent, Channel::Page)).await.map(drop),
+            Move::Release(agent) => self.ask(self.api.release(agent, Channel::Page)).await.map(drop),
             Move::Cancel(agent) => self.cancel(agent).await,
             Move::Restart => {
                 self.being.halt();
@@ -79,7 +79,7 @@ impl House {
     }
 
     async fn tend(&self, agent: AgentId, change: AgentChange) -> Result<(), Gone> {
-        self.ask(self.clerk.tend(agent, change)).await.map(drop)
+        self.ask(self.api.tend(agent, change)).await.map(drop)
     }
 
     async fn say(&self, agent: AgentId, turn: TurnId) -> Result<(), Gone> {
@@ -91,7 +91,7 @@ impl House {
             wishes: Wishes::default(),
             priority: wakeful_core::cause::Priority::default(),
         };
-        if let Some(posted) = self.ask(self.clerk.post(post)).await? {
+        if let Some(posted) = self.ask(self.api.post(post)).await? {
             self.being
                 .world
                 .note(|ledger| drop(ledger.posted.insert(posted.run_key, agent)));
@@ -148,7 +148,7 @@ impl House {
 
     /// A system outside calls by the address that it has.
     async fn deliver(&self, number: u32, agent: AgentId, called: Called) -> Result<(), Gone> {
-        let Some(capability) = self.ask(self.clerk.trigger(agent.clone())).await? else {
+        let Some(capability) = self.ask(self.api.trigger(agent.clone())).await? else {
             return Ok(());
         };
         let row = capability.row;
@@ -198,7 +198,7 @@ impl House {
             true => ledger.forged.extend(key),
             false => ledger.unheard.extend(key),
         });
-        let answer = self.answer(self.clerk.deliver(row, delivery)).await?;
+        let answer = self.answer(self.api.deliver(row, delivery)).await?;
         if let Some(key) = key.filter(|key| is_heard(key) && !matches!(answer, Err(EngineError::Store(_)))) {
             world.note(|ledger| ledger.unheard.retain(|one| *one != key));
         }
@@ -221,18 +221,18 @@ impl House {
 
     /// Asks for the end of what the agent does, or of what it would do next.
     async fn cancel(&self, agent: AgentId) -> Result<(), Gone> {
-        let Some(view) = self.ask(self.clerk.agent(agent.clone())).await? else {
+        let Some(view) = self.ask(self.api.agent(agent.clone())).await? else {
             return Ok(());
         };
         let run = match view.overview.open_run {
             Some(run) => Some(run),
             None => {
-                let waiting = self.ask(self.clerk.queue(agent, 1)).await?.unwrap_or_default();
+                let waiting = self.ask(self.api.queue(agent, 1)).await?.unwrap_or_default();
                 waiting.first().map(|waiting| waiting.row.message.run_key)
             }
         };
         match run {
-            Some(run) => self.ask(self.clerk.cancel(run)).await.map(drop),
+            Some(run) => self.ask(self.api.cancel(run)).await.map(drop),
             None => Ok(()),
         }
     }

@@ -11,7 +11,7 @@ use wakeful_core::decision::{Channel, DENY, Reply};
 use wakeful_core::id::{AgentId, BadId};
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::journal::Journal;
-use wakeful_runtime::desk::{AgentChange, AlertClerk, Clerk, NewAgent};
+use wakeful_runtime::api::{AgentChange, NewAgent, RuntimeApi, SubscriptionApi};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_runtime::service::{Options, Service, Stuck, Writers};
@@ -81,8 +81,8 @@ impl Idle {
 /// A daemon.
 pub(crate) struct House {
     pub(crate) being: Being,
-    pub(crate) clerk: Clerk,
-    pub(crate) alert: AlertClerk,
+    pub(crate) api: RuntimeApi,
+    pub(crate) alert: SubscriptionApi,
     stuck: Stuck,
     tasks: Vec<JoinHandle<()>>,
     idle: Arc<Idle>,
@@ -106,7 +106,7 @@ impl House {
             hub: Arc::clone(&hub),
             halt: halt.clone(),
         };
-        let (service, clerk, stuck) = Service::new(Options {
+        let (service, api, stuck) = Service::new(Options {
             store: store.clone(),
             writers: Writers::Alone,
             runner: runner(&being),
@@ -117,8 +117,8 @@ impl House {
             entropy: Arc::new(AlertSalts(being.clone())),
             governance: Governance::default(),
         });
-        let watcher = clerk.watcher(Arc::clone(&journal), Arc::clone(&book), Writers::Alone);
-        let timers = clerk.timers(Arc::clone(&journal), Writers::Alone);
+        let watcher = api.watcher(Arc::clone(&journal), Arc::clone(&book), Writers::Alone);
+        let timers = api.timers(Arc::clone(&journal), Writers::Alone);
         let (watched, ticked, listener) = (halt.clone(), halt, being.clone());
         let watching = async move {
             let complain = move |why: &str| {
@@ -135,7 +135,7 @@ impl House {
             tokio::spawn(async move { timers.run(&ticked).await }),
         ];
         Self {
-            alert: AlertClerk {
+            alert: SubscriptionApi {
                 store,
                 journal,
                 clock: Arc::new(AlertClock(being.clone())),
@@ -144,7 +144,7 @@ impl House {
                 hub,
             },
             being,
-            clerk,
+            api,
             stuck,
             tasks,
             idle: Arc::clone(idle),
@@ -160,12 +160,12 @@ impl House {
                 visibility: Visibility::Public,
                 mode: wakeful_core::wake::Mode::Hybrid,
             };
-            self.ask(self.clerk.create_agent(new)).await?;
+            self.ask(self.api.create_agent(new)).await?;
         }
         Ok(())
     }
 
-    /// What a call at the desk comes to; none where it was refused, or failed with the store.
+    /// What a call at the runtime comes to; none where it was refused, or failed with the store.
     pub(crate) async fn ask<T>(
         &self,
         call: impl Future<Output = Result<T, EngineError>>,
@@ -181,17 +181,17 @@ impl House {
         let said = tokio::select! {
             biased;
             said = call => said,
-            () = self.idle.settled() => return Err(self.gone("a call at the desk never ends")),
+            () = self.idle.settled() => return Err(self.gone("a call at the runtime never ends")),
         };
         if let Err(error) = &said
             && !self.may_say(error)
         {
-            self.being.world.complain(format!("the desk said {error:?}"));
+            self.being.world.complain(format!("the runtime said {error:?}"));
         }
         Ok(said)
     }
 
-    /// Whether the desk may say this.
+    /// Whether the runtime may say this.
     fn may_say(&self, error: &EngineError) -> bool {
         match error {
             EngineError::Store(_) => self.being.has_failed(),
@@ -284,16 +284,15 @@ impl House {
     /// Takes away whatever holds anybody, and lets everything come to rest.
     pub(crate) async fn calm(&self) -> Result<(), Gone> {
         let channel = Channel::Page;
-        self.ask(self.clerk.release(None, channel)).await?;
+        self.ask(self.api.release(None, channel)).await?;
         for name in AGENTS {
             let agent = agent(name)?;
-            self.ask(self.clerk.release(Some(agent.clone()), channel)).await?;
-            self.ask(self.clerk.set_control(agent.clone(), Control::Running))
+            self.ask(self.api.release(Some(agent.clone()), channel)).await?;
+            self.ask(self.api.set_control(agent.clone(), Control::Running))
                 .await?;
-            self.ask(self.clerk.tend(agent.clone(), AgentChange::Wake))
-                .await?;
+            self.ask(self.api.tend(agent.clone(), AgentChange::Wake)).await?;
             let life = AgentChange::Life(Lifecycle::Active);
-            self.ask(self.clerk.tend(agent, life)).await?;
+            self.ask(self.api.tend(agent, life)).await?;
         }
         self.end_schedules().await?;
         self.pass(CALM_MS / 2).await?;
@@ -308,7 +307,7 @@ impl House {
 
     /// Answers what is asked: what nobody knows the end of after a crash is a question.
     async fn decide(&self) -> Result<(), Gone> {
-        let asked = self.ask(self.clerk.decisions(true)).await?.unwrap_or_default();
+        let asked = self.ask(self.api.decisions(true)).await?.unwrap_or_default();
         for question in asked {
             let reply = Reply {
                 option: DENY.to_owned(),
@@ -317,7 +316,7 @@ impl House {
                 note: None,
             };
             let name = question.inquiry.decision_id.to_string();
-            self.ask(self.clerk.answer(name, reply)).await?;
+            self.ask(self.api.answer(name, reply)).await?;
         }
         Ok(())
     }
@@ -328,10 +327,10 @@ impl House {
             after: None,
             limit: ROWS_MAX,
         };
-        let all = self.ask(self.clerk.schedules(filter)).await?.unwrap_or_default();
+        let all = self.ask(self.api.schedules(filter)).await?.unwrap_or_default();
         for timer in all.timers {
             let (name, status) = (timer.schedule_id, wakeful_core::timer::Status::Disabled);
-            self.ask(self.clerk.set_schedule_status(name, status)).await?;
+            self.ask(self.api.set_schedule_status(name, status)).await?;
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use wakeful_core::report::{Draft, Event, Head, Sealed};
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_runtime::desk::{ApiContext, Clerk, NewAgent};
+use wakeful_runtime::api::{ApiContext, NewAgent, RuntimeApi};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::proof::{EVENTS_BETWEEN, Notary, REST_MS, Wanted, verify};
 use wakeful_runtime::{Halt, Observer as _};
@@ -82,14 +82,14 @@ async fn signed(store: &Store) -> usize {
 
 async fn create(store: &Store, name: &str) {
     let context = ApiContext::new(store.clone(), Arc::new(Stopped::default()), Arc::new(Salt));
-    let clerk = Clerk::alone(context);
+    let api = RuntimeApi::alone(context);
     let new = NewAgent {
         agent_id: AgentId::parse(name).expect("an id"),
         workspace: "/w".to_owned(),
         visibility: Visibility::Public,
         mode: wakeful_core::wake::Mode::default(),
     };
-    clerk.create_agent(new).await.expect("made");
+    api.create_agent(new).await.expect("made");
 }
 
 /// Lets everybody who can go on do so.

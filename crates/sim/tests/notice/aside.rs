@@ -8,8 +8,8 @@ use wakeful_core::subscription::Terms;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::AlertClerk;
-use wakeful_runtime::desk::alert::{NewSubscription, Subscribing};
+use wakeful_runtime::api::SubscriptionApi;
+use wakeful_runtime::api::subscription::{NewSubscription, Subscribing};
 use wakeful_store::rows::TellingRow;
 
 use super::world::{Daemon, Home, agent, on};
@@ -22,7 +22,7 @@ fn of(name: &str) -> RuleId {
 /// What the agent's log says was done to its subscription, in order.
 async fn deeds(daemon: &Daemon, name: &str) -> Vec<String> {
     let events = daemon
-        .clerk
+        .api
         .events_after(agent(name), 0, 500)
         .await
         .expect("events");
@@ -48,7 +48,7 @@ async fn a_subscription_that_is_put_aside_wakes_nobody_and_why_not_says_what_it_
     assert!(daemon.runs("coach").await.is_empty() && daemon.queue("coach").await.is_empty());
     assert_eq!(daemon.runs("other").await.len(), 1, "the others are woken");
     let why = daemon
-        .clerk
+        .api
         .why_not(agent("coach"), Some(Millis(0)))
         .await
         .expect("known");
@@ -93,11 +93,11 @@ async fn what_happens_while_a_subscription_is_put_aside_is_not_seen_later_even_i
     daemon.create("writer").await;
     daemon.settle().await;
     let home = daemon.kill();
-    let clerk = clerk(&home);
-    clerk.pause_subscription(of("coach")).await.expect("put aside");
+    let api = api(&home);
+    api.pause_subscription(of("coach")).await.expect("put aside");
     home.add_task("meanwhile", None).await;
     tell(&home, 9).await;
-    clerk.resume_subscription(of("coach")).await.expect("taken up");
+    api.resume_subscription(of("coach")).await.expect("taken up");
     let daemon = home.serve();
     daemon.settle().await;
     assert!(daemon.runs("coach").await.is_empty());
@@ -151,7 +151,7 @@ async fn a_clock_that_is_set_back_shows_nobody_what_was_before() {
         agent_id: agent("late"),
         terms: on("agentChangedNotification"),
     };
-    clerk(&home).subscribe(late).await.expect("a subscription");
+    api(&home).subscribe(late).await.expect("a subscription");
     let daemon = home.serve();
     daemon.settle().await;
     assert_eq!(daemon.runs("early").await.len(), 1);
@@ -159,8 +159,8 @@ async fn a_clock_that_is_set_back_shows_nobody_what_was_before() {
 }
 
 /// Whoever serves subscriptions while no daemon runs.
-fn clerk(home: &Home) -> AlertClerk {
-    AlertClerk {
+fn api(home: &Home) -> SubscriptionApi {
+    SubscriptionApi {
         store: home.store.clone(),
         journal: Arc::new(home.journal.clone()),
         clock: Arc::<Ticks>::clone(&home.ticks),

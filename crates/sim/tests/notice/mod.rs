@@ -21,7 +21,7 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Gate};
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::alert::{NewSubscription, Subscribing};
+use wakeful_runtime::api::subscription::{NewSubscription, Subscribing};
 use wakeful_runtime::notice::CANDIDATES_MAX;
 
 use self::world::{Home, agent, on};
@@ -181,13 +181,13 @@ async fn what_a_person_says_is_never_taken_up_by_another_run() {
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
     daemon
-        .clerk
+        .api
         .set_control(agent("coach"), Control::Paused)
         .await
         .expect("paused");
     home.add_task("one", None).await;
     daemon.settle().await;
-    let post = wakeful_runtime::desk::Post {
+    let post = wakeful_runtime::api::Post {
         agent: agent("coach"),
         turn: wakeful_core::id::TurnId::parse("t").expect("a turn"),
         text: "hello".into(),
@@ -195,11 +195,11 @@ async fn what_a_person_says_is_never_taken_up_by_another_run() {
         wishes: wakeful_core::message::Wishes::default(),
         priority: wakeful_core::cause::Priority::Normal,
     };
-    daemon.clerk.post(post).await.expect("posted");
+    daemon.api.post(post).await.expect("posted");
     home.add_task("two", None).await;
     daemon.settle().await;
     daemon
-        .clerk
+        .api
         .set_control(agent("coach"), Control::Running)
         .await
         .expect("resumed");
@@ -217,7 +217,7 @@ async fn a_run_that_was_cut_off_still_knows_all_that_it_took_up() {
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
     daemon
-        .clerk
+        .api
         .set_control(agent("coach"), Control::Paused)
         .await
         .expect("paused");
@@ -236,7 +236,7 @@ async fn a_run_that_was_cut_off_still_knows_all_that_it_took_up() {
     );
     home.oracle.holds.store(true, Ordering::Relaxed);
     daemon
-        .clerk
+        .api
         .set_control(agent("coach"), Control::Running)
         .await
         .expect("resumed");
@@ -327,7 +327,7 @@ async fn more_candidates_than_one_transaction_holds_are_all_woken_once() {
         let name = format!("agent-{number}");
         daemon.subscribed(&name, on("TASK")).await;
         daemon
-            .clerk
+            .api
             .set_control(agent(&name), Control::Paused)
             .await
             .expect("paused");
@@ -353,7 +353,7 @@ async fn a_cut_between_two_transactions_of_a_notice_skips_and_doubles_nobody() {
     for name in &names {
         daemon.subscribed(name, on("TASK")).await;
         daemon
-            .clerk
+            .api
             .set_control(agent(name), Control::Paused)
             .await
             .expect("paused");

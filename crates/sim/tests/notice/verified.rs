@@ -9,7 +9,7 @@ use wakeful_core::cause::Priority;
 use wakeful_core::id::TurnId;
 use wakeful_core::message::Wishes;
 use wakeful_core::time::Millis;
-use wakeful_runtime::desk::Post;
+use wakeful_runtime::api::Post;
 use wakeful_runtime::proof::{Alteration, Wanted, verify};
 use wakeful_store::{FaultFuture, FaultPoint, Faults, Store};
 
@@ -66,7 +66,7 @@ async fn work(daemon: &Daemon, number: u64) {
         wishes: Wishes::default(),
         priority: Priority::Normal,
     };
-    daemon.clerk.post(post).await.expect("taken in");
+    daemon.api.post(post).await.expect("taken in");
     let at = Millis(i64::try_from(number).expect("small"));
     let set = daemon.home.store.write(move |tx| {
         let cap = (!number.is_multiple_of(3)).then_some(MicroUsd(number));

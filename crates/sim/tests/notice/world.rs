@@ -22,8 +22,8 @@ use wakeful_ports::clock::Clock;
 use wakeful_ports::journal::{Journal as _, Order};
 use wakeful_ports::model::{Answer, Audience, Model};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
-use wakeful_runtime::desk::alert::NewSubscription;
-use wakeful_runtime::desk::{AlertClerk, Clerk, NewAgent};
+use wakeful_runtime::api::subscription::NewSubscription;
+use wakeful_runtime::api::{NewAgent, RuntimeApi, SubscriptionApi};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::{Book, Watcher};
 use wakeful_runtime::service::{Options, Service, Writers};
@@ -147,8 +147,8 @@ pub(crate) struct Home {
 /// A daemon that serves a home.
 pub(crate) struct Daemon {
     pub(crate) home: Home,
-    pub(crate) clerk: Clerk,
-    pub(crate) alert: AlertClerk,
+    pub(crate) api: RuntimeApi,
+    pub(crate) alert: SubscriptionApi,
     pub(crate) watcher: Arc<Watcher>,
     tasks: [JoinHandle<()>; 2],
 }
@@ -176,7 +176,7 @@ impl Home {
             entropy: Arc::new(Salts),
             hub: Arc::clone(&hub),
         };
-        let (service, clerk, _) = Service::new(Options {
+        let (service, api, _) = Service::new(Options {
             store: self.store.clone(),
             writers: Writers::Alone,
             runner: RunnerId::new("daemon"),
@@ -189,12 +189,12 @@ impl Home {
         });
         let book: Arc<Book> = Arc::default();
         let journal: Arc<dyn wakeful_ports::journal::Journal> = Arc::new(self.journal.clone());
-        let watcher = Arc::new(clerk.watcher(Arc::clone(&journal), Arc::clone(&book), Writers::Alone));
+        let watcher = Arc::new(api.watcher(Arc::clone(&journal), Arc::clone(&book), Writers::Alone));
         let watching = Arc::clone(&watcher);
         Daemon {
             home: self.clone(),
-            clerk,
-            alert: AlertClerk {
+            api,
+            alert: SubscriptionApi {
                 store: self.store.clone(),
                 journal,
                 clock: Arc::<Ticks>::clone(&self.ticks),
@@ -264,7 +264,7 @@ impl Daemon {
             visibility: Visibility::Public,
             mode: wakeful_core::wake::Mode::default(),
         };
-        self.clerk.create_agent(new).await.expect("an agent");
+        self.api.create_agent(new).await.expect("an agent");
     }
 
     /// An agent that is made and subscribes under its own name.

@@ -15,7 +15,7 @@ async fn a_brake_and_the_word_of_it_are_one_transaction() {
     let agent = AgentId::parse("main").expect("a name");
     let told = async || {
         let events = daemon
-            .clerk
+            .api
             .events_after(agent.clone(), 0, 100)
             .await
             .expect("events");
@@ -27,19 +27,16 @@ async fn a_brake_and_the_word_of_it_are_one_transaction() {
     let writes = || daemon.faults.writes.load(Ordering::Relaxed);
     for (number, whom) in [None, Some(agent.clone())].into_iter().enumerate() {
         let before = writes();
-        let set = daemon
-            .clerk
-            .brake(whom.clone(), "stop".into(), Channel::Cli)
-            .await;
+        let set = daemon.api.brake(whom.clone(), "stop".into(), Channel::Cli).await;
         assert_eq!((set.expect("set").len(), writes() - before), (1, 1));
         assert_eq!(told().await, 2 * number + 1);
         let before = writes();
-        let left = daemon.clerk.release(whom, Channel::Cli).await;
+        let left = daemon.api.release(whom, Channel::Cli).await;
         assert_eq!((left.expect("released").len(), writes() - before), (0, 1));
         assert_eq!(told().await, 2 * number + 2);
     }
     let nobody = AgentId::parse("nobody").expect("a name");
-    let released = daemon.clerk.release(Some(nobody), Channel::Cli).await;
+    let released = daemon.api.release(Some(nobody), Channel::Cli).await;
     assert!(
         matches!(released, Err(EngineError::UnknownAgent(_))),
         "{released:?}"

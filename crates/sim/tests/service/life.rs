@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 use wakeful_core::id::RunnerId;
-use wakeful_runtime::desk::Clerk;
+use wakeful_runtime::api::RuntimeApi;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{Options, Service, Stuck, Writers};
 use wakeful_runtime::{Halt, HaltSwitch};
@@ -21,7 +21,7 @@ impl Daemon {
         (store, faults): (&Store, &Arc<Faulty>),
         (ticks, mailer): (&Arc<Ticks>, &Arc<Mailer>),
         first: First,
-    ) -> (Life, Clerk, Stuck) {
+    ) -> (Life, RuntimeApi, Stuck) {
         let (hub, (switch, halt)): (Arc<Hub>, _) = (Arc::default(), Halt::new());
         let shop = Shop {
             store: store.clone(),
@@ -32,7 +32,7 @@ impl Daemon {
             hub: Arc::clone(&hub),
             halt: halt.clone(),
         };
-        let (service, clerk, stuck) = Service::new(Options {
+        let (service, api, stuck) = Service::new(Options {
             store: store.clone(),
             // It hears of everything by itself, and so has no timer but its own.
             writers: Writers::Alone,
@@ -44,6 +44,6 @@ impl Daemon {
             entropy: Arc::new(Salts),
             governance: governance(),
         });
-        ((switch, tokio::spawn(service.run())), clerk, stuck)
+        ((switch, tokio::spawn(service.run())), api, stuck)
     }
 }

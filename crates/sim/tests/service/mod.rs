@@ -38,7 +38,7 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::model::{Answer, Audience, Model};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
-use wakeful_runtime::desk::{Clerk, NewAgent, Post};
+use wakeful_runtime::api::{NewAgent, Post, RuntimeApi};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::{Ending, Stuck, Workshop};
@@ -299,7 +299,7 @@ fn governance() -> Governance {
 }
 
 /// Says something to the agent.
-async fn post(clerk: &Clerk, turn: &str) -> RunKey {
+async fn post(api: &RuntimeApi, turn: &str) -> RunKey {
     let post = Post {
         agent: AgentId::parse("main").expect("a name"),
         turn: TurnId::parse(turn).expect("a turn"),
@@ -308,13 +308,13 @@ async fn post(clerk: &Clerk, turn: &str) -> RunKey {
         wishes: Wishes::default(),
         priority: wakeful_core::cause::Priority::Normal,
     };
-    clerk.post(post).await.expect("posted").run_key
+    api.post(post).await.expect("posted").run_key
 }
 
 /// A daemon with one agent and one message.
 struct Daemon {
     ticks: Arc<Ticks>,
-    clerk: Clerk,
+    api: RuntimeApi,
     store: Store,
     faults: Arc<Faulty>,
     stuck: Stuck,
@@ -327,18 +327,18 @@ impl Daemon {
     async fn begin(first: First) -> Self {
         let (ticks, mailer): (Arc<Ticks>, Arc<Mailer>) = Default::default();
         let (store, faults) = Faulty::store();
-        let (life, clerk, stuck) = Self::serve((&store, &faults), (&ticks, &mailer), first);
+        let (life, api, stuck) = Self::serve((&store, &faults), (&ticks, &mailer), first);
         let new = NewAgent {
             agent_id: AgentId::parse("main").expect("a name"),
             workspace: "/somewhere".into(),
             visibility: Visibility::Public,
             mode: wakeful_core::wake::Mode::default(),
         };
-        clerk.create_agent(new).await.expect("an agent");
-        let run = post(&clerk, "turn-1").await;
+        api.create_agent(new).await.expect("an agent");
+        let run = post(&api, "turn-1").await;
         let daemon = Self {
             ticks,
-            clerk,
+            api,
             store,
             faults,
             stuck,
@@ -370,7 +370,7 @@ impl Daemon {
     }
 
     async fn status_of(&self, run: RunKey) -> String {
-        self.clerk.run(run).await.expect("a report").status.to_string()
+        self.api.run(run).await.expect("a report").status.to_string()
     }
 }
 
@@ -387,12 +387,12 @@ async fn a_run_that_was_told_to_come_back_later_does_so_in_a_quiet_daemon() {
 #[tokio::test]
 async fn a_question_grows_more_severe_in_a_quiet_daemon_and_its_answer_is_acted_on_once() {
     let daemon = Daemon::begin(First::WantsTool).await;
-    let asked = daemon.clerk.decisions(true).await.expect("questions");
+    let asked = daemon.api.decisions(true).await.expect("questions");
     let [question] = asked.as_slice() else {
         panic!("{asked:?}");
     };
     daemon.pass(PATIENCE_MS + 1).await;
-    let older = daemon.clerk.decisions(true).await.expect("questions");
+    let older = daemon.api.decisions(true).await.expect("questions");
     assert!(
         older[0].version > question.version,
         "nobody looked at its deadline"
@@ -405,7 +405,7 @@ async fn a_question_grows_more_severe_in_a_quiet_daemon_and_its_answer_is_acted_
         note: None,
     };
     let name = question.inquiry.decision_id.to_string();
-    daemon.clerk.answer(name, reply).await.expect("taken");
+    daemon.api.answer(name, reply).await.expect("taken");
     daemon.settle().await;
     assert_eq!(daemon.status().await, "completed");
     assert_eq!(daemon.mailer.0.load(Ordering::Relaxed), 1);
@@ -435,7 +435,7 @@ async fn a_run_that_a_newer_program_began_is_left_to_it() {
         });
         changed.await.expect("written");
     };
-    let question = daemon.clerk.decisions(true).await.expect("questions").remove(0);
+    let question = daemon.api.decisions(true).await.expect("questions").remove(0);
     be_of(Some(MACHINE_VERSION + 1)).await;
     let reply = Reply {
         option: APPROVE.into(),
@@ -444,7 +444,7 @@ async fn a_run_that_a_newer_program_began_is_left_to_it() {
         note: None,
     };
     let name = question.inquiry.decision_id.to_string();
-    daemon.clerk.answer(name, reply).await.expect("taken");
+    daemon.api.answer(name, reply).await.expect("taken");
     daemon.pass(60_000).await;
     assert_eq!(daemon.status().await, "open");
     let stuck = daemon.stuck.all();
@@ -468,7 +468,7 @@ async fn a_run_that_a_newer_program_began_is_left_to_it() {
     );
     be_of(None).await;
     daemon
-        .clerk
+        .api
         .set_control(agent.clone(), Control::Running)
         .await
         .expect("set");

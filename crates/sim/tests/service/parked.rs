@@ -45,10 +45,10 @@ async fn parked() -> Daemon {
     assert_eq!(daemon.status().await, "completed");
     let ten = Millis(Day::of(daemon.ticks.now()).next().begins().0 + 10 * HOUR_MS);
     daemon.ticks.set(ten);
-    daemon.run = post(&daemon.clerk, "turn-2").await;
+    daemon.run = post(&daemon.api, "turn-2").await;
     daemon.settle().await;
     assert_eq!(daemon.status().await, "completed", "it is another day");
-    daemon.run = post(&daemon.clerk, "turn-3").await;
+    daemon.run = post(&daemon.api, "turn-3").await;
     daemon.settle().await;
     assert_eq!(daemon.status().await, "open");
     assert_eq!(daemon.stuck.all().len(), 1, "it says why");

@@ -11,8 +11,8 @@ use wakeful_core::message::Wishes;
 use wakeful_core::wake::Control;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::journal::{Journal, Order};
-use wakeful_runtime::desk::alert::NewSubscription;
-use wakeful_runtime::desk::{AlertClerk, Post};
+use wakeful_runtime::api::subscription::NewSubscription;
+use wakeful_runtime::api::{Post, SubscriptionApi};
 use wakeful_runtime::service::Writers;
 use wakeful_runtime::{EngineError, Halt};
 use wakeful_store::rows::RunFilter;
@@ -30,8 +30,8 @@ impl Daemon {
     async fn watched(first: First, word: &str) -> (Self, Arc<dyn Journal>) {
         let daemon = Self::begin(first).await;
         let journal: Arc<dyn Journal> = Arc::new(JournalStore::in_memory("service").expect("a journal"));
-        // By a desk of its own, which rings nowhere.
-        let alert = AlertClerk {
+        // By a runtime of its own, which rings nowhere.
+        let alert = SubscriptionApi {
             store: daemon.store.clone(),
             journal: Arc::clone(&journal),
             clock: Arc::<Ticks>::clone(&daemon.ticks),
@@ -46,7 +46,7 @@ impl Daemon {
         });
         subscribed.await.expect("a subscription");
         let watcher = daemon
-            .clerk
+            .api
             .watcher(Arc::clone(&journal), Arc::default(), Writers::Alone);
         tokio::spawn(async move { watcher.run(&Halt::never()).await });
         daemon.pass(RETRY_AFTER_MS).await;
@@ -65,7 +65,7 @@ impl Daemon {
             limit: 10,
             ..RunFilter::default()
         };
-        self.clerk.runs(all).await.expect("runs").len()
+        self.api.runs(all).await.expect("runs").len()
     }
 }
 
@@ -75,7 +75,7 @@ async fn a_message_is_taken_up_at_once_also_where_its_sender_does_not_hear_that_
     daemon.pass(RETRY_AFTER_MS).await;
     assert_eq!(daemon.status().await, "completed");
     daemon.faults.loses.store(1, Ordering::Relaxed);
-    let said = daemon.clerk.post(Post {
+    let said = daemon.api.post(Post {
         agent: main(),
         turn: TurnId::parse("turn-2").expect("a turn"),
         text: "once more".into(),
@@ -95,7 +95,7 @@ async fn a_message_is_taken_up_at_once_also_where_its_sender_does_not_hear_that_
 async fn a_change_of_an_agent_is_told_to_others_also_where_nobody_hears_that_it_is_made() {
     let (daemon, _) = Daemon::watched(First::Fails, "agentChangedNotification").await;
     daemon.faults.loses.store(1, Ordering::Relaxed);
-    let paused = daemon.clerk.set_control(main(), Control::Paused).await;
+    let paused = daemon.api.set_control(main(), Control::Paused).await;
     assert!(paused.is_err(), "nobody hears of it");
     assert_eq!(daemon.tellings().await, 1, "and it is made");
     daemon.settle().await;
@@ -127,7 +127,7 @@ async fn the_end_of_a_run_is_told_to_others_also_where_the_database_is_away_for_
     // The wish for its end and the claim are heard of, the end is not.
     daemon.faults.loses.store(3, Ordering::Relaxed);
     daemon.faults.leaves.store(true, Ordering::Relaxed);
-    daemon.clerk.cancel(daemon.run).await.expect("asked for");
+    daemon.api.cancel(daemon.run).await.expect("asked for");
     daemon.settle().await;
     daemon.pass(10_000).await;
     daemon.faults.away.store(false, Ordering::Relaxed);

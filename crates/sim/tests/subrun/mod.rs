@@ -18,7 +18,7 @@ use wakeful_core::step::Status;
 use wakeful_core::subrun::START_RUN;
 use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_runtime::desk::{Clerk, NewAgent, Post};
+use wakeful_runtime::api::{NewAgent, Post, RuntimeApi};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{Ending, Options, Service, Workshop, Writers};
 use wakeful_runtime::wake::Limits;
@@ -174,7 +174,7 @@ fn serve(
     store: &Store,
     ticks: &Arc<Ticks>,
     (seed, life): (u64, u64),
-) -> (tokio::task::JoinHandle<()>, Clerk) {
+) -> (tokio::task::JoinHandle<()>, RuntimeApi) {
     let hub: Arc<Hub> = Arc::default();
     let runner = RunnerId::new(format!("life-{life}"));
     let shop = Shop {
@@ -184,7 +184,7 @@ fn serve(
         seed,
         runner: runner.clone(),
     };
-    let (service, clerk, _) = Service::new(Options {
+    let (service, api, _) = Service::new(Options {
         store: store.clone(),
         writers: Writers::Alone,
         runner,
@@ -195,7 +195,7 @@ fn serve(
         entropy: Arc::new(Salts),
         governance: Governance::default(),
     });
-    (tokio::spawn(service.run()), clerk)
+    (tokio::spawn(service.run()), api)
 }
 
 /// What is left to do: open runs and messages in line.
@@ -229,7 +229,7 @@ fn all_runs(view: &mut View<'_>) -> Result<Vec<RunLine>, wakeful_store::StoreErr
 async fn play(seed: u64) -> (usize, usize) {
     let store = Store::in_memory("subrun").expect("a store");
     let ticks: Arc<Ticks> = Arc::default();
-    let (mut task, mut clerk) = serve(&store, &ticks, (seed, 0));
+    let (mut task, mut api) = serve(&store, &ticks, (seed, 0));
     for name in AGENTS {
         let new = NewAgent {
             agent_id: agent_id(name),
@@ -237,7 +237,7 @@ async fn play(seed: u64) -> (usize, usize) {
             visibility: Visibility::Public,
             mode: wakeful_core::wake::Mode::default(),
         };
-        clerk.create_agent(new).await.expect("an agent");
+        api.create_agent(new).await.expect("an agent");
     }
     for number in 0..3_u64 {
         let first = draw(seed, &["first", &number.to_string()], 4);
@@ -249,7 +249,7 @@ async fn play(seed: u64) -> (usize, usize) {
             wishes: Wishes::default(),
             priority: wakeful_core::cause::Priority::Normal,
         };
-        clerk.post(post).await.expect("posted");
+        api.post(post).await.expect("posted");
     }
     for life in 1..=draw(seed, &["deaths"], 7) {
         let number = life.to_string();
@@ -259,12 +259,12 @@ async fn play(seed: u64) -> (usize, usize) {
         if draw(seed, &["cancels", &number], 3) == 0 {
             let open = store.read(all_runs).await.expect("read");
             if let Some((run, _, _)) = open.iter().find(|(_, status, _)| *status == RunStatus::Open) {
-                clerk.cancel(*run).await.expect("asked for");
+                api.cancel(*run).await.expect("asked for");
             }
         }
         task.abort();
         let _ = task.await;
-        (task, clerk) = serve(&store, &ticks, (seed, life));
+        (task, api) = serve(&store, &ticks, (seed, life));
     }
     let mut turns = 0;
     while left(&store).await > 0 {
@@ -281,7 +281,7 @@ async fn play(seed: u64) -> (usize, usize) {
         }
     }
     task.abort();
-    drop(clerk);
+    drop(api);
     judge(&store, seed).await
 }
 

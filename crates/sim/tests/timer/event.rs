@@ -6,7 +6,7 @@ use wakeful_core::id::EventName;
 use wakeful_core::journal::Author;
 use wakeful_core::timer::{Concurrency, Draft, Guard, Outcome, Status, Timer, TriggerSource};
 use wakeful_core::wake::{Control, Lifecycle, Refusal};
-use wakeful_runtime::desk::{AgentChange, Edit};
+use wakeful_runtime::api::{AgentChange, Edit};
 use wakeful_runtime::{EngineError, ScheduleFault};
 use wakeful_store::rows::ExecutionRow;
 
@@ -23,7 +23,7 @@ fn guard(json: &serde_json::Value) -> Guard {
 
 /// Something happens.
 async fn came(house: &House, name: &str, key: &str) -> Vec<ExecutionRow> {
-    let fired = house.clerk.happened(event(name), key.to_owned()).await;
+    let fired = house.api.happened(event(name), key.to_owned()).await;
     house.ground.settle().await;
     fired.expect("what became of it")
 }
@@ -55,7 +55,7 @@ async fn a_guard_that_does_not_hold_skips_the_firing_and_says_so() {
         Some(&(Outcome::Run, None))
     );
     // A person who lets it fire has looked already.
-    let by_hand = house.clerk.trigger_now(rule("guarded"), "now".to_owned()).await;
+    let by_hand = house.api.trigger_now(rule("guarded"), "now".to_owned()).await;
     assert_eq!(by_hand.expect("fired").outcome, Outcome::Run);
 }
 
@@ -147,7 +147,7 @@ async fn an_event_lets_every_schedule_fire_that_waits_for_it_once_per_delivery()
         ..Edit::default()
     };
     house
-        .clerk
+        .api
         .edit_schedule(rule("first"), edit)
         .await
         .expect("edited");
@@ -175,7 +175,7 @@ async fn an_event_meets_the_same_policy_and_the_same_history_as_the_clock() {
             })
             .await;
     }
-    let paused = house.clerk.set_control(agent("main"), Control::Paused).await;
+    let paused = house.api.set_control(agent("main"), Control::Paused).await;
     paused.expect("what comes is kept and nothing begins");
     house.ground.pass(HOUR_MS + 1).await;
     came(&house, "e", "k").await;
@@ -285,10 +285,10 @@ async fn a_guard_is_asked_of_events_and_one_for_once_is_over_after_the_first() {
 async fn what_is_for_once_is_not_used_up_by_a_wish_or_an_event_that_woke_nobody() {
     let house = guarded_and_once(|guarded| guarded.auto_disable_after_run = true).await;
     let before = house.timer("once").await.next_execution_at;
-    let control = |control| house.clerk.set_control(agent("main"), control);
+    let control = |control| house.api.set_control(agent("main"), control);
     control(Control::Stopped).await.expect("stopped");
     came(&house, "e", "k").await;
-    let wished = house.clerk.trigger_now(rule("once"), "now".to_owned()).await;
+    let wished = house.api.trigger_now(rule("once"), "now".to_owned()).await;
     assert_eq!(wished.expect("told").outcome, Outcome::Refused);
     let refused = || because(Outcome::Refused, "stopped");
     assert_eq!(house.outcomes("once").await, [refused(), refused()]);
@@ -318,7 +318,7 @@ async fn an_agent_that_is_destroyed_takes_its_schedules_along_in_one_transaction
         .add("resting", every(3_600), |draft| draft.is_paused = true)
         .await;
     let gone = house
-        .clerk
+        .api
         .tend(agent("main"), AgentChange::Life(Lifecycle::Destroyed))
         .await;
     gone.expect("destroyed");
@@ -337,7 +337,7 @@ async fn an_agent_that_is_destroyed_takes_its_schedules_along_in_one_transaction
         "nothing fires into refusals"
     );
     let draft = Draft::new(rule("late"), agent("main"), every(60), "Look.".to_owned());
-    let refused = house.clerk.add_schedule(draft).await;
+    let refused = house.api.add_schedule(draft).await;
     assert!(
         matches!(refused, Err(EngineError::Refused(Refusal::Destroyed))),
         "{refused:?}"
@@ -349,7 +349,7 @@ async fn a_schedule_that_outlived_its_agent_ends_with_its_next_firing() {
     let house = House::fresh(Says::Done).await;
     let made = house.add("hourly", every(3_600), |_| {}).await;
     let gone = house
-        .clerk
+        .api
         .tend(agent("main"), AgentChange::Life(Lifecycle::Destroyed))
         .await;
     gone.expect("destroyed");
@@ -368,7 +368,7 @@ async fn a_schedule_that_outlived_its_agent_ends_with_its_next_firing() {
     let told = because(Outcome::Disabled, "agent_destroyed");
     assert_eq!(house.outcomes("hourly").await, [told.clone(), told]);
     assert_eq!(house.outcomes("wakes-the-loop").await, run(2), "the others go on");
-    let by_hand = house.clerk.trigger_now(rule("hourly"), "k".to_owned()).await;
+    let by_hand = house.api.trigger_now(rule("hourly"), "k".to_owned()).await;
     assert!(
         matches!(by_hand, Err(EngineError::Schedule(ScheduleFault::Over { .. }))),
         "{by_hand:?}"

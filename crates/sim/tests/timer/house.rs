@@ -24,7 +24,7 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::{Journal, Order};
 use wakeful_ports::model::{Answer, Audience, Model};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
-use wakeful_runtime::desk::{AlertClerk, Clerk, NewAgent};
+use wakeful_runtime::api::{NewAgent, RuntimeApi, SubscriptionApi};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_runtime::service::{Options, Service, Writers};
@@ -251,8 +251,8 @@ impl Ground {
 /// A daemon that lives until it is killed.
 pub(crate) struct House {
     pub(crate) ground: Ground,
-    pub(crate) clerk: Clerk,
-    pub(crate) alert: AlertClerk,
+    pub(crate) api: RuntimeApi,
+    pub(crate) alert: SubscriptionApi,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -284,7 +284,7 @@ impl House {
             entropy: Arc::new(Salts(Arc::clone(&ground.wall))),
             hub: Arc::clone(&hub),
         };
-        let (service, clerk, _) = Service::new(Options {
+        let (service, api, _) = Service::new(Options {
             store: ground.store.clone(),
             writers: Writers::Alone,
             runner: RunnerId::new("daemon"),
@@ -296,10 +296,10 @@ impl House {
             governance: Governance::default(),
         });
         let journal: Arc<dyn Journal> = Arc::new(ground.journal.clone());
-        let timers = clerk.timers(Arc::clone(&journal), Writers::Alone);
+        let timers = api.timers(Arc::clone(&journal), Writers::Alone);
         let ticking = async move { timers.run(&Halt::never()).await };
         let book: Arc<Book> = Arc::default();
-        let watcher = clerk.watcher(Arc::clone(&journal), Arc::clone(&book), Writers::Alone);
+        let watcher = api.watcher(Arc::clone(&journal), Arc::clone(&book), Writers::Alone);
         let watching = async move {
             let fail = |error: &str| panic!("{error}");
             let never = Halt::never();
@@ -313,8 +313,8 @@ impl House {
         ];
         let house = Self {
             ground: ground.clone(),
-            clerk,
-            alert: AlertClerk {
+            api,
+            alert: SubscriptionApi {
                 store: ground.store.clone(),
                 journal,
                 clock: Arc::<Wall>::clone(&ground.wall),
@@ -343,7 +343,7 @@ impl House {
                 visibility: Visibility::Public,
                 mode: wakeful_core::wake::Mode::default(),
             };
-            self.clerk.create_agent(new).await.expect("an agent");
+            self.api.create_agent(new).await.expect("an agent");
         }
     }
 
@@ -363,7 +363,7 @@ impl House {
         let mut draft = Draft::new(rule(id), agent("main"), when, "Look at the day.".to_owned());
         draft.always = true;
         with(&mut draft);
-        let added = self.clerk.add_schedule(draft).await.expect("a schedule");
+        let added = self.api.add_schedule(draft).await.expect("a schedule");
         self.ground.settle().await;
         added
     }
@@ -375,12 +375,12 @@ impl House {
     }
 
     pub(crate) async fn timer(&self, id: &str) -> Timer {
-        self.clerk.schedule(rule(id)).await.expect("a schedule")
+        self.api.schedule(rule(id)).await.expect("a schedule")
     }
 
     /// What became of a schedule's firings, oldest first.
     pub(crate) async fn records(&self, id: &str) -> Vec<Execution> {
-        let (_, mut records) = self.clerk.executions(rule(id), 1_000).await.expect("records");
+        let (_, mut records) = self.api.executions(rule(id), 1_000).await.expect("records");
         records.reverse();
         records
     }

@@ -164,7 +164,7 @@ async fn without_a_change_a_schedule_wakes_nobody() {
     assert_eq!(house.outcomes("hourly").await.last(), Some(&nothing()));
     assert_eq!(house.runs().await, 1);
     // By hand it is woken in any case.
-    let fired = house.clerk.trigger_now(rule("hourly"), "now".to_owned()).await;
+    let fired = house.api.trigger_now(rule("hourly"), "now".to_owned()).await;
     assert_eq!(fired.expect("fired").outcome, Outcome::Run);
     house.ground.settle().await;
     assert_eq!(house.runs().await, 2);
@@ -282,12 +282,12 @@ async fn another_zone_keeps_the_wall_clock_time_and_is_another_timer() {
         time_zone: time_zone.to_owned(),
     };
     house.add("daily", daily("Europe/Berlin"), |_| {}).await;
-    let edit = wakeful_runtime::desk::Edit {
+    let edit = wakeful_runtime::api::Edit {
         when: Some(daily("Asia/Tokyo")),
         ..Default::default()
     };
     let edited = house
-        .clerk
+        .api
         .edit_schedule(rule("daily"), edit)
         .await
         .expect("edited");
@@ -336,7 +336,7 @@ async fn what_is_for_once_is_over_after_success_failure_and_skip() {
         because(Outcome::Disabled, "once"),
     ];
     assert_eq!(house.outcomes("skipped").await, expected);
-    let by_hand = house.clerk.trigger_now(rule("skipped"), "now".to_owned()).await;
+    let by_hand = house.api.trigger_now(rule("skipped"), "now".to_owned()).await;
     assert!(
         matches!(by_hand, Err(EngineError::Schedule(ScheduleFault::Over { .. }))),
         "{by_hand:?}"
@@ -348,14 +348,14 @@ async fn a_gate_that_stays_shut_is_told_and_what_is_paused_goes_on_with_what_com
     let house = House::fresh(Says::Done).await;
     house.add("hourly", every(3_600), |_| {}).await;
     let set = house
-        .clerk
+        .api
         .set_schedule_status(rule("hourly"), Status::Paused)
         .await;
     assert_eq!(set.expect("paused").next_execution_at, None);
     house.ground.pass(5 * HOUR_MS).await;
     assert_eq!(house.outcomes("hourly").await, []);
     let set = house
-        .clerk
+        .api
         .set_schedule_status(rule("hourly"), Status::Active)
         .await;
     assert_eq!(
@@ -363,7 +363,7 @@ async fn a_gate_that_stays_shut_is_told_and_what_is_paused_goes_on_with_what_com
         Some(Millis(BEGIN.0 + 6 * 3_600_000))
     );
     house
-        .clerk
+        .api
         .set_control(agent("main"), Control::Stopped)
         .await
         .expect("stopped");
@@ -373,12 +373,12 @@ async fn a_gate_that_stays_shut_is_told_and_what_is_paused_goes_on_with_what_com
         [because(Outcome::Refused, "stopped")]
     );
     let set = house
-        .clerk
+        .api
         .set_schedule_status(rule("hourly"), Status::Disabled)
         .await;
     assert_eq!(set.expect("disabled").status, Status::Disabled);
     let again = house
-        .clerk
+        .api
         .set_schedule_status(rule("hourly"), Status::Active)
         .await;
     assert!(
@@ -392,7 +392,7 @@ async fn the_same_wish_by_hand_is_one_run() {
     let house = House::fresh(Says::Done).await;
     house.add("daily", every(86_400), |_| {}).await;
     let before = house.timer("daily").await.next_execution_at;
-    let wish = || house.clerk.trigger_now(rule("daily"), "k".to_owned());
+    let wish = || house.api.trigger_now(rule("daily"), "k".to_owned());
     let first = wish().await.expect("fired");
     house.ground.settle().await;
     let second = wish().await.expect("known");

@@ -18,7 +18,7 @@ async fn the_three_ways_with_one_that_waits() {
     }
     // What comes is kept and nothing begins.
     house
-        .clerk
+        .api
         .set_control(agent("main"), Control::Paused)
         .await
         .expect("paused");
@@ -38,7 +38,7 @@ async fn the_three_ways_with_one_that_waits() {
     ];
     assert_eq!(house.outcomes("replace").await, replaced);
     house
-        .clerk
+        .api
         .set_control(agent("main"), Control::Running)
         .await
         .expect("goes on");

@@ -8,8 +8,8 @@ use wakeful_core::retention::DataClass;
 use wakeful_core::subscription::Terms;
 use wakeful_core::timer::{Draft, Outcome};
 use wakeful_ports::clock::Clock as _;
-use wakeful_runtime::desk::SESSION;
-use wakeful_runtime::desk::alert::NewSubscription;
+use wakeful_runtime::api::SESSION;
+use wakeful_runtime::api::subscription::NewSubscription;
 
 use super::house::{BEGIN, Ground, HOUR_MS, House, Says, agent, every, rule};
 
@@ -26,7 +26,7 @@ async fn watchful(house: &House, name: &str, is_guarded: bool) {
     house.make(&[name]).await;
     let when = every(HOURS * 3_600);
     let draft = Draft::new(rule(name), agent(name), when, "Anything new?".to_owned());
-    house.clerk.add_schedule(draft).await.expect("a schedule");
+    house.api.add_schedule(draft).await.expect("a schedule");
     let (token, guard) = match is_guarded {
         true => (
             "CATEGORY",

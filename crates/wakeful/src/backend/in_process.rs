@@ -10,7 +10,7 @@ use wakeful_core::id::AgentId;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::outside::Hearing;
 use wakeful_runtime::Halt;
-use wakeful_runtime::desk::{AlertClerk, ApiContext, Clerk, JournalClerk};
+use wakeful_runtime::api::{ApiContext, JournalApi, RuntimeApi, SubscriptionApi};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_runtime::outside::Scout;
@@ -58,14 +58,14 @@ fn open(store: &Store, journal: &Arc<HomeJournal>, device: String, home: &Path) 
     let loaded = config::load(home, &Overrides::default());
     let config = loaded.map_or_else(|_| Settings::shut(), |loaded| loaded.config);
     let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
-    let desk = Arc::new(Clerk::alone(ApiContext {
+    let runtime = Arc::new(RuntimeApi::alone(ApiContext {
         governance: config.governance(),
         ..ApiContext::new(store.clone(), clock.clone(), entropy.clone())
     }));
     let parts = InProcess {
         open: Open {
-            schedules: Arc::clone(&desk),
-            desk,
+            schedules: Arc::clone(&runtime),
+            runtime,
             stuck: Stuck::default(),
             journal: Arc::new(journal_clerk(store, journal)),
             // No other part of this process listens for changes or matches them.
@@ -108,8 +108,8 @@ fn facts(config: &Settings, home: &Path) -> Result<Facts, Failure> {
 }
 
 /// The journal service of a home.
-pub(crate) fn journal_clerk(store: &Store, journal: &Arc<HomeJournal>) -> JournalClerk {
-    JournalClerk {
+pub(crate) fn journal_clerk(store: &Store, journal: &Arc<HomeJournal>) -> JournalApi {
+    JournalApi {
         store: store.clone(),
         journal: Arc::clone(journal) as _,
         clock: Arc::new(RealClock::new()),
@@ -123,8 +123,8 @@ pub(crate) fn alert_clerk(
     journal: &Arc<HomeJournal>,
     book: Arc<Book>,
     hub: Arc<Hub>,
-) -> AlertClerk {
-    AlertClerk {
+) -> SubscriptionApi {
+    SubscriptionApi {
         store: store.clone(),
         journal: Arc::clone(journal) as _,
         clock: Arc::new(RealClock::new()),

@@ -8,7 +8,7 @@ use wakeful_core::budget::{DAILY_CAP_MAX, MicroUsd, parse_cap};
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_ports::clock::Clock as _;
-use wakeful_runtime::desk::{ApiContext, Clerk};
+use wakeful_runtime::api::{ApiContext, RuntimeApi};
 use wakeful_server::view;
 
 use super::GlobalArgs;
@@ -116,11 +116,11 @@ async fn reset_day(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let place = Place::open_for_writing(shared).await?;
     let reset = place.work(out, async |place| {
         let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
-        let clerk = Clerk::alone(ApiContext {
+        let api = RuntimeApi::alone(ApiContext {
             governance: governance(place.home.root()),
             ..ApiContext::new(place.store.clone(), clock, entropy)
         });
-        Ok(clerk.reset_day(Channel::Cli).await?)
+        Ok(api.reset_day(Channel::Cli).await?)
     });
     tell(&view::budget(&reset.await?), out);
     Ok(())

@@ -18,7 +18,7 @@ use wakeful_core::key::{RunKey, h};
 use wakeful_core::policy::Rules;
 use wakeful_core::run::{ROUNDS_MAX, Turn};
 use wakeful_models::Models;
-use wakeful_runtime::desk::SESSION;
+use wakeful_runtime::api::SESSION;
 use wakeful_runtime::run::claim;
 use wakeful_runtime::wake::{Admitted, Ask, Limits, WhenMissing};
 use wakeful_store::rows::{Agent, Visibility};

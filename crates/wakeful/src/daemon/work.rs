@@ -50,15 +50,15 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<St
     let retention = retention_worker(place, start, &hub);
     let notifying = notifier(&daemon, &hub).run(daemon.targets.clone(), halt.clone());
     let factory = engine_factory(place, start, observer, &halt);
-    let (service, clerk, stuck) = Service::new(options(place, factory, &hub));
+    let (service, api, stuck) = Service::new(options(place, factory, &hub));
     let book = Arc::new(Book::default());
-    let watcher = clerk.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers(place));
-    let timers = clerk.timers(Arc::clone(&place.journal) as _, writers(place));
+    let watcher = api.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers(place));
+    let timers = api.timers(Arc::clone(&place.journal) as _, writers(place));
     let scout = Arc::new(scout(place));
-    let clerk = Arc::new(clerk);
+    let api = Arc::new(api);
     stage.send_replace(Stage::Ready(Open {
-        desk: Arc::clone(&clerk),
-        schedules: Arc::clone(&clerk),
+        runtime: Arc::clone(&api),
+        schedules: Arc::clone(&api),
         stuck,
         journal: Arc::new(journal_clerk(&place.store, &place.journal)),
         alert: Arc::new(alert_clerk(&place.store, &place.journal, book, Arc::clone(&hub))),
@@ -76,7 +76,7 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<St
     let watching = watcher.run(&halt);
     let scouting = scout.run(&halt);
     let ticking = timers.run(&halt);
-    let storing = clerk.store_stops(&halt);
+    let storing = api.store_stops(&halt);
     let working = async {
         tokio::join!(
             service.run(),

@@ -29,7 +29,7 @@ fn every_kind_is_read_back_as_it_was_written() {
     assert_eq!(Kind::parse("session_state_changed"), None);
 }
 
-/// Payloads as the machine and the desk write them, with the level and the line that people read.
+/// Payloads as the machine and the API write them, with the level and the line that people read.
 const SHOWN: &str = concat!(
     r#"
 message_admitted | {"text": "water the\nplants"} | TurnResult | water the plants

@@ -13,7 +13,7 @@ use super::{Client, Daemon, Seen, code, id};
 
 /// A client past the first frame.
 async fn follow(logs: &AgentLogs, daemon: &Daemon, after_seq: Option<u64>) -> Client {
-    let source = open(logs.desk.clone(), id("main"), after_seq, daemon.stay()).await;
+    let source = open(logs.runtime.clone(), id("main"), after_seq, daemon.stay()).await;
     let mut client = Client::of(source.expect("a stream"));
     assert_eq!(client.see().await.name, "cursor");
     client
@@ -31,7 +31,7 @@ fn dropped(why: &str, after_seq: u64) -> Seen {
 async fn a_stream_begins_with_when_to_come_back_and_from_where() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     logs.append("main", 2);
-    let source = open(logs.desk, id("main"), None, daemon.stay())
+    let source = open(logs.runtime, id("main"), None, daemon.stay())
         .await
         .expect("a stream");
     let first = Client::of(source).text().await.expect("a frame");
@@ -269,12 +269,12 @@ async fn who_comes_back_with_its_place_misses_nothing_and_sees_nothing_twice() {
 async fn a_place_beyond_the_newest_event_is_refused() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     logs.append("main", 2);
-    let refused = open(logs.desk.clone(), id("main"), Some(3), daemon.stay())
+    let refused = open(logs.runtime.clone(), id("main"), Some(3), daemon.stay())
         .await
         .err()
         .expect("refused");
     assert_eq!(code(&refused), "bad_cursor");
-    let refused = open(logs.desk, id("nobody"), None, daemon.stay())
+    let refused = open(logs.runtime, id("nobody"), None, daemon.stay())
         .await
         .err()
         .expect("refused");

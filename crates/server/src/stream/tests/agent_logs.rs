@@ -13,7 +13,7 @@ use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode};
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_runtime::desk::{ApiContext, Clerk};
+use wakeful_runtime::api::{ApiContext, RuntimeApi};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::rows::{Agent, Visibility};
 use wakeful_runtime::{Observer as _, Spoken, StoreError};
@@ -21,7 +21,7 @@ use wakeful_store::{FaultFuture, FaultPoint, Faults, Store};
 
 /// The agents, and the services that a stream reads them by.
 pub(super) struct AgentLogs {
-    pub(super) desk: Arc<Clerk>,
+    pub(super) runtime: Arc<RuntimeApi>,
     store: Store,
     hub: Arc<Hub>,
     reads: Arc<Reads>,
@@ -73,7 +73,7 @@ impl AgentLogs {
             )
         };
         let logs = Self {
-            desk: Arc::new(Clerk::new(context)),
+            runtime: Arc::new(RuntimeApi::new(context)),
             store,
             hub,
             reads,

@@ -17,7 +17,7 @@ use super::{Client, Daemon, Seen, code, id};
 /// A client past the first frame, and the cursor in it.
 async fn follow(logs: &AgentLogs, daemon: &Daemon, cursor: Option<&str>) -> (Client, String) {
     let from = cursor.map(|cursor| Positions::decode(cursor).expect("a cursor"));
-    let source = open(logs.desk.clone(), from, daemon.stay()).await;
+    let source = open(logs.runtime.clone(), from, daemon.stay()).await;
     let mut client = Client::of(source.expect("a stream"));
     let first = client.see().await;
     let cursor = first.id.expect("a cursor");
@@ -76,7 +76,7 @@ async fn a_client_that_saw_nothing_goes_on_where_it_began() {
 #[tokio::test(start_paused = true)]
 async fn what_happens_while_a_stream_begins_is_not_lost() {
     let (logs, daemon) = (AgentLogs::of(&["a"]), Daemon::new());
-    let source = open(logs.desk.clone(), None, daemon.stay()).await;
+    let source = open(logs.runtime.clone(), None, daemon.stay()).await;
     assert_eq!(logs.unheard_reads(), 0, "it listens before it reads");
     logs.write("a", 1);
     let mut client = Client::of(source.expect("a stream"));
@@ -266,7 +266,10 @@ async fn more_agents_than_a_cursor_holds_are_refused_also_when_they_come_later()
         (last.name.as_str(), &last.data["code"]),
         ("dropped", &"too_many_agents".into())
     );
-    let refused = open(logs.desk, None, daemon.stay()).await.err().expect("refused");
+    let refused = open(logs.runtime, None, daemon.stay())
+        .await
+        .err()
+        .expect("refused");
     assert_eq!(code(&refused), "too_many_agents");
 }
 
@@ -279,7 +282,7 @@ async fn a_cursor_beyond_the_newest_event_is_refused() {
         AgentLogs::of(&["a"]),
         Positions::decode(&cursor).expect("a cursor"),
     );
-    let refused = open(other.desk, Some(from), daemon.stay())
+    let refused = open(other.runtime, Some(from), daemon.stay())
         .await
         .err()
         .expect("refused");

@@ -11,7 +11,7 @@ use super::code;
 
 async fn read(logs: &AgentLogs, cursor: Option<&str>, limit: u32) -> EventFeed {
     let from = cursor.map(|cursor| Positions::decode(cursor).expect("a cursor"));
-    feed::read(&logs.desk, from, limit).await.expect("a page")
+    feed::read(&logs.runtime, from, limit).await.expect("a page")
 }
 
 fn seen(page: &EventFeed) -> Vec<(&str, u64)> {
@@ -114,7 +114,9 @@ async fn a_cursor_of_another_home_is_refused() {
     here.append("a", 5);
     let cursor = read(&here, None, 1).await.cursor;
     let from = Positions::decode(&cursor).expect("a cursor");
-    let refused = feed::read(&there.desk, Some(from), 1).await.expect_err("refused");
+    let refused = feed::read(&there.runtime, Some(from), 1)
+        .await
+        .expect_err("refused");
     assert_eq!(code(&refused), "bad_cursor");
 }
 

@@ -145,7 +145,7 @@ fn a_last_event_id_is_a_plain_number_and_nothing_else() {
 #[tokio::test(start_paused = true)]
 async fn a_stream_says_what_it_is_and_that_nobody_may_keep_it() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
-    let source = super::agent::open(logs.desk, id("main"), None, daemon.stay())
+    let source = super::agent::open(logs.runtime, id("main"), None, daemon.stay())
         .await
         .expect("a stream");
     let response = respond(source);
@@ -159,7 +159,7 @@ async fn a_stream_says_what_it_is_and_that_nobody_may_keep_it() {
 async fn a_client_that_reads_nothing_is_hung_up_on_and_gives_its_place_back() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     logs.append("main", 3_000);
-    let source = super::agent::open(logs.desk.clone(), id("main"), Some(0), daemon.stay())
+    let source = super::agent::open(logs.runtime.clone(), id("main"), Some(0), daemon.stay())
         .await
         .expect("a stream");
     let one = Arc::new(Mutex::new(Some(respond(source))));
@@ -185,10 +185,10 @@ async fn a_client_that_reads_nothing_is_hung_up_on_and_gives_its_place_back() {
 #[tokio::test(start_paused = true)]
 async fn what_a_stream_keeps_while_it_waits_is_small() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
-    let one = super::agent::open(logs.desk.clone(), id("main"), None, daemon.stay())
+    let one = super::agent::open(logs.runtime.clone(), id("main"), None, daemon.stay())
         .await
         .expect("a stream");
-    let all = super::all::open(logs.desk, None, daemon.stay())
+    let all = super::all::open(logs.runtime, None, daemon.stay())
         .await
         .expect("a stream");
     let held = size_of_val(&one) + size_of_val(&Box::new(one).next());

@@ -63,7 +63,7 @@ async fn end(place: &mut Place, given: &str, out: &Out) -> Result<(), Failure> {
     let run = backend.find_run(given).await?;
     let run_key = Text(run);
     let before = backend.call(GetRun { run_key }).await?;
-    // One that stands aside is not ended here, and the desk says what is to be done about it.
+    // One that stands aside is not ended here, and the runtime says what is to be done about it.
     if let CancelledRun::Pending(pending) = backend.call(CancelRun { run_key }).await? {
         tell_pending(&pending, out);
         return Ok(());

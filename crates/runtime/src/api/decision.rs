@@ -1,4 +1,4 @@
-//! Questions, brakes and runs that stand aside, at the desk.
+//! Decisions, brakes and quarantined runs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use wakeful_ports::fail;
 use wakeful_store::rows::{AnnouncementRow, DecisionFilter, Owed, RunRow};
 use wakeful_store::{PendingStop, ROWS_MAX, StoreError, Tx};
 
-use super::clerk::{announce, append};
-use super::{Arguments, Clerk, arguments};
+use super::runtime_api::{announce, append};
+use super::{Arguments, RuntimeApi, decision_input};
 use crate::report::{self, RunReport};
 use crate::subrun::{end_children, lock_all, parent_of};
 use crate::wait::late_draft;
@@ -57,7 +57,7 @@ enum Moved {
     Unknown,
 }
 
-impl Clerk {
+impl RuntimeApi {
     /// The question whose name begins with these hex digits.
     pub async fn decision(&self, hex_prefix: String) -> Result<Decision, EngineError> {
         let wanted = hex_prefix.clone();
@@ -214,7 +214,9 @@ impl Clerk {
 
     /// The arguments of the action that a question is about, all of them.
     pub async fn arguments(&self, decision: Decision) -> Result<Arguments, EngineError> {
-        let found = self.store.read(move |view| arguments::arguments(view, &decision));
+        let found = self
+            .store
+            .read(move |view| decision_input::arguments(view, &decision));
         Ok(found.await?)
     }
 

@@ -1,4 +1,4 @@
-//! The one who serves at the desk, over any store.
+//! Messages, runs, agents and events.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use wakeful_ports::journal::Journal;
 use wakeful_store::rows::{Agent, EventRow, Overview, RunFilter, RunRow, TellingRow};
 use wakeful_store::{Store, StoreError, Tx, View};
 
-use super::spoil;
-use super::work::Work;
+use super::planted_bugs;
+use super::work_signal::Work;
 use super::{AgentView, NewAgent, Post, Posted, RunGlance, SESSION, Waiting};
 use crate::cause::{AdmissionOutcome, PreparedAdmission};
 use crate::hub::{Hub, Listener};
@@ -56,8 +56,8 @@ impl ApiContext {
     }
 }
 
-/// Serves at the desk.
-pub struct Clerk {
+/// Messages, runs, agents and events.
+pub struct RuntimeApi {
     pub(super) store: Store,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) entropy: Arc<dyn Entropy>,
@@ -69,7 +69,7 @@ pub struct Clerk {
     door: Door,
 }
 
-/// By which door messages come to a desk.
+/// Where messages come from.
 #[derive(Debug, Clone, Copy)]
 enum Door {
     /// The API of a daemon.
@@ -78,7 +78,7 @@ enum Door {
     Process,
 }
 
-impl Clerk {
+impl RuntimeApi {
     /// The services of a daemon.
     #[must_use]
     pub fn new(context: ApiContext) -> Self {
@@ -108,7 +108,7 @@ impl Clerk {
         Arc::clone(&self.work)
     }
 
-    /// Whoever makes wakes of changes for the service whose desk this is.
+    /// Makes wakes of changes for the service.
     pub fn watcher(&self, journal: Arc<dyn Journal>, book: Arc<Book>, writers: Writers) -> Watcher {
         Watcher {
             store: self.store.clone(),
@@ -132,7 +132,7 @@ impl Clerk {
             attachments,
             wishes,
             priority,
-        } = spoil::post(post, now);
+        } = planted_bugs::post(post, now);
         let (_, body) = opening(&text, attachments);
         let session = SessionId::new(SESSION);
         let message = Message::from_operator(agent.clone(), &session, &turn, body.hash(), now);
@@ -142,7 +142,7 @@ impl Clerk {
         };
         let message = message.with_priority(priority);
         let run_key = message.run_key;
-        if let Some(posted) = spoil::dropped(run_key, now) {
+        if let Some(posted) = planted_bugs::dropped(run_key, now) {
             return Ok(posted);
         }
         let sealed = self.seal(admitted_event(&message, &text), Some(run_key), now)?;

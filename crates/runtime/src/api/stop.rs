@@ -1,7 +1,7 @@
-//! Brakes and cancellations at the desk: in force at once, stored as soon as the database takes them.
+//! Brakes and cancellations: in force at once, stored as soon as the database accepts them.
 //!
 //! A request holds in this process before the database is asked. Where the database does not take it in time it is kept in
-//! the home, the caller is told what is not durable yet, and [`Clerk::store_stops`] goes on trying. A release is the
+//! the home, the caller is told what is not durable yet, and [`RuntimeApi::store_stops`] goes on trying. A release is the
 //! opposite: it counts when the database has it.
 
 use std::collections::BTreeSet;
@@ -16,8 +16,8 @@ use wakeful_core::stop::{StopRequest, StopTarget};
 use wakeful_store::rows::BrakeRow;
 use wakeful_store::{PendingStop, Stops, StoreError};
 
-use super::Clerk;
-use super::deciding::REASON_CHARS_MAX;
+use super::RuntimeApi;
+use super::decision::REASON_CHARS_MAX;
 use crate::problem::Problem;
 use crate::report::{self, RunReport};
 use crate::{EngineError, Halt};
@@ -40,7 +40,7 @@ pub enum Cancelled {
     Pending(Box<PendingStop>),
 }
 
-impl Clerk {
+impl RuntimeApi {
     /// Sets a brake on one agent or on all; the answer is what is on then.
     pub async fn brake(
         &self,

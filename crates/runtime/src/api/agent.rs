@@ -10,7 +10,7 @@ use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
 use wakeful_store::rows::{Agent, TriggerRow};
 use wakeful_store::{StoreError, Tx};
 
-use super::{AgentView, Clerk};
+use super::{AgentView, RuntimeApi};
 use crate::EngineError;
 
 /// Messages of a destroyed agent that are taken back at once.
@@ -29,7 +29,7 @@ pub enum AgentChange {
     Wake,
 }
 
-impl Clerk {
+impl RuntimeApi {
     /// Changes how an agent stands. It is durable and told of when this returns.
     pub async fn tend(&self, agent: AgentId, change: AgentChange) -> Result<AgentView, EngineError> {
         let now = self.clock.now();

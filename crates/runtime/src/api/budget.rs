@@ -1,4 +1,4 @@
-//! Money, models and confirmations at the desk.
+//! Budgets, spending and privacy receipts.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use wakeful_core::report::payload::AgentStateChanged;
 use wakeful_store::Tx;
 use wakeful_store::rows::{CapRow, ReceiptRow, SpendDay};
 
-use super::{AgentView, Clerk};
+use super::{AgentView, RuntimeApi};
 use crate::EngineError;
 
 /// How many days back a ledger shows: a month.
@@ -30,7 +30,7 @@ pub struct Budget {
     pub days: Vec<SpendDay>,
 }
 
-impl Clerk {
+impl RuntimeApi {
     /// What was spent, and what may be.
     pub async fn budget(&self) -> Result<Budget, EngineError> {
         let clock = Day::of(self.clock.now());

@@ -1,4 +1,4 @@
-//! Subscriptions at the desk.
+//! Subscriptions.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use wakeful_ports::journal::{Journal, JournalError};
 use wakeful_store::Store;
 use wakeful_store::rows::{Subscribed, SubscriptionRow};
 
-use super::clerk::announce;
+use super::runtime_api::announce;
 use crate::hub::Hub;
 use crate::notice::Book;
 use crate::run::broken;
@@ -56,7 +56,7 @@ pub enum Subscribing {
 }
 
 /// The one who serves there.
-pub struct AlertClerk {
+pub struct SubscriptionApi {
     /// Where the subscriptions are.
     pub store: Store,
     /// The journal, which a subscription sees from its making on.
@@ -71,7 +71,7 @@ pub struct AlertClerk {
     pub hub: Arc<Hub>,
 }
 
-impl AlertClerk {
+impl SubscriptionApi {
     /// Makes a subscription. The same one again is the same one.
     pub async fn subscribe(&self, new: NewSubscription) -> Result<SubscriptionRow, EngineError> {
         let NewSubscription {

@@ -1,4 +1,4 @@
-//! Schedules at the desk.
+//! Schedules.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use wakeful_ports::journal::Journal;
 use wakeful_store::rows::{Execution, ExecutionRow, ScheduleFilter, Schedules};
 use wakeful_store::{StoreError, Tx};
 
-use super::Clerk;
-use super::clerk::append;
+use super::RuntimeApi;
+use super::runtime_api::append;
 use crate::service::Writers;
 use crate::timer::{Occasion, Timers, by_hand, tell};
 use crate::{EngineError, Observer as _};
@@ -92,7 +92,7 @@ enum Changed {
     Refused(Refusal),
 }
 
-impl Clerk {
+impl RuntimeApi {
     /// Who looks at the schedules when they are due.
     #[must_use]
     pub fn timers(&self, journal: Arc<dyn Journal>, writers: Writers) -> Timers {

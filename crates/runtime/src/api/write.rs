@@ -1,15 +1,15 @@
-//! How the desk writes: whatever becomes of the answer, what was written is seen to.
+//! Writes that finish even if the caller stops waiting.
 
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::report::{Draft, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_store::{StoreError, Tx};
 
-use super::Clerk;
+use super::RuntimeApi;
 use crate::EngineError;
 use crate::run::broken;
 
-impl Clerk {
+impl RuntimeApi {
     pub(super) fn seal(&self, draft: Draft, run: Option<RunKey>, now: Millis) -> Result<Sealed, EngineError> {
         let sealed = Sealed::new(draft, now, run, self.entropy.bytes32());
         // What is announced here is made of words and numbers of our own, which always have a canonical form.

@@ -1,4 +1,4 @@
-//! The journal at the desk: what people write and read there, and the sagas that lead to it.
+//! Writing and reading the journal.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use wakeful_store::rows::SagaRow;
 use crate::saga;
 
 /// The one who serves there.
-pub struct JournalClerk {
+pub struct JournalApi {
     /// Where the sagas are.
     pub store: Store,
     /// The journal.
@@ -25,7 +25,7 @@ pub struct JournalClerk {
     pub entropy: Arc<dyn Entropy>,
 }
 
-impl JournalClerk {
+impl JournalApi {
     /// The fields of records, in their order.
     async fn fields(&self, records: &[Record]) -> Result<Vec<Value>, JournalError> {
         let ids: Vec<RecordId> = records.iter().map(|record| record.id().clone()).collect();

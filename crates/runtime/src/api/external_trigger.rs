@@ -12,7 +12,7 @@ use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_store::rows::{Agent, TriggerRow};
 use wakeful_store::{StoreError, Tx};
 
-use super::{Clerk, Posted};
+use super::{Posted, RuntimeApi};
 use crate::cause::{AdmissionOutcome, PreparedAdmission};
 use crate::wake::{admitted_event, opening};
 use crate::{EngineError, Observer as _};
@@ -91,7 +91,7 @@ impl Delivery {
     }
 }
 
-impl Clerk {
+impl RuntimeApi {
     async fn turn_trigger(
         &self,
         agent: AgentId,

@@ -4,10 +4,10 @@ use wakeful_core::id::{AgentId, SessionId, ThreadId};
 use wakeful_store::rows::EntryRow;
 use wakeful_store::{StoreError, View};
 
-use super::{Clerk, Conversation, Line, SESSION, TRANSCRIPT_BYTES_MAX};
+use super::{Conversation, Line, RuntimeApi, SESSION, TRANSCRIPT_BYTES_MAX};
 use crate::EngineError;
 
-impl Clerk {
+impl RuntimeApi {
     /// The newest lines of an agent's conversation, oldest first; fewer when they are long.
     pub async fn transcript(&self, agent: AgentId, newest: u32) -> Result<Conversation, EngineError> {
         self.of_agent(agent, move |view, agent| {

@@ -1,10 +1,10 @@
-//! What may be taken out of the log, at the desk.
+//! Erasing contents from the log.
 
-use super::Clerk;
+use super::RuntimeApi;
 use crate::proof::{Erase, Erased, erase};
 use crate::{EngineError, Observer as _};
 
-impl Clerk {
+impl RuntimeApi {
     /// Erases contents of what has ended. The log stays whole and tells of it.
     pub async fn erase(&self, wanted: Erase) -> Result<Erased, EngineError> {
         let agent = wanted.agent.clone();

@@ -1,22 +1,22 @@
-//! The desk: what faces ask and tell, without knowing which database stands behind it.
+//! What the server and the commands call; each call is one read or one transaction.
 
-pub mod alert;
-pub mod archive;
-pub mod arguments;
-mod calling;
-mod clerk;
-pub mod deciding;
+pub mod agent;
+pub mod budget;
+mod cancel;
+pub mod decision;
+pub mod decision_input;
+pub mod erasure;
+pub mod external_trigger;
 pub mod journal;
-pub mod ledger;
-pub mod reasons;
-pub mod scheduling;
-mod spoil;
-mod stopping;
-pub mod tending;
+mod planted_bugs;
+mod runtime_api;
+pub mod schedule;
+mod stop;
+pub mod subscription;
 mod transcript;
-pub mod trigger;
-mod work;
-mod writing;
+pub mod why;
+mod work_signal;
+mod write;
 
 use wakeful_core::cause::Priority;
 use wakeful_core::conversation::{Attachment, Block};
@@ -26,18 +26,18 @@ use wakeful_core::message::Wishes;
 use wakeful_core::wake::Mode;
 use wakeful_store::rows::{EntryRow, Overview, QueueRow, RunRow, Visibility};
 
-pub use self::alert::AlertClerk;
-pub use self::arguments::{Arguments, Gone};
-pub(crate) use self::clerk::append;
-pub use self::clerk::{ApiContext, Clerk};
-pub use self::journal::JournalClerk;
-pub use self::ledger::Budget;
-pub use self::reasons::{Why, WhyNot};
-pub use self::scheduling::Edit;
-pub use self::stopping::{Cancelled, DATABASE_SLOW};
-pub use self::tending::AgentChange;
-pub use self::trigger::{Capability, Delivery};
-pub(crate) use self::work::Work;
+pub use self::agent::AgentChange;
+pub use self::budget::Budget;
+pub use self::decision_input::{Arguments, Gone};
+pub use self::external_trigger::{Capability, Delivery};
+pub use self::journal::JournalApi;
+pub(crate) use self::runtime_api::append;
+pub use self::runtime_api::{ApiContext, RuntimeApi};
+pub use self::schedule::Edit;
+pub use self::stop::{Cancelled, DATABASE_SLOW};
+pub use self::subscription::SubscriptionApi;
+pub use self::why::{Why, WhyNot};
+pub(crate) use self::work_signal::Work;
 
 /// The conversation that the command line, the API and the page share.
 pub const SESSION: &str = "cli";

@@ -1,4 +1,4 @@
-//! Ending a run from the desk, or taking its message out of the queue.
+//! Ends a run, or removes its message from the queue.
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
@@ -10,7 +10,7 @@ use wakeful_core::wake::Wait;
 use wakeful_core::wake::WakeOutcome;
 use wakeful_store::{StoreError, Tx};
 
-use super::Clerk;
+use super::RuntimeApi;
 use crate::report::{self, RunReport};
 use crate::run::fault_in_words;
 use crate::subrun::{end_children, lock_all, take_back};
@@ -27,7 +27,7 @@ enum Called {
     Unknown,
 }
 
-impl Clerk {
+impl RuntimeApi {
     /// Asks for the end of a run, or takes its message out of the queue. One that has ended stays as it is.
     pub async fn cancel(&self, run: RunKey) -> Result<RunReport, EngineError> {
         self.request_end(run).await?;

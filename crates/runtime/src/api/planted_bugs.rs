@@ -1,4 +1,4 @@
-//! Planted bugs of the desk: nothing in the shipped program, see [`wakeful_ports::planted`].
+//! Planted bugs of the API: empty in the shipped program, see [`wakeful_ports::planted`].
 
 use wakeful_core::id::TurnId;
 use wakeful_core::key::RunKey;

@@ -1,4 +1,4 @@
-//! How the desk tells the service that there is something to do.
+//! Tells the service loop that there is work.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

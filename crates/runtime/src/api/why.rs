@@ -11,7 +11,7 @@ use wakeful_core::wake::{Gate, Hold, WakeOutcome, holds};
 use wakeful_store::rows::{Execution, Overview, QueueRow, RefusalRow, ScheduleFilter, WakeFilter, WakeRow};
 use wakeful_store::{StoreError, View};
 
-use super::Clerk;
+use super::RuntimeApi;
 use crate::EngineError;
 use crate::report;
 
@@ -98,7 +98,7 @@ impl WhyNot {
     }
 }
 
-impl Clerk {
+impl RuntimeApi {
     /// What led to a run, or to none. [`EngineError::UnknownRun`] when nothing is known of such a key.
     pub async fn why(&self, run: RunKey) -> Result<Why, EngineError> {
         let now = self.clock.now();
