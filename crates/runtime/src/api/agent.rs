@@ -1,16 +1,19 @@
 //! How a person looks after an agent: where it stands in its life, who may wake it, and how long it sleeps.
 
+use wakeful_core::conversation::Usage;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::QUEUE_MAX;
 use wakeful_core::report::payload::{Actor, AgentStateChanged};
+use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::AGENT_DESTROYED;
 use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
 use wakeful_store::rows::{Agent, TriggerRow};
 use wakeful_store::{StoreError, Tx};
 
-use super::{AgentView, RuntimeApi};
+use super::runtime_api::announce;
+use super::{AgentView, NewAgent, RuntimeApi};
 use crate::EngineError;
 
 /// Messages of a destroyed agent that are taken back at once.
@@ -29,7 +32,47 @@ pub enum AgentChange {
     Wake,
 }
 
+/// An agent to create, prepared before the transaction, which may run more than once.
+pub(super) struct PreparedAgent {
+    pub(super) agent: Agent,
+    sealed: Sealed,
+}
+
+impl PreparedAgent {
+    /// Creates the agent and announces it. None when the name is taken.
+    pub(super) fn write(&self, tx: &mut Tx<'_>) -> Result<Option<Event>, StoreError> {
+        if !tx.create_agent(&self.agent)? {
+            return Ok(None);
+        }
+        announce(tx, &self.agent.agent_id, &self.sealed)
+    }
+}
+
 impl RuntimeApi {
+    /// Prepares an agent with an empty log, and the event that announces it.
+    pub(super) fn prepare_agent(&self, new: NewAgent) -> Result<PreparedAgent, EngineError> {
+        let now = self.clock.now();
+        let agent = Agent {
+            model_ref: None,
+            agent_id: new.agent_id,
+            visibility: new.visibility,
+            lifecycle: Lifecycle::Active,
+            control: Control::Running,
+            mode: new.mode,
+            sleep_until: None,
+            workspace: new.workspace,
+            created_at: now,
+            usage: Usage::default(),
+            model_rounds: 0,
+        };
+        let created = AgentStateChanged::Created {
+            control: Control::Running,
+            mode: new.mode,
+        };
+        let sealed = self.seal(Draft::new(created), None, now)?;
+        Ok(PreparedAgent { agent, sealed })
+    }
+
     /// Changes how an agent stands. It is durable and told of when this returns.
     pub async fn tend(&self, agent: AgentId, change: AgentChange) -> Result<AgentView, EngineError> {
         let now = self.clock.now();

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use wakeful_core::conversation::Usage;
 use wakeful_core::id::{AgentId, SessionId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
@@ -17,6 +16,7 @@ use wakeful_store::rows::{Agent, EventRow, Overview, RunFilter, RunRow, TellingR
 use wakeful_store::{Store, StoreError, Tx, View};
 
 use super::planted_bugs;
+use super::start::StartAtOnce;
 use super::work_signal::Work;
 use super::{AgentView, NewAgent, Post, Posted, RunGlance, SESSION, Waiting};
 use crate::cause::{AdmissionOutcome, PreparedAdmission};
@@ -66,16 +66,17 @@ pub struct RuntimeApi {
     pub(super) governance: Governance,
     /// Held while a stop request is stored or a brake released: one must not undo the other.
     pub(super) stop_lock: Arc<tokio::sync::Mutex<()>>,
-    door: Door,
+    pub(super) door: Door,
 }
 
 /// Where messages come from.
-#[derive(Debug, Clone, Copy)]
-enum Door {
+pub(super) enum Door {
     /// The API of a daemon.
     Daemon,
     /// A process of its own, beside no daemon.
     Process,
+    /// A process of its own that starts the run at once.
+    StartAtOnce(StartAtOnce),
 }
 
 impl RuntimeApi {
@@ -133,12 +134,13 @@ impl RuntimeApi {
             wishes,
             priority,
         } = planted_bugs::post(post, now);
-        let (_, body) = opening(&text, attachments);
+        let (entry, body) = opening(&text, attachments);
         let session = SessionId::new(SESSION);
         let message = Message::from_operator(agent.clone(), &session, &turn, body.hash(), now);
-        let message = match self.door {
+        let message = match &self.door {
             Door::Daemon => message.through_api(wishes),
             Door::Process => message.through_cli(wishes),
+            Door::StartAtOnce(_) => Message { wishes, ..message },
         };
         let message = message.with_priority(priority);
         let run_key = message.run_key;
@@ -148,7 +150,21 @@ impl RuntimeApi {
         let sealed = self.seal(admitted_event(&message, &text), Some(run_key), now)?;
         let body = self.store.pack(body).await?;
         let arrival = PreparedAdmission::plain(message, body, sealed);
-        match self.write(move |tx| arrival.commit(tx)).await? {
+        if let Door::StartAtOnce(how) = &self.door {
+            return self.post_and_start(arrival, entry, how).await;
+        }
+        let outcome = self.write(move |tx| arrival.commit(tx)).await?;
+        self.posted(agent, run_key, outcome)
+    }
+
+    /// Tells the caller and the loop what became of a message.
+    pub(super) fn posted(
+        &self,
+        agent: AgentId,
+        run_key: RunKey,
+        outcome: AdmissionOutcome,
+    ) -> Result<Posted, EngineError> {
+        match outcome {
             AdmissionOutcome::New(event) => {
                 self.hub.saw(&agent, &[event]);
                 self.work.look_at(agent);
@@ -174,32 +190,8 @@ impl RuntimeApi {
     /// Makes an agent with an empty log. [`EngineError::AgentExists`] when the name is taken.
     pub async fn create_agent(&self, new: NewAgent) -> Result<AgentView, EngineError> {
         let agent_id = new.agent_id.clone();
-        let now = self.clock.now();
-        let agent = Agent {
-            model_ref: None,
-            agent_id: new.agent_id,
-            visibility: new.visibility,
-            lifecycle: Lifecycle::Active,
-            control: Control::Running,
-            mode: new.mode,
-            sleep_until: None,
-            workspace: new.workspace,
-            created_at: now,
-            usage: Usage::default(),
-            model_rounds: 0,
-        };
-        let created = AgentStateChanged::Created {
-            control: Control::Running,
-            mode: new.mode,
-        };
-        let sealed = self.seal(Draft::new(created), None, now)?;
-        let made = self.write(move |tx| {
-            if !tx.create_agent(&agent)? {
-                return Ok(None);
-            }
-            announce(tx, &agent.agent_id, &sealed)
-        });
-        match made.await? {
+        let prepared = self.prepare_agent(new)?;
+        match self.write(move |tx| prepared.write(tx)).await? {
             Some(event) => self.hub.saw(&agent_id, &[event]),
             None => return Err(EngineError::AgentExists(agent_id)),
         }

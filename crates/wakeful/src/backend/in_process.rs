@@ -36,8 +36,17 @@ impl Backend {
     pub(crate) fn of_place(place: &Place) -> Result<Self, Failure> {
         // Sources alone are named after the device, and `source add` checks the key first.
         let device = device_of(&place.home).unwrap_or_default();
-        let home = place.home.root();
-        open(&place.store, &place.journal, device, home)
+        let config = settings(place.home.root());
+        let databases = Databases {
+            device,
+            ..Databases::of(place)
+        };
+        databases.serve(api(&place.store, &config), &config)
+    }
+
+    /// The same with the API of a loop that runs in this process, and under its settings.
+    pub(crate) fn of_api(place: &Place, api: RuntimeApi, config: &Settings) -> Result<Self, Failure> {
+        Databases::of(place).serve(api, config)
     }
 
     /// On databases that are open for reading. The home need not exist where the database is a server.
@@ -49,43 +58,84 @@ impl Backend {
         };
         // It closes when it is dropped: nothing is written to it.
         let journal = HomeJournal::new(store.clone(), source, Access::Read);
-        open(store, &journal, String::new(), &home)
+        let config = settings(&home);
+        let databases = Databases {
+            store,
+            journal: &journal,
+            home: &home,
+            device: String::new(),
+        };
+        databases.serve(api(store, &config), &config)
     }
 }
 
-fn open(store: &Store, journal: &Arc<HomeJournal>, device: String, home: &Path) -> Result<Backend, Failure> {
-    // A settings file that cannot be read permits nothing, and stops no command that does without it.
+/// The settings of a home. A file that cannot be read permits nothing, and stops no command that does without it.
+fn settings(home: &Path) -> Settings {
     let loaded = config::load(home, &Overrides::default());
-    let config = loaded.map_or_else(|_| Settings::shut(), |loaded| loaded.config);
+    loaded.map_or_else(|_| Settings::shut(), |loaded| loaded.config)
+}
+
+/// The API of a process that runs no loop.
+fn api(store: &Store, config: &Settings) -> RuntimeApi {
     let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
-    let runtime = Arc::new(RuntimeApi::alone(ApiContext {
+    RuntimeApi::alone(ApiContext {
         governance: config.governance(),
-        ..ApiContext::new(store.clone(), clock.clone(), entropy.clone())
-    }));
-    let parts = InProcess {
-        open: Open {
-            schedules: Arc::clone(&runtime),
-            runtime,
-            stuck: Stuck::default(),
-            journal: Arc::new(journal_clerk(store, journal)),
-            // No other part of this process listens for changes or matches them.
-            alert: Arc::new(alert_clerk(store, journal, Arc::default(), Arc::default())),
-            outside: Arc::new(scout(home, journal, device, Hearing::Off)),
-        },
-        facts: facts(&config, home)?,
-        host: Arc::new(DaemonHost {
-            home: home.to_owned(),
-            workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
-            workspace: config.agent.workspace.clone(),
-            models: ModelRegistry::new(&config),
-            switch: Arc::new(Halt::new().0),
-        }),
-        clock,
-        entropy,
-    };
-    Ok(Backend {
-        client: Client::in_process(wakeful_server::in_process(parts)),
+        ..ApiContext::new(store.clone(), clock, entropy)
     })
+}
+
+/// The databases of a home that are open.
+struct Databases<'a> {
+    store: &'a Store,
+    journal: &'a Arc<HomeJournal>,
+    home: &'a Path,
+    device: String,
+}
+
+impl<'a> Databases<'a> {
+    fn of(place: &'a Place) -> Self {
+        Self {
+            store: &place.store,
+            journal: &place.journal,
+            home: place.home.root(),
+            device: String::new(),
+        }
+    }
+
+    /// All routes on them.
+    fn serve(self, api: RuntimeApi, config: &Settings) -> Result<Backend, Failure> {
+        let Self {
+            store,
+            journal,
+            home,
+            device,
+        } = self;
+        let runtime = Arc::new(api);
+        let parts = InProcess {
+            open: Open {
+                schedules: Arc::clone(&runtime),
+                runtime,
+                stuck: Stuck::default(),
+                journal: Arc::new(journal_clerk(store, journal)),
+                // No other part of this process listens for changes or matches them.
+                alert: Arc::new(alert_clerk(store, journal, Arc::default(), Arc::default())),
+                outside: Arc::new(scout(home, journal, device, Hearing::Off)),
+            },
+            facts: facts(config, home)?,
+            host: Arc::new(DaemonHost {
+                home: home.to_owned(),
+                workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
+                workspace: config.agent.workspace.clone(),
+                models: ModelRegistry::new(config),
+                switch: Arc::new(Halt::new().0),
+            }),
+            clock: Arc::new(RealClock::new()),
+            entropy: Arc::new(RealEntropy),
+        };
+        Ok(Backend {
+            client: Client::in_process(wakeful_server::in_process(parts)),
+        })
+    }
 }
 
 fn facts(config: &Settings, home: &Path) -> Result<Facts, Failure> {

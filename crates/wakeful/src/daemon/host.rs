@@ -1,7 +1,6 @@
 //! What the service and the server ask of the binary: engines, workspaces, models, and an end.
 
 use std::collections::BTreeSet;
-use std::ops::Deref;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,8 +28,8 @@ use crate::place::{Place, RealEngine, Sandboxing, Tooling, tool_names};
 use crate::workspace::WorkspacePath;
 
 /// Makes engines for the service.
-pub(crate) struct DaemonEngineFactory<P = Arc<Place>> {
-    pub(crate) place: P,
+pub(crate) struct DaemonEngineFactory {
+    pub(crate) place: Arc<Place>,
     pub(crate) config: Settings,
     pub(crate) models: ModelRegistry,
     pub(crate) sandboxing: Sandboxing,
@@ -39,7 +38,7 @@ pub(crate) struct DaemonEngineFactory<P = Arc<Place>> {
     pub(crate) halt: Halt,
 }
 
-impl<P: Deref<Target = Place>> DaemonEngineFactory<P> {
+impl DaemonEngineFactory {
     fn make(&self, limits: &Limits) -> Result<RealEngine, Failure> {
         let models = self.models.route(&limits.model_ref, &limits.fallbacks)?;
         let workspace = WorkspacePath::look(limits.workspace.as_ref(), self.place.home.root())?;
@@ -53,7 +52,7 @@ impl<P: Deref<Target = Place>> DaemonEngineFactory<P> {
     }
 }
 
-impl<P: Deref<Target = Place> + Send + Sync> Workshop for DaemonEngineFactory<P> {
+impl Workshop for DaemonEngineFactory {
     type Model = Models;
     type Tools = Tools;
 

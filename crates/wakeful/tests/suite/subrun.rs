@@ -430,6 +430,18 @@ fn a_start_that_a_person_has_to_permit_waits_for_the_person_first() {
     judge(&world, "permitted");
 }
 
+#[test]
+fn without_a_daemon_a_started_run_begins_ahead_of_other_queued_messages() {
+    let world = World::new();
+    stage(&world, PARENT, CHILD);
+    assert_eq!(world.wakeful(&["message", "helper", "earlier"]).code, Some(0));
+    let said = start(&world);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    judge(&world, "ahead");
+    let helper = world.wakeful(&["agent", "show", "helper", "--json"]).json();
+    assert_eq!(helper["pending"], 1, "it waits for a daemon: {helper}");
+}
+
 /// The places around the commits that start a run and that end it.
 const POINTS: [&str; 6] = [
     "transition.before_commit",
