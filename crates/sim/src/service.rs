@@ -127,7 +127,7 @@ async fn admit(engine: &SimEngine, ask: Ask) -> Result<StartOutcome, EngineError
             mode: Mode::default(),
         }),
     });
-    let posted = api.post(Post {
+    let posted = api.messages.send(Post {
         agent: ask.agent,
         turn: ask.turn,
         text: ask.prompt,

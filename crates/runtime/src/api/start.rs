@@ -1,4 +1,4 @@
-//! Posts a message in a process that starts its run at once: both commit in one transaction.
+//! Sends a message in a process that starts its run at once: both commit in one transaction.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use wakeful_core::message::Message;
 use wakeful_ports::fail;
 use wakeful_store::rows::Agent;
 
-use super::runtime_api::Door;
-use super::{NewAgent, Posted, RuntimeApi};
+use super::agent::PreparedAgent;
+use super::{MessageApi, NewAgent, Posted};
 use crate::EngineError;
 use crate::cause::{PreparedAdmission, StartedAdmission};
 use crate::run::Claimed;
 use crate::wake::PreparedStart;
 
-/// Starts runs in the process that posts their messages.
+/// Starts runs in the process that sends their messages.
 pub trait Starter: Send + Sync {
     /// Prepares the start of the run of a message.
     fn prepare<'a>(
@@ -29,7 +29,7 @@ pub trait Starter: Send + Sync {
     fn started(&self, claimed: Box<Claimed>);
 }
 
-/// How a process starts the runs of the messages that it posts.
+/// How a process starts the runs of the messages that it sends.
 pub struct StartAtOnce {
     /// Who starts them.
     pub starter: Arc<dyn Starter>,
@@ -37,19 +37,9 @@ pub struct StartAtOnce {
     pub create: Option<NewAgent>,
 }
 
-impl RuntimeApi {
-    /// The same services for a process that starts the run of each message it posts. A message whose run could not start at
-    /// once is refused, unless only a brake holds it: then it is queued.
-    #[must_use]
-    pub fn starting_at_once(self, how: StartAtOnce) -> Self {
-        Self {
-            door: Door::StartAtOnce(how),
-            ..self
-        }
-    }
-
+impl MessageApi {
     /// Admits a message and starts its run.
-    pub(super) async fn post_and_start(
+    pub(super) async fn send_and_start(
         &self,
         admission: PreparedAdmission,
         entry: Entry,
@@ -57,9 +47,9 @@ impl RuntimeApi {
     ) -> Result<Posted, EngineError> {
         let (agent_id, message) = (admission.message.agent_id.clone(), admission.message.clone());
         let wanted = agent_id.clone();
-        let known = self.store.read(move |view| view.agent(&wanted)).await?;
+        let known = self.shared.store.read(move |view| view.agent(&wanted)).await?;
         let new = match (&known, how.create.clone()) {
-            (None, Some(new)) => Some(self.prepare_agent(new)?),
+            (None, Some(new)) => Some(PreparedAgent::new(&self.shared, new)?),
             _ => None,
         };
         let agent = known.as_ref().or(new.as_ref().map(|new| &new.agent));
@@ -68,7 +58,7 @@ impl RuntimeApi {
         let start = how.starter.prepare(agent, message, entry).await?;
         let write = Arc::clone(&start.write);
         fail::point("admit.before_commit");
-        let written = self.write(move |tx| {
+        let written = self.shared.write(move |tx| {
             if let Some(new) = &new {
                 new.write(tx)?;
             }
@@ -82,7 +72,7 @@ impl RuntimeApi {
                 let is_new = true;
                 Ok(Posted { run_key, is_new })
             }
-            StartedAdmission::NotStarted(outcome) => self.posted(agent_id, run_key, outcome),
+            StartedAdmission::NotStarted(outcome) => self.sent(agent_id, run_key, outcome),
             StartedAdmission::Busy(by) => Err(EngineError::AgentBusy { agent: agent_id, by }),
         }
     }

@@ -107,7 +107,7 @@ async fn a_limited_service_drives_its_run_alone_and_ends() {
         process.ticks.ticks_ms() >= RETRY_AFTER_MS,
         "it slept until the retry"
     );
-    let status = async |run| process.api.run(run).await.expect("a report").status;
+    let status = async |run| process.api.runs.get(run).await.expect("a report").status;
     assert_eq!(status(run).await, RunStatus::Completed);
     assert_eq!(status(later).await, RunStatus::Queued);
 }
@@ -116,13 +116,13 @@ async fn a_limited_service_drives_its_run_alone_and_ends() {
 async fn a_message_that_cannot_start_at_once_is_refused_and_not_queued() {
     let process = Process::new(First::Fails);
     let run = post(&process.api, "turn-1").await;
-    let behind = process.api.post(message("turn-2")).await;
+    let behind = process.api.messages.send(message("turn-2")).await;
     let is_behind =
         matches!(&behind, Err(EngineError::Refused(Refusal::RunOpen { run: open })) if *open == run);
     assert!(is_behind, "{behind:?}");
-    let paused = process.api.set_control(agent(), Control::Paused).await;
+    let paused = process.api.agents.set_control(agent(), Control::Paused).await;
     paused.expect("paused");
-    let refused = process.api.post(message("turn-3")).await;
+    let refused = process.api.messages.send(message("turn-3")).await;
     assert!(
         matches!(refused, Err(EngineError::Refused(Refusal::Paused))),
         "{refused:?}"

@@ -10,10 +10,8 @@ use wakeful_core::id::AgentId;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::outside::Hearing;
 use wakeful_runtime::Halt;
-use wakeful_runtime::api::{ApiContext, JournalApi, RuntimeApi, SubscriptionApi};
-use wakeful_runtime::hub::Hub;
-use wakeful_runtime::notice::Book;
-use wakeful_runtime::outside::Scout;
+use wakeful_runtime::api::{ApiContext, RuntimeApi};
+use wakeful_runtime::outside::SourceApi;
 use wakeful_runtime::service::Stuck;
 use wakeful_server::{Facts, InProcess, Open};
 use wakeful_store::Store;
@@ -37,16 +35,16 @@ impl Backend {
         // Sources alone are named after the device, and `source add` checks the key first.
         let device = device_of(&place.home).unwrap_or_default();
         let config = settings(place.home.root());
-        let databases = Databases {
+        let parts = Parts {
             device,
-            ..Databases::of(place)
+            ..Parts::of(place)
         };
-        databases.serve(api(&place.store, &config), &config)
+        parts.serve(api(&place.store, &config), &config)
     }
 
     /// The same with the API of a loop that runs in this process, and under its settings.
     pub(crate) fn of_api(place: &Place, api: RuntimeApi, config: &Settings) -> Result<Self, Failure> {
-        Databases::of(place).serve(api, config)
+        Parts::of(place).serve(api, config)
     }
 
     /// On databases that are open for reading. The home need not exist where the database is a server.
@@ -59,13 +57,12 @@ impl Backend {
         // It closes when it is dropped: nothing is written to it.
         let journal = HomeJournal::new(store.clone(), source, Access::Read);
         let config = settings(&home);
-        let databases = Databases {
-            store,
+        let parts = Parts {
             journal: &journal,
             home: &home,
             device: String::new(),
         };
-        databases.serve(api(store, &config), &config)
+        parts.serve(api(store, &config), &config)
     }
 }
 
@@ -84,28 +81,25 @@ fn api(store: &Store, config: &Settings) -> RuntimeApi {
     })
 }
 
-/// The databases of a home that are open.
-struct Databases<'a> {
-    store: &'a Store,
+/// What the routes need beside the API of the runtime.
+struct Parts<'a> {
     journal: &'a Arc<HomeJournal>,
     home: &'a Path,
     device: String,
 }
 
-impl<'a> Databases<'a> {
+impl<'a> Parts<'a> {
     fn of(place: &'a Place) -> Self {
         Self {
-            store: &place.store,
             journal: &place.journal,
             home: place.home.root(),
             device: String::new(),
         }
     }
 
-    /// All routes on them.
+    /// All routes.
     fn serve(self, api: RuntimeApi, config: &Settings) -> Result<Backend, Failure> {
         let Self {
-            store,
             journal,
             home,
             device,
@@ -113,13 +107,12 @@ impl<'a> Databases<'a> {
         let runtime = Arc::new(api);
         let parts = InProcess {
             open: Open {
-                schedules: Arc::clone(&runtime),
-                runtime,
                 stuck: Stuck::default(),
-                journal: Arc::new(journal_clerk(store, journal)),
-                // No other part of this process listens for changes or matches them.
-                alert: Arc::new(alert_clerk(store, journal, Arc::default(), Arc::default())),
-                outside: Arc::new(scout(home, journal, device, Hearing::Off)),
+                journal: Arc::new(runtime.journal(Arc::clone(journal) as _)),
+                // No other part of this process matches changes.
+                subscriptions: Arc::new(runtime.subscriptions(Arc::clone(journal) as _, Arc::default())),
+                runtime,
+                sources: Arc::new(source_api(home, journal, device, Hearing::Off)),
             },
             facts: facts(config, home)?,
             host: Arc::new(DaemonHost {
@@ -157,33 +150,6 @@ fn facts(config: &Settings, home: &Path) -> Result<Facts, Failure> {
     })
 }
 
-/// The journal service of a home.
-pub(crate) fn journal_clerk(store: &Store, journal: &Arc<HomeJournal>) -> JournalApi {
-    JournalApi {
-        store: store.clone(),
-        journal: Arc::clone(journal) as _,
-        clock: Arc::new(RealClock::new()),
-        entropy: Arc::new(RealEntropy),
-    }
-}
-
-/// The subscription service of a home.
-pub(crate) fn alert_clerk(
-    store: &Store,
-    journal: &Arc<HomeJournal>,
-    book: Arc<Book>,
-    hub: Arc<Hub>,
-) -> SubscriptionApi {
-    SubscriptionApi {
-        store: store.clone(),
-        journal: Arc::clone(journal) as _,
-        clock: Arc::new(RealClock::new()),
-        entropy: Arc::new(RealEntropy),
-        book,
-        hub,
-    }
-}
-
 /// The name of the device that a home is on, as others that share its database know it.
 pub(crate) fn device_of(home: &Home) -> Result<String, Failure> {
     let key = device::read_or_make(&home.device_key())?;
@@ -191,8 +157,13 @@ pub(crate) fn device_of(home: &Home) -> Result<String, Failure> {
 }
 
 /// The watcher of folders and repositories of a home.
-pub(crate) fn scout(home: &Path, journal: &Arc<HomeJournal>, device: String, hearing: Hearing) -> Scout {
-    Scout {
+pub(crate) fn source_api(
+    home: &Path,
+    journal: &Arc<HomeJournal>,
+    device: String,
+    hearing: Hearing,
+) -> SourceApi {
+    SourceApi {
         sources: Arc::clone(journal) as _,
         lookout: Arc::new(Outlook::new(home)),
         clock: Arc::new(RealClock::new()),
