@@ -147,6 +147,7 @@ fn engine_factory(
         sandboxing: start.sandboxing,
         observer,
         halt: halt.clone(),
+        first: None,
     }
 }
 

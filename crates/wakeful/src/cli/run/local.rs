@@ -7,6 +7,7 @@ use wakeful_api::{Admission, GetAgentStatus, Run, Text};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::run::{RunStatus, Turn};
+use wakeful_models::Models;
 use wakeful_ports::fail;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::api::{NewAgent, StartAtOnce};
@@ -21,14 +22,15 @@ use super::{Call, RunArgs, cap, submit, workspace};
 use crate::backend::Backend;
 use crate::cli::decision::undecided;
 use crate::config::{LoadedConfig, Settings};
-use crate::daemon::host::DaemonEngineFactory;
+use crate::daemon::host::{DaemonEngineFactory, FirstEngine};
 use crate::daemon::work::service_options;
 use crate::failure::{DENIED, Failure, UNDECIDED};
 use crate::global_args::GlobalArgs;
-use crate::model::ModelRegistry;
+use crate::model::{Chain, ModelRegistry};
 use crate::place::{Place, Sandboxing, Tooling};
 use crate::show::{Out, Progress};
 use crate::signals::Signals;
+use crate::workspace::WorkspacePath;
 
 /// Sends the message and drives its run.
 pub(super) async fn start(
@@ -61,28 +63,24 @@ pub(super) async fn start(
             let workspace = workspace(args.workspace.as_deref(), known.as_ref(), &home)?;
             let mut local = LocalRun::new(place, registry, &settings.config, out)?;
             local.sandboxing = args.sandboxing();
-            // Made once before the message is sent: a workspace in which no command could run is reported at once.
-            drop(place.engine(Tooling {
+            let named = args.workspace.as_ref().map(|_| workspace.text.clone());
+            let asked = [
+                chain.model_ref.clone(),
+                workspace.text.clone(),
+                settings.config.agent.max_rounds.to_string(),
+                list(&call.deny_tools),
+                list(&(&call.ask_tools | &settings.config.ask_tools(&call.agent))),
+            ];
+            let service = local.service_for(NewRun {
+                create: call.new_agent(args, &workspace),
+                chain,
                 models,
-                workspace: &workspace,
-                sandboxing: local.sandboxing,
-                halt: local.signals.halt(),
-                observer: Arc::new(Hub::new()),
-            })?);
-            let service = local.service(call.new_agent(args, &workspace))?;
-            let named = submit::named_workspace(args, &home)?;
+                workspace,
+            })?;
             let message = submit::message(call, settings, named);
             let accepted = service.backend.call(message).await?;
             let run = submit::run_of(&accepted)?;
             if accepted.admission == Admission::Known {
-                let ask_tools = &call.ask_tools | &settings.config.ask_tools(&call.agent);
-                let asked = [
-                    chain.model_ref,
-                    workspace.text.clone(),
-                    settings.config.agent.max_rounds.to_string(),
-                    list(&call.deny_tools),
-                    list(&ask_tools),
-                ];
                 local.tell_known(run, asked).await?;
             }
             let run = local.drive(service, &call.agent, run).await?;
@@ -121,6 +119,15 @@ pub(super) enum DriveFailure {
     All(Failure),
 }
 
+/// The run of the message that is about to be sent.
+struct NewRun {
+    /// The agent to create with it, if there is none.
+    create: Option<NewAgent>,
+    chain: Chain,
+    models: Models,
+    workspace: WorkspacePath,
+}
+
 /// The loop in this process, and the API on it.
 pub(super) struct LocalService {
     service: Service<DaemonEngineFactory>,
@@ -156,18 +163,51 @@ impl<'a> LocalRun<'a> {
         })
     }
 
-    /// A service that starts the run of a message at once, and creates this agent with it if there is none.
-    pub(super) fn service(&self, create: Option<NewAgent>) -> Result<LocalService, Failure> {
-        let hub = Arc::new(Hub::new());
-        let factory = DaemonEngineFactory {
+    /// A service for runs that exist.
+    pub(super) fn service(&self) -> Result<LocalService, Failure> {
+        let hub = Arc::default();
+        self.over(self.factory(&hub), &hub, None)
+    }
+
+    /// A service that starts the run of a message at once. Its engine is made here: a workspace in which no command could
+    /// run is reported before the message is sent.
+    fn service_for(&self, new: NewRun) -> Result<LocalService, Failure> {
+        let hub = Arc::default();
+        let mut factory = self.factory(&hub);
+        let engine = self.place.engine(Tooling {
+            models: new.models,
+            workspace: &new.workspace,
+            sandboxing: factory.sandboxing,
+            halt: factory.halt.clone(),
+            observer: Arc::clone(&factory.observer),
+        })?;
+        factory.first = Some(FirstEngine {
+            chain: new.chain,
+            workspace: new.workspace.text.clone(),
+            engine,
+        });
+        self.over(factory, &hub, new.create)
+    }
+
+    fn factory(&self, hub: &Arc<Hub>) -> DaemonEngineFactory {
+        DaemonEngineFactory {
             place: self.place.shared(),
             config: self.config.clone(),
             models: self.registry.clone(),
             sandboxing: self.sandboxing,
-            observer: Arc::new(Progress::new(self.out, Arc::clone(&hub))),
+            observer: Arc::new(Progress::new(self.out, Arc::clone(hub))),
             halt: self.signals.halt(),
-        };
-        let (service, api, stuck) = Service::new(service_options(self.place, factory, &hub));
+            first: None,
+        }
+    }
+
+    fn over(
+        &self,
+        factory: DaemonEngineFactory,
+        hub: &Arc<Hub>,
+        create: Option<NewAgent>,
+    ) -> Result<LocalService, Failure> {
+        let (service, api, stuck) = Service::new(service_options(self.place, factory, hub));
         let starter = service.starter();
         let api = api.starting_at_once(StartAtOnce { starter, create });
         Ok(LocalService {

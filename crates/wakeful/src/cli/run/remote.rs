@@ -38,7 +38,9 @@ pub(super) async fn start(
         client: client.clone(),
     };
     let home = shared.home()?;
-    let workspace = submit::named_workspace(args, &home)?;
+    let given = args.workspace.as_deref();
+    let look = |path| WorkspacePath::look(path, &home).map_err(Failure::into_usage);
+    let workspace = given.map(look).transpose()?.map(|found| found.text.clone());
     let agent = ready(&backend, call, args, workspace.clone(), &home).await?;
     let wished: Option<String> = settings.wished("model.default");
     cap::tell(&backend, (&agent, wished.as_deref()), &settings.config, out).await?;

@@ -126,7 +126,7 @@ impl Tally {
         local
             .out
             .note(&format!("resuming run {} of agent {agent}", short(run)));
-        let driven = local.drive(local.service(None)?, agent, run).await;
+        let driven = local.drive(local.service()?, agent, run).await;
         self.count(local, run, driven)
     }
 
@@ -137,7 +137,7 @@ impl Tally {
             "beginning run {} of agent {agent}, which was kept",
             short(run)
         ));
-        let driven = local.drive(local.service(None)?, agent, run).await;
+        let driven = local.drive(local.service()?, agent, run).await;
         // One that waits has started nevertheless.
         if matches!(driven, Err(DriveFailure::One(_))) {
             let row = local.place.store.read(move |view| view.run(&run)).await?;

@@ -1,24 +1,14 @@
 //! What `wakeful run` sends, and its exit code: the same with a daemon and without one.
 
-use std::path::Path;
-
 use wakeful_api::{Accepted, Attached, Run, SendMessage, Text};
 use wakeful_core::conversation::Attachment;
 use wakeful_core::inference::CODES;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::run::RunStatus;
 
-use super::{Call, RunArgs};
+use super::Call;
 use crate::config::LoadedConfig;
 use crate::failure::{DENIED, FAILED, Failure};
-use crate::workspace::WorkspacePath;
-
-/// The workspace that this call names.
-pub(super) fn named_workspace(args: &RunArgs, home: &Path) -> Result<Option<String>, Failure> {
-    let look = |path| WorkspacePath::look(path, home).map_err(Failure::into_usage);
-    let found = args.workspace.as_deref().map(look).transpose()?;
-    Ok(found.map(|found| found.text.clone()))
-}
 
 /// The message. The settings where the run starts decide what this call leaves open.
 pub(super) fn message(call: &Call, settings: &LoadedConfig, workspace: Option<String>) -> SendMessage {
