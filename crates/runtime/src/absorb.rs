@@ -133,9 +133,11 @@ pub(crate) fn find(
 /// What there is to do for one run: it goes on, or its message starts it, or it has ended.
 fn find_target(view: &mut View<'_>, run: RunKey) -> Result<AgentWork, StoreError> {
     if let Some(row) = view.run(&run)? {
-        return Ok(match row.status {
-            RunStatus::Open => AgentWork::Run(run),
-            _ => AgentWork::Nothing,
+        let is_open = row.status == RunStatus::Open;
+        return Ok(if is_open {
+            AgentWork::Run(run)
+        } else {
+            AgentWork::Nothing
         });
     }
     let Some(QueueRow { message, .. }) = view.queue_row(&run)? else {

@@ -107,17 +107,14 @@ impl PreparedAdmission {
         if let Some(obstacle) = self.obstacle(tx, start.runner())? {
             return Ok(obstacle);
         }
-        let admitted = match self.commit(tx)? {
-            AdmissionOutcome::New(event) => event,
-            other => return Ok(StartedAdmission::NotStarted(other)),
-        };
-        Ok(match start.commit(tx)? {
-            StartAttempt::Claimed(fence, mut events) => {
-                events.insert(0, admitted);
-                StartedAdmission::Started(fence, events)
-            }
-            _ => StartedAdmission::NotStarted(AdmissionOutcome::New(admitted)),
-        })
+        let outcome = self.commit(tx)?;
+        if let AdmissionOutcome::New(admitted) = &outcome
+            && let StartAttempt::Claimed(fence, mut events) = start.commit(tx)?
+        {
+            events.insert(0, admitted.clone());
+            return Ok(StartedAdmission::Started(fence, events));
+        }
+        Ok(StartedAdmission::NotStarted(outcome))
     }
 
     /// Why its run could not start at once. None for a message that is there already.

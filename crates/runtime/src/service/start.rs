@@ -1,5 +1,6 @@
 //! Starts a run in the transaction that admits its message, and keeps it until the loop drives it.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,15 +18,15 @@ use crate::wake::PreparedStart;
 /// Starts runs with the engines of a service.
 pub(super) struct ServiceStarter<W> {
     pub(super) workshop: Arc<W>,
-    pub(super) started: Mutex<Vec<Box<Claimed>>>,
+    /// Runs that the loop has not driven yet.
+    pub(super) started: Mutex<BTreeMap<RunKey, Box<Claimed>>>,
 }
 
 impl<W> ServiceStarter<W> {
     /// A run that was started here and that the loop has not driven yet.
     pub(super) fn take(&self, run: RunKey) -> Option<Box<Claimed>> {
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = started.iter().position(|claimed| claimed.run_key() == run)?;
-        Some(started.swap_remove(at))
+        started.remove(&run)
     }
 }
 
@@ -45,6 +46,6 @@ impl<W: Workshop> Starter for ServiceStarter<W> {
 
     fn started(&self, claimed: Box<Claimed>) {
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
-        started.push(claimed);
+        started.insert(claimed.run_key(), claimed);
     }
 }

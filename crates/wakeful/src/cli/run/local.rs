@@ -343,26 +343,24 @@ fn waits(seen: &Run, stuck: &Stuck) -> Failure {
 
 /// An error of the loop as this command reports it: the caller knows which agent it asked.
 fn failure_of(error: &EngineError) -> Failure {
-    match error {
-        EngineError::NoEngine {
-            code, message, hint, ..
-        } => Failure::new(code.clone(), message.clone(), hint.clone()),
-        error => Problem::from(error).into(),
+    if let EngineError::NoEngine {
+        code, message, hint, ..
+    } = error
+    {
+        return Failure::new(code.clone(), message.clone(), hint.clone());
     }
+    Problem::from(error).into()
 }
 
 impl From<&EngineError> for DriveFailure {
     fn from(error: &EngineError) -> Self {
         use StoreError::{Braked, Conflict, FenceLost, Malformed, QueueFull};
-        let is_of_all = match error {
-            EngineError::LeaseLost(_) => true,
-            // These concern the rows of one run; the database would serve another.
-            EngineError::Store(error) => !matches!(
-                error,
-                Conflict | FenceLost(_) | QueueFull(_) | Braked(_) | Malformed(_)
-            ),
-            _ => false,
-        };
+        // These concern the rows of one run; the database would serve another.
+        let is_of_one = matches!(
+            error,
+            EngineError::Store(Conflict | FenceLost(_) | QueueFull(_) | Braked(_) | Malformed(_))
+        );
+        let is_of_all = matches!(error, EngineError::LeaseLost(_) | EngineError::Store(_)) && !is_of_one;
         match is_of_all {
             true => Self::All(failure_of(error)),
             false => Self::One(failure_of(error)),
