@@ -430,6 +430,19 @@ fn a_start_that_a_person_has_to_permit_waits_for_the_person_first() {
     judge(&world, "permitted");
 }
 
+#[test]
+fn without_a_daemon_a_started_run_begins_ahead_of_other_queued_messages() {
+    let world = World::new();
+    stage(&world, PARENT, CHILD);
+    assert_eq!(world.wakeful(&["message", "helper", "earlier"]).code, Some(0));
+    assert_eq!(start(&world).code, Some(0));
+    judge(&world, "ahead");
+    assert_eq!(
+        world.wakeful(&["agent", "show", "helper", "--json"]).json()["pending"],
+        1
+    );
+}
+
 /// The places around the commits that start a run and that end it.
 const POINTS: [&str; 6] = [
     "transition.before_commit",
