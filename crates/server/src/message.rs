@@ -57,7 +57,7 @@ async fn send(call: Call, asked: SendMessage) -> Result<Accepted, ApiError> {
         wishes: call.host.wishes(wishes).map_err(ApiError::unusable)?,
         priority: asked.priority.unwrap_or_default(),
     };
-    let posted = call.runtime()?.post(post).await?;
+    let posted = call.runtime()?.messages.send(post).await?;
     call.metrics.message_accepted();
     Ok(Accepted {
         run_key: posted.run_key.to_string(),

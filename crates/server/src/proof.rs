@@ -24,7 +24,7 @@ async fn erase(call: Call, asked: EraseContent) -> Result<Erasure, ApiError> {
         reason,
         channel: call.channel()?,
     };
-    Ok(view::erasure(&call.runtime()?.erase(wanted).await?))
+    Ok(view::erasure(&call.runtime()?.events.erase(wanted).await?))
 }
 
 fn what(asked: &EraseContent) -> Result<What, ApiError> {
