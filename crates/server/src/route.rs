@@ -88,12 +88,9 @@ type Handler = dyn Fn(Call, &RawInput) -> Result<Answering, ApiError> + Send + S
 /// How requests of one path and method are answered.
 type Service = dyn Fn(App, Request) -> Answering + Send + Sync;
 
-/// The endpoints that are served.
+/// The endpoints that are served, and how.
 #[derive(Default)]
-pub(crate) struct Routes {
-    router: Router<App>,
-    operations: Vec<&'static str>,
-}
+pub(crate) struct Routes(Vec<(Operation, Arc<Service>)>);
 
 impl Routes {
     /// Serves an endpoint.
@@ -140,19 +137,36 @@ impl Routes {
             let answered = handler(app, request);
             Box::pin(async { answered.await.map(|output| response::<E>(&output)) })
         };
-        self.route(&E::OPERATION, Arc::new(service))
+        self.with(E::OPERATION, service)
     }
 
     /// The endpoints of another noun beside these.
     pub(crate) fn merge(mut self, other: Self) -> Self {
-        self.operations.extend(other.operations);
-        self.router = self.router.merge(other.router);
+        self.0.extend(other.0);
         self
     }
 
-    /// The names of the endpoints, and what serves them.
-    pub(crate) fn into_parts(self) -> (Vec<&'static str>, Router<App>) {
-        (self.operations, self.router)
+    /// The names of the endpoints.
+    #[cfg(test)]
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        self.0.iter().map(|(operation, _)| operation.name).collect()
+    }
+
+    /// What serves them.
+    pub(crate) fn into_router(self) -> Router<App> {
+        let routes = self.0.into_iter();
+        routes.fold(Router::new(), |router, (operation, service)| {
+            let method = match operation.method {
+                Method::Get => MethodFilter::GET,
+                Method::Post => MethodFilter::POST,
+                Method::Delete => MethodFilter::DELETE,
+            };
+            let handler = move |State(app): State<App>, request: Request| {
+                let answered = service(app.clone(), request);
+                async move { answered.await.unwrap_or_else(|error| app.refuse(error)) }
+            };
+            router.route(operation.path, on(method, handler))
+        })
     }
 
     fn serve<E, F, R>(self, check: Check, handler: F) -> Self
@@ -182,21 +196,15 @@ impl Routes {
                 }
             })
         };
-        self.route(&operation, Arc::new(service))
+        self.with(operation, service)
     }
 
-    fn route(mut self, operation: &Operation, service: Arc<Service>) -> Self {
-        let method = match operation.method {
-            Method::Get => MethodFilter::GET,
-            Method::Post => MethodFilter::POST,
-            Method::Delete => MethodFilter::DELETE,
-        };
-        let handler = move |State(app): State<App>, request: Request| {
-            let answered = service(app.clone(), request);
-            async move { answered.await.unwrap_or_else(|error| app.refuse(error)) }
-        };
-        self.router = self.router.route(operation.path, on(method, handler));
-        self.operations.push(operation.name);
+    fn with(
+        mut self,
+        operation: Operation,
+        service: impl Fn(App, Request) -> Answering + Send + Sync + 'static,
+    ) -> Self {
+        self.0.push((operation, Arc::new(service)));
         self
     }
 }
