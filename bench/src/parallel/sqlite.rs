@@ -199,6 +199,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_row_of_the_engine_is_written_by_the_bare_limit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let written = engine_pass(folder.path(), workload::SMALL).expect("a pass");
+        let bare = folder.path().join("bare.sqlite");
+        write(&bare, &written.rows, 1).expect("the same rows");
+        let rows = |path: &Path, table: &str| -> i64 {
+            let connection = plain::open_to_read(path).expect("a database");
+            let count = format!("SELECT COUNT(*) FROM {table}");
+            connection
+                .query_row(&count, [], |row| row.get(0))
+                .expect("a count")
+        };
+        let database = folder.path().join("agent.sqlite");
+        for table in [
+            "agent",
+            "agent_head",
+            "event",
+            "message",
+            "run",
+            "run_log",
+            "step",
+        ] {
+            assert_eq!(rows(&bare, table), rows(&database, table), "{table}");
+        }
+    }
+
+    #[test]
     fn every_commit_is_counted_once_also_across_a_checkpoint() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.sqlite");

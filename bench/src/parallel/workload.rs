@@ -44,6 +44,14 @@ pub(crate) const FIVE_STEPS: Load = Load {
     tool_rounds: 2,
 };
 
+/// A little of both, to test what is read back.
+#[cfg(test)]
+pub(crate) const SMALL: Load = Load {
+    agents: 2,
+    runs: 2,
+    tool_rounds: 1,
+};
+
 impl Load {
     /// Runs of all agents.
     pub(crate) const fn all_runs(self) -> usize {
