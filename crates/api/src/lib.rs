@@ -53,7 +53,7 @@ pub use self::brake::*;
 pub use self::budget::*;
 pub use self::decision::*;
 pub use self::endpoint::{Endpoint, Operation};
-pub use self::error::{ErrorBody, Problem};
+pub use self::error::ErrorBody;
 pub use self::event::*;
 pub use self::journal::*;
 pub use self::login::*;

@@ -1,5 +1,6 @@
 //! Agents over HTTP.
 
+use axum::http::StatusCode;
 use wakeful_api::{
     ActivateAgent, AgentList, AgentState, AgentStatus, CreateAgent, DestroyAgent, GetAgentState,
     GetAgentStatus, GetDefaultAgentState, GetDefaultAgentStatus, ListAgents, MakeAgentDormant, PauseAgent,
@@ -62,7 +63,7 @@ async fn create(call: Call, asked: CreateAgent) -> Result<AgentStatus, ApiError>
     let workspace = call.host.workspace(&agent_id, asked.workspace.as_deref());
     let new = NewAgent {
         agent_id,
-        workspace: workspace.map_err(ApiError::unusable)?,
+        workspace: workspace.map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?,
         visibility: match asked.visibility {
             Listed::Public => Visibility::Public,
             Listed::Private => Visibility::Private,
@@ -87,7 +88,10 @@ async fn set_model(call: Call, asked: SetModel) -> Result<AgentStatus, ApiError>
         model_ref: asked.model,
         ..Wishes::default()
     };
-    let wishes = call.host.wishes(wishes).map_err(ApiError::unusable)?;
+    let wishes = call
+        .host
+        .wishes(wishes)
+        .map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?;
     let open = call.open()?;
     let chosen = open.runtime.set_model(asked.agent_id.0, wishes.model_ref).await?;
     Ok(guided(&call, &chosen, Stalled::of(&open).status(&chosen)))

@@ -38,7 +38,7 @@ pub(crate) async fn input<E: Endpoint>(path: &Parameters, head: &Parts, body: Bo
 }
 
 fn from_query<E: Endpoint>(path: &Parameters, query: &str) -> Result<E, ApiError> {
-    let bad = |code: &str, message: String| ApiError::bad(code, message, SEE_DOCUMENT);
+    let bad = |code: &'static str, message: String| ApiError::bad(code, message, SEE_DOCUMENT);
     let mut pairs = serde_urlencoded::to_string(path).map_err(|error| bad("bad_query", error.to_string()))?;
     if E::OPERATION.method == wakeful_api::endpoint::Method::Get {
         pairs.push('&');

@@ -37,7 +37,6 @@ use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::api::{AgentView, Line, RunGlance};
-use wakeful_runtime::problem::Problem;
 use wakeful_runtime::report::{Related, RunReport};
 use wakeful_runtime::rows::{RunRow, RunState, StepRow, Visibility};
 use wakeful_runtime::run::decode;
@@ -336,21 +335,11 @@ pub const fn run_state(state: wakeful_api::RunState) -> RunState {
     }
 }
 
-/// What is wrong, and what to do about it.
-#[must_use]
-pub fn problem(problem: Problem) -> wakeful_api::Problem {
-    let Problem { code, message, hint } = problem;
-    wakeful_api::Problem { code, message, hint }
-}
-
 /// An agent whose work cannot go on.
 #[must_use]
 pub fn stuck(agent: &AgentId, error: &EngineError) -> Stuck {
-    let Problem { code, message, hint } = Problem::from(error);
     Stuck {
         agent_id: agent.to_string(),
-        code,
-        message,
-        hint,
+        problem: error.into(),
     }
 }

@@ -22,11 +22,11 @@ use super::{AgentView, NewAgent, Post, Posted, RunGlance, SESSION, Waiting};
 use crate::cause::{AdmissionOutcome, PreparedAdmission};
 use crate::hub::{Hub, Listener};
 use crate::notice::{Book, Watcher};
-use crate::problem::Problem;
 use crate::report::{self, RunReport};
 use crate::service::Writers;
 use crate::wake::{admitted_event, opening};
 use crate::{EngineError, Governance, Observer as _};
+use wakeful_core::problem::Problem;
 
 /// What the services share. Cloning it is cheap.
 #[derive(Clone)]

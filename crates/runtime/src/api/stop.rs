@@ -18,9 +18,9 @@ use wakeful_store::{PendingStop, Stops, StoreError};
 
 use super::RuntimeApi;
 use super::decision::REASON_CHARS_MAX;
-use crate::problem::Problem;
 use crate::report::{self, RunReport};
 use crate::{EngineError, Halt};
+use wakeful_core::problem::Problem;
 
 /// How long the database has to take a request before it is kept in the home, and how long the home has.
 const STORE_WAIT_MS: u64 = 500;
@@ -95,7 +95,7 @@ impl RuntimeApi {
             biased;
             stored = self.store_request(&request) => stored.map_err(|error| {
                 if let EngineError::Store(error) = error {
-                    Ok(Problem::from(&error).code)
+                    Ok(Problem::from(&error).code.into_owned())
                 } else {
                     // The request itself cannot stand.
                     Err(error)
