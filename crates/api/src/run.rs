@@ -14,6 +14,7 @@ use wakeful_core::failure::Category as FailureCategory;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::step::Status as StepStatus;
+use wakeful_core::subrun::RunLink;
 
 use crate::endpoint::endpoints;
 use crate::text::{DateTime, Hex, Limit, Text};
@@ -149,20 +150,6 @@ pub struct Run {
     /// Why it was moved aside, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-}
-
-/// A run that another one started or was started by.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RunLink {
-    /// Its name.
-    pub run_key: String,
-    /// Whose run it is.
-    pub agent_id: String,
-    /// How it stands: `queued`, `open`, `quarantined`, or how it ended.
-    pub status: RunStatus,
-    /// What holds its agent, if something does: `braked` or `paused`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<String>,
 }
 
 /// Why a run ran: the message, and every gate it passed.

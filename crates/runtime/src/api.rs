@@ -24,7 +24,7 @@ use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Wishes;
 use wakeful_core::wake::Mode;
-use wakeful_store::rows::{EntryRow, Overview, QueueRow, RunRow, Visibility};
+use wakeful_store::rows::{EntryRow, Overview, RunRow, Visibility};
 
 pub use self::agent::AgentChange;
 pub use self::budget::Budget;
@@ -90,24 +90,15 @@ pub struct AgentView {
     /// The agent, what waits for it and what it does.
     pub overview: Overview,
     /// Its newest run.
-    pub last_run: Option<RunGlance>,
+    pub last_run: Option<Previewed<RunRow>>,
 }
 
-/// A run in a list.
+/// A row of a list with the first words of the message it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunGlance {
-    /// The run.
-    pub row: RunRow,
-    /// How the message begins that it answers; none when that was erased.
-    pub preview: Option<String>,
-}
-
-/// A message that waits for its turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
-    /// The message and its place.
-    pub row: QueueRow,
-    /// How it begins; none when that was erased.
+pub struct Previewed<R> {
+    /// The row.
+    pub row: R,
+    /// How the message begins; none when that was erased.
     pub preview: Option<String>,
 }
 

@@ -60,7 +60,7 @@ async fn show(call: Call, asked: GetRun) -> Result<Run, ApiError> {
 
 async fn cancel(call: Call, asked: CancelRun) -> Result<Response, ApiError> {
     Ok(match call.runtime()?.cancel_at_once(asked.run_key.0).await? {
-        Cancelled::Stored(report) => Json(view::run(&report)).into_response(),
+        Cancelled::Stored(stored) => Json(view::run(&stored)).into_response(),
         Cancelled::Pending(pending) => {
             let answer = PendingCancel {
                 run_key: asked.run_key.to_string(),

@@ -11,8 +11,8 @@ use wakeful_core::wake::WakeOutcome;
 use wakeful_store::{StoreError, Tx};
 
 use super::RuntimeApi;
-use crate::report::{self, RunReport};
 use crate::run::fault_in_words;
+use crate::stored_run::{self, StoredRun};
 use crate::subrun::{end_children, lock_all, take_back};
 use crate::{EngineError, Observer as _};
 
@@ -29,9 +29,9 @@ enum Called {
 
 impl RuntimeApi {
     /// Asks for the end of a run, or takes its message out of the queue. One that has ended stays as it is.
-    pub async fn cancel(&self, run: RunKey) -> Result<RunReport, EngineError> {
+    pub async fn cancel(&self, run: RunKey) -> Result<StoredRun, EngineError> {
         self.request_end(run).await?;
-        report::load(&self.store, run).await
+        stored_run::load(&self.store, run).await
     }
 
     /// Asks for the end of a run in the database, or takes its message out of the queue.

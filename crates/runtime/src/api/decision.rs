@@ -21,7 +21,7 @@ use wakeful_store::{PendingStop, ROWS_MAX, StoreError, Tx};
 
 use super::runtime_api::{announce, append};
 use super::{Arguments, RuntimeApi, decision_input};
-use crate::report::{self, RunReport};
+use crate::stored_run::{self, StoredRun};
 use crate::subrun::{end_children, lock_all, parent_of};
 use crate::wait::late_draft;
 use crate::{EngineError, Observer as _};
@@ -175,7 +175,7 @@ impl RuntimeApi {
         }
     }
 
-    async fn move_aside(&self, run: RunKey, status: RunStatus) -> Result<RunReport, EngineError> {
+    async fn move_aside(&self, run: RunKey, status: RunStatus) -> Result<StoredRun, EngineError> {
         let at = self.clock.now();
         let released = RunReleased { run_key: run, status };
         let sealed = self.seal(Draft::new(released), Some(run), at)?;
@@ -194,7 +194,7 @@ impl RuntimeApi {
                 self.look_at_all(others);
             }
         }
-        report::load(&self.store, run).await
+        stored_run::load(&self.store, run).await
     }
 
     /// Questions in the order in which people should see them; `pending_only` leaves out those that are closed.
@@ -239,12 +239,12 @@ impl RuntimeApi {
     }
 
     /// Resumes a quarantined run.
-    pub async fn retry(&self, run: RunKey) -> Result<RunReport, EngineError> {
+    pub async fn retry(&self, run: RunKey) -> Result<StoredRun, EngineError> {
         self.move_aside(run, RunStatus::Open).await
     }
 
     /// Abandons a quarantined run.
-    pub async fn abandon(&self, run: RunKey) -> Result<RunReport, EngineError> {
+    pub async fn abandon(&self, run: RunKey) -> Result<StoredRun, EngineError> {
         self.move_aside(run, RunStatus::Abandoned).await
     }
 }

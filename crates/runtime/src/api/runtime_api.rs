@@ -9,21 +9,21 @@ use wakeful_core::message::Message;
 use wakeful_core::notice::Telling;
 use wakeful_core::report::payload::AgentStateChanged;
 use wakeful_core::report::{Draft, Event, Head, Sealed};
-use wakeful_core::run::{RunStatus, preview};
+use wakeful_core::run::preview;
 use wakeful_core::wake::{Control, Lifecycle, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::Journal;
-use wakeful_store::rows::{Agent, EventRow, Overview, RunFilter, RunRow, TellingRow};
+use wakeful_store::rows::{Agent, EventRow, Overview, QueueRow, RunFilter, RunRow, TellingRow};
 use wakeful_store::{Store, StoreError, Tx, View};
 
 use super::planted_bugs;
 use super::work_signal::Work;
-use super::{AgentView, NewAgent, Post, Posted, RunGlance, SESSION, Waiting};
+use super::{AgentView, NewAgent, Post, Posted, Previewed, SESSION};
 use crate::cause::{AdmissionOutcome, PreparedAdmission};
 use crate::hub::{Hub, Listener};
 use crate::notice::{Book, Watcher};
-use crate::report::{self, RunReport};
 use crate::service::Writers;
+use crate::stored_run::{self, StoredRun};
 use crate::wake::{admitted_event, opening};
 use crate::{EngineError, Governance, Observer as _};
 use wakeful_core::problem::Problem;
@@ -318,12 +318,12 @@ impl RuntimeApi {
     }
 
     /// What waits for an agent, next first.
-    pub async fn queue(&self, agent: AgentId, limit: u32) -> Result<Vec<Waiting>, EngineError> {
+    pub async fn queue(&self, agent: AgentId, limit: u32) -> Result<Vec<Previewed<QueueRow>>, EngineError> {
         self.of_agent(agent, move |view, agent| {
             let rows = view.queue(agent, limit)?;
             let waiting = rows.into_iter().map(|row| {
-                let preview = report::text(view, &row.message)?.map(|text| preview(&text));
-                Ok(Waiting { row, preview })
+                let preview = stored_run::text(view, &row.message)?.map(|text| preview(&text));
+                Ok(Previewed { row, preview })
             });
             waiting.collect()
         })
@@ -331,7 +331,7 @@ impl RuntimeApi {
     }
 
     /// Runs, newest first.
-    pub async fn runs(&self, filter: RunFilter) -> Result<Vec<RunGlance>, EngineError> {
+    pub async fn runs(&self, filter: RunFilter) -> Result<Vec<Previewed<RunRow>>, EngineError> {
         let named = filter.agent_id.clone();
         let found = self.store.read(move |view| {
             if let Some(agent) = &filter.agent_id
@@ -340,8 +340,8 @@ impl RuntimeApi {
                 return Ok(None);
             }
             let rows = view.runs(&filter)?;
-            let glances = rows.into_iter().map(|row| glance(view, row));
-            glances.collect::<Result<Vec<_>, StoreError>>().map(Some)
+            let runs = rows.into_iter().map(|row| with_preview(view, row));
+            runs.collect::<Result<Vec<_>, StoreError>>().map(Some)
         });
         match (found.await?, named) {
             (Some(runs), _) => Ok(runs),
@@ -351,21 +351,22 @@ impl RuntimeApi {
     }
 
     /// One run with everything that happened in it.
-    pub async fn run(&self, run: RunKey) -> Result<RunReport, EngineError> {
-        report::load(&self.store, run).await
+    pub async fn run(&self, run: RunKey) -> Result<StoredRun, EngineError> {
+        stored_run::load(&self.store, run).await
     }
 
     /// Runs whose keys begin with these hex digits, those that have not begun among them: at most two, which is
     /// enough to know it is ambiguous.
-    pub async fn runs_with_prefix(&self, hex_prefix: String) -> Result<Vec<RunGlance>, EngineError> {
+    pub async fn runs_with_prefix(&self, hex_prefix: String) -> Result<Vec<Previewed<RunRow>>, EngineError> {
         let found = self.store.read(move |view| {
             let mut runs = Vec::new();
             for key in view.runs_with_prefix(&hex_prefix)? {
                 let row = match view.run(&key)? {
                     Some(row) => Some(row),
-                    None => without_run(view, &key)?,
+                    None => stored_run::cause(view, &key)?
+                        .map(|cause| stored_run::without_run(&cause.message, cause.wake.as_ref())),
                 };
-                runs.extend(row.map(|row| glance(view, row)).transpose()?);
+                runs.extend(row.map(|row| with_preview(view, row)).transpose()?);
             }
             Ok(runs)
         });
@@ -442,36 +443,15 @@ fn with_last_run(view: &mut View<'_>, overview: Overview) -> Result<AgentView, S
         Some(run) => view.run(&run)?,
         None => None,
     };
-    let last_run = row.map(|row| glance(view, row)).transpose()?;
+    let last_run = row.map(|row| with_preview(view, row)).transpose()?;
     Ok(AgentView { overview, last_run })
 }
 
-/// A message that has not become a run, as the run that it may become: no machine has touched it.
-fn without_run(view: &mut View<'_>, run: &RunKey) -> Result<Option<RunRow>, StoreError> {
-    let waits = view.is_queued(run)?;
-    // A refusal of a message that still waits is not the last word on it.
-    let wake = view.wake(run)?.filter(|_| !waits);
-    Ok(view.message(run)?.map(|message| RunRow {
-        run_key: message.run_key,
-        agent_id: message.agent_id,
-        thread_id: message.thread_id,
-        machine: String::new(),
-        machine_version: 0,
-        version: 0,
-        state: String::new(),
-        status: wake.map_or(RunStatus::Queued, |wake| RunStatus::of_message(wake.verdict)),
-        started_at: message.admitted_at,
-        ended_at: None,
-        suspension: None,
-        fault: None,
-    }))
-}
-
-fn glance(view: &mut View<'_>, row: RunRow) -> Result<RunGlance, StoreError> {
+fn with_preview(view: &mut View<'_>, row: RunRow) -> Result<Previewed<RunRow>, StoreError> {
     let text = match view.message(&row.run_key)? {
-        Some(message) => report::text(view, &message)?,
+        Some(message) => stored_run::text(view, &message)?,
         None => None,
     };
     let preview = text.map(|text| preview(&text));
-    Ok(RunGlance { row, preview })
+    Ok(Previewed { row, preview })
 }

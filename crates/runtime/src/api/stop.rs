@@ -18,7 +18,7 @@ use wakeful_store::{PendingStop, Stops, StoreError};
 
 use super::RuntimeApi;
 use super::decision::REASON_CHARS_MAX;
-use crate::report::{self, RunReport};
+use crate::stored_run::{self, StoredRun};
 use crate::{EngineError, Halt};
 use wakeful_core::problem::Problem;
 
@@ -35,7 +35,7 @@ pub const DATABASE_SLOW: &str = "database_slow";
 #[derive(Debug)]
 pub enum Cancelled {
     /// It is durable; the run as it stands.
-    Stored(Box<RunReport>),
+    Stored(Box<StoredRun>),
     /// It is in force, and the database does not have it yet.
     Pending(Box<PendingStop>),
 }
@@ -73,9 +73,9 @@ impl RuntimeApi {
         let mut pending = self.store.stops().pending().into_iter();
         match pending.find(|pending| pending.request.target == target) {
             Some(pending) => Ok(Cancelled::Pending(Box::new(pending))),
-            None => report::load(&self.store, run)
+            None => stored_run::load(&self.store, run)
                 .await
-                .map(|report| Cancelled::Stored(Box::new(report))),
+                .map(|stored| Cancelled::Stored(Box::new(stored))),
         }
     }
 

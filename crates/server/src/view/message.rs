@@ -2,12 +2,13 @@
 
 use wakeful_api::{Gate, Queued, RunCause};
 use wakeful_core::wake;
-use wakeful_runtime::api::Waiting;
-use wakeful_runtime::report::Cause;
+use wakeful_runtime::api::Previewed;
+use wakeful_runtime::rows::QueueRow;
+use wakeful_runtime::stored_run::Cause;
 
 /// A message that waits.
 #[must_use]
-pub fn queued(waiting: &Waiting) -> Queued {
+pub fn queued(waiting: &Previewed<QueueRow>) -> Queued {
     let message = &waiting.row.message;
     Queued {
         run_key: message.run_key.to_string(),

@@ -370,7 +370,7 @@ impl Daemon {
     }
 
     async fn status_of(&self, run: RunKey) -> String {
-        self.api.run(run).await.expect("a report").status.to_string()
+        self.api.run(run).await.expect("a run").row.status.to_string()
     }
 }
 

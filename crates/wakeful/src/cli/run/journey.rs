@@ -10,8 +10,8 @@ use wakeful_core::wake::Wait;
 use wakeful_models::Models;
 use wakeful_ports::fail;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::report;
 use wakeful_runtime::run::{Claimed, DriveOutcome, claim, give_back};
+use wakeful_runtime::stored_run;
 use wakeful_store::StoreError;
 
 use crate::backend::Backend;
@@ -112,8 +112,8 @@ impl Journey<'_> {
     /// Shows a finished run and says how the program should end.
     pub(super) async fn tell(&self, run: RunKey) -> Result<u8, EngineError> {
         fail::point("end.before_report");
-        let report = report::load(&self.place.store, run).await?;
-        let run = wakeful_server::view::run(&report);
+        let stored = stored_run::load(&self.place.store, run).await?;
+        let run = wakeful_server::view::run(&stored);
         self.out.run(&run);
         Ok(exit_code(&run))
     }
