@@ -28,7 +28,7 @@ use wakeful_store::rows::{EntryRow, Overview, RunRow, Visibility};
 
 pub use self::agent::AgentChange;
 pub use self::budget::Budget;
-pub use self::decision_input::{Arguments, Gone};
+pub use self::decision_input::Arguments;
 pub use self::external_trigger::{Capability, Delivery};
 pub use self::journal::JournalApi;
 pub(crate) use self::runtime_api::append;

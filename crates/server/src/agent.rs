@@ -4,13 +4,13 @@ use axum::http::StatusCode;
 use wakeful_api::{
     ActivateAgent, AgentList, AgentState, AgentStatus, CreateAgent, DestroyAgent, GetAgentState,
     GetAgentStatus, GetDefaultAgentState, GetDefaultAgentStatus, ListAgents, MakeAgentDormant, PauseAgent,
-    ResumeAgent, SetAgentMode, SetAgentSleep, SetModel, StopAgent, Text, Visibility as Listed, WakeAgent,
+    ResumeAgent, SetAgentMode, SetAgentSleep, SetModel, StopAgent, Text, WakeAgent,
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::message::Wishes;
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_runtime::api::{AgentChange, AgentView, NewAgent};
-use wakeful_runtime::rows::{RunFilter, Visibility};
+use wakeful_runtime::rows::RunFilter;
 
 use crate::app::{App, Open};
 use crate::error::ApiError;
@@ -64,10 +64,7 @@ async fn create(call: Call, asked: CreateAgent) -> Result<AgentStatus, ApiError>
     let new = NewAgent {
         agent_id,
         workspace: workspace.map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?,
-        visibility: match asked.visibility {
-            Listed::Public => Visibility::Public,
-            Listed::Private => Visibility::Private,
-        },
+        visibility: asked.visibility,
         mode: asked.mode.unwrap_or_default(),
     };
     let open = call.open()?;

@@ -215,7 +215,7 @@ impl Schemas {
     fn named(mut self) -> Value {
         let mut named = Map::new();
         for (name, schema) in self.output.take_definitions(true) {
-            named.insert(name, never_null(schema));
+            named.insert(name, written(schema));
         }
         named.extend(self.input.take_definitions(true));
         named.extend(self.bodies);
@@ -320,11 +320,11 @@ impl Schemas {
                         ..
                     },
                 ) => {
-                    let schema = never_null(schema(&mut self.output).to_value());
+                    let schema = written(schema(&mut self.output).to_value());
                     json!({ "description": text, "content": { "application/json": { "schema": schema } } })
                 }
                 (0, Answer { text, .. }) => {
-                    let output = never_null((operation.output)(&mut self.output).to_value());
+                    let output = written((operation.output)(&mut self.output).to_value());
                     let content = operation.media.iter().map(|media| {
                         let schema = match *media {
                             "application/json" => output.clone(),
@@ -378,28 +378,41 @@ fn parameter(place: &str, name: &str, mut schema: Value, is_required: bool) -> V
 }
 
 /// A schema without `null`, for what is left out instead.
-fn never_null(schema: Value) -> Value {
-    let strip = |schema: &mut Schema| {
-        if let Some(Value::Array(types)) = schema.get_mut("type") {
-            types.retain(|kind| kind != "null");
-            if let [only] = types.as_slice() {
-                let only = only.clone();
-                schema.insert("type".to_owned(), only);
-            }
+fn never_null(mut schema: Value) -> Value {
+    let Some(members) = schema.as_object_mut() else {
+        return schema;
+    };
+    if let Some(Value::Array(types)) = members.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            members.insert("type".to_owned(), only);
         }
-        let Some(Value::Array(choices)) = schema.get_mut("anyOf") else {
-            return;
-        };
+    }
+    if let Some(Value::Array(choices)) = members.get_mut("anyOf") {
         choices.retain(|choice| choice.get("type").is_none_or(|kind| kind != "null"));
         if let [Value::Object(only)] = choices.as_slice() {
             let only = only.clone();
-            schema.remove("anyOf");
-            for (name, value) in only {
-                schema.insert(name, value);
+            members.remove("anyOf");
+            members.extend(only);
+        }
+    }
+    schema
+}
+
+/// The schema of an output: what may be left out is never `null`, unless its default says that it is written so.
+fn written(schema: Value) -> Value {
+    transformed(schema, |schema| {
+        let required = schema.get("required").and_then(Value::as_array).cloned();
+        let required = required.unwrap_or_default();
+        let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
+        for (name, field) in fields.into_iter().flatten() {
+            let is_required = required.iter().any(|required| required == name.as_str());
+            if !is_required && field.get("default") != Some(&Value::Null) {
+                *field = never_null(field.take());
             }
         }
-    };
-    transformed(schema, strip)
+    })
 }
 
 fn transformed(schema: Value, change: impl FnMut(&mut Schema)) -> Value {

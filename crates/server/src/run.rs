@@ -37,7 +37,7 @@ async fn list(call: Call, asked: ListRuns) -> Result<RunList, ApiError> {
     }
     let filter = RunFilter {
         agent_id: asked.agent_id.map(|agent| agent.0),
-        state: view::run_state(asked.state),
+        state: asked.state,
         before: asked.before.map(|before| before.0),
         limit: asked.limit.0,
     };
@@ -47,7 +47,7 @@ async fn list(call: Call, asked: ListRuns) -> Result<RunList, ApiError> {
 async fn of_agent(call: Call, asked: ListAgentRuns) -> Result<RunList, ApiError> {
     let filter = RunFilter {
         agent_id: Some(asked.agent_id.0),
-        state: view::run_state(asked.state),
+        state: asked.state,
         before: asked.before.map(|before| before.0),
         limit: asked.limit.0,
     };

@@ -6,7 +6,6 @@ mod event;
 mod journal;
 mod message;
 mod order;
-mod proof;
 mod schedule;
 mod source;
 mod subscription;
@@ -18,18 +17,16 @@ pub use self::event::event;
 pub use self::journal::{change, journal_category, note, record, saga, task, written};
 pub use self::message::queued;
 pub use self::order::{listing, mutation};
-pub use self::proof::erasure;
 pub use self::schedule::{UPCOMING_SHOWN, draft, edit, execution, execution_row, schedule, schedules};
 pub use self::source::{new_source, source, source_scan};
 pub use self::subscription::{new_subscription, subscription, subscriptions};
 pub use self::why::{why, why_not};
 pub use crate::trigger::external_trigger;
 use wakeful_api::{
-    Activity, AgentStatus, Attached, Block, FailureArtifact, GuidanceRoot, LoadedAgentsMd, Run, RunLine,
-    Step, StepKind, Stuck, TokenUsage, ToolCall, TranscriptLine,
+    Activity, AgentStatus, Attached, Block, GuidanceRoot, LoadedAgentsMd, Run, RunLine, Step, StepKind,
+    Stuck, TokenUsage, ToolCall, TranscriptLine,
 };
 use wakeful_core::conversation::{self, Usage};
-use wakeful_core::failure;
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::Guidance;
 use wakeful_core::run::{Phase, RunStatus, Turn};
@@ -37,7 +34,7 @@ use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::api::{AgentView, Line, Previewed};
-use wakeful_runtime::rows::{RunRow, RunState, StepRow, Visibility};
+use wakeful_runtime::rows::{RunRow, StepRow};
 use wakeful_runtime::run::decode;
 use wakeful_runtime::stored_run::StoredRun;
 
@@ -79,10 +76,7 @@ pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
     let has_work = overview.open_run.is_some() || overview.queued > 0;
     AgentStatus {
         agent_id: agent.agent_id.to_string(),
-        visibility: match agent.visibility {
-            Visibility::Public => wakeful_api::Visibility::Public,
-            Visibility::Private => wakeful_api::Visibility::Private,
-        },
+        visibility: agent.visibility,
         lifecycle: agent.lifecycle,
         control: agent.control,
         mode: agent.mode,
@@ -194,7 +188,7 @@ pub fn run(stored: &StoredRun) -> Run {
             .map(|cost| cost.to_string()),
         parked,
         provider_attempt_timeline: turn.map(|turn| budget::timeline(&turn.model_ref, &stored.steps)),
-        failure_artifact: stored.failure().map(failure_artifact),
+        failure_artifact: stored.failure().cloned(),
         started_at: row.started_at.rfc3339(),
         ended_at: row.ended_at.map(Millis::rfc3339),
         cause: stored.cause.as_ref().map(message::cause),
@@ -239,22 +233,6 @@ fn step(step: &StepRow) -> Step {
         duration_ms: step.duration_ms,
         token_usage: usage(step.usage),
         sandbox: step.sandbox.clone(),
-    }
-}
-
-/// What is kept of a failure.
-#[must_use]
-pub fn failure_artifact(artifact: &failure::FailureArtifact) -> FailureArtifact {
-    let artifact = artifact.clone();
-    FailureArtifact {
-        category: artifact.category,
-        kind: artifact.kind,
-        summary: artifact.summary,
-        provider: artifact.provider,
-        model_ref: artifact.model_ref,
-        status: artifact.status,
-        source_chain: artifact.source_chain,
-        metadata: artifact.metadata,
     }
 }
 
@@ -312,16 +290,6 @@ pub fn attachment(attached: Attached) -> conversation::Attachment {
         name,
         media_type,
         data,
-    }
-}
-
-/// Which runs to list, in words of the engine.
-#[must_use]
-pub const fn run_state(state: wakeful_api::RunState) -> RunState {
-    match state {
-        wakeful_api::RunState::Any => RunState::Any,
-        wakeful_api::RunState::Open => RunState::Open,
-        wakeful_api::RunState::Quarantined => RunState::Quarantined,
     }
 }
 

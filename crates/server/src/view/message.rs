@@ -1,7 +1,6 @@
 //! Messages and what they came from, over the wire.
 
-use wakeful_api::{Gate, Queued, RunCause};
-use wakeful_core::wake;
+use wakeful_api::{Queued, RunCause};
 use wakeful_runtime::api::Previewed;
 use wakeful_runtime::rows::QueueRow;
 use wakeful_runtime::stored_run::Cause;
@@ -24,8 +23,7 @@ pub(super) fn cause(cause: &Cause) -> RunCause {
     let message = &cause.message;
     let wake = cause.wake.as_ref();
     // Gates were written by this program; a row that somebody else changed shows none.
-    let gates = wake.and_then(|wake| serde_json::from_str::<Vec<wake::Gate>>(&wake.gates).ok());
-    let gates = gates.unwrap_or_default().into_iter();
+    let gates = wake.and_then(|wake| serde_json::from_str(&wake.gates).ok());
     let (why, own) = (&message.cause, &message.run_key);
     RunCause {
         kind: message.kind,
@@ -39,8 +37,6 @@ pub(super) fn cause(cause: &Cause) -> RunCause {
         causation_id: why.causation.as_ref().map(ToString::to_string),
         verdict: wake.map(|wake| wake.verdict),
         absorbed_by: wake.and_then(|wake| wake.absorbed_by).map(|run| run.to_string()),
-        gates: gates
-            .map(|wake::Gate { gate, passed, detail }| Gate { gate, passed, detail })
-            .collect(),
+        gates: gates.unwrap_or_default(),
     }
 }
