@@ -202,14 +202,6 @@ pub fn run(stored: &StoredRun) -> Run {
     }
 }
 
-/// The stored spelling of an enum without data.
-fn word<T: serde::Serialize>(value: &T) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
-        Ok(_) | Err(_) => String::new(),
-    }
-}
-
 fn tool_call(step: &StepRow) -> ToolCall {
     ToolCall {
         name: step.name.clone(),

@@ -1702,8 +1702,8 @@ export interface components {
             completed_at: string;
             /** @description What it cost, in dollars; absent where it cost nothing. */
             cost_usd?: string;
-            /** @description What can be done about that: `retryable` or `fail_fast`. */
-            disposition?: string;
+            /** @description What can be done about that. */
+            disposition?: components["schemas"]["ModelFailureKind"];
             /** @description How long it took; waiting before it does not count. */
             duration_ms: number;
             /** @description What failed. */
@@ -1714,8 +1714,8 @@ export interface components {
             model_ref: string;
             /** @description The step it is recorded as. */
             operation_id: string;
-            /** @description How it ended: `retrying`, `retries_exhausted`, `fail_fast_aborted` or `succeeded`. */
-            outcome: string;
+            /** @description How it ended. */
+            outcome: components["schemas"]["AttemptOutcome"];
             /** @description Who provides the model. */
             provider: string;
             /** @description The rule by which the model might be asked, or the code of the gate that stayed shut. */
@@ -3026,8 +3026,8 @@ export interface components {
             day: string;
             /** @description What the next request may cost at most. */
             needed_usd: string;
-            /** @description Whose cap stands in the way: `agent` or `all`. */
-            scope: string;
+            /** @description Whose cap stands in the way. */
+            scope: components["schemas"]["CapScope"];
             /** @description What the day had seen, spent and put aside, when the run was parked. */
             spent_usd: string;
         };

@@ -11,7 +11,7 @@ use wakeful_core::time::Millis;
 use wakeful_runtime::api;
 use wakeful_runtime::rows::{ReceiptRow, SpendDay, StepRow};
 
-use super::{usage, word};
+use super::usage;
 
 /// What was spent, and what may be.
 #[must_use]
@@ -89,7 +89,7 @@ pub fn receipt(row: &ReceiptRow) -> Receipt {
 pub(super) fn parked(exceeded: &Exceeded) -> Parked {
     Parked {
         code: BUDGET_EXCEEDED.to_owned(),
-        scope: word(&exceeded.scope),
+        scope: exceeded.scope,
         cap_usd: exceeded.cap.to_string(),
         spent_usd: exceeded.spent.to_string(),
         needed_usd: exceeded.needed.to_string(),
@@ -134,8 +134,8 @@ fn attempt(step: &StepRow, record: &AttemptRecord, waited_ms: u64) -> Attempt {
         completed_at: later(started, record.duration_ms).rfc3339(),
         duration_ms: record.duration_ms,
         failure_kind: record.failure_kind.clone(),
-        disposition: record.disposition.map(|kind| word(&kind)),
-        outcome: word(&record.outcome),
+        disposition: record.disposition,
+        outcome: record.outcome,
         advanced_to_fallback: record.advanced_to_fallback,
         backoff_ms: record.backoff_ms,
         token_usage: record.token_usage.map(usage),
