@@ -1,121 +1,183 @@
-//! What the server and the commands call; each call is one read or one transaction.
+//! What the server and the commands call: one service per noun. Each call is one read or one transaction.
 
 pub mod agent;
 pub mod budget;
 mod cancel;
 pub mod decision;
 pub mod decision_input;
-pub mod erasure;
+mod event;
 pub mod external_trigger;
 pub mod journal;
+mod message;
 mod planted_bugs;
-mod runtime_api;
+mod run;
 pub mod schedule;
+mod shared;
 mod stop;
 pub mod subscription;
-mod transcript;
 pub mod why;
 mod work_signal;
-mod write;
 
-use wakeful_core::cause::Priority;
-use wakeful_core::conversation::{Attachment, Block};
-use wakeful_core::id::{AgentId, TurnId};
-use wakeful_core::key::RunKey;
-use wakeful_core::message::Wishes;
-use wakeful_core::wake::Mode;
-use wakeful_store::rows::{EntryRow, Overview, RunRow, Visibility};
+use std::sync::Arc;
 
-pub use self::agent::AgentChange;
-pub use self::budget::Budget;
+use wakeful_core::problem::Problem;
+use wakeful_ports::journal::Journal;
+
+pub use self::agent::{AgentApi, AgentChange, AgentView, NewAgent};
+pub use self::budget::{Budget, BudgetApi, ReceiptApi};
+pub use self::cancel::Cancelled;
+pub use self::decision::DecisionApi;
 pub use self::decision_input::Arguments;
-pub use self::external_trigger::{Capability, Delivery};
+pub use self::event::EventApi;
+pub use self::external_trigger::{Capability, Delivery, TriggerApi};
 pub use self::journal::JournalApi;
-pub(crate) use self::runtime_api::append;
-pub use self::runtime_api::{ApiContext, RuntimeApi};
-pub use self::schedule::Edit;
-pub use self::stop::{Cancelled, DATABASE_SLOW};
+pub use self::message::{Conversation, Line, MessageApi, Post, Posted, TRANSCRIPT_BYTES_MAX};
+pub use self::run::{Previewed, RunApi};
+pub use self::schedule::{Edit, ScheduleApi};
+pub use self::shared::ApiContext;
+pub(crate) use self::shared::append;
+use self::shared::{Ingress, Shared};
+pub use self::stop::{BrakeApi, DATABASE_SLOW, REASON_CHARS_MAX};
 pub use self::subscription::SubscriptionApi;
 pub use self::why::{Why, WhyNot};
 pub(crate) use self::work_signal::Work;
+use crate::EngineError;
+use crate::notice::{Book, Watcher};
+use crate::service::Writers;
+use crate::timer::Timers;
 
 /// The conversation that the command line, the API and the page share.
 pub const SESSION: &str = "cli";
 
-/// Most bytes of a conversation that are read at once: more than anybody reads, and little for any machine.
-pub const TRANSCRIPT_BYTES_MAX: usize = 8 * 1024 * 1024;
-
-/// A message to send.
-#[derive(Debug, Clone)]
-pub struct Post {
-    /// To whom.
-    pub agent: AgentId,
-    /// Its name: fresh, or the caller's idempotency key.
-    pub turn: TurnId,
-    /// What is said.
-    pub text: String,
-    /// Pictures and documents that come with it, checked before.
-    pub attachments: Vec<Attachment>,
-    /// How its run is to be carried out.
-    pub wishes: Wishes,
-    /// How soon it wants its turn.
-    pub priority: Priority,
+/// The services, one per noun.
+pub struct RuntimeApi {
+    /// Agents.
+    pub agents: AgentApi,
+    /// Messages and conversations.
+    pub messages: MessageApi,
+    /// Runs.
+    pub runs: RunApi,
+    /// The event log.
+    pub events: EventApi,
+    /// Decisions.
+    pub decisions: DecisionApi,
+    /// Brakes.
+    pub brakes: BrakeApi,
+    /// Budgets and spending.
+    pub budgets: BudgetApi,
+    /// Confirmations that a hosted provider may be used.
+    pub receipts: ReceiptApi,
+    /// Schedules.
+    pub schedules: ScheduleApi,
+    /// External triggers.
+    pub triggers: TriggerApi,
+    shared: Arc<Shared>,
 }
 
-/// A message that is durable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Posted {
-    /// The run that answers it, now or later.
-    pub run_key: RunKey,
-    /// Whether it was new.
-    pub is_new: bool,
-}
+impl RuntimeApi {
+    /// The services of a daemon.
+    #[must_use]
+    pub fn new(context: ApiContext) -> Self {
+        Self::over(Shared::new(context, Ingress::Daemon))
+    }
 
-/// An agent to make.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewAgent {
-    /// Its name.
-    pub agent_id: AgentId,
-    /// The folder its commands run in.
-    pub workspace: String,
-    /// Whether it is listed.
-    pub visibility: Visibility,
-    /// Who may wake it.
-    pub mode: Mode,
-}
+    /// The services of a process without a daemon: messages wait for a process that drives them.
+    #[must_use]
+    pub fn alone(context: ApiContext) -> Self {
+        Self::over(Shared::new(context, Ingress::Process))
+    }
 
-/// An agent as it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentView {
-    /// The agent, what waits for it and what it does.
-    pub overview: Overview,
-    /// Its newest run.
-    pub last_run: Option<Previewed<RunRow>>,
-}
+    fn over(shared: Shared) -> Self {
+        let shared = Arc::new(shared);
+        let share = || Arc::clone(&shared);
+        Self {
+            agents: AgentApi { shared: share() },
+            messages: MessageApi { shared: share() },
+            runs: RunApi { shared: share() },
+            events: EventApi { shared: share() },
+            decisions: DecisionApi { shared: share() },
+            brakes: BrakeApi { shared: share() },
+            budgets: BudgetApi { shared: share() },
+            receipts: ReceiptApi { shared: share() },
+            schedules: ScheduleApi { shared: share() },
+            triggers: TriggerApi { shared: share() },
+            shared,
+        }
+    }
 
-/// A row of a list with the first words of the message it is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Previewed<R> {
-    /// The row.
-    pub row: R,
-    /// How the message begins; none when that was erased.
-    pub preview: Option<String>,
-}
+    /// Subscriptions. `book` is their copy in memory.
+    #[must_use]
+    pub fn subscriptions(&self, journal: Arc<dyn Journal>, book: Arc<Book>) -> SubscriptionApi {
+        SubscriptionApi {
+            shared: Arc::clone(&self.shared),
+            journal,
+            book,
+        }
+    }
 
-/// The newest part of a conversation.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Conversation {
-    /// Its lines, oldest first.
-    pub lines: Vec<Line>,
-    /// Whether there are older ones.
-    pub has_more: bool,
-}
+    /// The journal.
+    #[must_use]
+    pub fn journal(&self, journal: Arc<dyn Journal>) -> JournalApi {
+        JournalApi {
+            shared: Arc::clone(&self.shared),
+            journal,
+        }
+    }
 
-/// One line of a conversation.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Line {
-    /// Who spoke, when, in which run.
-    pub row: EntryRow,
-    /// What was said; none when it was erased.
-    pub blocks: Option<Vec<Block>>,
+    /// How the loop that drives agents learns of work.
+    pub(crate) fn work(&self) -> Arc<Work> {
+        Arc::clone(&self.shared.work)
+    }
+
+    /// Makes wakes of changes for the service.
+    pub fn watcher(&self, journal: Arc<dyn Journal>, book: Arc<Book>, writers: Writers) -> Watcher {
+        Watcher {
+            store: self.shared.store.clone(),
+            journal,
+            book,
+            clock: Arc::clone(&self.shared.clock),
+            entropy: Arc::clone(&self.shared.entropy),
+            hub: Arc::clone(&self.shared.hub),
+            work: Arc::clone(&self.shared.work),
+            writers,
+        }
+    }
+
+    /// Why the storage refused the last write, until one has worked again. Known without asking it.
+    #[must_use]
+    pub fn trouble(&self) -> Option<Problem> {
+        self.shared.store.trouble().as_ref().map(Problem::from)
+    }
+
+    /// Reads something small. One who waits for it finds out whether the database answers.
+    pub async fn probe(&self) -> Result<(), EngineError> {
+        let read = self.shared.store.read(|view| view.care());
+        Ok(read.await.map(drop)?)
+    }
+
+    /// Who looks at the schedules when they are due.
+    #[must_use]
+    pub fn timers(&self, journal: Arc<dyn Journal>, writers: Writers) -> Timers {
+        Timers {
+            store: self.shared.store.clone(),
+            journal,
+            clock: Arc::clone(&self.shared.clock),
+            entropy: Arc::clone(&self.shared.entropy),
+            hub: Arc::clone(&self.shared.hub),
+            work: Arc::clone(&self.shared.work),
+            writers,
+        }
+    }
+
+    /// Tries a write where the last one was refused: nobody else may come while the daemon says that it cannot be used.
+    pub async fn try_storage(&self) -> Result<(), EngineError> {
+        if self.shared.store.trouble().is_some() {
+            let written = self.shared.store.write(|tx| {
+                let care = tx.care()?;
+                tx.put_care(&care, care.generation)
+            });
+            written.await?;
+        }
+        Ok(())
+    }
 }

@@ -81,7 +81,7 @@ pub struct Looked {
 }
 
 /// Whoever looks outside.
-pub struct Scout {
+pub struct SourceApi {
     /// Who remembers what was seen.
     pub sources: Arc<dyn Sources>,
     /// Who looks.
@@ -129,7 +129,7 @@ impl Due {
     }
 }
 
-impl Scout {
+impl SourceApi {
     /// Looks at everything, and then whenever something happens, until a stop is asked for.
     pub async fn run(&self, halt: &Halt) {
         let mut due = BTreeMap::new();

@@ -52,7 +52,7 @@ pub(crate) fn routes() -> Routes {
 
 async fn list(call: Call, asked: ListAgents) -> Result<AgentList, ApiError> {
     let open = call.open()?;
-    let agents = open.runtime.agents(asked.with_private).await?;
+    let agents = open.runtime.agents.list(asked.with_private).await?;
     let stuck = Stalled::of(&open);
     let agents = agents.iter().map(|agent| stuck.status(agent)).collect();
     Ok(AgentList { agents })
@@ -68,7 +68,7 @@ async fn create(call: Call, asked: CreateAgent) -> Result<AgentStatus, ApiError>
         mode: asked.mode.unwrap_or_default(),
     };
     let open = call.open()?;
-    let made = open.runtime.create_agent(new).await?;
+    let made = open.runtime.agents.create(new).await?;
     Ok(Stalled::of(&open).status(&made))
 }
 
@@ -90,7 +90,11 @@ async fn set_model(call: Call, asked: SetModel) -> Result<AgentStatus, ApiError>
         .wishes(wishes)
         .map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?;
     let open = call.open()?;
-    let chosen = open.runtime.set_model(asked.agent_id.0, wishes.model_ref).await?;
+    let chosen = open
+        .runtime
+        .agents
+        .set_model(asked.agent_id.0, wishes.model_ref)
+        .await?;
     Ok(guided(&call, &chosen, Stalled::of(&open).status(&chosen)))
 }
 
@@ -100,33 +104,37 @@ fn default(app: &App) -> Text<AgentId> {
 
 async fn status(app: &App, agent: Text<AgentId>) -> Result<AgentStatus, ApiError> {
     let open = app.open()?;
-    let found = open.runtime.agent(agent.0).await?;
+    let found = open.runtime.agents.get(agent.0).await?;
     Ok(guided(app, &found, Stalled::of(&open).status(&found)))
 }
 
 async fn control(app: &App, agent: Text<AgentId>, control: Control) -> Result<AgentStatus, ApiError> {
     let open = app.open()?;
-    let set = open.runtime.set_control(agent.0, control).await?;
+    let set = open.runtime.agents.set_control(agent.0, control).await?;
     Ok(Stalled::of(&open).status(&set))
 }
 
 async fn change(app: &App, agent: Text<AgentId>, change: AgentChange) -> Result<AgentStatus, ApiError> {
     let open = app.open()?;
-    let set = open.runtime.tend(agent.0, change).await?;
+    let set = open.runtime.agents.change(agent.0, change).await?;
     Ok(Stalled::of(&open).status(&set))
 }
 
 async fn state(app: &App, agent: Text<AgentId>) -> Result<AgentState, ApiError> {
     let open = app.open()?;
     // The agent is read first: what happens meanwhile is then shown twice and never missed.
-    let found = open.runtime.agent(agent.0.clone()).await?;
-    let queue = open.runtime.queue(agent.0.clone(), STATE_ROWS_MAX).await?;
+    let found = open.runtime.agents.get(agent.0.clone()).await?;
+    let queue = open
+        .runtime
+        .messages
+        .queue(agent.0.clone(), STATE_ROWS_MAX)
+        .await?;
     let filter = RunFilter {
         agent_id: Some(agent.0),
         limit: STATE_ROWS_MAX,
         ..RunFilter::default()
     };
-    let runs = open.runtime.runs(filter).await?;
+    let runs = open.runtime.runs.list(filter).await?;
     Ok(AgentState {
         after_seq: found.overview.last_seq,
         agent: guided(app, &found, Stalled::of(&open).status(&found)),

@@ -22,7 +22,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::api::{DATABASE_SLOW, JournalApi, RuntimeApi, SubscriptionApi};
-use wakeful_runtime::outside::Scout;
+use wakeful_runtime::outside::SourceApi;
 use wakeful_runtime::service::Stuck;
 
 use crate::access::Access;
@@ -101,18 +101,16 @@ pub enum Stage {
 /// What is there once a daemon serves.
 #[derive(Clone)]
 pub struct Open {
-    /// Where everything is asked and told.
+    /// The services, one per noun.
     pub runtime: Arc<RuntimeApi>,
-    /// Where schedules are asked and told.
-    pub schedules: Arc<RuntimeApi>,
     /// Who cannot go on, and why.
     pub stuck: Stuck,
-    /// Where the journal is asked and told.
+    /// The journal.
     pub journal: Arc<JournalApi>,
-    /// Where subscriptions are asked and told.
-    pub alert: Arc<SubscriptionApi>,
-    /// Where sources are asked and told.
-    pub outside: Arc<Scout>,
+    /// Subscriptions.
+    pub subscriptions: Arc<SubscriptionApi>,
+    /// Watched folders and repositories.
+    pub sources: Arc<SourceApi>,
 }
 
 /// What only the binary knows how to do.

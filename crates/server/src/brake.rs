@@ -1,7 +1,7 @@
 //! Brakes over HTTP.
 
 use wakeful_api::{BrakeList, ListBrakes, ReleaseBrake, SetBrake};
-use wakeful_runtime::api::decision::REASON_CHARS_MAX;
+use wakeful_runtime::api::REASON_CHARS_MAX;
 
 use crate::error::ApiError;
 use crate::route::{Call, Routes};
@@ -13,7 +13,10 @@ pub(crate) fn routes() -> Routes {
 
 async fn list(call: Call, _: ListBrakes) -> Result<BrakeList, ApiError> {
     let runtime = call.runtime()?;
-    Ok(view::brakes(&runtime.brakes().await?, &runtime.pending_stops()))
+    Ok(view::brakes(
+        &runtime.brakes.list().await?,
+        &runtime.brakes.pending(),
+    ))
 }
 
 async fn set(call: Call, asked: SetBrake) -> Result<BrakeList, ApiError> {
@@ -23,13 +26,13 @@ async fn set(call: Call, asked: SetBrake) -> Result<BrakeList, ApiError> {
         return Err(ApiError::bad("reason_too_long", message, "use fewer words"));
     }
     let (runtime, agent) = (call.runtime()?, asked.agent_id.map(|agent| agent.0));
-    let set = runtime.brake(agent, reason, call.channel()?).await?;
-    Ok(view::brakes(&set, &runtime.pending_stops()))
+    let set = runtime.brakes.set(agent, reason, call.channel()?).await?;
+    Ok(view::brakes(&set, &runtime.brakes.pending()))
 }
 
 async fn release(call: Call, asked: ReleaseBrake) -> Result<BrakeList, ApiError> {
     call.refuse_tools().await?;
     let (runtime, agent) = (call.runtime()?, asked.agent_id.map(|agent| agent.0));
-    let left = runtime.release(agent, call.channel()?).await?;
-    Ok(view::brakes(&left, &runtime.pending_stops()))
+    let left = runtime.brakes.release(agent, call.channel()?).await?;
+    Ok(view::brakes(&left, &runtime.brakes.pending()))
 }

@@ -18,7 +18,7 @@ pub(crate) fn routes() -> Routes {
 }
 
 async fn show(call: Call, _: GetBudget) -> Result<Budget, ApiError> {
-    Ok(view::budget(&call.runtime()?.budget().await?))
+    Ok(view::budget(&call.runtime()?.budgets.get().await?))
 }
 
 async fn set(call: Call, asked: SetCap) -> Result<Budget, ApiError> {
@@ -35,16 +35,18 @@ async fn set(call: Call, asked: SetCap) -> Result<Budget, ApiError> {
         asked.agent_id.map(|agent| agent.0),
         asked.daily_usd.map(|daily| daily.0),
     );
-    Ok(view::budget(&call.runtime()?.set_cap(agent, daily).await?))
+    Ok(view::budget(
+        &call.runtime()?.budgets.set_cap(agent, daily).await?,
+    ))
 }
 
 async fn of_agent(call: Call, asked: GetAgentSpending) -> Result<AgentSpending, ApiError> {
-    let days = call.runtime()?.spending(asked.agent_id.0.clone()).await?;
+    let days = call.runtime()?.budgets.spending(asked.agent_id.0.clone()).await?;
     Ok(view::spending(&asked.agent_id.0, &days))
 }
 
 async fn receipts(call: Call, _: ListPrivacyReceipts) -> Result<Vec<Receipt>, ApiError> {
-    let rows = call.runtime()?.receipts().await?;
+    let rows = call.runtime()?.receipts.list().await?;
     Ok(rows.iter().map(view::receipt).collect())
 }
 
@@ -52,6 +54,7 @@ async fn confirm(call: Call, asked: ConfirmProvider) -> Result<Vec<Receipt>, Api
     let (versions, channel) = (call.host.inference_versions(), call.channel()?);
     let rows = call
         .runtime()?
+        .receipts
         .confirm(asked.provider.to_string(), versions, channel)
         .await?;
     Ok(rows.iter().map(view::receipt).collect())

@@ -14,15 +14,18 @@ pub(crate) fn routes() -> Routes {
 
 async fn list(call: Call, asked: ListDecisions) -> Result<DecisionList, ApiError> {
     let runtime = call.runtime()?;
-    let found = runtime.decisions(asked.pending).await?;
-    Ok(view::decisions(&found, runtime.owed().await?))
+    let found = runtime.decisions.list(asked.pending).await?;
+    Ok(view::decisions(&found, runtime.decisions.owed().await?))
 }
 
 async fn show(call: Call, asked: GetDecision) -> Result<Decision, ApiError> {
     let runtime = call.runtime()?;
-    let found = runtime.decision(asked.decision_id.as_str().to_owned()).await?;
-    let announcements = runtime.announcements(found.inquiry.decision_id).await?;
-    let arguments = runtime.arguments(found.clone()).await?;
+    let found = runtime
+        .decisions
+        .get(asked.decision_id.as_str().to_owned())
+        .await?;
+    let announcements = runtime.decisions.announcements(found.inquiry.decision_id).await?;
+    let arguments = runtime.decisions.arguments(found.clone()).await?;
     Ok(view::decision(&found, &arguments, &announcements))
 }
 
@@ -36,13 +39,21 @@ async fn answer(call: Call, asked: AnswerDecision) -> Result<Decision, ApiError>
     };
     let runtime = call.runtime()?;
     let answered = runtime
+        .decisions
         .answer(asked.decision_id.as_str().to_owned(), reply)
         .await?;
     // The answer stands: what cannot be read beside it goes to the log and is no failure of it.
     let unread = |error| call.log(&ApiError::from(error));
-    let announcements = runtime.announcements(answered.inquiry.decision_id).await;
+    let announcements = runtime
+        .decisions
+        .announcements(answered.inquiry.decision_id)
+        .await;
     let announcements = announcements.map_err(unread).unwrap_or_default();
-    let arguments = runtime.arguments(answered.clone()).await.map_err(unread);
+    let arguments = runtime
+        .decisions
+        .arguments(answered.clone())
+        .await
+        .map_err(unread);
     let arguments = arguments.unwrap_or_else(|()| Arguments::of_record(&answered));
     Ok(view::decision(&answered, &arguments, &announcements))
 }

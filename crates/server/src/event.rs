@@ -54,10 +54,11 @@ async fn page(app: &App, asked: ListAgentEvents) -> Result<EventPage, ApiError> 
     // One more than is shown says whether there are more.
     let wanted = rows.saturating_add(1);
     let mut found = match (asked.after_seq, asked.before_seq) {
-        (None, Some(before)) => runtime.events_before(agent.clone(), before, wanted).await?,
+        (None, Some(before)) => runtime.events.before(agent.clone(), before, wanted).await?,
         (after, _) => {
             runtime
-                .events_after(agent.clone(), after.unwrap_or(0), wanted)
+                .events
+                .after(agent.clone(), after.unwrap_or(0), wanted)
                 .await?
         }
     };

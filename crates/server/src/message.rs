@@ -61,7 +61,7 @@ async fn send(call: Call, asked: SendMessage) -> Result<Accepted, ApiError> {
             .map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?,
         priority: asked.priority.unwrap_or_default(),
     };
-    let posted = call.runtime()?.post(post).await?;
+    let posted = call.runtime()?.messages.send(post).await?;
     call.metrics.message_accepted();
     Ok(Accepted {
         run_key: posted.run_key.to_string(),

@@ -64,7 +64,7 @@ async fn show(call: Call, _: GetMetrics) -> Result<Response, ApiError> {
     counters(&mut page, &app.metrics);
     // Before the daemon serves there are no agents to count, and its scraper should see the rest nevertheless.
     if let Ok(open) = app.open() {
-        let agents = open.runtime.agents(false).await?;
+        let agents = open.runtime.agents.list(false).await?;
         let stalled = Stalled::of(&open);
         let agents: Vec<_> = agents.iter().map(|agent| stalled.status(agent)).collect();
         gauges(&mut page, &agents);
@@ -73,7 +73,7 @@ async fn show(call: Call, _: GetMetrics) -> Result<Response, ApiError> {
         page.line(
             "wakeful_listeners",
             &[],
-            u64::try_from(open.runtime.listeners()).unwrap_or(u64::MAX),
+            u64::try_from(open.runtime.events.listeners()).unwrap_or(u64::MAX),
         );
     }
     Ok(([(header::CONTENT_TYPE, FORMAT)], page.0).into_response())
@@ -144,8 +144,8 @@ fn gauges(page: &mut Page, agents: &[AgentStatus]) {
 
 /// What waits for a person.
 async fn waiting(open: &Open, page: &mut Page) -> Result<(), ApiError> {
-    let owed = open.runtime.owed().await?;
-    let brakes = open.runtime.brakes().await?;
+    let owed = open.runtime.decisions.owed().await?;
+    let brakes = open.runtime.brakes.list().await?;
     for (name, help, value) in [
         (
             "wakeful_decisions_pending",

@@ -23,7 +23,7 @@ async fn erase(call: Call, asked: EraseContent) -> Result<Erasure, ApiError> {
         reason,
         channel: call.channel()?,
     };
-    Ok(call.runtime()?.erase(wanted).await?)
+    Ok(call.runtime()?.events.erase(wanted).await?)
 }
 
 fn what(asked: &EraseContent) -> Result<What, ApiError> {

@@ -28,7 +28,8 @@ async fn list(call: Call, asked: ListRuns) -> Result<RunList, ApiError> {
     if let Some(prefix) = asked.prefix {
         let found = call
             .runtime()?
-            .runs_with_prefix(prefix.as_str().to_owned())
+            .runs
+            .with_prefix(prefix.as_str().to_owned())
             .await?;
         return Ok(RunList {
             runs: found.iter().map(view::run_line).collect(),
@@ -55,35 +56,37 @@ async fn of_agent(call: Call, asked: ListAgentRuns) -> Result<RunList, ApiError>
 }
 
 async fn show(call: Call, asked: GetRun) -> Result<Run, ApiError> {
-    Ok(view::run(&call.runtime()?.run(asked.run_key.0).await?))
+    Ok(view::run(&call.runtime()?.runs.get(asked.run_key.0).await?))
 }
 
 async fn cancel(call: Call, asked: CancelRun) -> Result<Response, ApiError> {
-    Ok(match call.runtime()?.cancel_at_once(asked.run_key.0).await? {
-        Cancelled::Stored(stored) => Json(view::run(&stored)).into_response(),
-        Cancelled::Pending(pending) => {
-            let answer = PendingCancel {
-                run_key: asked.run_key.to_string(),
-                not_durable: view::not_durable(&pending),
-            };
-            (StatusCode::ACCEPTED, Json(answer)).into_response()
-        }
-    })
+    Ok(
+        match call.runtime()?.runs.cancel_at_once(asked.run_key.0).await? {
+            Cancelled::Stored(stored) => Json(view::run(&stored)).into_response(),
+            Cancelled::Pending(pending) => {
+                let answer = PendingCancel {
+                    run_key: asked.run_key.to_string(),
+                    not_durable: view::not_durable(&pending),
+                };
+                (StatusCode::ACCEPTED, Json(answer)).into_response()
+            }
+        },
+    )
 }
 
 async fn resume(call: Call, asked: ResumeRun) -> Result<Run, ApiError> {
-    Ok(view::run(&call.runtime()?.retry(asked.run_key.0).await?))
+    Ok(view::run(&call.runtime()?.runs.retry(asked.run_key.0).await?))
 }
 
 async fn abandon(call: Call, asked: AbandonRun) -> Result<Run, ApiError> {
-    Ok(view::run(&call.runtime()?.abandon(asked.run_key.0).await?))
+    Ok(view::run(&call.runtime()?.runs.abandon(asked.run_key.0).await?))
 }
 
 async fn page(app: &App, filter: RunFilter) -> Result<RunList, ApiError> {
     let rows = usize::try_from(filter.limit).unwrap_or(usize::MAX);
     // One more than is shown says whether there are older ones.
     let limit = filter.limit.saturating_add(1);
-    let mut found = app.runtime()?.runs(RunFilter { limit, ..filter }).await?;
+    let mut found = app.runtime()?.runs.list(RunFilter { limit, ..filter }).await?;
     let has_more = found.len() > rows;
     found.truncate(rows);
     let last = found.last().map(|run| run.row.run_key.to_string());

@@ -58,13 +58,13 @@ async fn ready(call: Call, _: GetReadiness) -> Result<Response, ApiError> {
 
 async fn status(call: Call, _: GetRuntimeStatus) -> Result<RuntimeStatus, ApiError> {
     let (app, open) = (&call.app, call.open()?);
-    let agents = open.runtime.agents(false).await?;
+    let agents = open.runtime.agents.list(false).await?;
     let last_failure = last_failure(app, &open).await?;
     let counts = Counts::of(&agents, &Stalled::of(&open));
     let facts = &app.facts;
     let stuck = open.stuck.all();
-    let brakes = open.runtime.brakes().await?;
-    let owed = open.runtime.owed().await?;
+    let brakes = open.runtime.brakes.list().await?;
+    let owed = open.runtime.decisions.owed().await?;
     app.try_storage().await;
     Ok(RuntimeStatus {
         version: facts.version.clone(),
@@ -85,7 +85,7 @@ async fn status(call: Call, _: GetRuntimeStatus) -> Result<RuntimeStatus, ApiErr
         active_task_count: 0,
         processing_agent_count: counts.processing,
         waiting_agent_count: counts.waiting,
-        listener_count: u64::try_from(open.runtime.listeners()).unwrap_or(u64::MAX),
+        listener_count: u64::try_from(open.runtime.events.listeners()).unwrap_or(u64::MAX),
         model: facts.model.clone(),
         last_failure,
         stuck: stuck
@@ -93,7 +93,7 @@ async fn status(call: Call, _: GetRuntimeStatus) -> Result<RuntimeStatus, ApiErr
             .take(STUCK_MAX)
             .map(|(agent, error)| view::stuck(agent, error))
             .collect(),
-        brakes: view::brakes(&brakes, &open.runtime.pending_stops()).brakes,
+        brakes: view::brakes(&brakes, &open.runtime.brakes.pending()).brakes,
         pending_decision_count: owed.pending_decisions,
         quarantined_run_count: owed.quarantined_runs,
     })
@@ -133,11 +133,11 @@ async fn last_failure(app: &App, open: &Open) -> Result<Option<LastFailure>, Api
         limit: FAILURE_RUNS_MAX,
         ..RunFilter::default()
     };
-    let runs = open.runtime.runs(filter).await?;
+    let runs = open.runtime.runs.list(filter).await?;
     let Some(failed) = runs.iter().find(|run| run.row.status == RunStatus::Failed) else {
         return Ok(app.facts.last_failure.clone());
     };
-    let report = open.runtime.run(failed.row.run_key).await?;
+    let report = open.runtime.runs.get(failed.row.run_key).await?;
     let summary = report.failure().map(|failure| failure.summary.clone());
     let of_run = LastFailure {
         occurred_at: failed.row.ended_at.map(Millis::rfc3339).unwrap_or_default(),

@@ -40,7 +40,9 @@ async fn list(call: Call, asked: ListSchedules) -> Result<ScheduleList, ApiError
         after: asked.after.map(|after| after.0),
         limit: asked.limit.0,
     };
-    Ok(view::schedules(&call.open()?.schedules.schedules(filter).await?))
+    Ok(view::schedules(
+        &call.open()?.runtime.schedules.list(filter).await?,
+    ))
 }
 
 async fn add(call: Call, mut asked: AddSchedule) -> Result<Schedule, ApiError> {
@@ -48,21 +50,19 @@ async fn add(call: Call, mut asked: AddSchedule) -> Result<Schedule, ApiError> {
         Some(given) => given.0,
         None => made_up(&call)?,
     };
-    let schedules = call.open()?.schedules;
+    let runtime = call.runtime()?;
     let draft = view::draft(
         asked,
         schedule_id,
-        schedules.makes_up_for_missed(),
+        runtime.schedules.makes_up_for_missed(),
         call.clock.now(),
     );
-    Ok(view::schedule(
-        &schedules.add_schedule(draft.map_err(bad)?).await?,
-    ))
+    Ok(view::schedule(&runtime.schedules.add(draft.map_err(bad)?).await?))
 }
 
 async fn show(call: Call, asked: GetSchedule) -> Result<Schedule, ApiError> {
     Ok(view::schedule(
-        &call.open()?.schedules.schedule(asked.schedule_id.0).await?,
+        &call.open()?.runtime.schedules.get(asked.schedule_id.0).await?,
     ))
 }
 
@@ -70,7 +70,7 @@ async fn edit(call: Call, asked: EditSchedule) -> Result<Schedule, ApiError> {
     let schedule_id = asked.schedule_id.0.clone();
     let edit = view::edit(asked, call.clock.now()).map_err(bad)?;
     Ok(view::schedule(
-        &call.open()?.schedules.edit_schedule(schedule_id, edit).await?,
+        &call.open()?.runtime.schedules.edit(schedule_id, edit).await?,
     ))
 }
 
@@ -78,6 +78,7 @@ async fn trigger(call: Call, asked: TriggerSchedule) -> Result<ScheduledExecutio
     let request = key(&call, asked.key.as_ref().map(|key| &key.0))?.to_string();
     let fired = call
         .open()?
+        .runtime
         .schedules
         .trigger_now(asked.schedule_id.0, request)
         .await?;
@@ -88,6 +89,7 @@ async fn raise(call: Call, asked: RaiseEvent) -> Result<EventFirings, ApiError> 
     let key = key(&call, asked.key.as_ref().map(|key| &key.0))?.to_string();
     let fired = call
         .open()?
+        .runtime
         .schedules
         .happened(asked.event.0.clone(), key.clone())
         .await?;
@@ -101,6 +103,7 @@ async fn raise(call: Call, asked: RaiseEvent) -> Result<EventFirings, ApiError> 
 async fn history(call: Call, asked: ListScheduledExecutions) -> Result<ScheduleHistory, ApiError> {
     let found = call
         .open()?
+        .runtime
         .schedules
         .executions(asked.schedule_id.0, asked.limit.0)
         .await;
@@ -114,8 +117,9 @@ async fn history(call: Call, asked: ListScheduledExecutions) -> Result<ScheduleH
 async fn set(app: &App, schedule: Text<RuleId>, status: Status) -> Result<Schedule, ApiError> {
     Ok(view::schedule(
         &app.open()?
+            .runtime
             .schedules
-            .set_schedule_status(schedule.0, status)
+            .set_status(schedule.0, status)
             .await?,
     ))
 }

@@ -25,8 +25,8 @@ async fn list(call: Call, asked: ListSubscriptions) -> Result<SubscriptionList, 
     );
     let found = call
         .open()?
-        .alert
-        .subscriptions(agent, after, asked.limit.0)
+        .subscriptions
+        .list(agent, after, asked.limit.0)
         .await?;
     Ok(view::subscriptions(&found, asked.limit.0))
 }
@@ -34,31 +34,23 @@ async fn list(call: Call, asked: ListSubscriptions) -> Result<SubscriptionList, 
 async fn create(call: Call, asked: CreateSubscription) -> Result<Subscription, ApiError> {
     let made = call
         .open()?
-        .alert
-        .subscribe(view::new_subscription(asked))
+        .subscriptions
+        .add(view::new_subscription(asked))
         .await?;
     Ok(view::subscription(&made))
 }
 
 async fn delete(call: Call, asked: DeleteSubscription) -> Result<Subscription, ApiError> {
-    let gone = call.open()?.alert.unsubscribe(asked.subscription_id.0).await?;
+    let gone = call.open()?.subscriptions.remove(asked.subscription_id.0).await?;
     Ok(view::subscription(&gone))
 }
 
 async fn pause(call: Call, asked: PauseSubscription) -> Result<Subscription, ApiError> {
-    let paused = call
-        .open()?
-        .alert
-        .pause_subscription(asked.subscription_id.0)
-        .await?;
+    let paused = call.open()?.subscriptions.pause(asked.subscription_id.0).await?;
     Ok(view::subscription(&paused))
 }
 
 async fn resume(call: Call, asked: ResumeSubscription) -> Result<Subscription, ApiError> {
-    let resumed = call
-        .open()?
-        .alert
-        .resume_subscription(asked.subscription_id.0)
-        .await?;
+    let resumed = call.open()?.subscriptions.resume(asked.subscription_id.0).await?;
     Ok(view::subscription(&resumed))
 }

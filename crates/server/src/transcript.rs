@@ -13,6 +13,7 @@ pub(crate) fn routes() -> Routes {
 async fn show(call: Call, asked: GetAgentTranscript) -> Result<Transcript, ApiError> {
     let conversation = call
         .runtime()?
+        .messages
         .transcript(asked.agent_id.0.clone(), asked.limit.0)
         .await?;
     Ok(Transcript {

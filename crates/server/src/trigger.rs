@@ -125,18 +125,18 @@ fn admit<'a>(app: &'a App, key: &Key, peer: Option<Peer>) -> Result<Option<Semap
 
 async fn show(call: Call, asked: GetExternalTrigger) -> Result<ExternalTrigger, ApiError> {
     Ok(external_trigger(
-        &call.runtime()?.trigger(asked.agent_id.0).await?,
+        &call.runtime()?.triggers.get(asked.agent_id.0).await?,
     ))
 }
 
 async fn rotate(call: Call, asked: RotateExternalTrigger) -> Result<ExternalTrigger, ApiError> {
-    let found = call.runtime()?.rotate_trigger(asked.agent_id.0).await?;
+    let found = call.runtime()?.triggers.rotate(asked.agent_id.0).await?;
     forget(&call, &found, found.row.generation.saturating_sub(1));
     Ok(external_trigger(&found))
 }
 
 async fn revoke(call: Call, asked: RevokeExternalTrigger) -> Result<ExternalTrigger, ApiError> {
-    let found = call.runtime()?.revoke_trigger(asked.agent_id.0).await?;
+    let found = call.runtime()?.triggers.revoke(asked.agent_id.0).await?;
     forget(&call, &found, found.row.generation);
     Ok(external_trigger(&found))
 }
@@ -152,7 +152,7 @@ async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDelivered, A
     let key = key_of(&id, &shown);
     let place = admit(&app, &key, peer)?;
     let capability = match RuleId::parse(&id) {
-        Ok(trigger) => runtime.called(trigger).await?,
+        Ok(trigger) => runtime.triggers.find(trigger).await?,
         Err(_) => None,
     };
     let right = is_right(capability.as_ref(), &id, &shown);
@@ -178,7 +178,7 @@ async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDelivered, A
     // Held until it is written, also where the sender has hung up.
     let posted = to_its_end(async move {
         let _held = (place, turn);
-        Ok(runtime.deliver(row, delivery).await?)
+        Ok(runtime.triggers.deliver(row, delivery).await?)
     })
     .await?;
     Ok(TriggerDelivered {

@@ -11,12 +11,12 @@ pub(crate) fn routes() -> Routes {
 }
 
 async fn run(call: Call, asked: GetWhyRun) -> Result<WhyRun, ApiError> {
-    Ok(view::why(&call.runtime()?.why(asked.run_key.0).await?))
+    Ok(view::why(&call.runtime()?.runs.why(asked.run_key.0).await?))
 }
 
 async fn agent(call: Call, asked: GetWhyNot) -> Result<WhyNot, ApiError> {
     let since = asked.since.map(|since| since.0);
     Ok(view::why_not(
-        &call.runtime()?.why_not(asked.agent_id.0, since).await?,
+        &call.runtime()?.agents.why_not(asked.agent_id.0, since).await?,
     ))
 }

@@ -204,7 +204,7 @@ impl People {
         let visit = self.short_visit();
         let id = question.inquiry.decision_id;
         speak(world, id, word);
-        let said = at_the_desk(visit.api.answer(id.to_string(), reply(word, version)));
+        let said = at_the_desk(visit.api.decisions.answer(id.to_string(), reply(word, version)));
         self.hear(world, id, word, said);
     }
 
@@ -214,9 +214,9 @@ impl People {
         speak(world, id, APPROVE);
         speak(world, id, DENY);
         let (slow, quick) = (self.visit(1), self.visit(u32::MAX));
-        let mut waiting = pin!(slow.api.answer(id.to_string(), reply(APPROVE, None)));
+        let mut waiting = pin!(slow.api.decisions.answer(id.to_string(), reply(APPROVE, None)));
         let early = poll(waiting.as_mut());
-        let said = at_the_desk(quick.api.answer(id.to_string(), reply(DENY, None)));
+        let said = at_the_desk(quick.api.decisions.answer(id.to_string(), reply(DENY, None)));
         self.hear(world, id, DENY, said);
         slow.left.store(u32::MAX, Ordering::Relaxed);
         let late = early.or_else(|| poll(waiting.as_mut()));
@@ -249,7 +249,7 @@ impl People {
 
     fn must_refuse(&self, world: &World, id: DecisionId, word: &str, version: Option<u32>) {
         let visit = self.visit(u32::MAX);
-        let said = at_the_desk(visit.api.answer(id.to_string(), reply(word, version)));
+        let said = at_the_desk(visit.api.decisions.answer(id.to_string(), reply(word, version)));
         if let Some(Ok(_)) = said {
             world.complain(format!("{word} to version {version:?} of {id} was taken"));
         }
@@ -261,7 +261,12 @@ impl People {
         let scope = self.one_in(2).then(|| self.agent.clone());
         let visit = self.short_visit();
         world.note(|ledger| ledger.brake_tries += 1);
-        let set = at_the_desk(visit.api.brake(scope.clone(), "enough".to_owned(), Channel::Page));
+        let set = at_the_desk(
+            visit
+                .api
+                .brakes
+                .set(scope.clone(), "enough".to_owned(), Channel::Page),
+        );
         match set {
             Some(Ok(_)) => {
                 let from_ms = self.time.now_ms();
@@ -294,7 +299,7 @@ impl People {
             } else {
                 self.short_visit()
             };
-            if let Some(Err(error)) = at_the_desk(visit.api.release(brake.agent_id, Channel::Page)) {
+            if let Some(Err(error)) = at_the_desk(visit.api.brakes.release(brake.agent_id, Channel::Page)) {
                 world.complain(format!("a release met {error:?}"));
             }
         }
@@ -331,15 +336,15 @@ impl People {
     pub(crate) fn see_to(&self, world: &World, run: RunKey, is_last: bool) -> Result<(), StoreError> {
         let visit = self.visit(u32::MAX);
         if self.one_in(3) && is_last {
-            if !matches!(at_the_desk(visit.api.abandon(run)), Some(Ok(_))) {
+            if !matches!(at_the_desk(visit.api.runs.abandon(run)), Some(Ok(_))) {
                 world.complain(format!("{run} could not be given up"));
             }
             return Ok(());
         }
-        if !matches!(at_the_desk(visit.api.retry(run)), Some(Ok(_))) {
+        if !matches!(at_the_desk(visit.api.runs.retry(run)), Some(Ok(_))) {
             world.complain(format!("{run} could not be tried again"));
         }
-        let again = at_the_desk(visit.api.retry(run));
+        let again = at_the_desk(visit.api.runs.retry(run));
         if !matches!(again, Some(Err(EngineError::NotQuarantined { .. }))) {
             world.complain(format!("{run} was tried again twice: {again:?}"));
         }

@@ -189,12 +189,6 @@ fn drawn_schedules_meet_every_kind_of_mishap_outcome_and_status() {
 
 #[test]
 fn drawn_worlds_are_woken_by_every_cause_and_have_every_outcome() {
-    let mut tally = Tally::default();
-    for number in 0..200 {
-        let schedule = Schedule::drawn_alert(number);
-        let met = play(&schedule).unwrap_or_else(|violation| panic!("{schedule}\n{violation}"));
-        tally.add(&met);
-    }
     let wanted = [
         "operator run",
         "subscription run",
@@ -222,10 +216,18 @@ fn drawn_worlds_are_woken_by_every_cause_and_have_every_outcome() {
         "halt at Read",
         "jump at Read",
     ];
-    let missing: Vec<_> = wanted
-        .iter()
-        .filter(|name| !tally.0.contains_key(&format!("alert: {name}")))
-        .collect();
+    let mut tally = Tally::default();
+    let is_missing = |tally: &Tally, name: &str| !tally.0.contains_key(&format!("alert: {name}"));
+    // Some outcomes come up once in a hundred worlds.
+    for number in 0..400 {
+        if number >= 200 && !wanted.iter().any(|name| is_missing(&tally, name)) {
+            break;
+        }
+        let schedule = Schedule::drawn_alert(number);
+        let met = play(&schedule).unwrap_or_else(|violation| panic!("{schedule}\n{violation}"));
+        tally.add(&met);
+    }
+    let missing: Vec<_> = wanted.iter().filter(|name| is_missing(&tally, name)).collect();
     assert!(missing.is_empty(), "{missing:?} never came up: {tally:?}");
 }
 

@@ -136,7 +136,7 @@ impl Place {
         if !self.store.stops().pending().is_empty() {
             let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
             let api = RuntimeApi::alone(ApiContext::new(self.store.clone(), clock, entropy));
-            let _ = tokio::time::timeout(STOPS_WAIT, api.store_pending_stops()).await;
+            let _ = tokio::time::timeout(STOPS_WAIT, api.brakes.store_pending()).await;
         }
     }
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { sampleAttempt, sampleRun, sampleStep } from "../api/samples";
+import type { Attempt } from "../api/types";
 import type { Attempt, Step } from "../api/types";
 import { diagnosticsOf, endingWords, fallbackOf, itemsOf, leaveWords, roundCost, tokenWords, tookWords } from "./round";
 
@@ -51,7 +52,7 @@ it("sums up what a round cost, and does not call nothing a cost", () => {
 });
 
 it("has words for how attempts end, and shows those it does not know", () => {
-  const words = (outcome: string) => endingWords(sampleAttempt("1", { outcome })).words;
+  const words = (outcome: string) => endingWords(sampleAttempt("1", { outcome: outcome as Attempt["outcome"] })).words;
   expect(["succeeded", "retrying", "retries_exhausted", "fail_fast_aborted", "went_home"].map(words)).toEqual([
     "answered",
     "failed, tried again",

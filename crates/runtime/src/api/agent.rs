@@ -1,20 +1,48 @@
-//! How a person looks after an agent: where it stands in its life, who may wake it, and how long it sleeps.
+//! Agents: creating, listing and changing them.
 
+use std::sync::Arc;
+
+use wakeful_core::conversation::Usage;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::QUEUE_MAX;
+use wakeful_core::report::Draft;
 use wakeful_core::report::payload::{Actor, AgentStateChanged};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::AGENT_DESTROYED;
 use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
-use wakeful_store::rows::{Agent, TriggerRow};
-use wakeful_store::{StoreError, Tx};
+use wakeful_store::rows::{Agent, Overview, RunRow, TriggerRow, Visibility};
+use wakeful_store::{StoreError, Tx, View};
 
-use super::{AgentView, RuntimeApi};
-use crate::EngineError;
+use super::Previewed;
+use super::run::with_preview;
+use super::shared::{Shared, announce};
+use crate::{EngineError, Observer as _};
 
 /// Messages of a destroyed agent that are taken back at once.
 const TAKEN_BACK_MAX: u32 = 500;
+
+/// An agent to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAgent {
+    /// Its name.
+    pub agent_id: AgentId,
+    /// The folder its commands run in.
+    pub workspace: String,
+    /// Whether it is listed.
+    pub visibility: Visibility,
+    /// Who may wake it.
+    pub mode: Mode,
+}
+
+/// An agent as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentView {
+    /// The agent, what waits for it and what it does.
+    pub overview: Overview,
+    /// Its newest run.
+    pub last_run: Option<Previewed<RunRow>>,
+}
 
 /// What is to become different about an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,54 +57,145 @@ pub enum AgentChange {
     Wake,
 }
 
-impl RuntimeApi {
+/// Agents.
+pub struct AgentApi {
+    pub(super) shared: Arc<Shared>,
+}
+
+impl AgentApi {
     /// Changes how an agent stands. It is durable and told of when this returns.
-    pub async fn tend(&self, agent: AgentId, change: AgentChange) -> Result<AgentView, EngineError> {
-        let now = self.clock.now();
+    pub async fn change(&self, agent: AgentId, change: AgentChange) -> Result<AgentView, EngineError> {
+        let now = self.shared.clock.now();
         if let AgentChange::Sleep(until) = change
             && until <= now
         {
             return Err(EngineError::Past(until));
         }
-        let changed = self
-            .try_change(agent.clone(), payload(change), move |tx, agent| {
+        self.shared
+            .change_agent(agent.clone(), payload(change), move |tx, agent| {
                 change_in(tx, agent, change, now)
             })
             .await?;
-        match change {
-            AgentChange::Life(Lifecycle::Destroyed) => {
-                // Its schedules are over.
-                self.work.rearm();
-                match changed.overview.queued {
-                    0 => Ok(changed),
-                    _ => self.take_back(agent).await,
-                }
-            }
-            AgentChange::Life(_) | AgentChange::Mode(_) | AgentChange::Sleep(_) | AgentChange::Wake => {
-                Ok(changed)
-            }
+        if change == AgentChange::Life(Lifecycle::Destroyed) {
+            // Its schedules are over.
+            self.shared.work.rearm();
+            self.take_back(&agent).await?;
         }
+        self.get(agent).await
     }
 
     /// Takes back what waits for an agent that is gone: each message has its own end, and whoever waits for it hears of
     /// it. Nothing new comes, because a destroyed agent takes nothing in; where this is cut off, destroying again goes on.
-    async fn take_back(&self, agent: AgentId) -> Result<AgentView, EngineError> {
+    async fn take_back(&self, agent: &AgentId) -> Result<(), EngineError> {
         let mut left = QUEUE_MAX;
         loop {
             let wanted = agent.clone();
             let waiting = self
+                .shared
                 .store
                 .read(move |view| view.queue(&wanted, TAKEN_BACK_MAX))
                 .await?;
             let keys: Vec<RunKey> = waiting.iter().map(|row| row.message.run_key).collect();
             if keys.is_empty() || left == 0 {
-                return self.agent(agent).await;
+                return Ok(());
             }
             for run in keys {
-                self.cancel(run).await?;
+                self.shared.request_end(run).await?;
                 left = left.saturating_sub(1);
             }
         }
+    }
+
+    /// Chooses an agent's model for the runs that begin from now on, or gives it the default back.
+    pub async fn set_model(
+        &self,
+        agent: AgentId,
+        model_ref: Option<String>,
+    ) -> Result<AgentView, EngineError> {
+        let payload = AgentStateChanged::Model {
+            model_ref: model_ref.clone(),
+        };
+        let change = move |tx: &mut Tx<'_>, agent: &Agent| {
+            if agent.model_ref == model_ref {
+                return Ok(Ok(false));
+            }
+            tx.set_model(&agent.agent_id, model_ref.as_deref()).map(Ok)
+        };
+        self.shared.change_agent(agent.clone(), payload, change).await?;
+        self.get(agent).await
+    }
+
+    /// Makes an agent with an empty log. [`EngineError::AgentExists`] when the name is taken.
+    pub async fn create(&self, new: NewAgent) -> Result<AgentView, EngineError> {
+        let agent_id = new.agent_id.clone();
+        let now = self.shared.clock.now();
+        let agent = Agent {
+            model_ref: None,
+            agent_id: new.agent_id,
+            visibility: new.visibility,
+            lifecycle: Lifecycle::Active,
+            control: Control::Running,
+            mode: new.mode,
+            sleep_until: None,
+            workspace: new.workspace,
+            created_at: now,
+            usage: Usage::default(),
+            model_rounds: 0,
+        };
+        let created = AgentStateChanged::Created {
+            control: Control::Running,
+            mode: new.mode,
+        };
+        let sealed = self.shared.seal(Draft::new(created), None, now)?;
+        let made = self.shared.write(move |tx| {
+            if !tx.create_agent(&agent)? {
+                return Ok(None);
+            }
+            announce(tx, &agent.agent_id, &sealed)
+        });
+        match made.await? {
+            Some(event) => self.shared.hub.saw(&agent_id, &[event]),
+            None => return Err(EngineError::AgentExists(agent_id)),
+        }
+        self.get(agent_id).await
+    }
+
+    /// Pauses an agent, stops it, or lets it go on.
+    pub async fn set_control(&self, agent: AgentId, control: Control) -> Result<AgentView, EngineError> {
+        let payload = AgentStateChanged::Control { control };
+        let change = move |tx: &mut Tx<'_>, agent: &Agent| {
+            if agent.lifecycle == Lifecycle::Destroyed {
+                return Ok(Err(Refusal::Destroyed.into()));
+            }
+            if agent.control == control {
+                return Ok(Ok(false));
+            }
+            tx.set_control(&agent.agent_id, control).map(Ok)
+        };
+        self.shared.change_agent(agent.clone(), payload, change).await?;
+        self.get(agent).await
+    }
+
+    /// One agent, listed or not.
+    pub async fn get(&self, agent: AgentId) -> Result<AgentView, EngineError> {
+        let wanted = agent.clone();
+        let found = self.shared.store.read(move |view| {
+            let overview = view.overview(&wanted)?;
+            overview.map(|overview| with_last_run(view, overview)).transpose()
+        });
+        found.await?.ok_or(EngineError::UnknownAgent(agent))
+    }
+
+    /// All agents by name; private ones only when asked for.
+    pub async fn list(&self, with_private: bool) -> Result<Vec<AgentView>, EngineError> {
+        let all = self.shared.store.read(move |view| {
+            let overviews = view.overviews(with_private)?;
+            let all = overviews
+                .into_iter()
+                .map(|overview| with_last_run(view, overview));
+            all.collect::<Result<Vec<_>, StoreError>>()
+        });
+        Ok(all.await?)
     }
 }
 
@@ -156,4 +275,13 @@ fn life(
         tx.end_schedules(id, AGENT_DESTROYED, now)?;
     }
     tx.set_lifecycle(id, to).map(Ok)
+}
+
+fn with_last_run(view: &mut View<'_>, overview: Overview) -> Result<AgentView, StoreError> {
+    let row = match overview.last_run {
+        Some(run) => view.run(&run)?,
+        None => None,
+    };
+    let last_run = row.map(|row| with_preview(view, row)).transpose()?;
+    Ok(AgentView { overview, last_run })
 }

@@ -1,6 +1,7 @@
 //! Budgets, spending and privacy receipts.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::decision::Channel;
@@ -9,7 +10,7 @@ use wakeful_core::report::payload::AgentStateChanged;
 use wakeful_store::Tx;
 use wakeful_store::rows::{CapRow, ReceiptRow, SpendDay};
 
-use super::{AgentView, RuntimeApi};
+use super::shared::Shared;
 use crate::EngineError;
 
 /// How many days back a ledger shows: a month.
@@ -30,11 +31,17 @@ pub struct Budget {
     pub days: Vec<SpendDay>,
 }
 
-impl RuntimeApi {
+/// Budgets and spending.
+pub struct BudgetApi {
+    pub(super) shared: Arc<Shared>,
+}
+
+impl BudgetApi {
     /// What was spent, and what may be.
-    pub async fn budget(&self) -> Result<Budget, EngineError> {
-        let clock = Day::of(self.clock.now());
+    pub async fn get(&self) -> Result<Budget, EngineError> {
+        let clock = Day::of(self.shared.clock.now());
         let (day, caps, today, days) = self
+            .shared
             .store
             .read(move |view| {
                 let day = clock.not_before(view.latest_spend_day()?);
@@ -42,7 +49,7 @@ impl RuntimeApi {
                 Ok((day, view.caps()?, view.spent_on(day)?, days))
             })
             .await?;
-        let cap_default = self.governance.daily_cap;
+        let cap_default = self.shared.governance.daily_cap;
         Ok(Budget {
             day,
             cap_default,
@@ -54,9 +61,9 @@ impl RuntimeApi {
 
     /// What an agent's last days cost.
     pub async fn spending(&self, agent: AgentId) -> Result<Vec<SpendDay>, EngineError> {
-        let from = Day(Day::of(self.clock.now()).0 - DAYS_SHOWN + 1);
+        let from = Day(Day::of(self.shared.clock.now()).0 - DAYS_SHOWN + 1);
         let wanted = agent.clone();
-        let found = self.store.read(move |view| {
+        let found = self.shared.store.read(move |view| {
             let known = view.agent(&wanted)?;
             let days = view.spend_days(Some(&wanted), from)?;
             Ok(known.map(|_| days))
@@ -70,8 +77,9 @@ impl RuntimeApi {
         agent: Option<AgentId>,
         daily: Option<MicroUsd>,
     ) -> Result<Budget, EngineError> {
-        let (now, wanted) = (self.clock.now(), agent.clone());
+        let (now, wanted) = (self.shared.clock.now(), agent.clone());
         let waiting = self
+            .shared
             .write(move |tx| {
                 if let Some(agent) = &wanted
                     && tx.agent(agent)?.is_none()
@@ -83,21 +91,23 @@ impl RuntimeApi {
             })
             .await?;
         match (waiting, agent) {
-            (Some(waiting), _) => waiting.into_iter().for_each(|agent| self.work.look_at(agent)),
+            (Some(waiting), _) => waiting
+                .into_iter()
+                .for_each(|agent| self.shared.work.look_at(agent)),
             (None, Some(agent)) => return Err(EngineError::UnknownAgent(agent)),
             (None, None) => {}
         }
-        self.budget().await
+        self.get().await
     }
 
     /// Makes the clock's day the day of the budget, where a clock that was wrong moved it ahead. What was spent on later
     /// days counts for this one, and the log of every agent says who did it.
     pub async fn reset_day(&self, channel: Channel) -> Result<Budget, EngineError> {
-        let now = self.clock.now();
+        let now = self.shared.clock.now();
         let clock = Day::of(now);
-        let latest = self.store.read(|view| view.latest_spend_day()).await?;
+        let latest = self.shared.store.read(|view| view.latest_spend_day()).await?;
         if latest.is_none_or(|latest| latest <= clock) {
-            return self.budget().await;
+            return self.get().await;
         }
         let payload = AgentStateChanged::BudgetDay {
             from: latest,
@@ -112,30 +122,25 @@ impl RuntimeApi {
             }
             tx.reset_spend_day(clock).map(|()| true)
         };
-        self.tell_all_of(payload, reset).await?;
-        let waiting = self.store.read(move |view| view.agents_with_work(now)).await?;
-        waiting.into_iter().for_each(|agent| self.work.look_at(agent));
-        self.budget().await
+        self.shared.tell_all_of(payload, reset).await?;
+        let waiting = self
+            .shared
+            .store
+            .read(move |view| view.agents_with_work(now))
+            .await?;
+        waiting
+            .into_iter()
+            .for_each(|agent| self.shared.work.look_at(agent));
+        self.get().await
     }
+}
 
-    /// Chooses an agent's model for the runs that begin from now on, or gives it the default back.
-    pub async fn set_model(
-        &self,
-        agent: AgentId,
-        model_ref: Option<String>,
-    ) -> Result<AgentView, EngineError> {
-        let payload = AgentStateChanged::Model {
-            model_ref: model_ref.clone(),
-        };
-        self.change(agent, payload, move |tx, agent| {
-            if agent.model_ref == model_ref {
-                return Ok(false);
-            }
-            tx.set_model(&agent.agent_id, model_ref.as_deref())
-        })
-        .await
-    }
+/// Confirmations that a hosted provider may be used.
+pub struct ReceiptApi {
+    pub(super) shared: Arc<Shared>,
+}
 
+impl ReceiptApi {
     /// Keeps that a person confirmed a provider under these rules.
     pub async fn confirm(
         &self,
@@ -143,7 +148,7 @@ impl RuntimeApi {
         versions: BTreeSet<PolicyVersion>,
         channel: Channel,
     ) -> Result<Vec<ReceiptRow>, EngineError> {
-        let at = self.clock.now();
+        let at = self.shared.clock.now();
         let receipts = versions.into_iter().map(|policy_version| ReceiptRow {
             provider: provider.clone(),
             policy_version,
@@ -152,13 +157,15 @@ impl RuntimeApi {
         });
         let receipts: Vec<ReceiptRow> = receipts.collect();
         let put = receipts.clone();
-        let written = self.write(move |tx| put.iter().try_for_each(|receipt| tx.put_receipt(receipt)));
+        let written = self
+            .shared
+            .write(move |tx| put.iter().try_for_each(|receipt| tx.put_receipt(receipt)));
         written.await?;
         Ok(receipts)
     }
 
     /// Every confirmation, oldest first.
-    pub async fn receipts(&self) -> Result<Vec<ReceiptRow>, EngineError> {
-        Ok(self.store.read(|view| view.receipts()).await?)
+    pub async fn list(&self) -> Result<Vec<ReceiptRow>, EngineError> {
+        Ok(self.shared.store.read(|view| view.receipts()).await?)
     }
 }

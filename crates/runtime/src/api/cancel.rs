@@ -1,20 +1,31 @@
 //! Ends a run, or removes its message from the queue.
 
+use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::report::payload::WakeDecided;
 use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::run::RunStatus;
+use wakeful_core::stop::{StopRequest, StopTarget};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::Wait;
-use wakeful_core::wake::WakeOutcome;
-use wakeful_store::{StoreError, Tx};
+use wakeful_core::wake::{Wait, WakeOutcome};
+use wakeful_store::{PendingStop, StoreError, Tx};
 
-use super::RuntimeApi;
+use super::RunApi;
+use super::shared::Shared;
 use crate::run::fault_in_words;
-use crate::stored_run::{self, StoredRun};
+use crate::stored_run::StoredRun;
 use crate::subrun::{end_children, lock_all, take_back};
-use crate::{EngineError, Observer as _};
+use crate::{EngineError, Observer as _, stored_run};
+
+/// What became of a request to cancel a run.
+#[derive(Debug)]
+pub enum Cancelled {
+    /// It is durable; the run as it stands.
+    Stored(Box<StoredRun>),
+    /// It is in force, and the database does not have it yet.
+    Pending(Box<PendingStop>),
+}
 
 /// What became of a wish to end a run.
 enum Called {
@@ -27,13 +38,36 @@ enum Called {
     Unknown,
 }
 
-impl RuntimeApi {
+impl RunApi {
     /// Asks for the end of a run, or takes its message out of the queue. One that has ended stays as it is.
     pub async fn cancel(&self, run: RunKey) -> Result<StoredRun, EngineError> {
-        self.request_end(run).await?;
-        stored_run::load(&self.store, run).await
+        self.shared.request_end(run).await?;
+        stored_run::load(&self.shared.store, run).await
     }
 
+    /// Cancels a run: at once in this process, and then in the database. Says so where the database does not take it in time.
+    pub async fn cancel_at_once(&self, run: RunKey) -> Result<Cancelled, EngineError> {
+        let target = StopTarget::Run(run);
+        self.shared
+            .stop(StopRequest {
+                id: self.shared.fresh_id(),
+                target: target.clone(),
+                reason: String::new(),
+                channel: Channel::Api,
+                at: self.shared.clock.now(),
+            })
+            .await?;
+        let mut pending = self.shared.store.stops().pending().into_iter();
+        match pending.find(|pending| pending.request.target == target) {
+            Some(pending) => Ok(Cancelled::Pending(Box::new(pending))),
+            None => stored_run::load(&self.shared.store, run)
+                .await
+                .map(|stored| Cancelled::Stored(Box::new(stored))),
+        }
+    }
+}
+
+impl Shared {
     /// Asks for the end of a run in the database, or takes its message out of the queue.
     pub(super) async fn request_end(&self, run: RunKey) -> Result<(), EngineError> {
         let at = self.clock.now();

@@ -1,6 +1,8 @@
 //! Triggers: how systems outside wake an agent. Whoever shows the right address says that there may be something to do;
 //! what they send is evidence and nobody's instruction.
 
+use std::sync::Arc;
+
 use wakeful_core::cause::{CONTENT_TYPE_CHARS_MAX, Cause, Origin};
 use wakeful_core::failure::clip;
 use wakeful_core::id::{AgentId, RuleId, TraceId, TurnId};
@@ -12,7 +14,8 @@ use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_store::rows::{Agent, TriggerRow};
 use wakeful_store::{StoreError, Tx};
 
-use super::{Posted, RuntimeApi};
+use super::Posted;
+use super::shared::Shared;
 use crate::cause::{AdmissionOutcome, PreparedAdmission};
 use crate::wake::{admitted_event, opening};
 use crate::{EngineError, Observer as _};
@@ -91,19 +94,24 @@ impl Delivery {
     }
 }
 
-impl RuntimeApi {
-    async fn turn_trigger(
+/// External triggers.
+pub struct TriggerApi {
+    pub(super) shared: Arc<Shared>,
+}
+
+impl TriggerApi {
+    async fn turn(
         &self,
         agent: AgentId,
         change: TriggerChange,
         turn: fn(Option<TriggerRow>, TriggerRow) -> Option<TriggerRow>,
     ) -> Result<Capability, EngineError> {
         let secret = NewSecret {
-            secret: Digest::from_bytes(self.entropy.bytes32()),
-            made_at: self.clock.now(),
+            secret: Digest::from_bytes(self.shared.entropy.bytes32()),
+            made_at: self.shared.clock.now(),
         };
         let new = TriggerRow {
-            trigger_id: RuleId::made_up("trigger", &Digest::from_bytes(self.entropy.bytes32())),
+            trigger_id: RuleId::made_up("trigger", &Digest::from_bytes(self.shared.entropy.bytes32())),
             agent_id: agent.clone(),
             generation: 1,
             is_active: true,
@@ -112,12 +120,14 @@ impl RuntimeApi {
             created_at: secret.made_at,
         };
         let payload = AgentStateChanged::Trigger { trigger: change };
-        self.try_change(agent.clone(), payload, move |tx, agent| {
-            turn_in(tx, agent, &secret, |kept| turn(kept, new.clone()))
-        })
-        .await?;
+        self.shared
+            .change_agent(agent.clone(), payload, move |tx, agent| {
+                turn_in(tx, agent, &secret, |kept| turn(kept, new.clone()))
+            })
+            .await?;
         let wanted = agent.clone();
         let found = self
+            .shared
             .store
             .read(move |view| Ok((view.trigger_of(&wanted)?, view.trigger_secret()?)));
         match found.await? {
@@ -128,7 +138,7 @@ impl RuntimeApi {
 
     /// Takes in a delivery, by a trigger whose address was right. [`EngineError::NoTrigger`] when that has changed since.
     pub async fn deliver(&self, trigger: TriggerRow, delivery: Delivery) -> Result<Posted, EngineError> {
-        let now = self.clock.now();
+        let now = self.shared.clock.now();
         let agent = trigger.agent_id.clone();
         let named = delivery.ids(&trigger.trigger_id, now).into_iter().map(|id| {
             let (kind, source) = (SourceKind::Trigger, id.as_str());
@@ -155,16 +165,20 @@ impl RuntimeApi {
         let text = delivery.words(&trigger.trigger_id);
         let (_, body) = opening(&text, Vec::new());
         let message = Message::from_cause(agent.clone(), run_key, cause, body.hash(), now);
-        let sealed = self.seal(admitted_event(&message, &text), Some(run_key), now)?;
-        let arrival = PreparedAdmission::plain(message, self.store.pack(body).await?, sealed);
-        let arrived = self.write(move |tx| arrive(tx, &arrival, (&trigger, &named), now));
+        let sealed = self
+            .shared
+            .seal(admitted_event(&message, &text), Some(run_key), now)?;
+        let arrival = PreparedAdmission::plain(message, self.shared.store.pack(body).await?, sealed);
+        let arrived = self
+            .shared
+            .write(move |tx| arrive(tx, &arrival, (&trigger, &named), now));
         let Some((arrived, run_key)) = arrived.await? else {
             return Err(EngineError::NoTrigger);
         };
         let is_new = match arrived {
             AdmissionOutcome::New(event) => {
-                self.hub.saw(&agent, &[event]);
-                self.work.look_at(agent);
+                self.shared.hub.saw(&agent, &[event]);
+                self.shared.work.look_at(agent);
                 true
             }
             // The name says which delivery it is, not what is in it.
@@ -176,16 +190,16 @@ impl RuntimeApi {
     }
 
     /// The trigger of an agent and what its address is made with. It is made when it is first asked for, and stays.
-    pub async fn trigger(&self, agent: AgentId) -> Result<Capability, EngineError> {
-        self.turn_trigger(agent, TriggerChange::Made, |kept, new| {
+    pub async fn get(&self, agent: AgentId) -> Result<Capability, EngineError> {
+        self.turn(agent, TriggerChange::Made, |kept, new| {
             kept.is_none().then_some(new)
         })
         .await
     }
 
     /// Gives the trigger another address; the one before is worth nothing from now on. One that was revoked is active again.
-    pub async fn rotate_trigger(&self, agent: AgentId) -> Result<Capability, EngineError> {
-        self.turn_trigger(agent, TriggerChange::Rotated, |kept, new| {
+    pub async fn rotate(&self, agent: AgentId) -> Result<Capability, EngineError> {
+        self.turn(agent, TriggerChange::Rotated, |kept, new| {
             Some(kept.map_or(new, |kept| TriggerRow {
                 generation: kept.generation.saturating_add(1),
                 is_active: true,
@@ -196,8 +210,8 @@ impl RuntimeApi {
     }
 
     /// Takes the trigger back: nothing comes by it until it gets another address.
-    pub async fn revoke_trigger(&self, agent: AgentId) -> Result<Capability, EngineError> {
-        self.turn_trigger(agent, TriggerChange::Revoked, |kept, new| {
+    pub async fn revoke(&self, agent: AgentId) -> Result<Capability, EngineError> {
+        self.turn(agent, TriggerChange::Revoked, |kept, new| {
             let kept = kept.unwrap_or(new);
             kept.is_active.then_some(TriggerRow {
                 is_active: false,
@@ -208,8 +222,9 @@ impl RuntimeApi {
     }
 
     /// A trigger by name, for whoever was called by it; none where there is none.
-    pub async fn called(&self, trigger: RuleId) -> Result<Option<Capability>, EngineError> {
+    pub async fn find(&self, trigger: RuleId) -> Result<Option<Capability>, EngineError> {
         let found = self
+            .shared
             .store
             .read(move |view| Ok((view.trigger(&trigger)?, view.trigger_secret()?)));
         let (row, secret) = found.await?;

@@ -6,23 +6,16 @@ use serde_json::Value;
 use wakeful_core::journal::{Author, Category, Mutation, Note, Record, RecordId, Task, operation_of_person};
 use wakeful_core::key::OperationId;
 use wakeful_core::saga::Phase;
-use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::{Change, Journal, JournalError, Known, Listing, Order, Receipt, TaskFilter};
-use wakeful_store::Store;
 use wakeful_store::rows::SagaRow;
 
+use super::shared::Shared;
 use crate::saga;
 
-/// The one who serves there.
+/// The journal.
 pub struct JournalApi {
-    /// Where the sagas are.
-    pub store: Store,
-    /// The journal.
-    pub journal: Arc<dyn Journal>,
-    /// What time it is.
-    pub clock: Arc<dyn Clock>,
-    /// Where fresh keys come from.
-    pub entropy: Arc<dyn Entropy>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) journal: Arc<dyn Journal>,
 }
 
 impl JournalApi {
@@ -36,7 +29,7 @@ impl JournalApi {
     /// Writes for a person. The same key again is the same write.
     pub async fn write(&self, mutation: Mutation, key: Option<String>) -> Result<Receipt, JournalError> {
         let key = key.unwrap_or_else(|| {
-            let bytes = self.entropy.bytes32();
+            let bytes = self.shared.entropy.bytes32();
             wakeful_core::key::Digest::from_bytes(bytes).to_string()
         });
         self.journal
@@ -44,7 +37,7 @@ impl JournalApi {
                 operation_id: operation_of_person(&key),
                 author: Author::Person,
                 mutation,
-                at: self.clock.now(),
+                at: self.shared.clock.now(),
             })
             .await
     }
@@ -84,7 +77,7 @@ impl JournalApi {
 
     /// Sagas that are not over, oldest first, as far as both databases can tell.
     pub async fn sagas(&self) -> Result<Vec<SagaRow>, JournalError> {
-        let mut rows = self.store.read(|view| view.unfinished_sagas()).await?;
+        let mut rows = self.shared.store.read(|view| view.unfinished_sagas()).await?;
         for row in rows.iter_mut().filter(|row| row.saga.phase == Phase::Intent) {
             // A journal that cannot be asked leaves the phase that is stored.
             if let Ok(Known::Written) = self.journal.known(row.saga.operation_id).await {
@@ -96,7 +89,7 @@ impl JournalApi {
 
     /// Lets a person say that the journal is right as it is. None when no such saga is stuck.
     pub async fn keep(&self, operation: OperationId) -> Result<Option<OperationId>, JournalError> {
-        let kept = saga::keep(&self.store, self.clock.as_ref(), operation).await?;
+        let kept = saga::keep(&self.shared.store, self.shared.clock.as_ref(), operation).await?;
         Ok(kept.map(|saga| saga.operation_id))
     }
 }

@@ -11,14 +11,11 @@ use wakeful_core::timer::{
     TimerError, When,
 };
 use wakeful_core::wake::{Lifecycle, Refusal};
-use wakeful_ports::journal::Journal;
 use wakeful_store::rows::{Execution, ExecutionRow, ScheduleFilter, Schedules};
 use wakeful_store::{StoreError, Tx};
 
-use super::RuntimeApi;
-use super::runtime_api::append;
-use crate::service::Writers;
-use crate::timer::{Occasion, Timers, by_hand, tell};
+use super::shared::{Shared, append};
+use crate::timer::{Occasion, by_hand, tell};
 use crate::{EngineError, Observer as _};
 
 /// How often a firing by hand is tried, if others change the schedule meanwhile.
@@ -92,28 +89,21 @@ enum Changed {
     Refused(Refusal),
 }
 
-impl RuntimeApi {
-    /// Who looks at the schedules when they are due.
-    #[must_use]
-    pub fn timers(&self, journal: Arc<dyn Journal>, writers: Writers) -> Timers {
-        Timers {
-            store: self.store.clone(),
-            journal,
-            clock: Arc::clone(&self.clock),
-            entropy: Arc::clone(&self.entropy),
-            hub: Arc::clone(&self.hub),
-            work: Arc::clone(&self.work),
-            writers,
-        }
-    }
+/// Schedules.
+pub struct ScheduleApi {
+    pub(super) shared: Arc<Shared>,
+}
 
+impl ScheduleApi {
     /// Makes a schedule.
-    pub async fn add_schedule(&self, draft: Draft) -> Result<Timer, EngineError> {
-        let now = self.clock.now();
+    pub async fn add(&self, draft: Draft) -> Result<Timer, EngineError> {
+        let now = self.shared.clock.now();
         let timer = draft.check(now).map_err(ScheduleFault::from)?;
-        let sealed = self.seal(change_event(&timer, AgentStateChanged::ScheduleAdded), None, now)?;
+        let sealed = self
+            .shared
+            .seal(change_event(&timer, AgentStateChanged::ScheduleAdded), None, now)?;
         let agent = timer.agent_id.clone();
-        let made = self.write(move |tx| {
+        let made = self.shared.write(move |tx| {
             let Some(mut head) = tx.lock_head_to_announce(&timer.agent_id)? else {
                 return Ok(Changed::Unknown);
             };
@@ -143,23 +133,27 @@ impl RuntimeApi {
             Changed::Refused(refusal) => Err(refusal.into()),
             Changed::Done(timer, event) => {
                 if let Some(event) = *event {
-                    self.hub.saw(&timer.agent_id, &[event]);
+                    self.shared.hub.saw(&timer.agent_id, &[event]);
                 }
-                self.work.rearm();
+                self.shared.work.rearm();
                 Ok(*timer)
             }
         }
     }
 
     /// Changes a schedule in one transaction and announces it; nothing is announced where nothing changed.
-    async fn change_schedule(
+    async fn change(
         &self,
         name: RuleId,
         word: Change,
         change: impl Fn(&Timer, Millis) -> Result<Option<Timer>, ScheduleFault> + Send + 'static,
     ) -> Result<Timer, EngineError> {
-        let (now, salt, wanted) = (self.clock.now(), self.entropy.bytes32(), name.clone());
-        let written = self.write(move |tx| {
+        let (now, salt, wanted) = (
+            self.shared.clock.now(),
+            self.shared.entropy.bytes32(),
+            name.clone(),
+        );
+        let written = self.shared.write(move |tx| {
             let Some(seen) = locked(tx, &wanted)? else {
                 return Ok(Changed::Unknown);
             };
@@ -187,9 +181,9 @@ impl RuntimeApi {
     }
 
     /// One schedule.
-    pub async fn schedule(&self, name: RuleId) -> Result<Timer, EngineError> {
+    pub async fn get(&self, name: RuleId) -> Result<Timer, EngineError> {
         let wanted = name.clone();
-        let found = self.store.read(move |view| view.schedule(&wanted)).await?;
+        let found = self.shared.store.read(move |view| view.schedule(&wanted)).await?;
         found.ok_or_else(|| ScheduleFault::Unknown(name).into())
     }
 
@@ -216,6 +210,7 @@ impl RuntimeApi {
         loop {
             let (wanted, last) = (event.clone(), after.clone());
             let page = self
+                .shared
                 .store
                 .read(move |view| view.schedules_for(&wanted, last.as_ref(), SCHEDULES_PAGE));
             let page = page.await?;
@@ -247,24 +242,24 @@ impl RuntimeApi {
     ) -> Result<Option<ExecutionRow>, EngineError> {
         let mut tries = 0;
         let (timer, fired) = loop {
-            let timer = self.schedule(name.clone()).await?;
+            let timer = self.get(name.clone()).await?;
             if !may(&timer)? {
                 return Ok(None);
             }
-            let world = (self.entropy.as_ref(), self.clock.now());
+            let world = (self.shared.entropy.as_ref(), self.shared.clock.now());
             tries += 1;
-            match by_hand(&self.store, &timer, occasion, world).await {
+            match by_hand(&self.shared.store, &timer, occasion, world).await {
                 Ok(fired) => break (timer, fired),
                 // Its moment came just now: it is read again.
                 Err(EngineError::Store(StoreError::Conflict)) if tries < TRIES_MAX => {}
                 Err(error) => {
-                    self.look_everywhere();
+                    self.shared.look_everywhere();
                     return Err(error);
                 }
             }
         };
-        tell(&self.hub, &self.work, &timer, &fired);
-        self.work.rearm();
+        tell(&self.shared.hub, &self.shared.work, &timer, &fired);
+        self.shared.work.rearm();
         // The firing's own record: what made room for it or was its consequence stands beside it. Where there is none, the
         // agent is gone and the schedule with it.
         let own = |row: &ExecutionRow| match row.outcome {
@@ -280,13 +275,17 @@ impl RuntimeApi {
     }
 
     /// Schedules by name.
-    pub async fn schedules(&self, filter: ScheduleFilter) -> Result<Schedules, EngineError> {
-        Ok(self.store.read(move |view| view.schedules(&filter)).await?)
+    pub async fn list(&self, filter: ScheduleFilter) -> Result<Schedules, EngineError> {
+        Ok(self
+            .shared
+            .store
+            .read(move |view| view.schedules(&filter))
+            .await?)
     }
 
     /// Changes what a schedule is meant to do.
-    pub async fn edit_schedule(&self, schedule: RuleId, edit: Edit) -> Result<Timer, EngineError> {
-        self.change_schedule(schedule, AgentStateChanged::ScheduleEdited, move |seen, now| {
+    pub async fn edit(&self, schedule: RuleId, edit: Edit) -> Result<Timer, EngineError> {
+        self.change(schedule, AgentStateChanged::ScheduleEdited, move |seen, now| {
             match seen.status {
                 Status::Active | Status::Paused => {}
                 status @ (Status::Disabled | Status::Expired) => {
@@ -300,14 +299,14 @@ impl RuntimeApi {
     }
 
     /// Lets a schedule rest, go on, or be over. One that stands there already stays as it is.
-    pub async fn set_schedule_status(&self, schedule: RuleId, status: Status) -> Result<Timer, EngineError> {
+    pub async fn set_status(&self, schedule: RuleId, status: Status) -> Result<Timer, EngineError> {
         let word = match status {
             Status::Active => AgentStateChanged::ScheduleResumed,
             Status::Paused => AgentStateChanged::SchedulePaused,
             Status::Disabled => AgentStateChanged::ScheduleDisabled,
             Status::Expired => AgentStateChanged::ScheduleExpired,
         };
-        self.change_schedule(schedule, word, move |seen, now| {
+        self.change(schedule, word, move |seen, now| {
             if seen.status == status {
                 return Ok(None);
             }
@@ -322,7 +321,7 @@ impl RuntimeApi {
     /// Whether a new schedule makes up for firings that were missed, where nobody says.
     #[must_use]
     pub fn makes_up_for_missed(&self) -> bool {
-        self.governance.makes_up_for_missed
+        self.shared.governance.makes_up_for_missed
     }
 
     /// A schedule and what became of its firings, newest first.
@@ -332,7 +331,7 @@ impl RuntimeApi {
         limit: u32,
     ) -> Result<(Timer, Vec<Execution>), EngineError> {
         let wanted = schedule.clone();
-        let found = self.store.read(move |view| {
+        let found = self.shared.store.read(move |view| {
             let timer = view.schedule(&wanted)?;
             let executions = view.executions(&wanted, limit)?;
             Ok(timer.map(|timer| (timer, executions)))

@@ -10,17 +10,17 @@ use std::sync::Arc;
 use wakeful_core::decision::Channel;
 use wakeful_core::failure::clip;
 use wakeful_core::id::AgentId;
-use wakeful_core::key::RunKey;
+use wakeful_core::problem::Problem;
 use wakeful_core::report::payload::BrakeChanged;
 use wakeful_core::stop::{StopRequest, StopTarget};
 use wakeful_store::rows::BrakeRow;
 use wakeful_store::{PendingStop, Stops, StoreError};
 
-use super::RuntimeApi;
-use super::decision::REASON_CHARS_MAX;
-use crate::stored_run::{self, StoredRun};
+use super::shared::Shared;
 use crate::{EngineError, Halt};
-use wakeful_core::problem::Problem;
+
+/// Longest reason for a brake.
+pub const REASON_CHARS_MAX: usize = 500;
 
 /// How long the database has to take a request before it is kept in the home, and how long the home has.
 const STORE_WAIT_MS: u64 = 500;
@@ -31,62 +31,163 @@ const STORE_AGAIN_MS: u64 = 1_000;
 /// The code of a database that has not answered in time.
 pub const DATABASE_SLOW: &str = "database_slow";
 
-/// What became of a request to cancel a run.
-#[derive(Debug)]
-pub enum Cancelled {
-    /// It is durable; the run as it stands.
-    Stored(Box<StoredRun>),
-    /// It is in force, and the database does not have it yet.
-    Pending(Box<PendingStop>),
+/// Brakes.
+pub struct BrakeApi {
+    pub(super) shared: Arc<Shared>,
 }
 
-impl RuntimeApi {
+impl BrakeApi {
+    /// Brakes and cancellations that are in force and that the database does not have yet.
+    #[must_use]
+    pub fn pending(&self) -> Vec<PendingStop> {
+        self.shared.store.stops().pending()
+    }
+
     /// Sets a brake on one agent or on all; the answer is what is on then.
-    pub async fn brake(
+    pub async fn set(
         &self,
         agent: Option<AgentId>,
         reason: String,
         channel: Channel,
     ) -> Result<Vec<BrakeRow>, EngineError> {
-        self.stop(StopRequest {
-            id: self.fresh_id(),
-            target: StopTarget::brake(agent.as_ref()),
-            reason: clip(&reason, REASON_CHARS_MAX),
-            channel,
-            at: self.clock.now(),
-        })
-        .await?;
-        self.brakes().await
+        self.shared
+            .stop(StopRequest {
+                id: self.shared.fresh_id(),
+                target: StopTarget::brake(agent.as_ref()),
+                reason: clip(&reason, REASON_CHARS_MAX),
+                channel,
+                at: self.shared.clock.now(),
+            })
+            .await?;
+        self.list().await
     }
 
-    /// Cancels a run: at once in this process, and then in the database. Says so where the database does not take it in time.
-    pub async fn cancel_at_once(&self, run: RunKey) -> Result<Cancelled, EngineError> {
-        let target = StopTarget::Run(run);
-        self.stop(StopRequest {
-            id: self.fresh_id(),
-            target: target.clone(),
-            reason: String::new(),
-            channel: Channel::Api,
-            at: self.clock.now(),
-        })
-        .await?;
-        let mut pending = self.store.stops().pending().into_iter();
-        match pending.find(|pending| pending.request.target == target) {
-            Some(pending) => Ok(Cancelled::Pending(Box::new(pending))),
-            None => stored_run::load(&self.store, run)
-                .await
-                .map(|stored| Cancelled::Stored(Box::new(stored))),
+    /// Releases a brake. It counts when it is durable: what is pending of it is stored first and leaves the home before the
+    /// release commits, so that nothing can set the brake again afterwards.
+    pub async fn release(
+        &self,
+        agent: Option<AgentId>,
+        channel: Channel,
+    ) -> Result<Vec<BrakeRow>, EngineError> {
+        let _alone = self.shared.stop_lock.lock().await;
+        let stops = self.shared.store.stops();
+        let target = StopTarget::brake(agent.as_ref());
+        self.shared.on_disk(stops, Stops::refresh).await?;
+        let pending = stops.pending().into_iter();
+        for pending in pending.filter(|pending| pending.request.target == target) {
+            self.shared.store_request(&pending.request).await?;
+            self.shared.end(stops, pending.ids).await?;
+        }
+        let payload = BrakeChanged {
+            is_on: false,
+            scope: BrakeChanged::scope(agent.as_ref()),
+            reason: None,
+            channel,
+        };
+        let lifted = agent.clone();
+        self.shared
+            .change_brake(agent, payload, move |tx| tx.lift_brake(lifted.as_ref()))
+            .await?;
+        let now = self.shared.clock.now();
+        // It is released, whatever becomes of this look.
+        let ready = self
+            .shared
+            .store
+            .read(move |view| view.agents_with_work(now))
+            .await;
+        let ready = ready.inspect_err(|_| self.shared.look_everywhere())?;
+        ready
+            .into_iter()
+            .for_each(|agent| self.shared.work.look_at(agent));
+        self.list().await
+    }
+
+    /// Brakes that are on; that of all first. Where the database does not say in time, those that it does not have yet.
+    pub async fn list(&self) -> Result<Vec<BrakeRow>, EngineError> {
+        let read = self.shared.store.read(|view| view.brakes());
+        let pending = self.pending_brakes();
+        if pending.is_empty() {
+            return Ok(read.await?);
+        }
+        tokio::select! {
+            biased;
+            brakes = read => Ok(brakes.unwrap_or(pending)),
+            () = self.shared.clock.sleep(STORE_WAIT_MS) => Ok(pending),
         }
     }
 
+    fn pending_brakes(&self) -> Vec<BrakeRow> {
+        let brakes = self
+            .shared
+            .store
+            .stops()
+            .pending()
+            .into_iter()
+            .filter_map(|pending| {
+                let request = pending.request;
+                Some(BrakeRow {
+                    agent_id: request.target.scope()?.cloned(),
+                    reason: request.reason,
+                    channel: request.channel,
+                    at: request.at,
+                })
+            });
+        brakes.collect()
+    }
+
+    /// Stores what is pending, once. An error is why the database still does not take it.
+    pub async fn store_pending(&self) -> Result<(), EngineError> {
+        let stops = self.shared.store.stops();
+        let mut failed = None;
+        let targets = stops.pending().into_iter().map(|pending| pending.request.target);
+        for target in targets.collect::<Vec<StopTarget>>() {
+            let _alone = self.shared.stop_lock.lock().await;
+            // A release may have ended it, or another process added a request, since the list was made.
+            let mut pending = stops.pending().into_iter();
+            let Some(pending) = pending.find(|pending| pending.request.target == target) else {
+                continue;
+            };
+            match self.shared.store_request(&pending.request).await {
+                // One that fails does not keep the others from being stored.
+                Err(EngineError::Store(error)) => {
+                    stops.note(&Problem::from(&error).code);
+                    failed = Some(error);
+                }
+                // What cannot stand is over as well.
+                Ok(()) | Err(_) => self.shared.end(stops, pending.ids).await?,
+            }
+        }
+        failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Stores stop requests that the database did not take, again and again, until a stop is asked for.
+    pub async fn store_until_halted(&self, halt: &Halt) {
+        let stops = self.shared.store.stops();
+        let storing = async {
+            loop {
+                match self.store_pending().await {
+                    Ok(()) => stops.changed().await,
+                    Err(_) => self.shared.clock.sleep(STORE_AGAIN_MS).await,
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            () = halt.asked() => {}
+            () = storing => {}
+        }
+    }
+}
+
+impl Shared {
     /// Random, so that two processes never give the same one.
-    fn fresh_id(&self) -> u64 {
+    pub(super) fn fresh_id(&self) -> u64 {
         let bytes = self.entropy.bytes32();
         bytes.first_chunk().map_or(1, |bytes| u64::from_le_bytes(*bytes))
     }
 
     /// Puts a stop request into force, then stores it or keeps it in the home.
-    async fn stop(&self, request: StopRequest) -> Result<(), EngineError> {
+    pub(super) async fn stop(&self, request: StopRequest) -> Result<(), EngineError> {
         let stops = self.store.stops();
         let Some(ids) = stops.hold(request.clone()) else {
             return self.store_request(&request).await;
@@ -169,109 +270,6 @@ impl RuntimeApi {
             biased;
             changed = changed => changed.unwrap_or(Err(StoreError::Closed)),
             () = self.clock.sleep(STORE_WAIT_MS) => Err(StoreError::Device("the home does not answer".into())),
-        }
-    }
-
-    /// Releases a brake. It counts when it is durable: what is pending of it is stored first and leaves the home before the
-    /// release commits, so that nothing can set the brake again afterwards.
-    pub async fn release(
-        &self,
-        agent: Option<AgentId>,
-        channel: Channel,
-    ) -> Result<Vec<BrakeRow>, EngineError> {
-        let _alone = self.stop_lock.lock().await;
-        let stops = self.store.stops();
-        let target = StopTarget::brake(agent.as_ref());
-        self.on_disk(stops, Stops::refresh).await?;
-        let pending = stops.pending().into_iter();
-        for pending in pending.filter(|pending| pending.request.target == target) {
-            self.store_request(&pending.request).await?;
-            self.end(stops, pending.ids).await?;
-        }
-        let payload = BrakeChanged {
-            is_on: false,
-            scope: BrakeChanged::scope(agent.as_ref()),
-            reason: None,
-            channel,
-        };
-        let lifted = agent.clone();
-        self.change_brake(agent, payload, move |tx| tx.lift_brake(lifted.as_ref()))
-            .await?;
-        let now = self.clock.now();
-        // It is released, whatever becomes of this look.
-        let ready = self.store.read(move |view| view.agents_with_work(now)).await;
-        let ready = ready.inspect_err(|_| self.look_everywhere())?;
-        ready.into_iter().for_each(|agent| self.work.look_at(agent));
-        self.brakes().await
-    }
-
-    /// Brakes that are on; that of all first. Where the database does not say in time, those that it does not have yet.
-    pub async fn brakes(&self) -> Result<Vec<BrakeRow>, EngineError> {
-        let read = self.store.read(|view| view.brakes());
-        let pending = self.pending_brakes();
-        if pending.is_empty() {
-            return Ok(read.await?);
-        }
-        tokio::select! {
-            biased;
-            brakes = read => Ok(brakes.unwrap_or(pending)),
-            () = self.clock.sleep(STORE_WAIT_MS) => Ok(pending),
-        }
-    }
-
-    fn pending_brakes(&self) -> Vec<BrakeRow> {
-        let brakes = self.store.stops().pending().into_iter().filter_map(|pending| {
-            let request = pending.request;
-            Some(BrakeRow {
-                agent_id: request.target.scope()?.cloned(),
-                reason: request.reason,
-                channel: request.channel,
-                at: request.at,
-            })
-        });
-        brakes.collect()
-    }
-
-    /// Stores what is pending, once. An error is why the database still does not take it.
-    pub async fn store_pending_stops(&self) -> Result<(), EngineError> {
-        let stops = self.store.stops();
-        let mut failed = None;
-        let targets = stops.pending().into_iter().map(|pending| pending.request.target);
-        for target in targets.collect::<Vec<StopTarget>>() {
-            let _alone = self.stop_lock.lock().await;
-            // A release may have ended it, or another process added a request, since the list was made.
-            let mut pending = stops.pending().into_iter();
-            let Some(pending) = pending.find(|pending| pending.request.target == target) else {
-                continue;
-            };
-            match self.store_request(&pending.request).await {
-                // One that fails does not keep the others from being stored.
-                Err(EngineError::Store(error)) => {
-                    stops.note(&Problem::from(&error).code);
-                    failed = Some(error);
-                }
-                // What cannot stand is over as well.
-                Ok(()) | Err(_) => self.end(stops, pending.ids).await?,
-            }
-        }
-        failed.map_or(Ok(()), |error| Err(error.into()))
-    }
-
-    /// Stores stop requests that the database did not take, again and again, until a stop is asked for.
-    pub async fn store_stops(&self, halt: &Halt) {
-        let stops = self.store.stops();
-        let storing = async {
-            loop {
-                match self.store_pending_stops().await {
-                    Ok(()) => stops.changed().await,
-                    Err(_) => self.clock.sleep(STORE_AGAIN_MS).await,
-                }
-            }
-        };
-        tokio::select! {
-            biased;
-            () = halt.asked() => {}
-            () = storing => {}
         }
     }
 }

@@ -3,20 +3,16 @@
 use std::sync::Arc;
 
 use wakeful_core::id::{AgentId, RuleId};
-use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::key::Digest;
 use wakeful_core::report::payload::{AgentStateChanged, SubscriptionChange};
 use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::subscription::terms::{SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_PER_AGENT_MAX};
 use wakeful_core::subscription::{BadTerms, Terms};
-use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::{Journal, JournalError};
-use wakeful_store::Store;
 use wakeful_store::rows::{Subscribed, SubscriptionRow};
 
-use super::runtime_api::announce;
-use crate::hub::Hub;
+use super::shared::{Shared, announce};
 use crate::notice::Book;
-use crate::run::broken;
 use crate::{EngineError, Observer as _};
 
 /// A subscription to make.
@@ -55,25 +51,18 @@ pub enum Subscribing {
     Journal(#[from] JournalError),
 }
 
-/// The one who serves there.
+/// Subscriptions.
 pub struct SubscriptionApi {
-    /// Where the subscriptions are.
-    pub store: Store,
-    /// The journal, which a subscription sees from its making on.
-    pub journal: Arc<dyn Journal>,
-    /// What time it is.
-    pub clock: Arc<dyn Clock>,
-    /// Where names come from.
-    pub entropy: Arc<dyn Entropy>,
+    pub(super) shared: Arc<Shared>,
+    /// A subscription sees the journal from its making on.
+    pub(super) journal: Arc<dyn Journal>,
     /// The subscriptions in memory.
-    pub book: Arc<Book>,
-    /// Who is told of what was committed.
-    pub hub: Arc<Hub>,
+    pub(super) book: Arc<Book>,
 }
 
 impl SubscriptionApi {
     /// Makes a subscription. The same one again is the same one.
-    pub async fn subscribe(&self, new: NewSubscription) -> Result<SubscriptionRow, EngineError> {
+    pub async fn add(&self, new: NewSubscription) -> Result<SubscriptionRow, EngineError> {
         let NewSubscription {
             subscription_id,
             agent_id,
@@ -86,7 +75,7 @@ impl SubscriptionApi {
             terms,
             journal_seq: self.journal.last_seq().await.map_err(Subscribing::from)?,
             last_due: None,
-            created_at: self.clock.now(),
+            created_at: self.shared.clock.now(),
             is_active: true,
             version: 0,
         };
@@ -94,7 +83,7 @@ impl SubscriptionApi {
             row.clone(),
             self.seal(&row.subscription_id, SubscriptionChange::Made)?,
         );
-        let put = self.store.write(move |tx| {
+        let put = self.shared.write(move |tx| {
             if tx.agent(&new.agent_id)?.is_none() {
                 return Ok(None);
             }
@@ -117,7 +106,7 @@ impl SubscriptionApi {
             }
             Subscribed::Same => {
                 let id = row.subscription_id.clone();
-                let kept = self.store.read(move |view| view.subscription(&id)).await?;
+                let kept = self.shared.store.read(move |view| view.subscription(&id)).await?;
                 Ok(kept.unwrap_or(row))
             }
             Subscribed::Differs => Err(Subscribing::Exists(row.subscription_id).into()),
@@ -132,26 +121,25 @@ impl SubscriptionApi {
             subscription: id.clone(),
             state,
         });
-        let sealed = Sealed::new(draft, self.clock.now(), None, self.entropy.bytes32());
-        sealed.map_err(|error| broken(RunKey(Digest::ZERO), &error))
+        self.shared.seal(draft, None, self.shared.clock.now())
     }
 
     /// Tells whoever follows the agent.
     fn tell(&self, row: &SubscriptionRow, event: Option<Event>) {
         if let Some(event) = event {
-            self.hub.saw(&row.agent_id, &[event]);
+            self.shared.hub.saw(&row.agent_id, &[event]);
         }
     }
 
     /// A name that nobody has.
     fn made_up(&self) -> RuleId {
-        RuleId::made_up("sub", &Digest::from_bytes(self.entropy.bytes32()))
+        RuleId::made_up("sub", &Digest::from_bytes(self.shared.entropy.bytes32()))
     }
 
     /// Takes a subscription away. What waits because of it stays.
-    pub async fn unsubscribe(&self, id: RuleId) -> Result<SubscriptionRow, EngineError> {
+    pub async fn remove(&self, id: RuleId) -> Result<SubscriptionRow, EngineError> {
         let (wanted, sealed) = (id.clone(), self.seal(&id, SubscriptionChange::Gone)?);
-        let dropped = self.store.write(move |tx| {
+        let dropped = self.shared.write(move |tx| {
             tx.lock_subscriptions()?;
             let Some(row) = tx.subscription(&wanted)? else {
                 return Ok(None);
@@ -174,7 +162,7 @@ impl SubscriptionApi {
             false => 0,
         };
         let (wanted, sealed) = (id.clone(), self.seal(&id, state)?);
-        let turned = self.store.write(move |tx| {
+        let turned = self.shared.write(move |tx| {
             tx.lock_subscriptions()?;
             let row = tx.subscription(&wanted)?;
             let Some(row) = row.filter(|row| row.is_active != is_active) else {
@@ -191,7 +179,11 @@ impl SubscriptionApi {
         });
         let Some((row, version, event)) = turned.await? else {
             let wanted = id.clone();
-            let kept = self.store.read(move |view| view.subscription(&wanted)).await?;
+            let kept = self
+                .shared
+                .store
+                .read(move |view| view.subscription(&wanted))
+                .await?;
             return Ok(kept.ok_or(Subscribing::Unknown(id))?);
         };
         let own = if is_active { version } else { row.version };
@@ -202,24 +194,24 @@ impl SubscriptionApi {
     }
 
     /// Puts a subscription aside: until it is taken up again, it wakes nobody. What waits because of it stays.
-    pub async fn pause_subscription(&self, subscription: RuleId) -> Result<SubscriptionRow, EngineError> {
+    pub async fn pause(&self, subscription: RuleId) -> Result<SubscriptionRow, EngineError> {
         self.turn(subscription, SubscriptionChange::Paused).await
     }
 
     /// Takes a subscription up again. What happened meanwhile stays unseen.
-    pub async fn resume_subscription(&self, subscription: RuleId) -> Result<SubscriptionRow, EngineError> {
+    pub async fn resume(&self, subscription: RuleId) -> Result<SubscriptionRow, EngineError> {
         self.turn(subscription, SubscriptionChange::Resumed).await
     }
 
     /// Subscriptions of one agent or of all by name, after one.
-    pub async fn subscriptions(
+    pub async fn list(
         &self,
         agent: Option<AgentId>,
         after: Option<RuleId>,
         limit: u32,
     ) -> Result<Vec<SubscriptionRow>, EngineError> {
         let named = agent.clone();
-        let found = self.store.read(move |view| {
+        let found = self.shared.store.read(move |view| {
             if let Some(agent) = &agent
                 && view.agent(agent)?.is_none()
             {

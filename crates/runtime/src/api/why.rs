@@ -11,9 +11,8 @@ use wakeful_core::wake::{Gate, Hold, WakeOutcome, holds};
 use wakeful_store::rows::{Execution, Overview, QueueRow, RefusalRow, ScheduleFilter, WakeFilter, WakeRow};
 use wakeful_store::{StoreError, View};
 
-use super::RuntimeApi;
-use crate::EngineError;
-use crate::stored_run;
+use super::{AgentApi, RunApi};
+use crate::{EngineError, stored_run};
 
 /// How far back one looks where nobody says otherwise: a day.
 pub const SINCE_DEFAULT_MS: i64 = 24 * 60 * 60 * 1000;
@@ -98,20 +97,25 @@ impl WhyNot {
     }
 }
 
-impl RuntimeApi {
+impl RunApi {
     /// What led to a run, or to none. [`EngineError::UnknownRun`] when nothing is known of such a key.
     pub async fn why(&self, run: RunKey) -> Result<Why, EngineError> {
-        let now = self.clock.now();
-        let found = self.store.read(move |view| why(view, run, now)).await?;
+        let now = self.shared.clock.now();
+        let found = self.shared.store.read(move |view| why(view, run, now)).await?;
         found.ok_or(EngineError::UnknownRun(run))
     }
+}
 
+impl AgentApi {
     /// What kept an agent from being woken since a moment; none for a day ago.
     pub async fn why_not(&self, agent: AgentId, since: Option<Millis>) -> Result<WhyNot, EngineError> {
-        let now = self.clock.now();
+        let now = self.shared.clock.now();
         let since = since.unwrap_or(Millis(now.0.saturating_sub(SINCE_DEFAULT_MS)));
         let wanted = agent.clone();
-        let found = self.store.read(move |view| why_not(view, &wanted, (since, now)));
+        let found = self
+            .shared
+            .store
+            .read(move |view| why_not(view, &wanted, (since, now)));
         found.await?.ok_or(EngineError::UnknownAgent(agent))
     }
 }

@@ -177,8 +177,8 @@ fn notes() -> Source {
     }
 }
 
-fn scout(world: &Arc<World>) -> Scout {
-    Scout {
+fn scout(world: &Arc<World>) -> SourceApi {
+    SourceApi {
         sources: Arc::clone(world) as _,
         lookout: Arc::clone(world) as _,
         clock: Arc::new(Paused(Instant::now())),
@@ -190,7 +190,7 @@ fn scout(world: &Arc<World>) -> Scout {
 }
 
 /// Lets the loop run for so long while something else happens.
-async fn during(scout: &Scout, happens: impl Future<Output = ()>) {
+async fn during(scout: &SourceApi, happens: impl Future<Output = ()>) {
     let (switch, halt) = Halt::new();
     let end = async {
         happens.await;

@@ -51,8 +51,8 @@ pub(super) async fn open(
     after_seq: Option<u64>,
     stay: Stay,
 ) -> Result<Following, ApiError> {
-    let ear = Ear::new(runtime.listen(), stay);
-    let newest = runtime.agent(agent.clone()).await?.overview.last_seq;
+    let ear = Ear::new(runtime.events.listen(), stay);
+    let newest = runtime.agents.get(agent.clone()).await?.overview.last_seq;
     let seq = after_seq.unwrap_or(newest);
     if seq > newest {
         return Err(ahead());
@@ -124,7 +124,8 @@ impl Following {
     async fn read(&mut self) -> Result<(), EngineError> {
         let page = self
             .runtime
-            .events_after(self.agent.clone(), self.seq, PAGE_EVENTS)
+            .events
+            .after(self.agent.clone(), self.seq, PAGE_EVENTS)
             .await?;
         if page.len() < PAGE_EVENTS as usize {
             self.phase = Phase::Listening;
@@ -156,7 +157,13 @@ impl Following {
     }
 
     async fn is_far_behind(&self) -> Result<bool, EngineError> {
-        let newest = self.runtime.agent(self.agent.clone()).await?.overview.last_seq;
+        let newest = self
+            .runtime
+            .agents
+            .get(self.agent.clone())
+            .await?
+            .overview
+            .last_seq;
         Ok(newest.saturating_sub(self.seq) > LAG_EVENTS_MAX)
     }
 

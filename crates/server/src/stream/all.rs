@@ -68,8 +68,8 @@ pub(super) async fn open(
     from: Option<Positions>,
     stay: Stay,
 ) -> Result<Following, ApiError> {
-    let ear = Ear::new(runtime.listen(), stay);
-    let (positions, behind) = begin(&runtime.agents(false).await?, from.as_ref())?;
+    let ear = Ear::new(runtime.events.listen(), stay);
+    let (positions, behind) = begin(&runtime.agents.list(false).await?, from.as_ref())?;
     Ok(Following {
         runtime,
         ear,
@@ -180,7 +180,7 @@ impl Following {
     /// Reads the next page of an agent. A short one is its last.
     async fn read(&mut self, agent: AgentId) -> Result<(), Stop> {
         let seq = self.positions.get(Tag::of(&agent)).unwrap_or(0);
-        let page = self.runtime.events_after(agent.clone(), seq, PAGE_EVENTS).await?;
+        let page = self.runtime.events.after(agent.clone(), seq, PAGE_EVENTS).await?;
         if page.len() == PAGE_EVENTS as usize {
             self.behind.push_front(agent.clone());
         } else if self.behind.is_empty() {
@@ -229,7 +229,7 @@ impl Following {
         if self.private.contains(&tag) {
             return Ok(None);
         }
-        let met = self.runtime.agent(agent.clone()).await?;
+        let met = self.runtime.agents.get(agent.clone()).await?;
         match met.overview.agent.visibility {
             Visibility::Public => self.join(tag).map(Some),
             Visibility::Private => {
@@ -253,7 +253,7 @@ impl Following {
     /// News were lost: finds out who has more, and who is new.
     async fn look_around(&mut self) -> Result<(), Stop> {
         let mut missing = 0_u64;
-        for view in self.runtime.agents(false).await? {
+        for view in self.runtime.agents.list(false).await? {
             let (agent, newest) = (view.overview.agent.agent_id, view.overview.last_seq);
             let tag = Tag::of(&agent);
             let seq = match self.positions.get(tag) {

@@ -22,7 +22,7 @@ pub(super) async fn read(
     from: Option<Positions>,
     limit: u32,
 ) -> Result<EventFeed, ApiError> {
-    let agents = runtime.agents(false).await?;
+    let agents = runtime.agents.list(false).await?;
     let (positions, _) = all::begin(&agents, from.as_ref())?;
     match from {
         Some(_) => following(runtime, agents, positions, limit).await,
@@ -59,7 +59,7 @@ async fn following(
             .iter_mut()
             .filter(|lane| lane.rows.is_empty() && lane.unread > 0)
         {
-            let rows = runtime.events_after(lane.agent.clone(), lane.edge, chunk).await?;
+            let rows = runtime.events.after(lane.agent.clone(), lane.edge, chunk).await?;
             lane.edge = rows.last().map_or(lane.edge, |row| row.seq);
             lane.refill(rows);
         }
@@ -97,7 +97,8 @@ async fn newest(
             .filter(|lane| lane.rows.is_empty() && lane.unread > 0)
         {
             let rows = runtime
-                .events_before(lane.agent.clone(), lane.edge, chunk)
+                .events
+                .before(lane.agent.clone(), lane.edge, chunk)
                 .await?;
             lane.edge = rows.first().map_or(lane.edge, |row| row.seq);
             lane.refill(rows);

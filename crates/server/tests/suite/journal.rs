@@ -12,11 +12,10 @@ use wakeful_core::time::Millis;
 use wakeful_ports::journal::{
     Change, Heard, Journal, JournalError, Known, Listing, Order, Pending, Receipt, TaskFilter, Undone,
 };
-use wakeful_runtime::api::JournalApi;
 use wakeful_server::{Open, Stage};
 
 use super::services::at_once;
-use super::world::{Counter, Time, World};
+use super::world::World;
 
 fn operation() -> OperationId {
     OperationId(Digest::of(b"operation"))
@@ -226,12 +225,7 @@ async fn a_journal_that_is_gone_is_told_with_the_way_out() {
     let world = World::new();
     let open = world.services.open.clone();
     world.stage.send_replace(Stage::Ready(Open {
-        journal: Arc::new(JournalApi {
-            store: world.services.store.clone(),
-            journal: Arc::new(MissingJournal),
-            clock: Arc::new(Time::default()),
-            entropy: Arc::new(Counter::default()),
-        }),
+        journal: Arc::new(open.runtime.journal(Arc::new(MissingJournal))),
         ..open
     }));
     let answer = world.get("/api/journal/notes").await;

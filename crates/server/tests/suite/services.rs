@@ -15,11 +15,10 @@ use wakeful_core::step::EffectClass;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode};
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::journal::Journal;
 use wakeful_ports::outside::Hearing;
-use wakeful_runtime::api::{ApiContext, JournalApi, RuntimeApi, SubscriptionApi};
+use wakeful_runtime::api::{ApiContext, RuntimeApi};
 use wakeful_runtime::hub::Hub;
-use wakeful_runtime::outside::Scout;
+use wakeful_runtime::outside::SourceApi;
 use wakeful_runtime::rows::{Agent, Visibility};
 use wakeful_runtime::service::Stuck;
 use wakeful_runtime::{Governance, StoreError};
@@ -92,19 +91,11 @@ impl InMemoryServices {
 fn open(context: ApiContext, journal: &JournalStore, folders: &Arc<FolderScript>) -> Open {
     let runtime = Arc::new(RuntimeApi::new(context.clone()));
     Open {
-        schedules: Arc::clone(&runtime),
-        runtime,
         stuck: Stuck::default(),
-        journal: Arc::new(journal_service(&context, Arc::new(journal.clone()))),
-        alert: Arc::new(SubscriptionApi {
-            store: context.store,
-            journal: Arc::new(journal.clone()),
-            clock: Arc::clone(&context.clock),
-            entropy: Arc::clone(&context.entropy),
-            book: Arc::default(),
-            hub: context.hub,
-        }),
-        outside: Arc::new(Scout {
+        journal: Arc::new(runtime.journal(Arc::new(journal.clone()))),
+        subscriptions: Arc::new(runtime.subscriptions(Arc::new(journal.clone()), Arc::default())),
+        runtime,
+        sources: Arc::new(SourceApi {
             sources: Arc::new(journal.clone()),
             lookout: Arc::clone(folders) as _,
             clock: context.clock,
@@ -113,15 +104,6 @@ fn open(context: ApiContext, journal: &JournalStore, folders: &Arc<FolderScript>
             hearing: Hearing::Off,
             turn: Mutex::default(),
         }),
-    }
-}
-
-fn journal_service(context: &ApiContext, journal: Arc<dyn Journal>) -> JournalApi {
-    JournalApi {
-        store: context.store.clone(),
-        journal,
-        clock: Arc::clone(&context.clock),
-        entropy: Arc::clone(&context.entropy),
     }
 }
 

@@ -15,7 +15,7 @@ use super::world::World;
 #[test]
 fn what_an_agent_does_is_told_by_its_run_its_queue_and_what_is_in_its_way() {
     let (world, run) = (World::new(), Some(RunKey(Digest::ZERO)));
-    let asleep = at_once(world.services.open.runtime.agent(main())).expect("the agent");
+    let asleep = at_once(world.services.open.runtime.agents.get(main())).expect("the agent");
     for (open_run, queued, (asks, is_braked), going, activity) in [
         (None, 0, (0, false), Going::Well, Activity::Asleep),
         (None, 0, (0, true), Going::Well, Activity::Asleep),

@@ -32,32 +32,37 @@ impl House {
                     agent_id,
                     terms: *terms,
                 };
-                self.ask(self.alert.subscribe(new)).await.map(drop)
+                self.ask(self.alert.add(new)).await.map(drop)
             }
             Move::Unsubscribe(name) => {
                 world.note(|ledger| ledger.dropped.extend([name.clone()]));
-                self.ask(self.alert.unsubscribe(name)).await.map(drop)
+                self.ask(self.alert.remove(name)).await.map(drop)
             }
             Move::Deliver(agent, called) => self.deliver(number, agent, called).await,
-            Move::RotateTrigger(agent) => self.ask(self.api.rotate_trigger(agent)).await.map(drop),
-            Move::RevokeTrigger(agent) => self.ask(self.api.revoke_trigger(agent)).await.map(drop),
-            Move::Plan(draft) => self.ask(self.api.add_schedule(*draft)).await.map(drop),
+            Move::RotateTrigger(agent) => self.ask(self.api.triggers.rotate(agent)).await.map(drop),
+            Move::RevokeTrigger(agent) => self.ask(self.api.triggers.revoke(agent)).await.map(drop),
+            Move::Plan(draft) => self.ask(self.api.schedules.add(*draft)).await.map(drop),
             Move::Stand(name, status) => {
                 world.note(|ledger| ledger.touched.extend([name.clone()]));
-                self.ask(self.api.set_schedule_status(name, status))
+                self.ask(self.api.schedules.set_status(name, status))
                     .await
                     .map(drop)
             }
             Move::TriggerNow(name, request) => {
                 let request = format!("wish-{request}");
-                self.ask(self.api.trigger_now(name, request)).await.map(drop)
+                self.ask(self.api.schedules.trigger_now(name, request))
+                    .await
+                    .map(drop)
             }
             Move::Pass(ms) => self.pass(ms).await,
             Move::SetClock(mut chance) => {
                 world.set_clock(&mut chance);
                 Ok(())
             }
-            Move::Control(agent, control) => self.ask(self.api.set_control(agent, control)).await.map(drop),
+            Move::Control(agent, control) => self
+                .ask(self.api.agents.set_control(agent, control))
+                .await
+                .map(drop),
             Move::Mode(agent, mode) => self.tend(agent, AgentChange::Mode(mode)).await,
             Move::Life(agent, life) => self.tend(agent, AgentChange::Life(life)).await,
             Move::Sleep(agent, ms) => {
@@ -66,10 +71,13 @@ impl House {
             }
             Move::Wake(agent) => self.tend(agent, AgentChange::Wake).await,
             Move::Brake(agent) => {
-                let braked = self.api.brake(agent, "stop".to_owned(), Channel::Page);
+                let braked = self.api.brakes.set(agent, "stop".to_owned(), Channel::Page);
                 self.ask(braked).await.map(drop)
             }
-            Move::Release(agent) => self.ask(self.api.release(agent, Channel::Page)).await.map(drop),
+            Move::Release(agent) => self
+                .ask(self.api.brakes.release(agent, Channel::Page))
+                .await
+                .map(drop),
             Move::Cancel(agent) => self.cancel(agent).await,
             Move::Restart => {
                 self.being.halt();
@@ -79,7 +87,7 @@ impl House {
     }
 
     async fn tend(&self, agent: AgentId, change: AgentChange) -> Result<(), Gone> {
-        self.ask(self.api.tend(agent, change)).await.map(drop)
+        self.ask(self.api.agents.change(agent, change)).await.map(drop)
     }
 
     async fn say(&self, agent: AgentId, turn: TurnId) -> Result<(), Gone> {
@@ -91,7 +99,7 @@ impl House {
             wishes: Wishes::default(),
             priority: wakeful_core::cause::Priority::default(),
         };
-        if let Some(posted) = self.ask(self.api.post(post)).await? {
+        if let Some(posted) = self.ask(self.api.messages.send(post)).await? {
             self.being
                 .world
                 .note(|ledger| drop(ledger.posted.insert(posted.run_key, agent)));
@@ -148,7 +156,7 @@ impl House {
 
     /// A system outside calls by the address that it has.
     async fn deliver(&self, number: u32, agent: AgentId, called: Called) -> Result<(), Gone> {
-        let Some(capability) = self.ask(self.api.trigger(agent.clone())).await? else {
+        let Some(capability) = self.ask(self.api.triggers.get(agent.clone())).await? else {
             return Ok(());
         };
         let row = capability.row;
@@ -198,7 +206,7 @@ impl House {
             true => ledger.forged.extend(key),
             false => ledger.unheard.extend(key),
         });
-        let answer = self.answer(self.api.deliver(row, delivery)).await?;
+        let answer = self.answer(self.api.triggers.deliver(row, delivery)).await?;
         if let Some(key) = key.filter(|key| is_heard(key) && !matches!(answer, Err(EngineError::Store(_)))) {
             world.note(|ledger| ledger.unheard.retain(|one| *one != key));
         }
@@ -221,18 +229,21 @@ impl House {
 
     /// Asks for the end of what the agent does, or of what it would do next.
     async fn cancel(&self, agent: AgentId) -> Result<(), Gone> {
-        let Some(view) = self.ask(self.api.agent(agent.clone())).await? else {
+        let Some(view) = self.ask(self.api.agents.get(agent.clone())).await? else {
             return Ok(());
         };
         let run = match view.overview.open_run {
             Some(run) => Some(run),
             None => {
-                let waiting = self.ask(self.api.queue(agent, 1)).await?.unwrap_or_default();
+                let waiting = self
+                    .ask(self.api.messages.queue(agent, 1))
+                    .await?
+                    .unwrap_or_default();
                 waiting.first().map(|waiting| waiting.row.message.run_key)
             }
         };
         match run {
-            Some(run) => self.ask(self.api.cancel(run)).await.map(drop),
+            Some(run) => self.ask(self.api.runs.cancel(run)).await.map(drop),
             None => Ok(()),
         }
     }

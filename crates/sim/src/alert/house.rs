@@ -135,14 +135,7 @@ impl House {
             tokio::spawn(async move { timers.run(&ticked).await }),
         ];
         Self {
-            alert: SubscriptionApi {
-                store,
-                journal,
-                clock: Arc::new(AlertClock(being.clone())),
-                entropy: Arc::new(AlertSalts(being.clone())),
-                book,
-                hub,
-            },
+            alert: api.subscriptions(journal, book),
             being,
             api,
             stuck,
@@ -160,7 +153,7 @@ impl House {
                 visibility: Visibility::Public,
                 mode: wakeful_core::wake::Mode::Hybrid,
             };
-            self.ask(self.api.create_agent(new)).await?;
+            self.ask(self.api.agents.create(new)).await?;
         }
         Ok(())
     }
@@ -284,15 +277,17 @@ impl House {
     /// Takes away whatever holds anybody, and lets everything come to rest.
     pub(crate) async fn calm(&self) -> Result<(), Gone> {
         let channel = Channel::Page;
-        self.ask(self.api.release(None, channel)).await?;
+        self.ask(self.api.brakes.release(None, channel)).await?;
         for name in AGENTS {
             let agent = agent(name)?;
-            self.ask(self.api.release(Some(agent.clone()), channel)).await?;
-            self.ask(self.api.set_control(agent.clone(), Control::Running))
+            self.ask(self.api.brakes.release(Some(agent.clone()), channel))
                 .await?;
-            self.ask(self.api.tend(agent.clone(), AgentChange::Wake)).await?;
+            self.ask(self.api.agents.set_control(agent.clone(), Control::Running))
+                .await?;
+            self.ask(self.api.agents.change(agent.clone(), AgentChange::Wake))
+                .await?;
             let life = AgentChange::Life(Lifecycle::Active);
-            self.ask(self.api.tend(agent, life)).await?;
+            self.ask(self.api.agents.change(agent, life)).await?;
         }
         self.end_schedules().await?;
         self.pass(CALM_MS / 2).await?;
@@ -307,7 +302,7 @@ impl House {
 
     /// Answers what is asked: what nobody knows the end of after a crash is a question.
     async fn decide(&self) -> Result<(), Gone> {
-        let asked = self.ask(self.api.decisions(true)).await?.unwrap_or_default();
+        let asked = self.ask(self.api.decisions.list(true)).await?.unwrap_or_default();
         for question in asked {
             let reply = Reply {
                 option: DENY.to_owned(),
@@ -316,7 +311,7 @@ impl House {
                 note: None,
             };
             let name = question.inquiry.decision_id.to_string();
-            self.ask(self.api.answer(name, reply)).await?;
+            self.ask(self.api.decisions.answer(name, reply)).await?;
         }
         Ok(())
     }
@@ -327,10 +322,13 @@ impl House {
             after: None,
             limit: ROWS_MAX,
         };
-        let all = self.ask(self.api.schedules(filter)).await?.unwrap_or_default();
+        let all = self
+            .ask(self.api.schedules.list(filter))
+            .await?
+            .unwrap_or_default();
         for timer in all.timers {
             let (name, status) = (timer.schedule_id, wakeful_core::timer::Status::Disabled);
-            self.ask(self.api.set_schedule_status(name, status)).await?;
+            self.ask(self.api.schedules.set_status(name, status)).await?;
         }
         Ok(())
     }

@@ -57,14 +57,24 @@ async fn a_message_that_was_under_way_when_the_daemon_died_is_answered_once_and_
     daemon.create("coach").await;
     home.oracle.holds.store(true, Ordering::Relaxed);
     for turn in ["first", "second"] {
-        daemon.api.post(post("coach", turn)).await.expect("taken in");
+        daemon
+            .api
+            .messages
+            .send(post("coach", turn))
+            .await
+            .expect("taken in");
     }
     let daemon = dies_while_it_asks(&home, daemon).await;
     let runs = daemon.runs("coach").await;
     assert_eq!((runs.len(), ended(&runs)), (2, 2));
     assert!(daemon.queue("coach").await.is_empty());
     // The sender did not hear of it and sends it again: it is the same.
-    let again = daemon.api.post(post("coach", "first")).await.expect("known");
+    let again = daemon
+        .api
+        .messages
+        .send(post("coach", "first"))
+        .await
+        .expect("known");
     daemon.settle().await;
     assert_eq!((again.is_new, daemon.runs("coach").await.len()), (false, 2));
     let heard = home.oracle.heard();
@@ -87,7 +97,12 @@ async fn a_change_that_was_under_way_when_the_daemon_died_is_answered_once() {
 #[tokio::test]
 async fn a_run_that_rests_until_a_moment_goes_on_at_it_after_a_restart() {
     let house = House::fresh(Says::Later).await;
-    house.api.post(post("main", "first")).await.expect("taken in");
+    house
+        .api
+        .messages
+        .send(post("main", "first"))
+        .await
+        .expect("taken in");
     house.ground.pass(1_000).await;
     let open = async |house: &House| {
         let read = house.ground.store.read(|view| view.runs(&all())).await;
@@ -119,7 +134,8 @@ async fn what_a_barrier_holds_begins_at_its_moment_after_a_restart_without_any_o
     daemon.subscribed("coach", on("TASK")).await;
     let asleep = daemon
         .api
-        .tend(agent("coach"), AgentChange::Sleep(Millis(60_000)));
+        .agents
+        .change(agent("coach"), AgentChange::Sleep(Millis(60_000)));
     asleep.await.expect("asleep");
     home.add_task("Leg day", None).await;
     daemon.settle().await;
@@ -146,7 +162,7 @@ async fn what_a_barrier_holds_begins_at_its_moment_after_a_restart_without_any_o
 #[tokio::test]
 async fn a_delivery_that_comes_again_after_a_month_and_a_restart_wakes_nobody() {
     let house = House::fresh(Says::Done).await;
-    let capability = house.api.trigger(crate::timer::house::agent("main")).await;
+    let capability = house.api.triggers.get(crate::timer::house::agent("main")).await;
     let row = capability.expect("a trigger").row;
     let delivery = Delivery {
         name: Some(TurnId::parse("delivery-1").expect("a name")),
@@ -157,6 +173,7 @@ async fn a_delivery_that_comes_again_after_a_month_and_a_restart_wakes_nobody() 
     };
     let first = house
         .api
+        .triggers
         .deliver(row.clone(), delivery.clone())
         .await
         .expect("taken in");
@@ -164,7 +181,7 @@ async fn a_delivery_that_comes_again_after_a_month_and_a_restart_wakes_nobody() 
     let ground = house.kill().await;
     ground.pass(40 * 24 * 60 * MINUTE_MS).await;
     let house = House::open(&ground, Says::Done).await;
-    let again = house.api.deliver(row, delivery).await.expect("known");
+    let again = house.api.triggers.deliver(row, delivery).await.expect("known");
     ground.pass(MINUTE_MS).await;
     assert_eq!(
         (first.is_new, again.is_new, first.run_key),

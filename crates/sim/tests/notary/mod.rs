@@ -89,7 +89,7 @@ async fn create(store: &Store, name: &str) {
         visibility: Visibility::Public,
         mode: wakeful_core::wake::Mode::default(),
     };
-    api.create_agent(new).await.expect("made");
+    api.agents.create(new).await.expect("made");
 }
 
 /// Lets everybody who can go on do so.

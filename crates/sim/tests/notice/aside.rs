@@ -8,8 +8,8 @@ use wakeful_core::subscription::Terms;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::api::SubscriptionApi;
 use wakeful_runtime::api::subscription::{NewSubscription, Subscribing};
+use wakeful_runtime::api::{ApiContext, RuntimeApi, SubscriptionApi};
 use wakeful_store::rows::TellingRow;
 
 use super::world::{Daemon, Home, agent, on};
@@ -23,7 +23,8 @@ fn of(name: &str) -> RuleId {
 async fn deeds(daemon: &Daemon, name: &str) -> Vec<String> {
     let events = daemon
         .api
-        .events_after(agent(name), 0, 500)
+        .events
+        .after(agent(name), 0, 500)
         .await
         .expect("events");
     let payloads = events.iter().filter_map(|row| row.payload.as_ref());
@@ -40,7 +41,7 @@ async fn a_subscription_that_is_put_aside_wakes_nobody_and_why_not_says_what_it_
     daemon.subscribed("coach", on("TASK")).await;
     daemon.subscribed("other", on("TASK")).await;
     for _ in 0..2 {
-        let paused = daemon.alert.pause_subscription(of("coach")).await;
+        let paused = daemon.alert.pause(of("coach")).await;
         assert!(!paused.expect("put aside").is_active, "also when it is already");
     }
     home.add_task("missed", None).await;
@@ -49,6 +50,7 @@ async fn a_subscription_that_is_put_aside_wakes_nobody_and_why_not_says_what_it_
     assert_eq!(daemon.runs("other").await.len(), 1, "the others are woken");
     let why = daemon
         .api
+        .agents
         .why_not(agent("coach"), Some(Millis(0)))
         .await
         .expect("known");
@@ -62,7 +64,7 @@ async fn a_subscription_that_is_put_aside_wakes_nobody_and_why_not_says_what_it_
         daemon.refusals("coach").await,
         [("subscription_paused".to_owned(), 2)]
     );
-    let resumed = daemon.alert.resume_subscription(of("coach")).await;
+    let resumed = daemon.alert.resume(of("coach")).await;
     assert!(resumed.expect("taken up").is_active);
     daemon.settle().await;
     assert!(daemon.runs("coach").await.is_empty(), "nothing is made up for");
@@ -71,12 +73,12 @@ async fn a_subscription_that_is_put_aside_wakes_nobody_and_why_not_says_what_it_
     assert_eq!(daemon.runs("coach").await.len(), 1);
     let heard = home.oracle.heard().concat();
     assert!(heard.contains("seen"), "{heard}");
-    daemon.alert.unsubscribe(of("coach")).await.expect("gone");
+    daemon.alert.remove(of("coach")).await.expect("gone");
     assert_eq!(
         deeds(&daemon, "coach").await,
         ["made", "paused", "resumed", "gone"]
     );
-    let unknown = daemon.alert.pause_subscription(of("coach")).await;
+    let unknown = daemon.alert.pause(of("coach")).await;
     assert!(
         matches!(unknown, Err(EngineError::Subscribing(Subscribing::Unknown(_)))),
         "{unknown:?}"
@@ -94,10 +96,10 @@ async fn what_happens_while_a_subscription_is_put_aside_is_not_seen_later_even_i
     daemon.settle().await;
     let home = daemon.kill();
     let api = api(&home);
-    api.pause_subscription(of("coach")).await.expect("put aside");
+    api.pause(of("coach")).await.expect("put aside");
     home.add_task("meanwhile", None).await;
     tell(&home, 9).await;
-    api.resume_subscription(of("coach")).await.expect("taken up");
+    api.resume(of("coach")).await.expect("taken up");
     let daemon = home.serve();
     daemon.settle().await;
     assert!(daemon.runs("coach").await.is_empty());
@@ -151,7 +153,7 @@ async fn a_clock_that_is_set_back_shows_nobody_what_was_before() {
         agent_id: agent("late"),
         terms: on("agentChangedNotification"),
     };
-    api(&home).subscribe(late).await.expect("a subscription");
+    api(&home).add(late).await.expect("a subscription");
     let daemon = home.serve();
     daemon.settle().await;
     assert_eq!(daemon.runs("early").await.len(), 1);
@@ -160,14 +162,12 @@ async fn a_clock_that_is_set_back_shows_nobody_what_was_before() {
 
 /// Whoever serves subscriptions while no daemon runs.
 fn api(home: &Home) -> SubscriptionApi {
-    SubscriptionApi {
-        store: home.store.clone(),
-        journal: Arc::new(home.journal.clone()),
-        clock: Arc::<Ticks>::clone(&home.ticks),
-        entropy: Arc::new(Salts),
-        book: Arc::default(),
-        hub: Arc::default(),
-    }
+    let context = ApiContext::new(
+        home.store.clone(),
+        Arc::<Ticks>::clone(&home.ticks),
+        Arc::new(Salts),
+    );
+    RuntimeApi::alone(context).subscriptions(Arc::new(home.journal.clone()), Arc::default())
 }
 
 /// Something happens to the writer, and nobody looks.

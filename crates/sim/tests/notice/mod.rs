@@ -182,6 +182,7 @@ async fn what_a_person_says_is_never_taken_up_by_another_run() {
     daemon.subscribed("coach", on("TASK")).await;
     daemon
         .api
+        .agents
         .set_control(agent("coach"), Control::Paused)
         .await
         .expect("paused");
@@ -195,11 +196,12 @@ async fn what_a_person_says_is_never_taken_up_by_another_run() {
         wishes: wakeful_core::message::Wishes::default(),
         priority: wakeful_core::cause::Priority::Normal,
     };
-    daemon.api.post(post).await.expect("posted");
+    daemon.api.messages.send(post).await.expect("posted");
     home.add_task("two", None).await;
     daemon.settle().await;
     daemon
         .api
+        .agents
         .set_control(agent("coach"), Control::Running)
         .await
         .expect("resumed");
@@ -218,6 +220,7 @@ async fn a_run_that_was_cut_off_still_knows_all_that_it_took_up() {
     daemon.subscribed("coach", on("TASK")).await;
     daemon
         .api
+        .agents
         .set_control(agent("coach"), Control::Paused)
         .await
         .expect("paused");
@@ -237,6 +240,7 @@ async fn a_run_that_was_cut_off_still_knows_all_that_it_took_up() {
     home.oracle.holds.store(true, Ordering::Relaxed);
     daemon
         .api
+        .agents
         .set_control(agent("coach"), Control::Running)
         .await
         .expect("resumed");
@@ -276,7 +280,7 @@ async fn two_agents_that_wake_one_another_stop_at_a_bound() {
         agent_id: agent("ping"),
         terms: on("TASK"),
     };
-    daemon.alert.subscribe(start).await.expect("a subscription");
+    daemon.alert.add(start).await.expect("a subscription");
     home.add_task("begin", None).await;
     daemon.settle().await;
     let (ping, pong) = (daemon.runs("ping").await.len(), daemon.runs("pong").await.len());
@@ -328,6 +332,7 @@ async fn more_candidates_than_one_transaction_holds_are_all_woken_once() {
         daemon.subscribed(&name, on("TASK")).await;
         daemon
             .api
+            .agents
             .set_control(agent(&name), Control::Paused)
             .await
             .expect("paused");
@@ -354,6 +359,7 @@ async fn a_cut_between_two_transactions_of_a_notice_skips_and_doubles_nobody() {
         daemon.subscribed(name, on("TASK")).await;
         daemon
             .api
+            .agents
             .set_control(agent(name), Control::Paused)
             .await
             .expect("paused");
@@ -444,17 +450,17 @@ async fn a_subscription_that_is_taken_away_wakes_nobody_and_its_name_is_free_aga
     };
     daemon
         .alert
-        .subscribe(again(on("TASK")))
+        .add(again(on("TASK")))
         .await
         .expect("the same one is the same one");
-    let other = daemon.alert.subscribe(again(on("NOTE"))).await;
+    let other = daemon.alert.add(again(on("NOTE"))).await;
     assert!(
         matches!(other, Err(EngineError::Subscribing(Subscribing::Exists(_)))),
         "{other:?}"
     );
     let id = RuleId::parse("of-coach").expect("a name");
-    daemon.alert.unsubscribe(id.clone()).await.expect("gone");
-    let twice = daemon.alert.unsubscribe(id).await;
+    daemon.alert.remove(id.clone()).await.expect("gone");
+    let twice = daemon.alert.remove(id).await;
     assert!(
         matches!(twice, Err(EngineError::Subscribing(Subscribing::Unknown(_)))),
         "{twice:?}"
@@ -462,11 +468,7 @@ async fn a_subscription_that_is_taken_away_wakes_nobody_and_its_name_is_free_aga
     home.add_task("one", None).await;
     daemon.settle().await;
     assert!(daemon.runs("coach").await.is_empty());
-    daemon
-        .alert
-        .subscribe(again(on("NOTE")))
-        .await
-        .expect("free again");
+    daemon.alert.add(again(on("NOTE"))).await.expect("free again");
     let alert = home.store.read(|view| view.alert()).await.expect("a row");
     assert_eq!((alert.version, alert.subscriptions), (3, 1));
 }
@@ -483,7 +485,7 @@ async fn what_others_subscribe_to_behind_the_back_is_seen() {
         agent_id: agent("coach"),
         terms: on("NOTE"),
     };
-    beside.alert.subscribe(stranger).await.expect("a subscription");
+    beside.alert.add(stranger).await.expect("a subscription");
     beside.kill();
     home.write(Mutation::CreateNote {
         text: "a note".into(),

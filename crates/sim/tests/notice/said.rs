@@ -26,7 +26,7 @@ async fn say(daemon: &Daemon, text: &str, priority: Priority) -> RunKey {
         wishes: Wishes::default(),
         priority,
     };
-    daemon.api.post(post).await.expect("taken in").run_key
+    daemon.api.messages.send(post).await.expect("taken in").run_key
 }
 
 /// A daemon whose agent is in the middle of a run that asks for a tool first.
@@ -109,7 +109,7 @@ async fn a_persons_interjection_joins_the_run_before_its_next_request_and_others
         "the one under way, the ordinary one and the signal"
     );
     assert!(runs.contains(&run) && runs.contains(&key) && !runs.contains(&urgent));
-    let why = daemon.api.why(urgent).await.expect("an answer");
+    let why = daemon.api.runs.why(urgent).await.expect("an answer");
     assert_eq!(
         (why.verdict.map(WakeOutcome::as_str), why.absorbed_by),
         (Some("absorbed"), Some(run))
@@ -167,7 +167,7 @@ async fn an_interjection_that_is_taken_back_or_has_wishes_of_its_own_does_not_jo
     let home = Home::new();
     let (daemon, run) = busy(&home).await;
     let taken_back = say(&daemon, "never-mind", Priority::Interject).await;
-    daemon.api.cancel(taken_back).await.expect("taken back");
+    daemon.api.runs.cancel(taken_back).await.expect("taken back");
     let post = Post {
         agent: agent("coach"),
         turn: TurnId::parse("t9").expect("a turn"),
@@ -179,7 +179,7 @@ async fn an_interjection_that_is_taken_back_or_has_wishes_of_its_own_does_not_jo
         },
         priority: Priority::Interject,
     };
-    let own = daemon.api.post(post).await.expect("taken in").run_key;
+    let own = daemon.api.messages.send(post).await.expect("taken in").run_key;
     let_go(&daemon).await;
     let heard = home.oracle.heard();
     assert!(
@@ -207,7 +207,7 @@ async fn an_interjection_does_not_join_a_run_of_another_thread_and_is_first_in_l
     let_go(&daemon).await;
     let heard = home.oracle.heard();
     assert!(!heard[1].contains("stop-that"), "{}", heard[1]);
-    let why = daemon.api.why(urgent).await.expect("an answer");
+    let why = daemon.api.runs.why(urgent).await.expect("an answer");
     assert_eq!(
         (why.verdict.map(WakeOutcome::as_str), why.absorbed_by),
         (Some("run"), None)
@@ -217,7 +217,7 @@ async fn an_interjection_does_not_join_a_run_of_another_thread_and_is_first_in_l
 }
 
 async fn trigger(daemon: &Daemon) -> TriggerRow {
-    let made = daemon.api.trigger(agent("coach")).await;
+    let made = daemon.api.triggers.get(agent("coach")).await;
     made.expect("a trigger").row
 }
 
@@ -239,6 +239,7 @@ async fn a_hundred_hints_in_a_busy_turn_become_as_few_runs_as_can_be_told_of_the
     for number in 0..100 {
         let taken = daemon
             .api
+            .triggers
             .deliver(row.clone(), delivery(&format!("d{number}")))
             .await;
         assert!(taken.expect("taken in").is_new);
@@ -268,6 +269,7 @@ async fn what_a_hint_says_of_itself_is_kept_over_a_restart_and_gives_it_no_autho
     };
     let key = daemon
         .api
+        .triggers
         .deliver(row.clone(), named)
         .await
         .expect("taken in")
@@ -313,9 +315,9 @@ async fn a_trigger_is_made_without_a_turn_and_a_delivery_changes_nothing_but_its
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
     let look = async || {
-        let view = daemon.api.agent(agent("coach")).await.expect("an agent");
-        let rules = daemon.alert.subscriptions(None, None, 100).await.expect("rules");
-        let asked = daemon.api.decisions(false).await.expect("decisions");
+        let view = daemon.api.agents.get(agent("coach")).await.expect("an agent");
+        let rules = daemon.alert.list(None, None, 100).await.expect("rules");
+        let asked = daemon.api.decisions.list(false).await.expect("decisions");
         (view.overview.agent, rules, asked)
     };
     let before = look().await;
@@ -327,6 +329,7 @@ async fn a_trigger_is_made_without_a_turn_and_a_delivery_changes_nothing_but_its
     let control = wakeful_core::wake::Control::Paused;
     daemon
         .api
+        .agents
         .set_control(agent("coach"), control)
         .await
         .expect("paused");
@@ -334,6 +337,7 @@ async fn a_trigger_is_made_without_a_turn_and_a_delivery_changes_nothing_but_its
     let waiting = say(&daemon, "first", Priority::Normal).await;
     let hint = daemon
         .api
+        .triggers
         .deliver(made.clone(), delivery("d1"))
         .await
         .expect("taken in");
@@ -367,7 +371,7 @@ async fn a_chain_of_causes_goes_by_one_name_and_each_link_says_what_it_was_cause
     daemon.settle().await;
     let cause = async |name: &str| {
         let run = daemon.runs(name).await[0].run_key;
-        let why = daemon.api.why(run).await.expect("an answer");
+        let why = daemon.api.runs.why(run).await.expect("an answer");
         (run, why.cause)
     };
     let ((_, first), (_, second)) = (cause("coach").await, cause("critic").await);
@@ -385,7 +389,7 @@ async fn a_chain_of_causes_goes_by_one_name_and_each_link_says_what_it_was_cause
     assert_eq!((first.depth, second.depth), (0, 1));
     // A person's word begins a chain of its own.
     let said = say(&daemon, "hello", Priority::Normal).await;
-    let why = daemon.api.why(said).await.expect("an answer");
+    let why = daemon.api.runs.why(said).await.expect("an answer");
     assert_eq!(
         (why.cause.correlation_of(&said), why.cause.causation),
         (TraceId::of(&said.0), None)
@@ -399,7 +403,12 @@ async fn every_request_to_a_model_goes_back_to_one_message() {
     let terms = on("TASK");
     daemon.subscribed("critic", terms).await;
     let row = trigger(&daemon).await;
-    daemon.api.deliver(row, delivery("d1")).await.expect("taken in");
+    daemon
+        .api
+        .triggers
+        .deliver(row, delivery("d1"))
+        .await
+        .expect("taken in");
     say(&daemon, "stop-that", Priority::Interject).await;
     home.add_task("Leg day", None).await;
     let_go(&daemon).await;
@@ -452,7 +461,8 @@ async fn one_prompt_leaves_its_steps_in_the_log_in_their_order() {
     let_go(&daemon).await;
     let events = daemon
         .api
-        .events_after(agent("coach"), 0, 1_000)
+        .events
+        .after(agent("coach"), 0, 1_000)
         .await
         .expect("events");
     let kinds: Vec<&str> = events
@@ -473,7 +483,7 @@ async fn one_prompt_leaves_its_steps_in_the_log_in_their_order() {
         "run_ended",
     ];
     assert_eq!(kinds, wanted);
-    let view = daemon.api.agent(agent("coach")).await.expect("an agent");
+    let view = daemon.api.agents.get(agent("coach")).await.expect("an agent");
     assert_eq!(
         (view.overview.queued, view.overview.open_run),
         (0, None),

@@ -11,7 +11,7 @@ use wakeful_runtime::api::{AgentChange, Post, WhyNot};
 use super::world::{Daemon, Home, agent, on};
 
 async fn change(daemon: &Daemon, to: AgentChange) {
-    let changed = daemon.api.tend(agent("coach"), to).await;
+    let changed = daemon.api.agents.change(agent("coach"), to).await;
     changed.expect("changed");
 }
 
@@ -24,11 +24,11 @@ async fn say(daemon: &Daemon, turn: &str) -> Result<(), EngineError> {
         wishes: Wishes::default(),
         priority: wakeful_core::cause::Priority::Normal,
     };
-    daemon.api.post(post).await.map(drop)
+    daemon.api.messages.send(post).await.map(drop)
 }
 
 async fn why_not(daemon: &Daemon) -> WhyNot {
-    let asked = daemon.api.why_not(agent("coach"), Some(Millis(0))).await;
+    let asked = daemon.api.agents.why_not(agent("coach"), Some(Millis(0))).await;
     asked.expect("an answer")
 }
 
@@ -91,7 +91,7 @@ async fn a_sleep_barrier_holds_a_change_until_its_moment_and_lets_a_person_pass(
     say(&daemon, "t1").await.expect("taken in");
     assert_eq!(ran(&daemon).await, 1, "a person passes the barrier");
     let run = daemon.runs("coach").await[0].run_key;
-    let why = daemon.api.why(run).await.expect("an answer");
+    let why = daemon.api.runs.why(run).await.expect("an answer");
     let sleep = why
         .gates
         .iter()
@@ -122,7 +122,7 @@ async fn waking_an_agent_lets_begin_what_its_barrier_held_and_is_recorded() {
     assert_eq!(ran(&daemon).await, 0);
     change(&daemon, AgentChange::Wake).await;
     assert_eq!((ran(&daemon).await, home.ticks.now()), (1, Millis(0)));
-    let events = daemon.api.events_after(agent("coach"), 0, 1_000).await;
+    let events = daemon.api.events.after(agent("coach"), 0, 1_000).await;
     let told = events
         .expect("events")
         .into_iter()
@@ -142,7 +142,7 @@ async fn a_paused_agent_keeps_what_a_stopped_one_refuses() {
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
     let set = async |control| {
-        let set = daemon.api.set_control(agent("coach"), control).await;
+        let set = daemon.api.agents.set_control(agent("coach"), control).await;
         set.expect("set");
     };
     set(Control::Paused).await;
@@ -170,6 +170,7 @@ async fn destroying_takes_back_what_waits_and_is_refused_while_a_run_is_open() {
     daemon.create("coach").await;
     daemon
         .api
+        .agents
         .set_control(coach.clone(), Control::Paused)
         .await
         .expect("set");
@@ -179,17 +180,21 @@ async fn destroying_takes_back_what_waits_and_is_refused_while_a_run_is_open() {
     let waiting = daemon.queue("coach").await;
     assert_eq!(waiting.len(), 3);
     let gone = AgentChange::Life(Lifecycle::Destroyed);
-    let view = daemon.api.tend(coach.clone(), gone).await.expect("gone");
+    let view = daemon.api.agents.change(coach.clone(), gone).await.expect("gone");
     assert_eq!(view.overview.queued, 0);
     for run in waiting {
-        let why = daemon.api.why(run).await.expect("an answer");
+        let why = daemon.api.runs.why(run).await.expect("an answer");
         assert_eq!(why.verdict.map(WakeOutcome::as_str), Some("cancelled"));
     }
     assert!(
-        daemon.api.tend(coach.clone(), gone).await.is_ok(),
+        daemon.api.agents.change(coach.clone(), gone).await.is_ok(),
         "again is the same"
     );
-    let back = daemon.api.tend(coach, AgentChange::Life(Lifecycle::Active)).await;
+    let back = daemon
+        .api
+        .agents
+        .change(coach, AgentChange::Life(Lifecycle::Active))
+        .await;
     assert!(matches!(back, Err(EngineError::Lifecycle { .. })), "{back:?}");
 
     let home = Home::new();
@@ -200,6 +205,6 @@ async fn destroying_takes_back_what_waits_and_is_refused_while_a_run_is_open() {
         .store(true, std::sync::atomic::Ordering::Relaxed);
     say(&daemon, "t1").await.expect("taken in");
     daemon.settle().await;
-    let refused = daemon.api.tend(agent("coach"), gone).await;
+    let refused = daemon.api.agents.change(agent("coach"), gone).await;
     assert!(matches!(refused, Err(EngineError::Refused(_))), "{refused:?}");
 }

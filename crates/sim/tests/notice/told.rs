@@ -46,7 +46,7 @@ async fn who_erases_a_run_erases_the_messages_that_it_took_up() {
         reason: "it was a secret".to_owned(),
         channel: Channel::Cli,
     };
-    let erased = daemon.api.erase(erase).await.expect("erased");
+    let erased = daemon.api.events.erase(erase).await.expect("erased");
     assert!(erased.blobs >= 3, "its own words and both others': {erased:?}");
     for (wake, hash) in absorbed.iter().zip(bodies) {
         let kept = daemon.home.store.read(move |view| view.blob(&hash)).await;
@@ -58,7 +58,8 @@ async fn who_erases_a_run_erases_the_messages_that_it_took_up() {
     }
     let told = daemon
         .api
-        .events_after(agent("coach"), 0, 1_000)
+        .events
+        .after(agent("coach"), 0, 1_000)
         .await
         .expect("events");
     let speaks = |run: &RunKey| {
@@ -75,7 +76,13 @@ async fn who_erases_a_run_erases_what_its_sender_called_it_and_the_log_stays_who
     let home = Home::new();
     let daemon = home.serve();
     daemon.create("coach").await;
-    let trigger = daemon.api.trigger(agent("coach")).await.expect("a trigger").row;
+    let trigger = daemon
+        .api
+        .triggers
+        .get(agent("coach"))
+        .await
+        .expect("a trigger")
+        .row;
     let delivery = Delivery {
         name: Some(TurnId::parse("secret-name").expect("a name")),
         content_type: Some("secret/kind".into()),
@@ -83,7 +90,7 @@ async fn who_erases_a_run_erases_what_its_sender_called_it_and_the_log_stays_who
         causation: Some(TraceId::parse("secret-cause").expect("a name")),
         body: b"the build is red".to_vec(),
     };
-    let taken = daemon.api.deliver(trigger, delivery).await;
+    let taken = daemon.api.triggers.deliver(trigger, delivery).await;
     let run = taken.expect("taken in").run_key;
     daemon.settle().await;
     let kept = async || {
@@ -101,7 +108,7 @@ async fn who_erases_a_run_erases_what_its_sender_called_it_and_the_log_stays_who
         reason: "it was a secret".to_owned(),
         channel: Channel::Cli,
     };
-    daemon.api.erase(erase).await.expect("erased");
+    daemon.api.events.erase(erase).await.expect("erased");
     let (message, wake) = kept().await;
     assert!(!format!("{message:?}{wake:?}").contains("secret"), "{message:?}");
     assert_eq!(message.origin.source(), wake.origin.source());
@@ -110,9 +117,9 @@ async fn who_erases_a_run_erases_what_its_sender_called_it_and_the_log_stays_who
         "trigger",
         "where it came from stays"
     );
-    let why = daemon.api.why(run).await.expect("an answer");
+    let why = daemon.api.runs.why(run).await.expect("an answer");
     assert!(!format!("{why:?}").contains("secret"), "{why:?}");
-    let rows = daemon.api.events_after(agent("coach"), 0, 1_000).await;
+    let rows = daemon.api.events.after(agent("coach"), 0, 1_000).await;
     let told = rows.expect("events");
     assert!(
         told.iter()
@@ -128,7 +135,13 @@ async fn an_unnamed_delivery_that_comes_again_after_the_turn_of_a_minute_is_the_
     let home = Home::new();
     let daemon = home.serve();
     daemon.create("coach").await;
-    let trigger = daemon.api.trigger(agent("coach")).await.expect("a trigger").row;
+    let trigger = daemon
+        .api
+        .triggers
+        .get(agent("coach"))
+        .await
+        .expect("a trigger")
+        .row;
     let deliver = || {
         let delivery = Delivery {
             name: None,
@@ -137,7 +150,7 @@ async fn an_unnamed_delivery_that_comes_again_after_the_turn_of_a_minute_is_the_
             causation: None,
             body: b"the build is red".to_vec(),
         };
-        daemon.api.deliver(trigger.clone(), delivery)
+        daemon.api.triggers.deliver(trigger.clone(), delivery)
     };
     home.ticks.pass(59_990);
     let first = deliver().await.expect("taken in");

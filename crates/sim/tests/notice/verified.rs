@@ -66,7 +66,7 @@ async fn work(daemon: &Daemon, number: u64) {
         wishes: Wishes::default(),
         priority: Priority::Normal,
     };
-    daemon.api.post(post).await.expect("taken in");
+    daemon.api.messages.send(post).await.expect("taken in");
     let at = Millis(i64::try_from(number).expect("small"));
     let set = daemon.home.store.write(move |tx| {
         let cap = (!number.is_multiple_of(3)).then_some(MicroUsd(number));

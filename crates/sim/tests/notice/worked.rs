@@ -122,11 +122,11 @@ async fn a_persons_turn_leaves_the_same_pairs_of_calls_and_results_as_a_run_that
         wishes: Wishes::default(),
         priority: Priority::default(),
     };
-    daemon.api.post(post).await.expect("posted");
+    daemon.api.messages.send(post).await.expect("posted");
     daemon.settle().await;
     let mut steps = Vec::new();
     for run in daemon.runs("coach").await {
-        let report = daemon.api.run(run.run_key).await.expect("a report");
+        let report = daemon.api.runs.get(run.run_key).await.expect("a report");
         let one = |step: &wakeful_store::rows::StepRow| (step.name.clone(), step.status);
         steps.push(report.steps.iter().map(one).collect::<Vec<_>>());
     }

@@ -193,15 +193,8 @@ impl Home {
         let watching = Arc::clone(&watcher);
         Daemon {
             home: self.clone(),
+            alert: api.subscriptions(journal, book),
             api,
-            alert: SubscriptionApi {
-                store: self.store.clone(),
-                journal,
-                clock: Arc::<Ticks>::clone(&self.ticks),
-                entropy: Arc::new(Salts),
-                book,
-                hub,
-            },
             watcher,
             tasks: [
                 tokio::spawn(service.run()),
@@ -264,7 +257,7 @@ impl Daemon {
             visibility: Visibility::Public,
             mode: wakeful_core::wake::Mode::default(),
         };
-        self.api.create_agent(new).await.expect("an agent");
+        self.api.agents.create(new).await.expect("an agent");
     }
 
     /// An agent that is made and subscribes under its own name.
@@ -275,7 +268,7 @@ impl Daemon {
             agent_id: agent(name),
             terms,
         };
-        self.alert.subscribe(new).await.expect("a subscription");
+        self.alert.add(new).await.expect("a subscription");
     }
 
     pub(crate) async fn runs(&self, name: &str) -> Vec<RunRow> {

@@ -29,6 +29,7 @@ impl Daemon {
         // As after the turn in which that is found out.
         let main = self.agent();
         self.api
+            .agents
             .set_control(main, wakeful_core::wake::Control::Running)
             .await
             .expect("looked at");
@@ -41,7 +42,7 @@ impl Daemon {
 
     /// The question of a run, if it waits for one.
     async fn asked_by(&self, run: RunKey) -> Option<Decision> {
-        let open = self.api.decisions(true).await.expect("questions");
+        let open = self.api.decisions.list(true).await.expect("questions");
         open.into_iter().find(|one| one.run_key == run)
     }
 
@@ -54,7 +55,7 @@ impl Daemon {
             note: None,
         };
         let name = question.inquiry.decision_id.to_string();
-        self.api.answer(name, reply).await.expect("taken");
+        self.api.decisions.answer(name, reply).await.expect("taken");
         self.settle().await;
     }
 
@@ -100,7 +101,7 @@ impl Daemon {
             visibility: Visibility::Public,
             mode: Mode::default(),
         };
-        self.api.create_agent(new).await.expect("an agent");
+        self.api.agents.create(new).await.expect("an agent");
         let (wanted, main, at) = (agent_id.clone(), self.agent(), self.ticks.now());
         let sent = self.store.write(move |tx| {
             let body = tx.message(&parent)?.expect("a message").body;
@@ -119,7 +120,7 @@ impl Daemon {
             Ok(message.run_key)
         });
         let run = sent.await.expect("sent");
-        self.api.set_control(agent_id, control).await.expect("set");
+        self.api.agents.set_control(agent_id, control).await.expect("set");
         self.settle().await;
         run
     }
@@ -155,7 +156,7 @@ async fn two_messages_to_one_agent_are_answered_one_after_the_other() {
 async fn what_was_approved_happens_although_an_older_run_is_tried_again_beside_it_and_then_that_one_goes_on()
 {
     let (daemon, older, newer) = Daemon::with_two().await;
-    daemon.api.retry(older).await.expect("tried again");
+    daemon.api.runs.retry(older).await.expect("tried again");
     daemon.settle().await;
     assert_eq!(daemon.status_of(older).await, "open");
     assert!(daemon.asked_by(older).await.is_none(), "it waits for its turn");
@@ -174,6 +175,7 @@ async fn of_two_runs_that_are_under_way_the_one_that_is_due_goes_on() {
     assert!(opened.await.expect("written"));
     daemon
         .api
+        .agents
         .set_control(daemon.agent(), wakeful_core::wake::Control::Running)
         .await
         .expect("looked at");
@@ -185,7 +187,7 @@ async fn of_two_runs_that_are_under_way_the_one_that_is_due_goes_on() {
 #[tokio::test]
 async fn nobody_takes_up_a_run_that_waits_for_its_turn() {
     let (daemon, older, newer) = Daemon::with_two().await;
-    daemon.api.retry(older).await.expect("tried again");
+    daemon.api.runs.retry(older).await.expect("tried again");
     let taken = claim(&daemon.store, &RunnerId::new("another"), older).await;
     let Err(EngineError::Refused(Refusal::RunOpen { run })) = taken else {
         panic!("{taken:?}");
@@ -196,8 +198,8 @@ async fn nobody_takes_up_a_run_that_waits_for_its_turn() {
 #[tokio::test]
 async fn a_run_that_waits_for_its_turn_ends_at_once_when_somebody_wants_that() {
     let (daemon, older, newer) = Daemon::with_two().await;
-    daemon.api.retry(older).await.expect("tried again");
-    daemon.api.cancel(older).await.expect("asked for");
+    daemon.api.runs.retry(older).await.expect("tried again");
+    daemon.api.runs.cancel(older).await.expect("asked for");
     daemon.settle().await;
     assert_eq!(daemon.status_of(older).await, "cancelled");
     assert!(daemon.asked_by(newer).await.is_some(), "the other one waits on");
@@ -213,17 +215,17 @@ async fn a_run_that_waits_for_its_turn_ends_at_once_when_somebody_wants_that() {
 async fn a_run_that_waits_for_its_turn_goes_on_when_the_one_before_it_is_cancelled_or_given_up() {
     for is_cancelled in [true, false] {
         let (daemon, older, newer) = Daemon::with_two().await;
-        daemon.api.retry(older).await.expect("tried again");
+        daemon.api.runs.retry(older).await.expect("tried again");
         if is_cancelled {
-            daemon.api.cancel(newer).await.expect("asked for");
+            daemon.api.runs.cancel(newer).await.expect("asked for");
         } else {
-            let refused = daemon.api.abandon(older).await;
+            let refused = daemon.api.runs.abandon(older).await;
             assert!(
                 matches!(refused, Err(EngineError::NotQuarantined { .. })),
                 "{refused:?}"
             );
             daemon.set_aside(newer).await;
-            daemon.api.abandon(newer).await.expect("given up");
+            daemon.api.runs.abandon(newer).await.expect("given up");
         }
         daemon.settle().await;
         let ended = if is_cancelled { "cancelled" } else { "abandoned" };
@@ -241,7 +243,7 @@ async fn a_run_that_waits_for_its_turn_goes_on_when_the_one_before_it_is_cancell
 async fn one_that_is_tried_again_where_nothing_is_open_goes_on_at_once() {
     let daemon = Daemon::begin(First::WantsTool).await;
     daemon.set_aside(daemon.run).await;
-    daemon.api.retry(daemon.run).await.expect("tried again");
+    daemon.api.runs.retry(daemon.run).await.expect("tried again");
     daemon.settle().await;
     daemon.approve(daemon.run).await;
     assert_eq!((daemon.status().await.as_str(), daemon.mails()), ("completed", 1));
@@ -253,11 +255,11 @@ async fn what_a_run_started_that_waits_for_its_turn_ends_with_the_wish_although_
     let queued = daemon.starts(older, "quiet", Control::Paused).await;
     let begun = daemon.starts(older, "busy", Control::Running).await;
     assert!(daemon.asked_by(begun).await.is_some(), "it has begun");
-    daemon.api.retry(older).await.expect("tried again");
+    daemon.api.runs.retry(older).await.expect("tried again");
     // The one in front is driven as long as its action takes.
     let place = daemon.fills_places();
     daemon.approve(newer).await;
-    daemon.api.cancel(older).await.expect("asked for");
+    daemon.api.runs.cancel(older).await.expect("asked for");
     daemon.settle().await;
     assert_eq!(daemon.status_of(newer).await, "open");
     assert_eq!(daemon.status_of(queued).await, "cancelled");
@@ -279,16 +281,17 @@ async fn a_run_of_an_agent_that_is_destroyed_is_not_tried_again_and_can_be_given
     let destroyed = AgentChange::Life(Lifecycle::Destroyed);
     daemon
         .api
-        .tend(daemon.agent(), destroyed)
+        .agents
+        .change(daemon.agent(), destroyed)
         .await
         .expect("destroyed");
-    let refused = daemon.api.retry(daemon.run).await;
+    let refused = daemon.api.runs.retry(daemon.run).await;
     assert!(
         matches!(refused, Err(EngineError::Refused(Refusal::Destroyed))),
         "{refused:?}"
     );
     daemon.settle().await;
     assert_eq!(daemon.status().await, "quarantined");
-    daemon.api.abandon(daemon.run).await.expect("given up");
+    daemon.api.runs.abandon(daemon.run).await.expect("given up");
     assert_eq!((daemon.status().await.as_str(), daemon.mails()), ("abandoned", 0));
 }

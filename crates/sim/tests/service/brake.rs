@@ -16,7 +16,8 @@ async fn a_brake_and_the_word_of_it_are_one_transaction() {
     let told = async || {
         let events = daemon
             .api
-            .events_after(agent.clone(), 0, 100)
+            .events
+            .after(agent.clone(), 0, 100)
             .await
             .expect("events");
         events
@@ -27,16 +28,20 @@ async fn a_brake_and_the_word_of_it_are_one_transaction() {
     let writes = || daemon.faults.writes.load(Ordering::Relaxed);
     for (number, whom) in [None, Some(agent.clone())].into_iter().enumerate() {
         let before = writes();
-        let set = daemon.api.brake(whom.clone(), "stop".into(), Channel::Cli).await;
+        let set = daemon
+            .api
+            .brakes
+            .set(whom.clone(), "stop".into(), Channel::Cli)
+            .await;
         assert_eq!((set.expect("set").len(), writes() - before), (1, 1));
         assert_eq!(told().await, 2 * number + 1);
         let before = writes();
-        let left = daemon.api.release(whom, Channel::Cli).await;
+        let left = daemon.api.brakes.release(whom, Channel::Cli).await;
         assert_eq!((left.expect("released").len(), writes() - before), (0, 1));
         assert_eq!(told().await, 2 * number + 2);
     }
     let nobody = AgentId::parse("nobody").expect("a name");
-    let released = daemon.api.release(Some(nobody), Channel::Cli).await;
+    let released = daemon.api.brakes.release(Some(nobody), Channel::Cli).await;
     assert!(
         matches!(released, Err(EngineError::UnknownAgent(_))),
         "{released:?}"

@@ -22,7 +22,7 @@ async fn who_takes_back_an_interjection_while_it_joins_leaves_what_a_tool_did_as
         wishes: Wishes::default(),
         priority: Priority::Interject,
     };
-    let said = daemon.api.post(post).await.expect("posted").run_key;
+    let said = daemon.api.messages.send(post).await.expect("posted").run_key;
     let taken = daemon.faults.taken_back.lock().map(|mut place| {
         *place = Some((said, Arc::clone(&daemon.mailer)));
     });
@@ -32,7 +32,7 @@ async fn who_takes_back_an_interjection_while_it_joins_leaves_what_a_tool_did_as
         daemon.faults.taken_back.lock().expect("a place").is_none(),
         "it was taken back"
     );
-    let run = daemon.api.run(daemon.run).await.expect("a run");
+    let run = daemon.api.runs.get(daemon.run).await.expect("a run");
     assert_eq!(run.row.status.as_str(), "completed");
     let calls: Vec<Status> = run.tool_calls().map(|step| step.status).collect();
     assert_eq!(

@@ -308,7 +308,7 @@ async fn post(api: &RuntimeApi, turn: &str) -> RunKey {
         wishes: Wishes::default(),
         priority: wakeful_core::cause::Priority::Normal,
     };
-    api.post(post).await.expect("posted").run_key
+    api.messages.send(post).await.expect("posted").run_key
 }
 
 /// A daemon with one agent and one message.
@@ -334,7 +334,7 @@ impl Daemon {
             visibility: Visibility::Public,
             mode: wakeful_core::wake::Mode::default(),
         };
-        api.create_agent(new).await.expect("an agent");
+        api.agents.create(new).await.expect("an agent");
         let run = post(&api, "turn-1").await;
         let daemon = Self {
             ticks,
@@ -370,7 +370,14 @@ impl Daemon {
     }
 
     async fn status_of(&self, run: RunKey) -> String {
-        self.api.run(run).await.expect("a run").row.status.to_string()
+        self.api
+            .runs
+            .get(run)
+            .await
+            .expect("a run")
+            .row
+            .status
+            .to_string()
     }
 }
 
@@ -387,12 +394,12 @@ async fn a_run_that_was_told_to_come_back_later_does_so_in_a_quiet_daemon() {
 #[tokio::test]
 async fn a_question_grows_more_severe_in_a_quiet_daemon_and_its_answer_is_acted_on_once() {
     let daemon = Daemon::begin(First::WantsTool).await;
-    let asked = daemon.api.decisions(true).await.expect("questions");
+    let asked = daemon.api.decisions.list(true).await.expect("questions");
     let [question] = asked.as_slice() else {
         panic!("{asked:?}");
     };
     daemon.pass(PATIENCE_MS + 1).await;
-    let older = daemon.api.decisions(true).await.expect("questions");
+    let older = daemon.api.decisions.list(true).await.expect("questions");
     assert!(
         older[0].version > question.version,
         "nobody looked at its deadline"
@@ -405,7 +412,7 @@ async fn a_question_grows_more_severe_in_a_quiet_daemon_and_its_answer_is_acted_
         note: None,
     };
     let name = question.inquiry.decision_id.to_string();
-    daemon.api.answer(name, reply).await.expect("taken");
+    daemon.api.decisions.answer(name, reply).await.expect("taken");
     daemon.settle().await;
     assert_eq!(daemon.status().await, "completed");
     assert_eq!(daemon.mailer.0.load(Ordering::Relaxed), 1);
@@ -435,7 +442,13 @@ async fn a_run_that_a_newer_program_began_is_left_to_it() {
         });
         changed.await.expect("written");
     };
-    let question = daemon.api.decisions(true).await.expect("questions").remove(0);
+    let question = daemon
+        .api
+        .decisions
+        .list(true)
+        .await
+        .expect("questions")
+        .remove(0);
     be_of(Some(MACHINE_VERSION + 1)).await;
     let reply = Reply {
         option: APPROVE.into(),
@@ -444,7 +457,7 @@ async fn a_run_that_a_newer_program_began_is_left_to_it() {
         note: None,
     };
     let name = question.inquiry.decision_id.to_string();
-    daemon.api.answer(name, reply).await.expect("taken");
+    daemon.api.decisions.answer(name, reply).await.expect("taken");
     daemon.pass(60_000).await;
     assert_eq!(daemon.status().await, "open");
     let stuck = daemon.stuck.all();
@@ -469,6 +482,7 @@ async fn a_run_that_a_newer_program_began_is_left_to_it() {
     be_of(None).await;
     daemon
         .api
+        .agents
         .set_control(agent.clone(), Control::Running)
         .await
         .expect("set");

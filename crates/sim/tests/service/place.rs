@@ -43,7 +43,7 @@ impl Daemon {
 
     /// How the run stands, how its actions ended, and how many mails were sent.
     async fn sent(&self) -> (String, Vec<Status>, u32) {
-        let run = self.api.run(self.run).await.expect("a run");
+        let run = self.api.runs.get(self.run).await.expect("a run");
         let calls = run.tool_calls().map(|step| step.status).collect();
         (run.row.status.to_string(), calls, self.mails())
     }
@@ -53,7 +53,7 @@ impl Daemon {
 async fn what_waited_for_a_place_does_not_begin_after_a_brake_was_acknowledged_and_goes_on_after_the_release()
 {
     let (daemon, place) = Daemon::with_one_waiting().await;
-    let set = daemon.api.brake(None, "stop".into(), Channel::Cli).await;
+    let set = daemon.api.brakes.set(None, "stop".into(), Channel::Cli).await;
     assert_eq!(set.expect("set").len(), 1);
     // It gets its place before anybody has looked again: no time has passed.
     place.notify_one();
@@ -61,7 +61,12 @@ async fn what_waited_for_a_place_does_not_begin_after_a_brake_was_acknowledged_a
     assert_eq!(daemon.mails(), 0);
     daemon.pass(1_000).await;
     assert_eq!((daemon.status().await.as_str(), daemon.mails()), ("open", 0));
-    daemon.api.release(None, Channel::Cli).await.expect("released");
+    daemon
+        .api
+        .brakes
+        .release(None, Channel::Cli)
+        .await
+        .expect("released");
     daemon.settle().await;
     assert_eq!(daemon.sent().await, ("completed".into(), vec![Status::Ok], 1));
 }
@@ -69,7 +74,7 @@ async fn what_waited_for_a_place_does_not_begin_after_a_brake_was_acknowledged_a
 #[tokio::test]
 async fn what_waited_for_a_place_does_not_begin_after_its_run_was_cancelled() {
     let (daemon, place) = Daemon::with_one_waiting().await;
-    daemon.api.cancel(daemon.run).await.expect("asked for");
+    daemon.api.runs.cancel(daemon.run).await.expect("asked for");
     place.notify_one();
     daemon.settle().await;
     assert_eq!(daemon.mails(), 0);

@@ -38,7 +38,15 @@ async fn a_clock_that_is_only_corrected_rouses_nobody() {
 #[tokio::test]
 async fn a_clock_that_is_wrong_for_a_while_closes_no_question() {
     let daemon = Daemon::begin(First::WantsTool).await;
-    let asked = async || daemon.api.decisions(true).await.expect("questions").remove(0);
+    let asked = async || {
+        daemon
+            .api
+            .decisions
+            .list(true)
+            .await
+            .expect("questions")
+            .remove(0)
+    };
     let before = asked().await;
     let right = daemon.ticks.now();
     daemon.ticks.set(Millis(-3_652 * DAY_MS));
@@ -48,7 +56,7 @@ async fn a_clock_that_is_wrong_for_a_while_closes_no_question() {
     daemon.pass(PATIENCE_MS / 2).await;
     assert_eq!(asked().await, before, "it still has time");
     daemon.pass(LOOK_MS + PATIENCE_MS).await;
-    let left = daemon.api.decisions(true).await.expect("questions");
+    let left = daemon.api.decisions.list(true).await.expect("questions");
     let is_late = |one: &Decision| one.version == before.version;
     assert!(!left.iter().any(is_late), "nobody looked at its deadline");
 }

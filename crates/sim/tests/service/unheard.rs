@@ -12,7 +12,7 @@ use wakeful_core::wake::Control;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::journal::{Journal, Order};
 use wakeful_runtime::api::subscription::NewSubscription;
-use wakeful_runtime::api::{Post, SubscriptionApi};
+use wakeful_runtime::api::{ApiContext, Post, RuntimeApi};
 use wakeful_runtime::service::Writers;
 use wakeful_runtime::{EngineError, Halt};
 use wakeful_store::rows::RunFilter;
@@ -31,15 +31,13 @@ impl Daemon {
         let daemon = Self::begin(first).await;
         let journal: Arc<dyn Journal> = Arc::new(JournalStore::in_memory("service").expect("a journal"));
         // By a runtime of its own, which rings nowhere.
-        let alert = SubscriptionApi {
-            store: daemon.store.clone(),
-            journal: Arc::clone(&journal),
-            clock: Arc::<Ticks>::clone(&daemon.ticks),
-            entropy: Arc::new(Salts),
-            book: Arc::default(),
-            hub: Arc::default(),
-        };
-        let subscribed = alert.subscribe(NewSubscription {
+        let context = ApiContext::new(
+            daemon.store.clone(),
+            Arc::<Ticks>::clone(&daemon.ticks),
+            Arc::new(Salts),
+        );
+        let alert = RuntimeApi::alone(context).subscriptions(Arc::clone(&journal), Arc::default());
+        let subscribed = alert.add(NewSubscription {
             subscription_id: None,
             agent_id: main(),
             terms: on(word),
@@ -65,7 +63,7 @@ impl Daemon {
             limit: 10,
             ..RunFilter::default()
         };
-        self.api.runs(all).await.expect("runs").len()
+        self.api.runs.list(all).await.expect("runs").len()
     }
 }
 
@@ -75,7 +73,7 @@ async fn a_message_is_taken_up_at_once_also_where_its_sender_does_not_hear_that_
     daemon.pass(RETRY_AFTER_MS).await;
     assert_eq!(daemon.status().await, "completed");
     daemon.faults.loses.store(1, Ordering::Relaxed);
-    let said = daemon.api.post(Post {
+    let said = daemon.api.messages.send(Post {
         agent: main(),
         turn: TurnId::parse("turn-2").expect("a turn"),
         text: "once more".into(),
@@ -95,7 +93,7 @@ async fn a_message_is_taken_up_at_once_also_where_its_sender_does_not_hear_that_
 async fn a_change_of_an_agent_is_told_to_others_also_where_nobody_hears_that_it_is_made() {
     let (daemon, _) = Daemon::watched(First::Fails, "agentChangedNotification").await;
     daemon.faults.loses.store(1, Ordering::Relaxed);
-    let paused = daemon.api.set_control(main(), Control::Paused).await;
+    let paused = daemon.api.agents.set_control(main(), Control::Paused).await;
     assert!(paused.is_err(), "nobody hears of it");
     assert_eq!(daemon.tellings().await, 1, "and it is made");
     daemon.settle().await;
@@ -127,7 +125,7 @@ async fn the_end_of_a_run_is_told_to_others_also_where_the_database_is_away_for_
     // The wish for its end and the claim are heard of, the end is not.
     daemon.faults.loses.store(3, Ordering::Relaxed);
     daemon.faults.leaves.store(true, Ordering::Relaxed);
-    daemon.api.cancel(daemon.run).await.expect("asked for");
+    daemon.api.runs.cancel(daemon.run).await.expect("asked for");
     daemon.settle().await;
     daemon.pass(10_000).await;
     daemon.faults.away.store(false, Ordering::Relaxed);

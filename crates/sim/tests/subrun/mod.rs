@@ -237,7 +237,7 @@ async fn play(seed: u64) -> (usize, usize) {
             visibility: Visibility::Public,
             mode: wakeful_core::wake::Mode::default(),
         };
-        api.create_agent(new).await.expect("an agent");
+        api.agents.create(new).await.expect("an agent");
     }
     for number in 0..3_u64 {
         let first = draw(seed, &["first", &number.to_string()], 4);
@@ -249,7 +249,7 @@ async fn play(seed: u64) -> (usize, usize) {
             wishes: Wishes::default(),
             priority: wakeful_core::cause::Priority::Normal,
         };
-        api.post(post).await.expect("posted");
+        api.messages.send(post).await.expect("posted");
     }
     for life in 1..=draw(seed, &["deaths"], 7) {
         let number = life.to_string();
@@ -259,7 +259,7 @@ async fn play(seed: u64) -> (usize, usize) {
         if draw(seed, &["cancels", &number], 3) == 0 {
             let open = store.read(all_runs).await.expect("read");
             if let Some((run, _, _)) = open.iter().find(|(_, status, _)| *status == RunStatus::Open) {
-                api.cancel(*run).await.expect("asked for");
+                api.runs.cancel(*run).await.expect("asked for");
             }
         }
         task.abort();

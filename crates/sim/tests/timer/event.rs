@@ -23,7 +23,7 @@ fn guard(json: &serde_json::Value) -> Guard {
 
 /// Something happens.
 async fn came(house: &House, name: &str, key: &str) -> Vec<ExecutionRow> {
-    let fired = house.api.happened(event(name), key.to_owned()).await;
+    let fired = house.api.schedules.happened(event(name), key.to_owned()).await;
     house.ground.settle().await;
     fired.expect("what became of it")
 }
@@ -55,7 +55,11 @@ async fn a_guard_that_does_not_hold_skips_the_firing_and_says_so() {
         Some(&(Outcome::Run, None))
     );
     // A person who lets it fire has looked already.
-    let by_hand = house.api.trigger_now(rule("guarded"), "now".to_owned()).await;
+    let by_hand = house
+        .api
+        .schedules
+        .trigger_now(rule("guarded"), "now".to_owned())
+        .await;
     assert_eq!(by_hand.expect("fired").outcome, Outcome::Run);
 }
 
@@ -148,7 +152,8 @@ async fn an_event_lets_every_schedule_fire_that_waits_for_it_once_per_delivery()
     };
     house
         .api
-        .edit_schedule(rule("first"), edit)
+        .schedules
+        .edit(rule("first"), edit)
         .await
         .expect("edited");
     for row in came(&house, "backup.done", "k").await {
@@ -175,7 +180,7 @@ async fn an_event_meets_the_same_policy_and_the_same_history_as_the_clock() {
             })
             .await;
     }
-    let paused = house.api.set_control(agent("main"), Control::Paused).await;
+    let paused = house.api.agents.set_control(agent("main"), Control::Paused).await;
     paused.expect("what comes is kept and nothing begins");
     house.ground.pass(HOUR_MS + 1).await;
     came(&house, "e", "k").await;
@@ -285,10 +290,14 @@ async fn a_guard_is_asked_of_events_and_one_for_once_is_over_after_the_first() {
 async fn what_is_for_once_is_not_used_up_by_a_wish_or_an_event_that_woke_nobody() {
     let house = guarded_and_once(|guarded| guarded.auto_disable_after_run = true).await;
     let before = house.timer("once").await.next_execution_at;
-    let control = |control| house.api.set_control(agent("main"), control);
+    let control = |control| house.api.agents.set_control(agent("main"), control);
     control(Control::Stopped).await.expect("stopped");
     came(&house, "e", "k").await;
-    let wished = house.api.trigger_now(rule("once"), "now".to_owned()).await;
+    let wished = house
+        .api
+        .schedules
+        .trigger_now(rule("once"), "now".to_owned())
+        .await;
     assert_eq!(wished.expect("told").outcome, Outcome::Refused);
     let refused = || because(Outcome::Refused, "stopped");
     assert_eq!(house.outcomes("once").await, [refused(), refused()]);
@@ -319,7 +328,8 @@ async fn an_agent_that_is_destroyed_takes_its_schedules_along_in_one_transaction
         .await;
     let gone = house
         .api
-        .tend(agent("main"), AgentChange::Life(Lifecycle::Destroyed))
+        .agents
+        .change(agent("main"), AgentChange::Life(Lifecycle::Destroyed))
         .await;
     gone.expect("destroyed");
     for id in ["hourly", "resting"] {
@@ -337,7 +347,7 @@ async fn an_agent_that_is_destroyed_takes_its_schedules_along_in_one_transaction
         "nothing fires into refusals"
     );
     let draft = Draft::new(rule("late"), agent("main"), every(60), "Look.".to_owned());
-    let refused = house.api.add_schedule(draft).await;
+    let refused = house.api.schedules.add(draft).await;
     assert!(
         matches!(refused, Err(EngineError::Refused(Refusal::Destroyed))),
         "{refused:?}"
@@ -350,7 +360,8 @@ async fn a_schedule_that_outlived_its_agent_ends_with_its_next_firing() {
     let made = house.add("hourly", every(3_600), |_| {}).await;
     let gone = house
         .api
-        .tend(agent("main"), AgentChange::Life(Lifecycle::Destroyed))
+        .agents
+        .change(agent("main"), AgentChange::Life(Lifecycle::Destroyed))
         .await;
     gone.expect("destroyed");
     // As an older program left it: the agent is gone, and the schedule is at work.
@@ -368,7 +379,11 @@ async fn a_schedule_that_outlived_its_agent_ends_with_its_next_firing() {
     let told = because(Outcome::Disabled, "agent_destroyed");
     assert_eq!(house.outcomes("hourly").await, [told.clone(), told]);
     assert_eq!(house.outcomes("wakes-the-loop").await, run(2), "the others go on");
-    let by_hand = house.api.trigger_now(rule("hourly"), "k".to_owned()).await;
+    let by_hand = house
+        .api
+        .schedules
+        .trigger_now(rule("hourly"), "k".to_owned())
+        .await;
     assert!(
         matches!(by_hand, Err(EngineError::Schedule(ScheduleFault::Over { .. }))),
         "{by_hand:?}"

@@ -313,15 +313,8 @@ impl House {
         ];
         let house = Self {
             ground: ground.clone(),
+            alert: api.subscriptions(journal, book),
             api,
-            alert: SubscriptionApi {
-                store: ground.store.clone(),
-                journal,
-                clock: Arc::<Wall>::clone(&ground.wall),
-                entropy: Arc::new(Salts(Arc::clone(&ground.wall))),
-                book,
-                hub,
-            },
             tasks,
         };
         house.ground.settle().await;
@@ -343,7 +336,7 @@ impl House {
                 visibility: Visibility::Public,
                 mode: wakeful_core::wake::Mode::default(),
             };
-            self.api.create_agent(new).await.expect("an agent");
+            self.api.agents.create(new).await.expect("an agent");
         }
     }
 
@@ -363,7 +356,7 @@ impl House {
         let mut draft = Draft::new(rule(id), agent("main"), when, "Look at the day.".to_owned());
         draft.always = true;
         with(&mut draft);
-        let added = self.api.add_schedule(draft).await.expect("a schedule");
+        let added = self.api.schedules.add(draft).await.expect("a schedule");
         self.ground.settle().await;
         added
     }
@@ -375,12 +368,17 @@ impl House {
     }
 
     pub(crate) async fn timer(&self, id: &str) -> Timer {
-        self.api.schedule(rule(id)).await.expect("a schedule")
+        self.api.schedules.get(rule(id)).await.expect("a schedule")
     }
 
     /// What became of a schedule's firings, oldest first.
     pub(crate) async fn records(&self, id: &str) -> Vec<Execution> {
-        let (_, mut records) = self.api.executions(rule(id), 1_000).await.expect("records");
+        let (_, mut records) = self
+            .api
+            .schedules
+            .executions(rule(id), 1_000)
+            .await
+            .expect("records");
         records.reverse();
         records
     }

@@ -164,7 +164,11 @@ async fn without_a_change_a_schedule_wakes_nobody() {
     assert_eq!(house.outcomes("hourly").await.last(), Some(&nothing()));
     assert_eq!(house.runs().await, 1);
     // By hand it is woken in any case.
-    let fired = house.api.trigger_now(rule("hourly"), "now".to_owned()).await;
+    let fired = house
+        .api
+        .schedules
+        .trigger_now(rule("hourly"), "now".to_owned())
+        .await;
     assert_eq!(fired.expect("fired").outcome, Outcome::Run);
     house.ground.settle().await;
     assert_eq!(house.runs().await, 2);
@@ -288,7 +292,8 @@ async fn another_zone_keeps_the_wall_clock_time_and_is_another_timer() {
     };
     let edited = house
         .api
-        .edit_schedule(rule("daily"), edit)
+        .schedules
+        .edit(rule("daily"), edit)
         .await
         .expect("edited");
     assert_eq!(
@@ -336,7 +341,11 @@ async fn what_is_for_once_is_over_after_success_failure_and_skip() {
         because(Outcome::Disabled, "once"),
     ];
     assert_eq!(house.outcomes("skipped").await, expected);
-    let by_hand = house.api.trigger_now(rule("skipped"), "now".to_owned()).await;
+    let by_hand = house
+        .api
+        .schedules
+        .trigger_now(rule("skipped"), "now".to_owned())
+        .await;
     assert!(
         matches!(by_hand, Err(EngineError::Schedule(ScheduleFault::Over { .. }))),
         "{by_hand:?}"
@@ -349,14 +358,16 @@ async fn a_gate_that_stays_shut_is_told_and_what_is_paused_goes_on_with_what_com
     house.add("hourly", every(3_600), |_| {}).await;
     let set = house
         .api
-        .set_schedule_status(rule("hourly"), Status::Paused)
+        .schedules
+        .set_status(rule("hourly"), Status::Paused)
         .await;
     assert_eq!(set.expect("paused").next_execution_at, None);
     house.ground.pass(5 * HOUR_MS).await;
     assert_eq!(house.outcomes("hourly").await, []);
     let set = house
         .api
-        .set_schedule_status(rule("hourly"), Status::Active)
+        .schedules
+        .set_status(rule("hourly"), Status::Active)
         .await;
     assert_eq!(
         set.expect("active").next_execution_at,
@@ -364,6 +375,7 @@ async fn a_gate_that_stays_shut_is_told_and_what_is_paused_goes_on_with_what_com
     );
     house
         .api
+        .agents
         .set_control(agent("main"), Control::Stopped)
         .await
         .expect("stopped");
@@ -374,12 +386,14 @@ async fn a_gate_that_stays_shut_is_told_and_what_is_paused_goes_on_with_what_com
     );
     let set = house
         .api
-        .set_schedule_status(rule("hourly"), Status::Disabled)
+        .schedules
+        .set_status(rule("hourly"), Status::Disabled)
         .await;
     assert_eq!(set.expect("disabled").status, Status::Disabled);
     let again = house
         .api
-        .set_schedule_status(rule("hourly"), Status::Active)
+        .schedules
+        .set_status(rule("hourly"), Status::Active)
         .await;
     assert!(
         matches!(again, Err(EngineError::Schedule(ScheduleFault::Status { .. }))),
@@ -392,7 +406,7 @@ async fn the_same_wish_by_hand_is_one_run() {
     let house = House::fresh(Says::Done).await;
     house.add("daily", every(86_400), |_| {}).await;
     let before = house.timer("daily").await.next_execution_at;
-    let wish = || house.api.trigger_now(rule("daily"), "k".to_owned());
+    let wish = || house.api.schedules.trigger_now(rule("daily"), "k".to_owned());
     let first = wish().await.expect("fired");
     house.ground.settle().await;
     let second = wish().await.expect("known");

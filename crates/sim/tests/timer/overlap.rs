@@ -19,6 +19,7 @@ async fn the_three_ways_with_one_that_waits() {
     // What comes is kept and nothing begins.
     house
         .api
+        .agents
         .set_control(agent("main"), Control::Paused)
         .await
         .expect("paused");
@@ -39,6 +40,7 @@ async fn the_three_ways_with_one_that_waits() {
     assert_eq!(house.outcomes("replace").await, replaced);
     house
         .api
+        .agents
         .set_control(agent("main"), Control::Running)
         .await
         .expect("goes on");

@@ -26,7 +26,7 @@ async fn watchful(house: &House, name: &str, is_guarded: bool) {
     house.make(&[name]).await;
     let when = every(HOURS * 3_600);
     let draft = Draft::new(rule(name), agent(name), when, "Anything new?".to_owned());
-    house.api.add_schedule(draft).await.expect("a schedule");
+    house.api.schedules.add(draft).await.expect("a schedule");
     let (token, guard) = match is_guarded {
         true => (
             "CATEGORY",
@@ -44,7 +44,7 @@ async fn watchful(house: &House, name: &str, is_guarded: bool) {
         agent_id: agent(name),
         terms,
     };
-    house.alert.subscribe(new).await.expect("a subscription");
+    house.alert.add(new).await.expect("a subscription");
 }
 
 #[tokio::test]

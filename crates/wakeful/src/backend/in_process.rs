@@ -10,10 +10,8 @@ use wakeful_core::id::AgentId;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::outside::Hearing;
 use wakeful_runtime::Halt;
-use wakeful_runtime::api::{ApiContext, JournalApi, RuntimeApi, SubscriptionApi};
-use wakeful_runtime::hub::Hub;
-use wakeful_runtime::notice::Book;
-use wakeful_runtime::outside::Scout;
+use wakeful_runtime::api::{ApiContext, RuntimeApi};
+use wakeful_runtime::outside::SourceApi;
 use wakeful_runtime::service::Stuck;
 use wakeful_server::{Facts, InProcess, Open};
 use wakeful_store::Store;
@@ -64,13 +62,12 @@ fn open(store: &Store, journal: &Arc<HomeJournal>, device: String, home: &Path) 
     }));
     let parts = InProcess {
         open: Open {
-            schedules: Arc::clone(&runtime),
-            runtime,
             stuck: Stuck::default(),
-            journal: Arc::new(journal_clerk(store, journal)),
-            // No other part of this process listens for changes or matches them.
-            alert: Arc::new(alert_clerk(store, journal, Arc::default(), Arc::default())),
-            outside: Arc::new(scout(home, journal, device, Hearing::Off)),
+            journal: Arc::new(runtime.journal(Arc::clone(journal) as _)),
+            // No other part of this process matches changes.
+            subscriptions: Arc::new(runtime.subscriptions(Arc::clone(journal) as _, Arc::default())),
+            runtime,
+            sources: Arc::new(source_api(home, journal, device, Hearing::Off)),
         },
         facts: facts(&config, home)?,
         host: Arc::new(DaemonHost {
@@ -107,33 +104,6 @@ fn facts(config: &Settings, home: &Path) -> Result<Facts, Failure> {
     })
 }
 
-/// The journal service of a home.
-pub(crate) fn journal_clerk(store: &Store, journal: &Arc<HomeJournal>) -> JournalApi {
-    JournalApi {
-        store: store.clone(),
-        journal: Arc::clone(journal) as _,
-        clock: Arc::new(RealClock::new()),
-        entropy: Arc::new(RealEntropy),
-    }
-}
-
-/// The subscription service of a home.
-pub(crate) fn alert_clerk(
-    store: &Store,
-    journal: &Arc<HomeJournal>,
-    book: Arc<Book>,
-    hub: Arc<Hub>,
-) -> SubscriptionApi {
-    SubscriptionApi {
-        store: store.clone(),
-        journal: Arc::clone(journal) as _,
-        clock: Arc::new(RealClock::new()),
-        entropy: Arc::new(RealEntropy),
-        book,
-        hub,
-    }
-}
-
 /// The name of the device that a home is on, as others that share its database know it.
 pub(crate) fn device_of(home: &Home) -> Result<String, Failure> {
     let key = device::read_or_make(&home.device_key())?;
@@ -141,8 +111,13 @@ pub(crate) fn device_of(home: &Home) -> Result<String, Failure> {
 }
 
 /// The watcher of folders and repositories of a home.
-pub(crate) fn scout(home: &Path, journal: &Arc<HomeJournal>, device: String, hearing: Hearing) -> Scout {
-    Scout {
+pub(crate) fn source_api(
+    home: &Path,
+    journal: &Arc<HomeJournal>,
+    device: String,
+    hearing: Hearing,
+) -> SourceApi {
+    SourceApi {
         sources: Arc::clone(journal) as _,
         lookout: Arc::new(Outlook::new(home)),
         clock: Arc::new(RealClock::new()),

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use wakeful_api::{Brake, BrakeList, ListBrakes, ReleaseBrake, Text};
 use wakeful_core::id::AgentId;
-use wakeful_runtime::api::decision::REASON_CHARS_MAX;
+use wakeful_runtime::api::REASON_CHARS_MAX;
 
 use super::GlobalArgs;
 use crate::backend::{by_a_person, read, stops, write_unlocked};

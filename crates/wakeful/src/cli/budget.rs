@@ -120,7 +120,7 @@ async fn reset_day(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
             governance: governance(place.home.root()),
             ..ApiContext::new(place.store.clone(), clock, entropy)
         });
-        Ok(api.reset_day(Channel::Cli).await?)
+        Ok(api.budgets.reset_day(Channel::Cli).await?)
     });
     tell(&view::budget(&reset.await?), out);
     Ok(())

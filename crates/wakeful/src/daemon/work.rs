@@ -8,7 +8,7 @@ use wakeful_ports::outside::Hearing;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_runtime::notifier::Notifier;
-use wakeful_runtime::outside::Scout;
+use wakeful_runtime::outside::SourceApi;
 use wakeful_runtime::proof::Notary;
 use wakeful_runtime::retention::{Keeper, Pulse, Pulsing};
 use wakeful_runtime::service::{Options as ServiceOptions, Service, Writers};
@@ -18,7 +18,7 @@ use wakeful_server::{Open, Stage};
 use super::host::DaemonEngineFactory;
 use super::life::Start;
 use super::saga_recovery;
-use crate::backend::in_process::{alert_clerk, device_of, journal_clerk, scout as scout_of};
+use crate::backend::in_process::{self, device_of};
 use crate::device;
 use crate::failure::Failure;
 use crate::notify::NotifyTarget;
@@ -54,15 +54,14 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<St
     let book = Arc::new(Book::default());
     let watcher = api.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers(place));
     let timers = api.timers(Arc::clone(&place.journal) as _, writers(place));
-    let scout = Arc::new(scout(place));
+    let sources = Arc::new(source_api(place));
     let api = Arc::new(api);
     stage.send_replace(Stage::Ready(Open {
         runtime: Arc::clone(&api),
-        schedules: Arc::clone(&api),
         stuck,
-        journal: Arc::new(journal_clerk(&place.store, &place.journal)),
-        alert: Arc::new(alert_clerk(&place.store, &place.journal, book, Arc::clone(&hub))),
-        outside: Arc::clone(&scout),
+        journal: Arc::new(api.journal(Arc::clone(&place.journal) as _)),
+        subscriptions: Arc::new(api.subscriptions(Arc::clone(&place.journal) as _, book)),
+        sources: Arc::clone(&sources),
     }));
     let stopping = async {
         halt.asked().await;
@@ -74,9 +73,9 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<St
         pulse: &pulse,
     };
     let watching = watcher.run(&halt);
-    let scouting = scout.run(&halt);
+    let scouting = sources.run(&halt);
     let ticking = timers.run(&halt);
-    let storing = api.store_stops(&halt);
+    let storing = api.brakes.store_until_halted(&halt);
     let working = async {
         tokio::join!(
             service.run(),
@@ -182,12 +181,12 @@ fn options(
 }
 
 /// Who looks outside. A home whose device has no name looks at nothing, and says so.
-fn scout(place: &Place) -> Scout {
+fn source_api(place: &Place) -> SourceApi {
     let device = device_of(&place.home).unwrap_or_else(|failure| {
         tracing::warn!(error = %failure, "sources are not watched");
         String::new()
     });
-    scout_of(place.home.root(), &place.journal, device, Hearing::On)
+    in_process::source_api(place.home.root(), &place.journal, device, Hearing::On)
 }
 
 /// Whoever looks after the home while agents work: the journal is kept in step, old data goes, the log is signed.

@@ -1,0 +1,55 @@
+//! Events: reading, following and erasing them.
+
+use std::sync::Arc;
+
+use wakeful_core::id::AgentId;
+use wakeful_store::rows::EventRow;
+
+use super::shared::Shared;
+use crate::hub::Listener;
+use crate::proof::{Erase, erase};
+use crate::{EngineError, Observer as _};
+use wakeful_core::proof::Erasure;
+
+/// The event log.
+pub struct EventApi {
+    pub(super) shared: Arc<Shared>,
+}
+
+impl EventApi {
+    /// Erases contents of what has ended. The log stays whole and tells of it.
+    pub async fn erase(&self, wanted: Erase) -> Result<Erasure, EngineError> {
+        let agent = wanted.agent.clone();
+        let fresh = (self.shared.clock.now(), self.shared.entropy.bytes32());
+        erase(&self.shared.store, wanted, fresh, |event| {
+            self.shared.hub.saw(&agent, &[event]);
+        })
+        .await
+    }
+
+    /// Events of an agent after a number, oldest first.
+    pub async fn after(&self, agent: AgentId, seq: u64, limit: u32) -> Result<Vec<EventRow>, EngineError> {
+        self.shared
+            .of_agent(agent, move |view, agent| view.events(agent, seq, limit))
+            .await
+    }
+
+    /// The newest events of an agent before a number, oldest first.
+    pub async fn before(&self, agent: AgentId, seq: u64, limit: u32) -> Result<Vec<EventRow>, EngineError> {
+        self.shared
+            .of_agent(agent, move |view, agent| view.events_before(agent, seq, limit))
+            .await
+    }
+
+    /// Listens to what is committed and said from now on.
+    #[must_use]
+    pub fn listen(&self) -> Listener {
+        self.shared.hub.listen()
+    }
+
+    /// How many listen.
+    #[must_use]
+    pub fn listeners(&self) -> usize {
+        self.shared.hub.listeners()
+    }
+}

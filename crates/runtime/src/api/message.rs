@@ -1,0 +1,169 @@
+//! Messages: sending, queueing and reading a conversation.
+
+use std::sync::Arc;
+
+use wakeful_core::cause::Priority;
+use wakeful_core::conversation::{Attachment, Block};
+use wakeful_core::id::{AgentId, SessionId, ThreadId, TurnId};
+use wakeful_core::key::RunKey;
+use wakeful_core::message::{Message, Wishes};
+use wakeful_core::run::preview;
+use wakeful_store::rows::{EntryRow, QueueRow};
+use wakeful_store::{StoreError, View};
+
+use super::shared::{Ingress, Shared};
+use super::{Previewed, SESSION, planted_bugs};
+use crate::cause::{AdmissionOutcome, PreparedAdmission};
+use crate::wake::{admitted_event, opening};
+use crate::{EngineError, Observer as _, stored_run};
+
+/// Most bytes of a conversation that are read at once: more than anybody reads, and little for any machine.
+pub const TRANSCRIPT_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// A message to send.
+#[derive(Debug, Clone)]
+pub struct Post {
+    /// To whom.
+    pub agent: AgentId,
+    /// Its name: fresh, or the caller's idempotency key.
+    pub turn: TurnId,
+    /// What is said.
+    pub text: String,
+    /// Pictures and documents that come with it, checked before.
+    pub attachments: Vec<Attachment>,
+    /// How its run is to be carried out.
+    pub wishes: Wishes,
+    /// How soon it wants its turn.
+    pub priority: Priority,
+}
+
+/// A message that is durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Posted {
+    /// The run that answers it, now or later.
+    pub run_key: RunKey,
+    /// Whether it was new.
+    pub is_new: bool,
+}
+
+/// The newest part of a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conversation {
+    /// Its lines, oldest first.
+    pub lines: Vec<Line>,
+    /// Whether there are older ones.
+    pub has_more: bool,
+}
+
+/// One line of a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// Who spoke, when, in which run.
+    pub row: EntryRow,
+    /// What was said; none when it was erased.
+    pub blocks: Option<Vec<Block>>,
+}
+
+/// Messages.
+pub struct MessageApi {
+    pub(super) shared: Arc<Shared>,
+}
+
+impl MessageApi {
+    /// Puts a message into an agent's queue. It is durable when this returns.
+    pub async fn send(&self, post: Post) -> Result<Posted, EngineError> {
+        let now = self.shared.clock.now();
+        let Post {
+            agent,
+            turn,
+            text,
+            attachments,
+            wishes,
+            priority,
+        } = planted_bugs::post(post, now);
+        let (_, body) = opening(&text, attachments);
+        let session = SessionId::new(SESSION);
+        let message = Message::from_operator(agent.clone(), &session, &turn, body.hash(), now);
+        let message = match self.shared.ingress {
+            Ingress::Daemon => message.through_api(wishes),
+            Ingress::Process => message.through_cli(wishes),
+        };
+        let message = message.with_priority(priority);
+        let run_key = message.run_key;
+        if let Some(posted) = planted_bugs::dropped(run_key, now) {
+            return Ok(posted);
+        }
+        let sealed = self
+            .shared
+            .seal(admitted_event(&message, &text), Some(run_key), now)?;
+        let body = self.shared.store.pack(body).await?;
+        let arrival = PreparedAdmission::plain(message, body, sealed);
+        match self.shared.write(move |tx| arrival.commit(tx)).await? {
+            AdmissionOutcome::New(event) => {
+                self.shared.hub.saw(&agent, &[event]);
+                self.shared.work.look_at(agent);
+                Ok(Posted {
+                    run_key,
+                    is_new: true,
+                })
+            }
+            AdmissionOutcome::Known => {
+                // Whoever sent it first may have gone away before anybody was told.
+                self.shared.work.look_at(agent);
+                Ok(Posted {
+                    run_key,
+                    is_new: false,
+                })
+            }
+            AdmissionOutcome::KeyReused => Err(EngineError::KeyReused { run: run_key }),
+            AdmissionOutcome::Refused(refusal) => Err(refusal.into()),
+            AdmissionOutcome::Unknown => Err(EngineError::UnknownAgent(agent)),
+        }
+    }
+
+    /// What waits for an agent, next first.
+    pub async fn queue(&self, agent: AgentId, limit: u32) -> Result<Vec<Previewed<QueueRow>>, EngineError> {
+        self.shared
+            .of_agent(agent, move |view, agent| {
+                let rows = view.queue(agent, limit)?;
+                let waiting = rows.into_iter().map(|row| {
+                    let preview = stored_run::text(view, &row.message)?.map(|text| preview(&text));
+                    Ok(Previewed { row, preview })
+                });
+                waiting.collect()
+            })
+            .await
+    }
+
+    /// The newest lines of an agent's conversation, oldest first; fewer when they are long.
+    pub async fn transcript(&self, agent: AgentId, newest: u32) -> Result<Conversation, EngineError> {
+        self.shared
+            .of_agent(agent, move |view, agent| {
+                let thread = ThreadId::of_session(agent, &SessionId::new(SESSION));
+                // One more than asked for tells whether there are older ones.
+                let rows = view.entries(&thread, newest.saturating_add(1))?;
+                conversation(view, rows, newest)
+            })
+            .await
+    }
+}
+
+/// Reads from the newest line back, until enough lines or enough bytes were read.
+fn conversation(view: &mut View<'_>, rows: Vec<EntryRow>, newest: u32) -> Result<Conversation, StoreError> {
+    let (mut lines, mut bytes) = (Vec::new(), 0);
+    let (all, wanted) = (rows.len(), usize::try_from(newest).unwrap_or(usize::MAX));
+    for row in rows.into_iter().rev().take(wanted) {
+        // A body that is gone was erased; the line stays, so that the gap can be seen.
+        let body = view.blob(&row.content)?;
+        bytes += body.as_ref().map_or(0, Vec::len);
+        if bytes > TRANSCRIPT_BYTES_MAX && !lines.is_empty() {
+            break;
+        }
+        let blocks = body.map(|body| serde_json::from_slice(&body)).transpose();
+        let blocks = blocks.map_err(|_| StoreError::Malformed("a transcript entry"))?;
+        lines.push(Line { row, blocks });
+    }
+    lines.reverse();
+    let has_more = lines.len() < all;
+    Ok(Conversation { lines, has_more })
+}

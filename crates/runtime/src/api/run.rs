@@ -1,0 +1,186 @@
+//! Runs: listing, reading, retrying and abandoning them.
+
+use std::sync::Arc;
+
+use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
+use wakeful_core::report::payload::RunReleased;
+use wakeful_core::report::{Draft, Event, Sealed};
+use wakeful_core::run::{RunStatus, preview};
+use wakeful_core::time::Millis;
+use wakeful_core::wake::{Lifecycle, Refusal, Suspension, Wait};
+use wakeful_store::rows::{RunFilter, RunRow};
+use wakeful_store::{StoreError, Tx, View};
+
+use super::shared::{Shared, append};
+use crate::stored_run::StoredRun;
+use crate::subrun::{end_children, lock_all, parent_of};
+use crate::{EngineError, Observer as _, stored_run};
+
+/// A row of a list with the first words of the message it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Previewed<R> {
+    /// The row.
+    pub row: R,
+    /// How the message begins; none when that was erased.
+    pub preview: Option<String>,
+}
+
+/// What became of a wish about a run that stands aside.
+enum Moved {
+    /// With those whose runs end with it.
+    Done(AgentId, Box<Event>, Vec<AgentId>),
+    Not(RunRow),
+    Refused(Refusal),
+    Unknown,
+}
+
+/// Runs.
+pub struct RunApi {
+    pub(super) shared: Arc<Shared>,
+}
+
+impl RunApi {
+    async fn move_aside(&self, run: RunKey, status: RunStatus) -> Result<StoredRun, EngineError> {
+        let at = self.shared.clock.now();
+        let released = RunReleased { run_key: run, status };
+        let sealed = self.shared.seal(Draft::new(released), Some(run), at)?;
+        let salt = self.shared.entropy.bytes32();
+        let moved = self
+            .shared
+            .write(move |tx| move_aside_in(tx, (run, status), &sealed, (at, salt)));
+        match moved.await? {
+            Moved::Unknown => return Err(EngineError::UnknownRun(run)),
+            Moved::Not(row) => {
+                let status = row.status;
+                return Err(EngineError::NotQuarantined { run, status });
+            }
+            Moved::Refused(refusal) => return Err(refusal.into()),
+            Moved::Done(agent, event, others) => {
+                self.shared.hub.saw(&agent, &[*event]);
+                self.shared.work.look_at(agent);
+                self.shared.look_at_all(others);
+            }
+        }
+        stored_run::load(&self.shared.store, run).await
+    }
+
+    /// Resumes a quarantined run.
+    pub async fn retry(&self, run: RunKey) -> Result<StoredRun, EngineError> {
+        self.move_aside(run, RunStatus::Open).await
+    }
+
+    /// Abandons a quarantined run.
+    pub async fn abandon(&self, run: RunKey) -> Result<StoredRun, EngineError> {
+        self.move_aside(run, RunStatus::Abandoned).await
+    }
+
+    /// Runs, newest first.
+    pub async fn list(&self, filter: RunFilter) -> Result<Vec<Previewed<RunRow>>, EngineError> {
+        let named = filter.agent_id.clone();
+        let found = self.shared.store.read(move |view| {
+            if let Some(agent) = &filter.agent_id
+                && view.agent(agent)?.is_none()
+            {
+                return Ok(None);
+            }
+            let rows = view.runs(&filter)?;
+            let runs = rows.into_iter().map(|row| with_preview(view, row));
+            runs.collect::<Result<Vec<_>, StoreError>>().map(Some)
+        });
+        match (found.await?, named) {
+            (Some(runs), _) => Ok(runs),
+            (None, Some(agent)) => Err(EngineError::UnknownAgent(agent)),
+            (None, None) => Ok(Vec::new()),
+        }
+    }
+
+    /// One run with everything that happened in it.
+    pub async fn get(&self, run: RunKey) -> Result<StoredRun, EngineError> {
+        stored_run::load(&self.shared.store, run).await
+    }
+
+    /// Runs whose keys begin with these hex digits, those that have not begun among them: at most two, which is
+    /// enough to know it is ambiguous.
+    pub async fn with_prefix(&self, hex_prefix: String) -> Result<Vec<Previewed<RunRow>>, EngineError> {
+        let found = self.shared.store.read(move |view| {
+            let mut runs = Vec::new();
+            for key in view.runs_with_prefix(&hex_prefix)? {
+                let row = match view.run(&key)? {
+                    Some(row) => Some(row),
+                    None => stored_run::cause(view, &key)?
+                        .map(|cause| stored_run::without_run(&cause.message, cause.wake.as_ref())),
+                };
+                runs.extend(row.map(|row| with_preview(view, row)).transpose()?);
+            }
+            Ok(runs)
+        });
+        Ok(found.await?)
+    }
+}
+
+/// Lets a run that stands aside go on, or ends it with what it started.
+fn move_aside_in(
+    tx: &mut Tx<'_>,
+    (run, status): (RunKey, RunStatus),
+    sealed: &Sealed,
+    moment: (Millis, [u8; 32]),
+) -> Result<Moved, StoreError> {
+    let Some(row) = tx.run(&run)? else {
+        return Ok(Moved::Unknown);
+    };
+    let (agent, parent, is_end) = (
+        row.agent_id.clone(),
+        parent_of(tx, &run)?,
+        status == RunStatus::Abandoned,
+    );
+    // Whoever could start more holds the same head, and nobody drives a run that stands aside.
+    let children = if is_end { tx.children(&run)? } else { Vec::new() };
+    let concerned = children.into_iter().map(|child| child.agent_id);
+    let concerned = concerned.chain(parent.as_ref().map(|parent| parent.agent_id.clone()));
+    let mut heads = lock_all(tx, &concerned.chain([agent.clone()]).collect())?;
+    let Some(mut head) = heads.remove(&agent) else {
+        return Ok(Moved::Unknown);
+    };
+    // With the head nobody begins another: two under way in one thread would answer each other's questions.
+    let is_busy = !is_end
+        && tx
+            .overview(&agent)?
+            .is_some_and(|overview| overview.open_run.is_some());
+    let is_aside = tx
+        .run(&run)?
+        .is_some_and(|row| row.status == RunStatus::Quarantined);
+    // It would go on for an agent that is gone.
+    let lifecycle = tx.agent(&agent)?.map(|agent| agent.lifecycle);
+    if is_aside && !is_end && lifecycle == Some(Lifecycle::Destroyed) {
+        return Ok(Moved::Refused(Refusal::Destroyed));
+    }
+    if !is_aside || !tx.set_aside(&run, status, None, moment.0)? {
+        return Ok(Moved::Not(row));
+    }
+    if is_busy {
+        let (wait, since) = (Wait::Turn, moment.0);
+        tx.suspend_run(&run, Suspension { wait, since })?;
+    }
+    let mut others = Vec::new();
+    if is_end {
+        // Nobody goes on with it, so nobody will ever find out, or be told of what it started.
+        tx.leave_steps(&run)?;
+        others = end_children(tx, &run, &mut heads, moment)?;
+    }
+    // One that goes on has not ended; who waits for it looks in vain, and waits on.
+    if let Some(parent) = parent {
+        tx.make_run_due(&parent.run_key)?;
+    }
+    let event = append(tx, &agent, &mut head, sealed)?;
+    Ok(Moved::Done(agent, Box::new(event), others))
+}
+
+pub(super) fn with_preview(view: &mut View<'_>, row: RunRow) -> Result<Previewed<RunRow>, StoreError> {
+    let text = match view.message(&row.run_key)? {
+        Some(message) => stored_run::text(view, &message)?,
+        None => None,
+    };
+    let preview = text.map(|text| preview(&text));
+    Ok(Previewed { row, preview })
+}

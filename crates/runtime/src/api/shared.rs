@@ -1,0 +1,277 @@
+//! What the services of the API share: the store, and how they write to it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use wakeful_core::id::AgentId;
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::notice::Telling;
+use wakeful_core::report::payload::{AgentStateChanged, BrakeChanged, Payload};
+use wakeful_core::report::{Draft, Event, Head, Sealed};
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_store::rows::{Agent, TellingRow};
+use wakeful_store::{Store, StoreError, Tx, View};
+
+use super::work_signal::Work;
+use crate::hub::Hub;
+use crate::run::broken;
+use crate::{EngineError, Governance, Observer as _};
+
+/// Agents that are told of a brake in its own transaction. A log takes well under a millisecond.
+const TOLD_AT_ONCE_MAX: usize = 500;
+
+/// What the services share. Cloning it is cheap.
+#[derive(Clone)]
+pub struct ApiContext {
+    /// Where everything durable is.
+    pub store: Store,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where salts and fresh ids come from.
+    pub entropy: Arc<dyn Entropy>,
+    /// Who is told of what was committed.
+    pub hub: Arc<Hub>,
+    /// What holds where no setting says otherwise.
+    pub governance: Governance,
+}
+
+impl ApiContext {
+    /// With the default settings, and a hub that has no listeners.
+    pub fn new(store: Store, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+        Self {
+            store,
+            clock,
+            entropy,
+            hub: Arc::default(),
+            governance: Governance::default(),
+        }
+    }
+}
+
+/// What all services hold.
+pub(crate) struct Shared {
+    pub(super) store: Store,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) entropy: Arc<dyn Entropy>,
+    pub(super) hub: Arc<Hub>,
+    pub(super) work: Arc<Work>,
+    pub(super) governance: Governance,
+    /// Held while a stop request is stored or a brake released: one must not undo the other.
+    pub(super) stop_lock: Arc<tokio::sync::Mutex<()>>,
+    pub(super) ingress: Ingress,
+}
+
+/// Where messages come from.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Ingress {
+    /// The API of a daemon.
+    Daemon,
+    /// A process of its own, beside no daemon.
+    Process,
+}
+
+impl Shared {
+    pub(super) fn new(context: ApiContext, ingress: Ingress) -> Self {
+        Self {
+            store: context.store,
+            clock: context.clock,
+            entropy: context.entropy,
+            hub: context.hub,
+            work: Arc::default(),
+            governance: context.governance,
+            stop_lock: Arc::default(),
+            ingress,
+        }
+    }
+
+    /// Changes what concerns all agents, and in the same transaction writes that into their logs.
+    pub(super) async fn tell_all_of(
+        &self,
+        payload: AgentStateChanged,
+        change: impl Fn(&mut Tx<'_>) -> Result<bool, StoreError> + Send + 'static,
+    ) -> Result<(), EngineError> {
+        self.change_all(None, payload.into(), change).await
+    }
+
+    pub(super) async fn change_brake(
+        &self,
+        agent: Option<AgentId>,
+        payload: BrakeChanged,
+        change: impl Fn(&mut Tx<'_>) -> Result<bool, StoreError> + Send + 'static,
+    ) -> Result<(), EngineError> {
+        self.change_all(agent, payload.into(), change).await
+    }
+
+    /// Lays a hand on the brake, and in the same transaction writes that into the log of whom it concerns: one agent or
+    /// all. Where there are very many, the last of them are told after it, because a brake does not wait.
+    async fn change_all(
+        &self,
+        agent: Option<AgentId>,
+        payload: Payload,
+        change: impl Fn(&mut Tx<'_>) -> Result<bool, StoreError> + Send + 'static,
+    ) -> Result<(), EngineError> {
+        let concerned = match &agent {
+            Some(agent) => vec![agent.clone()],
+            None => {
+                let heads = self.store.read(|view| view.heads()).await?;
+                heads.into_iter().map(|(agent, _)| agent).collect()
+            }
+        };
+        // By name: two who lock several in two orders wait for each other.
+        let concerned: BTreeSet<AgentId> = concerned.into_iter().collect();
+        let now = self.clock.now();
+        let told = concerned.into_iter().map(|agent| {
+            let draft = Draft::new(payload.clone());
+            Ok((agent, self.seal(draft, None, now)?))
+        });
+        let told = told.collect::<Result<Vec<_>, EngineError>>()?;
+        let mut pieces = told.chunks(TOLD_AT_ONCE_MAX).map(<[_]>::to_vec);
+        let (first, wanted) = (pieces.next().unwrap_or_default(), agent.clone());
+        let changed = self.write(move |tx| {
+            if let Some(agent) = &wanted
+                && tx.agent(agent)?.is_none()
+            {
+                return Ok(None);
+            }
+            Ok(Some(if change(tx)? {
+                (true, tell_all(tx, &first)?)
+            } else {
+                (false, Vec::new())
+            }))
+        });
+        let (is_changed, events) = match (changed.await?, agent) {
+            (Some(changed), _) => changed,
+            (None, Some(agent)) => return Err(EngineError::UnknownAgent(agent)),
+            (None, None) => return Ok(()),
+        };
+        self.show(events);
+        for piece in pieces.filter(|_| is_changed) {
+            self.show(self.write(move |tx| tell_all(tx, &piece)).await?);
+        }
+        Ok(())
+    }
+
+    fn show(&self, events: Vec<(AgentId, Event)>) {
+        for (agent, event) in events {
+            self.hub.saw(&agent, &[event]);
+        }
+    }
+
+    /// Changes an agent and records it; nothing is recorded where nothing changed or the change is refused.
+    pub(super) async fn change_agent(
+        &self,
+        agent_id: AgentId,
+        payload: AgentStateChanged,
+        change: impl Fn(&mut Tx<'_>, &Agent) -> Result<Result<bool, EngineError>, StoreError> + Send + 'static,
+    ) -> Result<(), EngineError> {
+        let draft = Draft::new(payload);
+        let sealed = self.seal(draft, None, self.clock.now())?;
+        let wanted = agent_id.clone();
+        let told = self.write(move |tx| {
+            // The head first, as in every transition: two who lock in two orders wait for each other.
+            let head = tx.lock_head_to_announce(&wanted)?;
+            let (Some(mut head), Some(agent)) = (head, tx.agent(&wanted)?) else {
+                return Ok(None);
+            };
+            match change(tx, &agent)? {
+                Err(error) => return Ok(Some(Err(error))),
+                Ok(false) => return Ok(Some(Ok(None))),
+                Ok(true) => {}
+            }
+            let event = append(tx, &wanted, &mut head, &sealed)?;
+            let telling = Telling::agent_changed(&wanted);
+            tx.tell(&TellingRow::new(
+                wanted.clone(),
+                event.seq,
+                telling,
+                event.sealed.at,
+            ))?;
+            Ok(Some(Ok(Some(event))))
+        });
+        match told
+            .await?
+            .ok_or_else(|| EngineError::UnknownAgent(agent_id.clone()))??
+        {
+            None => {}
+            Some(event) => self.hub.saw(&agent_id, &[event]),
+        }
+        // Also where nothing changed: somebody wants to see the agent move.
+        self.work.look_at(agent_id);
+        Ok(())
+    }
+
+    /// Reads something of an agent that must be there.
+    pub(super) async fn of_agent<T: Send + 'static>(
+        &self,
+        agent: AgentId,
+        look: impl FnOnce(&mut View<'_>, &AgentId) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let wanted = agent.clone();
+        let found = self.store.read(move |view| match view.agent(&wanted)? {
+            None => Ok(None),
+            Some(_) => look(view, &wanted).map(Some),
+        });
+        found.await?.ok_or(EngineError::UnknownAgent(agent))
+    }
+
+    pub(super) fn seal(&self, draft: Draft, run: Option<RunKey>, now: Millis) -> Result<Sealed, EngineError> {
+        let sealed = Sealed::new(draft, now, run, self.entropy.bytes32());
+        // What is announced here is made of words and numbers of our own, which always have a canonical form.
+        sealed.map_err(|error| broken(run.unwrap_or(RunKey(Digest::ZERO)), &error))
+    }
+
+    /// Writes in one transaction. Whoever does it says afterwards what there is to do; where the answer is lost nobody
+    /// could, although the commit may stand.
+    pub(super) async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        let written = self.store.write(f).await;
+        if matches!(written, Err(StoreError::Unreachable(_))) {
+            self.look_everywhere();
+        }
+        written
+    }
+
+    /// Lets everybody look who is else told what there is to do. Nobody knows whether something was written.
+    pub(super) fn look_everywhere(&self) {
+        self.hub.look();
+        self.work.look();
+        self.work.rearm();
+    }
+}
+
+/// Gives an event its place.
+pub(crate) fn append(
+    tx: &mut Tx<'_>,
+    agent: &AgentId,
+    head: &mut Head,
+    sealed: &Sealed,
+) -> Result<Event, StoreError> {
+    let event = head.chain(agent, sealed.clone());
+    tx.append_event(agent, &event)?;
+    tx.put_head(agent, head)?;
+    Ok(event)
+}
+
+/// Tells of something that concerns no run. None when there is no such agent.
+pub(super) fn announce(
+    tx: &mut Tx<'_>,
+    agent: &AgentId,
+    sealed: &Sealed,
+) -> Result<Option<Event>, StoreError> {
+    let head = tx.lock_head_to_announce(agent)?;
+    head.map(|mut head| append(tx, agent, &mut head, sealed))
+        .transpose()
+}
+
+/// Writes into the log of each what it is told. Who is not there is told nothing.
+fn tell_all(tx: &mut Tx<'_>, told: &[(AgentId, Sealed)]) -> Result<Vec<(AgentId, Event)>, StoreError> {
+    let mut events = Vec::new();
+    for (agent, sealed) in told {
+        events.extend(announce(tx, agent, sealed)?.map(|event| (agent.clone(), event)));
+    }
+    Ok(events)
+}
