@@ -44,11 +44,13 @@ pub fn descends_from_tool() -> Problem {
 
 impl From<&EngineError> for Problem {
     fn from(error: &EngineError) -> Self {
-        match error {
-            EngineError::Subscribing(error) => error.into(),
-            EngineError::Schedule(fault) => of_schedule(fault, error.to_string()),
-            _ => Self::new(code(error), with_causes(error), hint(error)),
+        if let EngineError::Subscribing(error) = error {
+            return error.into();
         }
+        if let EngineError::Schedule(fault) = error {
+            return of_schedule(fault, error.to_string());
+        }
+        Self::new(code(error), with_causes(error), hint(error))
     }
 }
 

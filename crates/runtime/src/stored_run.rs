@@ -107,13 +107,18 @@ pub async fn load(store: &Store, run: RunKey) -> Result<StoredRun, EngineError> 
 }
 
 /// A run, and the content of the reply that ended it.
-fn read(view: &mut View<'_>, run: RunKey) -> Result<Option<(StoredRun, Option<Vec<u8>>)>, StoreError> {
+type WithReply = (StoredRun, Option<Vec<u8>>);
+
+fn read(view: &mut View<'_>, run: RunKey) -> Result<Option<WithReply>, StoreError> {
     let cause = cause(view, &run)?;
     let row = view.run(&run)?;
     let machine = row.as_ref().map(|row| {
-        decode(row).map_err(|error| match error {
-            EngineError::MachineVersion { .. } => "machine_version_unsupported",
-            _ => "run_broken",
+        decode(row).map_err(|error| {
+            if matches!(error, EngineError::MachineVersion { .. }) {
+                "machine_version_unsupported"
+            } else {
+                "run_broken"
+            }
         })
     });
     let row = row.or_else(|| {

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import { sampleAttempt, sampleRun, sampleStep } from "../api/samples";
-import type { Attempt } from "../api/types";
 import type { Attempt, Step } from "../api/types";
 import { diagnosticsOf, endingWords, fallbackOf, itemsOf, leaveWords, roundCost, tokenWords, tookWords } from "./round";
 
