@@ -34,7 +34,8 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     world::runtime()?.block_on(async {
         let store = world::sqlite(&home)?;
         let engine = world::engine(store.clone(), Arc::new(model), Arc::clone(&tools));
-        world::drive(&engine, ("rounds", 1), &workspace.to_string_lossy(), 1_000).await?;
+        let run = world::send(&store, ("rounds", 1)).await?;
+        world::drive(&engine, run, &workspace.to_string_lossy(), 1_000).await?;
         store.close().await?;
         anyhow::Ok(())
     })?;

@@ -9,18 +9,23 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use tokio::runtime::Runtime;
+use wakeful_core::blob::Blob;
+use wakeful_core::conversation::{Block, Usage};
 use wakeful_core::id::{AgentId, RunnerId, SessionId, TurnId};
+use wakeful_core::key::RunKey;
+use wakeful_core::message::Message;
 use wakeful_core::policy::Rules;
 use wakeful_core::report::Event;
 use wakeful_core::time::Millis;
+use wakeful_core::wake::{Control, Lifecycle, Mode};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
 use wakeful_runtime::run::DriveOutcome;
-use wakeful_runtime::wake::{Admitted, Ask, Limits, WhenMissing};
-use wakeful_runtime::{Engine, Governance, Halt, Observer, Waiting};
-use wakeful_store::rows::Visibility;
+use wakeful_runtime::wake::{Limits, StartOutcome};
+use wakeful_runtime::{Engine, Governance, Halt, Observer};
+use wakeful_store::rows::{Agent, Visibility};
 use wakeful_store::{SqliteOptions, Store};
 
 /// The host of databases that are made here.
@@ -61,44 +66,73 @@ pub(crate) fn engine<M: Model, T: ToolHost>(store: Store, model: Arc<M>, tools: 
         observer: Arc::new(Nobody),
         runner: RunnerId::new(RUNNER),
         governance: Governance::default(),
-        waiting: Waiting::Here,
     }
 }
 
-/// Admits one message for an agent, which is made if need be, and drives its run to the end.
+/// Puts one message in the queue of an agent, which is made if need be. How fast messages are admitted is measured with the
+/// daemon.
+pub(crate) async fn send(store: &Store, (agent, turn): (&str, usize)) -> Result<RunKey> {
+    let agent_id = AgentId::parse(agent)?;
+    let blocks = [Block::Text {
+        text: format!("Do your work, {agent}."),
+    }];
+    let body = Blob::new(serde_json::to_vec(&blocks)?);
+    // A conversation of its own: what a history costs is measured elsewhere.
+    let session = SessionId::new(format!("bench-{turn}"));
+    let now = Millis(0);
+    let turn_id = TurnId::parse(&turn.to_string())?;
+    let message = Message::from_operator(agent_id.clone(), &session, &turn_id, body.hash(), now);
+    let run = message.run_key;
+    let body = store.pack(body).await?;
+    let agent = Agent {
+        model_ref: None,
+        agent_id,
+        visibility: Visibility::Public,
+        lifecycle: Lifecycle::Active,
+        control: Control::Running,
+        mode: Mode::default(),
+        sleep_until: None,
+        workspace: "/".to_owned(),
+        created_at: now,
+        usage: Usage::default(),
+        model_rounds: 0,
+    };
+    let seq = u64::try_from(turn)?;
+    let sent = store.write(move |tx| {
+        tx.create_agent(&agent)?;
+        tx.admit_message(&message)?;
+        tx.enqueue(&message, seq, None)?;
+        tx.put_blob(&body)
+    });
+    sent.await?;
+    Ok(run)
+}
+
+/// Begins the run of a message that waits in the queue, and drives it to the end.
 pub(crate) async fn drive<M: Model, T: ToolHost>(
     engine: &Engine<M, T>,
-    (agent, turn): (&str, usize),
+    run: RunKey,
     workspace: &str,
     max_rounds: u32,
 ) -> Result<()> {
-    let ask = Ask {
-        agent: AgentId::parse(agent)?,
-        when_missing: WhenMissing::Create(Visibility::Public),
-        // A conversation of its own: what a history costs is measured elsewhere.
-        session: SessionId::new(format!("bench-{turn}")),
-        turn: TurnId::parse(&turn.to_string())?,
-        prompt: format!("Do your work, {agent}."),
-        attachments: Vec::new(),
-        limits: Limits {
-            model_ref: "bench".to_owned(),
-            fallbacks: Vec::new(),
-            max_rounds,
-            workspace: workspace.to_owned(),
-            deny_tools: BTreeSet::new(),
-            ask_tools: BTreeSet::new(),
-            may_start: BTreeSet::new(),
-            outside_runs: wakeful_core::policy::OutsideRuns::Ask,
-        },
+    let limits = Limits {
+        model_ref: "bench".to_owned(),
+        fallbacks: Vec::new(),
+        max_rounds,
+        workspace: workspace.to_owned(),
+        deny_tools: BTreeSet::new(),
+        ask_tools: BTreeSet::new(),
+        may_start: BTreeSet::new(),
+        outside_runs: wakeful_core::policy::OutsideRuns::Ask,
     };
-    match engine.admit(ask).await? {
-        Admitted::New(claimed) => match engine.drive(claimed).await? {
+    match engine.wake(run, limits).await? {
+        StartOutcome::Started(claimed) => match engine.drive(claimed).await? {
             DriveOutcome::Ended => Ok(()),
             DriveOutcome::Stopped => bail!("the run was stopped"),
             DriveOutcome::Braked => bail!("the run is braked"),
             DriveOutcome::Waiting(wait) => bail!("the run waits: {wait:?}"),
         },
-        Admitted::Before(run) => bail!("run {run} was there before"),
+        StartOutcome::NotQueued(run) => bail!("run {run} was there before"),
     }
 }
 

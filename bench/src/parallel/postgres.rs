@@ -90,7 +90,8 @@ async fn engine_pass(scratch: &Scratch, load: Load) -> Result<Duration> {
         pid_started: 0,
     };
     store.write(move |tx| tx.register_runner(&runner)).await?;
-    let wall = workload::drive(&store, load).await?;
+    let sent = workload::send(&store, load).await?;
+    let wall = workload::drive(&store, load, sent).await?;
     store.close().await?;
     Ok(wall)
 }

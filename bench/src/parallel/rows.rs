@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use wakeful_core::blob::BlobHash;
+use wakeful_core::id::AgentId;
 use wakeful_core::json::digest;
 use wakeful_core::run::{Input, Moved, Reads, StepWrite, Turn};
 
@@ -29,6 +30,10 @@ const UPDATES: [&str; 3] = [
 const PUT_STATE: usize = 0;
 const PUT_HEAD: usize = 1;
 const ADD_USAGE: usize = 2;
+
+/// Among the tables that a run begins with.
+const AGENT: usize = 0;
+const HEAD: usize = 1;
 
 /// Everything that was written.
 pub(crate) struct Rows {
@@ -159,7 +164,7 @@ impl Reader {
         if !begins {
             self.put_state(&row, &moved, &mut writes)?;
         }
-        let puts_head_in = |write: &Write| write.statement == self.beginnings[1].statement;
+        let puts_head_in = |write: &Write| write.statement == self.beginnings[HEAD].statement;
         if !writes.iter().any(puts_head_in) {
             self.put_head(&open.agent, &mut writes)?;
         }
@@ -197,6 +202,10 @@ impl Reader {
         for (queues, key) in self.beginnings.iter_mut().zip([&agent, &agent, run, run]) {
             queues.take_if_left(key, writes)?;
         }
+        let puts_agent_in = |write: &Write| write.statement == self.beginnings[AGENT].statement;
+        if writes.iter().any(puts_agent_in) {
+            self.bind_agent(writes)?;
+        }
         writes.push(Write {
             statement: self.runs.statement,
             values: row,
@@ -204,6 +213,16 @@ impl Reader {
         let open = Open { turn, agent, thread };
         self.open.insert(bytes(run)?.to_vec(), open);
         Ok(())
+    }
+
+    /// The row of a new agent is bound to the home's own log: one event there, and the head after it.
+    fn bind_agent(&mut self, writes: &mut Vec<Write>) -> Result<()> {
+        let home = Value::Text(AgentId::home_log().to_string());
+        self.events.take(&home, 1, writes)?;
+        match self.beginnings[HEAD].take_if_left(&home, writes)? {
+            true => Ok(()),
+            false => self.put_head(&home, writes),
+        }
     }
 
     /// The next state of a run.

@@ -147,8 +147,9 @@ pub(crate) fn engine_pass(folder: &Path, load: Load) -> Result<Written> {
     let database = folder.join("agent.sqlite");
     let runtime = world::runtime()?;
     let store = world::sqlite(folder)?;
+    let sent = runtime.block_on(workload::send(&store, load))?;
     let before = commits(&database)?;
-    let spent = Spent::on(|| runtime.block_on(workload::drive(&store, load)))?;
+    let spent = Spent::on(|| runtime.block_on(workload::drive(&store, load, sent)))?;
     let commits = commits(&database)?.wrapping_sub(before);
     ensure!(commits > 0, "no commit was counted");
     runtime.block_on(store.close())?;
@@ -196,6 +197,33 @@ fn fresh(folder: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_row_of_the_engine_is_written_by_the_bare_limit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let written = engine_pass(folder.path(), workload::SMALL).expect("a pass");
+        let bare = folder.path().join("bare.sqlite");
+        write(&bare, &written.rows, 1).expect("the same rows");
+        let rows = |path: &Path, table: &str| -> i64 {
+            let connection = plain::open_to_read(path).expect("a database");
+            let count = format!("SELECT COUNT(*) FROM {table}");
+            connection
+                .query_row(&count, [], |row| row.get(0))
+                .expect("a count")
+        };
+        let database = folder.path().join("agent.sqlite");
+        for table in [
+            "agent",
+            "agent_head",
+            "event",
+            "message",
+            "run",
+            "run_log",
+            "step",
+        ] {
+            assert_eq!(rows(&bare, table), rows(&database, table), "{table}");
+        }
+    }
 
     #[test]
     fn every_commit_is_counted_once_also_across_a_checkpoint() {

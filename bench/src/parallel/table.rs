@@ -97,10 +97,11 @@ impl Queues {
         Ok(())
     }
 
-    /// Takes the only row of a key, to be put in, unless it was put in before.
-    pub(crate) fn take_if_left(&mut self, key: &Value, writes: &mut Vec<Write>) -> Result<()> {
+    /// Takes the only row of a key, to be put in, unless it was put in before. Whether it was left.
+    pub(crate) fn take_if_left(&mut self, key: &Value, writes: &mut Vec<Write>) -> Result<bool> {
         let is_left = self.rows.get(bytes(key)?).is_some_and(|rows| !rows.is_empty());
-        self.take(key, usize::from(is_left), writes)
+        self.take(key, usize::from(is_left), writes)?;
+        Ok(is_left)
     }
 
     /// Whether all rows were taken.

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use wakeful_core::conversation::{Block, ToolCall, ToolSpec, Usage};
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::inference::Terms;
-use wakeful_core::key::OperationId;
+use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::prompt::Request;
 use wakeful_core::run::ROUNDS_DEFAULT;
 use wakeful_core::step::{EffectClass, Fault};
@@ -44,6 +44,14 @@ pub(crate) const FIVE_STEPS: Load = Load {
     tool_rounds: 2,
 };
 
+/// A little of both, to test what is read back.
+#[cfg(test)]
+pub(crate) const SMALL: Load = Load {
+    agents: 2,
+    runs: 2,
+    tool_rounds: 1,
+};
+
 impl Load {
     /// Runs of all agents.
     pub(crate) const fn all_runs(self) -> usize {
@@ -53,19 +61,35 @@ impl Load {
 
 pub(crate) const TOOL: &str = "Note";
 
+/// The runs of each agent, whose messages wait in its queue.
+pub(crate) type Sent = Vec<Vec<RunKey>>;
+
+/// Puts the messages of all runs in the queues.
+pub(crate) async fn send(store: &Store, load: Load) -> Result<Sent> {
+    let mut sent = Vec::new();
+    for agent in 0..load.agents {
+        let name = format!("agent-{agent:02}");
+        let mut runs = Vec::new();
+        for run in 0..load.runs {
+            runs.push(world::send(store, (&name, run)).await?);
+        }
+        sent.push(runs);
+    }
+    Ok(sent)
+}
+
 /// Drives the runs of every agent to their end and says how long all of them took.
-pub(crate) async fn drive(store: &Store, load: Load) -> Result<Duration> {
+pub(crate) async fn drive(store: &Store, load: Load, sent: Sent) -> Result<Duration> {
     let tools = Arc::new(NoOp);
     let mut runs = JoinSet::new();
     let begun = Instant::now();
-    for agent in 0..load.agents {
+    for (agent, own) in sent.into_iter().enumerate() {
         let tool_rounds = load.tool_rounds;
         let model = Arc::new(Prompt { agent, tool_rounds });
         let engine = world::engine(store.clone(), model, Arc::clone(&tools));
         runs.spawn(async move {
-            let name = format!("agent-{agent:02}");
-            for run in 0..load.runs {
-                world::drive(&engine, (&name, run), "/", ROUNDS_DEFAULT).await?;
+            for run in own {
+                world::drive(&engine, run, "/", ROUNDS_DEFAULT).await?;
             }
             anyhow::Ok(())
         });

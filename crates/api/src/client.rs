@@ -24,7 +24,7 @@ use crate::socket::SocketName;
 use wakeful_core::problem::Problem;
 use wakeful_core::sse::{Frame, Frames};
 
-use crate::endpoint::{self, Endpoint};
+use crate::endpoint::{self, Endpoint, Operation};
 use crate::{ErrorBody, GetReadiness, Readiness, Ready};
 
 /// Largest answer that is read. The API's own pages are bounded far below it.
@@ -130,18 +130,23 @@ impl Client {
 
     /// Calls an endpoint.
     pub async fn call<E: Endpoint>(&self, input: &E) -> Result<E::Output, ClientError> {
-        let called = async {
-            let response = self.send(self.request(input)?).await?;
-            if !response.status().is_success() {
-                return Err(refused(response).await);
+        let bytes = self.answer(self.request(input)?).await?;
+        serde_json::from_slice(&bytes).map_err(|error| malformed(&error))
+    }
+
+    /// The body of a success.
+    async fn answer(&self, request: Request<Full<Bytes>>) -> Result<Bytes, ClientError> {
+        let answered = async {
+            let response = self.send(request).await?;
+            match response.status().is_success() {
+                true => whole(response).await,
+                false => Err(refused(response).await),
             }
-            let bytes = whole(response).await?;
-            serde_json::from_slice(&bytes).map_err(|error| malformed(&error))
         };
         match self.0 {
-            Transport::Daemon { .. } => within(CALL_TIME_MAX, called).await,
+            Transport::Daemon { .. } => within(CALL_TIME_MAX, answered).await,
             // Nothing is between the caller and the database that could hang, so it may take its time.
-            Transport::InProcess(_) => called.await,
+            Transport::InProcess(_) => answered.await,
         }
     }
 
@@ -206,8 +211,13 @@ impl Client {
     }
 
     fn request<E: Endpoint>(&self, input: &E) -> Result<Request<Full<Bytes>>, ClientError> {
-        let (target, body) = target(input)?;
-        let method = match E::OPERATION.method {
+        let fields = serde_json::to_value(input).map_err(|error| malformed(&error))?;
+        self.request_of(&E::OPERATION, fields)
+    }
+
+    fn request_of(&self, operation: &Operation, fields: Value) -> Result<Request<Full<Bytes>>, ClientError> {
+        let (target, body) = target(operation, fields)?;
+        let method = match operation.method {
             endpoint::Method::Get => Method::GET,
             endpoint::Method::Post => Method::POST,
             endpoint::Method::Delete => Method::DELETE,
@@ -266,9 +276,7 @@ async fn stream_of(response: Response<ResponseBody>) -> Result<Stream, ClientErr
 }
 
 /// The path and query of a call, and its body.
-fn target<E: Endpoint>(input: &E) -> Result<(String, Vec<u8>), ClientError> {
-    let operation = E::OPERATION;
-    let fields = serde_json::to_value(input).map_err(|error| malformed(&error))?;
+fn target(operation: &Operation, fields: Value) -> Result<(String, Vec<u8>), ClientError> {
     let Value::Object(mut fields) = fields else {
         return Err(ClientError::Malformed(format!("{} is no object", operation.name)));
     };

@@ -314,10 +314,11 @@ impl Message {
     }
 
     /// Whether two messages with one key are one message: whose they are and what they say must agree, or a key
-    /// would name two things. The door and the time may differ; but through the same door the same wishes come.
+    /// would name two things. The door and the time may differ; but through the same door the same wishes come. A command
+    /// that waits for the answer tells which of its wishes the run does not follow instead.
     #[must_use]
     pub fn is_same_as(&self, other: &Self) -> bool {
-        let same_door = self.surface == other.surface;
+        let same_door = self.surface == other.surface && self.surface != DeliverySurface::RunOnce;
         let twin = Self {
             surface: other.surface,
             context: other.context,

@@ -7,6 +7,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
 use wakeful_core::notice::together;
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Gate, WakeOutcome};
 use wakeful_ports::planted;
@@ -98,8 +99,16 @@ pub(crate) struct NextMessage {
     pub(crate) beside: Vec<Waiting>,
 }
 
-/// Looks what an agent has to do.
-pub(crate) fn find(view: &mut View<'_>, agent: &AgentId, now: Millis) -> Result<AgentWork, StoreError> {
+/// Looks what an agent has to do: one given run, or whatever is next.
+pub(crate) fn find(
+    view: &mut View<'_>,
+    agent: &AgentId,
+    target: Option<RunKey>,
+    now: Millis,
+) -> Result<AgentWork, StoreError> {
+    if let Some(run) = target {
+        return find_target(view, run);
+    }
     if let Some(run) = view.due_run(agent, now)? {
         return Ok(AgentWork::Run(run));
     }
@@ -118,6 +127,30 @@ pub(crate) fn find(view: &mut View<'_>, agent: &AgentId, now: Millis) -> Result<
         beside: beside(view, &overview, &message, now)?,
         agent: overview.agent,
         message,
+    })))
+}
+
+/// What there is to do for one run: it goes on, or its message starts it, or it has ended.
+fn find_target(view: &mut View<'_>, run: RunKey) -> Result<AgentWork, StoreError> {
+    if let Some(row) = view.run(&run)? {
+        let is_open = row.status == RunStatus::Open;
+        return Ok(if is_open {
+            AgentWork::Run(run)
+        } else {
+            AgentWork::Nothing
+        });
+    }
+    let Some(QueueRow { message, .. }) = view.queue_row(&run)? else {
+        return Ok(AgentWork::Nothing);
+    };
+    let Some(agent) = view.agent(&message.agent_id)? else {
+        return Ok(AgentWork::Unknown);
+    };
+    Ok(AgentWork::Message(Box::new(NextMessage {
+        agent,
+        body: view.blob(&message.body)?,
+        message,
+        beside: Vec::new(),
     })))
 }
 

@@ -13,6 +13,7 @@ mod planted_bugs;
 mod run;
 pub mod schedule;
 mod shared;
+mod start;
 mod stop;
 pub mod subscription;
 pub mod why;
@@ -37,6 +38,7 @@ pub use self::schedule::{Edit, ScheduleApi};
 pub use self::shared::ApiContext;
 pub(crate) use self::shared::append;
 use self::shared::{Ingress, Shared};
+pub use self::start::{StartAtOnce, Starter};
 pub use self::stop::{BrakeApi, DATABASE_SLOW, REASON_CHARS_MAX};
 pub use self::subscription::SubscriptionApi;
 pub use self::why::{Why, WhyNot};
@@ -103,6 +105,13 @@ impl RuntimeApi {
             triggers: TriggerApi { shared: share() },
             shared,
         }
+    }
+
+    /// The same services for a process that starts the run of each message it sends. A message whose run could not start at
+    /// once is refused, unless only a brake holds it: then it is queued.
+    #[must_use]
+    pub fn starting_at_once(&self, how: StartAtOnce) -> Self {
+        Self::over(self.shared.with_ingress(Ingress::StartAtOnce(how)))
     }
 
     /// Subscriptions. `book` is their copy in memory.

@@ -1,15 +1,16 @@
 //! PreparedAdmission: a cause is judged, and becomes a message in line or a refusal with its reason, in one transaction.
 
+use wakeful_core::id::RunnerId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, QUEUE_MAX};
 use wakeful_core::report::{Event, Head, Sealed};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::WakeOutcome;
-use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, Refusal, admit};
-use wakeful_store::rows::{Admission, PackedBlob, WakeRow};
+use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, Refusal, Verdict, WakeOutcome, admit};
+use wakeful_store::rows::{Admission, Claim, Fence, PackedBlob, WakeRow};
 use wakeful_store::{StoreError, Tx, View};
 
 use crate::api::append;
+use crate::wake::{StartAttempt, StartWrite, judge};
 
 /// A cause that arose, and what was found out about it. Prepared before the transaction, which may run more than once.
 #[derive(Debug, Clone)]
@@ -37,6 +38,17 @@ pub(crate) enum AdmissionOutcome {
     Refused(Refusal),
     /// There is no such agent.
     Unknown,
+}
+
+/// What became of a message whose run was to start with it.
+#[derive(Debug)]
+pub(crate) enum StartedAdmission {
+    /// Its run has started, with this right to write; these events were committed.
+    Started(Fence, Vec<Event>),
+    /// This is all that became of it.
+    NotStarted(AdmissionOutcome),
+    /// Another process drives the agent.
+    Busy(RunnerId),
 }
 
 impl PreparedAdmission {
@@ -79,11 +91,52 @@ impl PreparedAdmission {
             message: &self.message,
             body: &self.body,
             sealed: &self.sealed,
-            verdict: WakeOutcome::Queued,
             gates: &gates,
             not_before,
         };
         entry.write(tx, &mut head)
+    }
+
+    /// Admits the message and starts its run in one transaction. What could not start at once is refused; under a brake it
+    /// is queued, and so is what another transaction has admitted meanwhile.
+    pub(crate) fn commit_and_start(
+        &self,
+        tx: &mut Tx<'_>,
+        start: &StartWrite,
+    ) -> Result<StartedAdmission, StoreError> {
+        if let Some(obstacle) = self.obstacle(tx, start.runner())? {
+            return Ok(obstacle);
+        }
+        let outcome = self.commit(tx)?;
+        if let AdmissionOutcome::New(admitted) = &outcome
+            && let StartAttempt::Claimed(fence, mut events) = start.commit(tx)?
+        {
+            events.insert(0, admitted.clone());
+            return Ok(StartedAdmission::Started(fence, events));
+        }
+        Ok(StartedAdmission::NotStarted(outcome))
+    }
+
+    /// Why its run could not start at once. None for a message that is there already.
+    fn obstacle(&self, tx: &mut Tx<'_>, runner: &RunnerId) -> Result<Option<StartedAdmission>, StoreError> {
+        let agent_id = &self.message.agent_id;
+        if tx.agent(agent_id)?.is_none() || tx.message(&self.message.run_key)?.is_some() {
+            return Ok(None);
+        }
+        match tx.claim_head(agent_id, runner)? {
+            Claim::Won(fence) => tx.release_head(agent_id, fence)?,
+            Claim::Held { by } => return Ok(Some(StartedAdmission::Busy(by))),
+        }
+        // Only with the lock that the claim took is the answer true until the commit.
+        let Some(agent) = tx.agent(agent_id)? else {
+            return Ok(None);
+        };
+        Ok(match judge(tx, &agent, self.message.admitted_at)? {
+            (Verdict::Run | Verdict::Refused(Refusal::Braked), _) => None,
+            (Verdict::Refused(refusal), gates) => {
+                Some(StartedAdmission::NotStarted(self.refuse(tx, refusal, &gates)?))
+            }
+        })
     }
 
     fn refuse(
@@ -106,8 +159,6 @@ pub(crate) struct QueueEntry<'a> {
     pub(crate) body: &'a PackedBlob,
     /// The event that announces it.
     pub(crate) sealed: &'a Sealed,
-    /// What its wake record says: `queued`, or what keeps it from beginning at once.
-    pub(crate) verdict: WakeOutcome,
     /// Every gate that was looked at.
     pub(crate) gates: &'a [Gate],
     /// The time before which it does not begin.
@@ -126,7 +177,12 @@ impl QueueEntry<'_> {
         }
         tx.enqueue(message, head.next_seq, self.not_before)?;
         tx.put_blob(self.body)?;
-        tx.put_wake(&wake_row(message, self.verdict, self.gates, message.admitted_at))?;
+        tx.put_wake(&wake_row(
+            message,
+            WakeOutcome::Queued,
+            self.gates,
+            message.admitted_at,
+        ))?;
         append(tx, &message.agent_id, head, self.sealed).map(AdmissionOutcome::New)
     }
 }

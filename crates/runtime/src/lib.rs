@@ -97,17 +97,6 @@ pub struct Engine<M, T> {
     pub runner: RunnerId,
     /// What holds where nobody said otherwise.
     pub governance: Governance,
-    /// How it waits for a moment.
-    pub waiting: Waiting,
-}
-
-/// How an engine waits for a moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
-    /// Here: somebody sits in front of it.
-    Here,
-    /// Away: a long wait gives the run back, and whoever has it next looks when its moment has come.
-    Away,
 }
 
 /// What holds where nobody said otherwise.
@@ -186,18 +175,6 @@ pub enum EngineError {
     #[error("the idempotency key was used before with another prompt")]
     KeyReused {
         /// The run that has the key.
-        run: RunKey,
-    },
-    /// The message is there, and waits in the agent's queue for its turn.
-    #[error("the message of run {run} waits for its turn")]
-    Waits {
-        /// The run that will answer it.
-        run: RunKey,
-    },
-    /// A brake is on: the message is kept, and waits in the agent's queue.
-    #[error("the agent is braked: the message of run {run} is kept and waits in line")]
-    Kept {
-        /// The run that will answer it.
         run: RunKey,
     },
     /// Another process drives this agent.

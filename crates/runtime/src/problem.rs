@@ -68,7 +68,6 @@ fn code(error: &EngineError) -> Cow<'static, str> {
         EngineError::UnknownRun(_) => "run_unknown",
         EngineError::Refused(refusal) => refusal.code(),
         EngineError::KeyReused { .. } => "idempotency_conflict",
-        EngineError::Waits { .. } => "message_queued",
         EngineError::AgentBusy { .. } => "agent_busy",
         EngineError::LeaseLost(_) => "lease_lost",
         EngineError::BudgetExceeded { .. } => BUDGET_EXCEEDED,
@@ -76,7 +75,7 @@ fn code(error: &EngineError) -> Cow<'static, str> {
         EngineError::Panicked(_) => "turn_panicked",
         EngineError::MachineVersion { .. } => "machine_version_unsupported",
         EngineError::Undecided { .. } => "decision_pending",
-        EngineError::Kept { .. } | EngineError::Braked { .. } => "braked",
+        EngineError::Braked { .. } => "braked",
         EngineError::CrashLoop { .. } => "crash_loop",
         EngineError::Quarantined { .. } => "run_quarantined",
         EngineError::UnknownDecision(_) => "decision_unknown",
@@ -133,10 +132,6 @@ fn hint(error: &EngineError) -> String {
         EngineError::AgentExists(_) => "use it with `wakeful run --agent`, or choose another name",
         EngineError::UnknownRun(_) => "`wakeful runs list` shows the runs there are",
         EngineError::Refused(refusal) => refusal.way_out().unwrap_or("see `wakeful why-not`"),
-        EngineError::Waits { .. } => "the daemon answers it: `wakeful daemon start`",
-        EngineError::Kept { .. } => {
-            "release the brake with `wakeful brake off`; then `wakeful run --resume` answers it, and so does a daemon"
-        }
         EngineError::AgentBusy { .. } => "wait for it to finish, or end its run with `wakeful runs cancel`",
         EngineError::LeaseLost(_) => "check the database connection, then `wakeful run --resume`",
         EngineError::BudgetExceeded { .. } => RAISE,

@@ -1,31 +1,35 @@
 //! The daemon's loop: whoever has something to do is driven, one message after the other per agent, many agents at
 //! once, within bounds. It sleeps without any timer until it is told that there may be something to do.
 
+mod scope;
+mod start;
 mod stuck;
+mod turn;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tokio::task::{Id, JoinError, JoinSet};
 use wakeful_core::budget::Day;
 use wakeful_core::id::{AgentId, RunnerId};
+use wakeful_core::key::RunKey;
 use wakeful_core::line::{Ended, Line};
 use wakeful_core::message::Message;
-use wakeful_core::wake::Refusal;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::model::Model;
-use wakeful_ports::planted;
 use wakeful_ports::tool::ToolHost;
+use wakeful_store::Store;
 use wakeful_store::rows::Agent;
-use wakeful_store::{Store, View};
 
+use self::scope::{ReadyWork, Scope};
+use self::start::ServiceStarter;
 pub use self::stuck::Stuck;
-use crate::absorb::{self, AgentWork, NextMessage, Opening};
-use crate::api::{ApiContext, RuntimeApi, Work};
+use self::turn::{AgentTurn, TurnResult};
+use crate::api::{ApiContext, RuntimeApi, Starter, Work};
 use crate::hub::Hub;
-use crate::run::{Claimed, DriveOutcome, claim, give_back, move_aside, poisoned};
-use crate::wake::{Admitted, Limits};
-use crate::{Engine, EngineError, Governance, Halt, Observer as _, Waiting};
+use crate::run::DriveOutcome;
+use crate::wake::Limits;
+use crate::{Engine, EngineError, Governance, Halt, Observer as _};
 
 /// Most agents driven at the same time. Each may hold a process and a model request; the rest waits in line.
 pub const AGENTS_AT_ONCE_MAX: usize = 64;
@@ -110,15 +114,19 @@ pub struct Service<W> {
     hub: Arc<Hub>,
     work: Arc<Work>,
     stuck: Stuck,
+    scope: Scope,
+    starter: Arc<ServiceStarter<W>>,
 }
 
 /// Who is being driven, and who waits for a place.
 #[derive(Default)]
 struct Busy {
-    tasks: JoinSet<Turned>,
+    tasks: JoinSet<TurnResult>,
     line: Line,
     /// Who had work at the last look.
     ready: Vec<AgentId>,
+    /// The run that each of them is to be driven for, where other runs are out of scope.
+    targets: BTreeMap<AgentId, RunKey>,
     /// A task that panicked does not say whose it was.
     by_task: BTreeMap<Id, AgentId>,
     /// When to look without having been told: where others write, or when a look has failed.
@@ -129,10 +137,9 @@ struct Busy {
     due_at: Option<u64>,
     /// How far each log had grown when listeners were last told.
     told: BTreeMap<AgentId, u64>,
+    /// Whether nothing in scope can go on by itself.
+    is_done: bool,
 }
-
-/// An agent and what its turn came to.
-type Turned = (AgentId, Result<Option<DriveOutcome>, EngineError>);
 
 impl<W: Workshop + 'static> Service<W> {
     /// The service, its API, and the runs that are stuck.
@@ -146,6 +153,10 @@ impl<W: Workshop + 'static> Service<W> {
             governance: options.governance,
         });
         let stuck = Stuck::default();
+        let starter = ServiceStarter {
+            workshop: Arc::clone(&options.workshop),
+            started: Mutex::default(),
+        };
         let service = Self {
             store: options.store,
             writers: options.writers,
@@ -157,8 +168,23 @@ impl<W: Workshop + 'static> Service<W> {
             hub: options.hub,
             work: api.work(),
             stuck: stuck.clone(),
+            scope: Scope::All,
+            starter: Arc::new(starter),
         };
         (service, api, stuck)
+    }
+
+    /// Starts runs in the transaction that admits their messages; this service drives them.
+    #[must_use]
+    pub fn starter(&self) -> Arc<dyn Starter> {
+        Arc::clone(&self.starter) as _
+    }
+
+    /// The same service for one run and the runs it started: it ends when none of them can go on by itself.
+    #[must_use]
+    pub fn limited_to(self, run: RunKey) -> Self {
+        let scope = Scope::Tree(run);
+        Self { scope, ..self }
     }
 
     /// Drives until a stop is asked for and everything under way has come to a safe point. What an earlier life left
@@ -166,7 +192,7 @@ impl<W: Workshop + 'static> Service<W> {
     pub async fn run(self) {
         let mut busy = Busy::default();
         self.work.look();
-        while !self.halt.is_set() {
+        while !self.halt.is_set() && !busy.is_done {
             // Fixed beforehand: what happens meanwhile does not put it off.
             let moments = [busy.look_at, busy.due_at, busy.line.next_look()];
             let moment = moments.into_iter().flatten().min();
@@ -222,11 +248,8 @@ impl<W: Workshop + 'static> Service<W> {
     /// Begins with every agent that has work and is not being driven, as far as the places allow.
     async fn begin_all(&self, busy: &mut Busy) {
         let (wall, now) = (self.clock.now(), self.clock.ticks_ms());
-        let read = move |view: &mut View<'_>| {
-            let due = [view.next_due(wall)?, view.next_message_due(wall)?];
-            Ok((view.agents_with_work(wall)?, due.into_iter().flatten().min()))
-        };
-        let read = self.store.read(read).await;
+        let scope = self.scope;
+        let read = self.store.read(move |view| scope.ready_work(view, wall)).await;
         let next = match (self.writers, &read) {
             (_, Err(_)) => Some(now.saturating_add(FAILED_LOOK_MS)),
             (Writers::Many, Ok(_)) => Some(now.saturating_add(SHARED_LOOK_MS)),
@@ -235,36 +258,51 @@ impl<W: Workshop + 'static> Service<W> {
         // A moment that is fixed already stays: where much happens here, others must be heard of as well.
         busy.look_at = next.map(|next| busy.look_at.map_or(next, |fixed| fixed.min(next)));
         busy.has_failed = read.is_err();
-        let Ok((ready, due)) = read else { return };
+        let Ok(ReadyWork {
+            agents,
+            targets,
+            next,
+        }) = read
+        else {
+            // A caller that waits for one run reports the database error instead.
+            busy.is_done = self.scope != Scope::All;
+            return;
+        };
         // Looked at once more before it comes, if it is far: the clock may be set meanwhile.
-        busy.due_at = due.map(|due| now.saturating_add(due.since(wall).clamp(1, DUE_LOOK_MS_MAX)));
-        self.stuck.retain(&ready);
+        busy.due_at = next.map(|due| now.saturating_add(due.since(wall).clamp(1, DUE_LOOK_MS_MAX)));
+        self.stuck.retain(&agents);
         self.work.roused().iter().for_each(|agent| busy.line.rouse(agent));
         busy.line.day_is(Day::of(wall), now);
-        busy.ready = ready;
+        (busy.ready, busy.targets) = (agents, targets);
         self.begin(busy);
+        busy.is_done = self.scope != Scope::All && busy.tasks.is_empty() && busy.due_at.is_none();
     }
 
     /// Begins with whoever is next among those who had work at the last look.
     fn begin(&self, busy: &mut Busy) {
         for agent in busy
             .line
-            .choose(&busy.ready, self.clock.ticks_ms(), AGENTS_AT_ONCE_MAX)
+            .choose(&busy.ready, self.clock.ticks_ms(), self.scope.concurrency())
         {
-            let (store, runner) = (self.store.clone(), self.runner.clone());
-            let aside = Aside {
+            let target = busy.targets.get(&agent).copied();
+            let turn = AgentTurn {
+                store: self.store.clone(),
+                workshop: Arc::clone(&self.workshop),
+                runner: self.runner.clone(),
                 clock: Arc::clone(&self.clock),
                 entropy: Arc::clone(&self.entropy),
                 hub: Arc::clone(&self.hub),
-                forgives: self.stuck.is_of_place(&agent),
+                is_forgiven: self.stuck.is_of_place(&agent),
+                agent: agent.clone(),
+                target,
             };
-            let turn = one_turn(store, Arc::clone(&self.workshop), runner, (agent.clone(), aside));
-            let task = busy.tasks.spawn(turn);
+            let started = target.and_then(|run| self.starter.take(run));
+            let task = busy.tasks.spawn(turn.take(started));
             busy.by_task.insert(task.id(), agent);
         }
     }
 
-    fn finished(&self, done: Result<(Id, Turned), JoinError>, busy: &mut Busy) {
+    fn finished(&self, done: Result<(Id, TurnResult), JoinError>, busy: &mut Busy) {
         let (id, turned) = match done {
             Ok((id, turned)) => (id, Some(turned)),
             // A panic is a bug of ours; the daemon and the others live, and the agent says what happened.
@@ -277,6 +315,8 @@ impl<W: Workshop + 'static> Service<W> {
         let result = turned.map_or_else(panicked, |(_, result)| result);
         let how = match &result {
             Ok(Some(DriveOutcome::Ended | DriveOutcome::Stopped)) => Ended::Worked,
+            // Within one run, only the work of another run of its tree is a reason to try again.
+            Ok(Some(DriveOutcome::Braked) | None) if self.scope != Scope::All => Ended::Stuck,
             // Whoever releases a brake has the agent looked at again.
             Ok(Some(DriveOutcome::Waiting(_) | DriveOutcome::Braked) | None) => Ended::Idle,
             Err(EngineError::BudgetExceeded { exceeded, .. }) => Ended::Waits {
@@ -291,6 +331,12 @@ impl<W: Workshop + 'static> Service<W> {
             self.work.look();
         }
         let is_worth_a_look = busy.line.ended(&agent, how, self.clock.ticks_ms());
+        if self.scope != Scope::All {
+            if how == Ended::Worked {
+                busy.line = Line::default();
+            }
+            self.work.look();
+        }
         // Who rests has work: without it, it would rest no more.
         if how == Ended::Idle && !busy.line.rests(&agent) {
             busy.ready.retain(|ready| *ready != agent);
@@ -304,141 +350,5 @@ impl<W: Workshop + 'static> Service<W> {
             }
         }
         self.stuck.note(&agent, result.map(drop));
-    }
-}
-
-/// What it takes to judge why a run does not move.
-struct Aside {
-    clock: Arc<dyn Clock>,
-    entropy: Arc<dyn Entropy>,
-    hub: Arc<Hub>,
-    /// Whether it did not move last time for what lies in the place: then that does not count.
-    forgives: bool,
-}
-
-impl Aside {
-    /// Moves the agent's open run aside if it can never go on. Then the agent does something else.
-    async fn judge(
-        &self,
-        store: &Store,
-        agent: &AgentId,
-        error: EngineError,
-    ) -> Result<DriveOutcome, EngineError> {
-        let Some(run) = poisoned(&error) else {
-            return Err(error);
-        };
-        let now = (self.clock.now(), self.entropy.bytes32());
-        match move_aside(store, run, &error, now).await? {
-            Some(event) => {
-                self.hub.saw(agent, &[event]);
-                Ok(DriveOutcome::Ended)
-            }
-            None => Err(error),
-        }
-    }
-}
-
-/// One turn of one agent: what was left open, else the next message.
-async fn one_turn<W: Workshop>(
-    store: Store,
-    workshop: Arc<W>,
-    runner: RunnerId,
-    (agent, aside): (AgentId, Aside),
-) -> Turned {
-    let clock = aside.clock.as_ref();
-    let result = match work_once(
-        &store,
-        workshop.as_ref(),
-        &runner,
-        (&agent, clock, aside.forgives),
-    )
-    .await
-    {
-        Err(error) => aside.judge(&store, &agent, error).await.map(Some),
-        done => done,
-    };
-    let result = match result {
-        // Another runner drives it, or another run has come first: nothing is wrong, and nothing is ours to do.
-        Err(EngineError::AgentBusy { .. } | EngineError::Refused(Refusal::RunOpen { .. })) => Ok(None),
-        result => result,
-    };
-    (agent, result)
-}
-
-/// One turn of one agent: what was left open, else the next message. None where nothing may begin.
-pub async fn work_once<W: Workshop>(
-    store: &Store,
-    workshop: &W,
-    runner: &RunnerId,
-    (agent, clock, forgives): (&AgentId, &dyn Clock, bool),
-) -> Result<Option<DriveOutcome>, EngineError> {
-    let (wanted, now) = (agent.clone(), clock.now());
-    let found = store.read(move |view| absorb::find(view, &wanted, now)).await?;
-    match found {
-        AgentWork::Unknown => Err(EngineError::UnknownAgent(agent.clone())),
-        AgentWork::Nothing => Ok(None),
-        AgentWork::Run(_) if planted::bug("open_run_left") => Ok(None),
-        AgentWork::Run(run) => {
-            if forgives {
-                store.write(move |tx| tx.forget_claims(&run)).await?;
-            }
-            let Some(claimed) = claim(store, runner, run).await? else {
-                return Ok(Some(DriveOutcome::Ended));
-            };
-            match workshop.engine(agent, &Limits::of(claimed.turn())) {
-                Ok(engine) => away(engine).drive(claimed).await.map(Some),
-                Err(error) => without_engine(store, workshop, claimed, error).await.map(Some),
-            }
-        }
-        AgentWork::Message(next) => answer(workshop, *next).await,
-    }
-}
-
-/// An open run whose engine cannot be had: it waits, unless somebody asked for its end, which needs none.
-async fn without_engine<W: Workshop>(
-    store: &Store,
-    workshop: &W,
-    claimed: Box<Claimed>,
-    error: EngineError,
-) -> Result<DriveOutcome, EngineError> {
-    let run = claimed.run_key();
-    let wanted = store.read(move |view| view.cancel_requested(&run)).await;
-    let ending = match wanted {
-        Ok(true) => workshop.ending(claimed.agent_id()).ok(),
-        Ok(false) | Err(_) => None,
-    };
-    match ending {
-        Some((engine, _kept)) => engine.drive(claimed).await,
-        None => {
-            give_back(store, claimed).await?;
-            Err(error)
-        }
-    }
-}
-
-async fn answer<W: Workshop>(workshop: &W, next: NextMessage) -> Result<Option<DriveOutcome>, EngineError> {
-    let NextMessage {
-        agent,
-        message,
-        body,
-        beside,
-    } = next;
-    let opening = Opening::of(&message, body.as_deref(), beside)?;
-    let limits = workshop.limits(&agent, &message);
-    let engine = away(workshop.engine(&agent.agent_id, &limits)?);
-    match engine.wake_queued(message, opening, limits).await {
-        Ok(Admitted::New(claimed)) => engine.drive(claimed).await.map(Some),
-        Ok(Admitted::Before(_)) => Ok(Some(DriveOutcome::Ended)),
-        // Paused, or begun by another runner, since we looked: its verdict is recorded, and the message waits.
-        Err(EngineError::Refused(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Nobody sits in front of it: who waits long gives its place to others.
-fn away<M, T>(engine: Engine<M, T>) -> Engine<M, T> {
-    Engine {
-        waiting: Waiting::Away,
-        ..engine
     }
 }

@@ -107,7 +107,6 @@ pub(crate) fn start_in(
             message: &start.message,
             body: &start.body,
             sealed: &start.admitted,
-            verdict: WakeOutcome::Queued,
             gates: &look.gates,
             not_before: look.not_before,
         };

@@ -19,7 +19,7 @@ use crate::inquiry::ended_early;
 use crate::run::{Claimed, broken};
 use crate::step::{Early, Freshness, Next};
 use crate::subrun;
-use crate::{Engine, EngineError, Waiting};
+use crate::{Engine, EngineError};
 
 /// The longest wait that keeps a run in its place. A longer one gives it back until its moment has come.
 pub(crate) const NAP_MS_MAX: u64 = 2_000;
@@ -183,7 +183,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         if self.store.read(move |view| view.cancel_requested(&run)).await? {
             return called_off(claimed, is_found);
         }
-        if left_ms > NAP_MS_MAX && self.waiting == Waiting::Away {
+        if left_ms > NAP_MS_MAX {
             let wait = Wait::Due {
                 until: later(now, left_ms),
             };

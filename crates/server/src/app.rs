@@ -394,8 +394,8 @@ pub(crate) fn endpoints() -> Routes {
 }
 
 fn routes(app: App) -> Router {
-    let (_, endpoints) = endpoints().into_parts();
-    endpoints
+    endpoints()
+        .into_router()
         .fallback(page::show)
         .method_not_allowed_fallback(page::wrong_method)
         .layer(axum::middleware::from_fn_with_state(app.clone(), guard::pass))

@@ -199,12 +199,10 @@ fn status_of(error: &EngineError) -> StatusCode {
         )
         | EngineError::Undecided { .. }
         | EngineError::Braked { .. }
-        | EngineError::Kept { .. }
         | EngineError::Quarantined { .. } => StatusCode::CONFLICT,
         EngineError::Refused(_)
         | EngineError::Lifecycle { .. }
         | EngineError::KeyReused { .. }
-        | EngineError::Waits { .. }
         | EngineError::AgentBusy { .. }
         | EngineError::AgentExists(_)
         | EngineError::NotEnded { .. }

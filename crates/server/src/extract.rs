@@ -9,7 +9,8 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer as _, MapAccess, Visitor};
 use serde_json::error::Category;
 use serde_path_to_error::Segment;
-use wakeful_api::Endpoint;
+use wakeful_api::endpoint::Method;
+use wakeful_api::{Endpoint, Operation};
 
 use crate::error::ApiError;
 
@@ -21,62 +22,90 @@ const SEE_DOCUMENT: &str = "GET /api/openapi.json describes the input of each pa
 /// The parameters in a path, by name.
 pub(crate) type Parameters = Vec<(String, String)>;
 
-/// Reads the input: from the path, and from the query or the body.
-pub(crate) async fn input<E: Endpoint>(path: &Parameters, head: &Parts, body: Body) -> Result<E, ApiError> {
-    if !E::OPERATION.takes_body {
-        return from_query(path, head.uri.query().unwrap_or_default());
-    }
-    if !is_json(&head.headers) {
-        return Err(ApiError::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "not_json",
-            "the body is not declared as JSON",
-            "send `Content-Type: application/json`",
-        ));
-    }
-    from_body(path, &bounded(body, E::OPERATION.body_bytes_max).await?)
+/// The input of an endpoint as it was sent.
+pub(crate) struct RawInput {
+    path: Parameters,
+    /// The JSON body of an endpoint that has one, else the path's parameters and the query as one form.
+    rest: Vec<u8>,
 }
 
-fn from_query<E: Endpoint>(path: &Parameters, query: &str) -> Result<E, ApiError> {
-    let bad = |code: &'static str, message: String| ApiError::bad(code, message, SEE_DOCUMENT);
-    let mut pairs = serde_urlencoded::to_string(path).map_err(|error| bad("bad_query", error.to_string()))?;
-    if E::OPERATION.method == wakeful_api::endpoint::Method::Get {
-        pairs.push('&');
-        pairs.push_str(query);
+impl RawInput {
+    /// Receives what an endpoint reads.
+    pub(crate) async fn receive(
+        operation: &Operation,
+        path: Parameters,
+        head: &Parts,
+        body: Body,
+    ) -> Result<Self, ApiError> {
+        if !operation.takes_body {
+            let query = head.uri.query().filter(|_| operation.method == Method::Get);
+            return Self::of_query(path, query.unwrap_or_default());
+        }
+        if !is_json(&head.headers) {
+            return Err(ApiError::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "not_json",
+                "the body is not declared as JSON",
+                "send `Content-Type: application/json`",
+            ));
+        }
+        let rest = bounded(body, operation.body_bytes_max).await?;
+        Ok(Self { path, rest })
     }
-    let read = serde_urlencoded::Deserializer::new(form_urlencoded::parse(pairs.as_bytes()));
-    serde_path_to_error::deserialize(read).map_err(|error| {
-        let code = if is_in_path(&error, path) {
+
+    fn of_query(path: Parameters, query: &str) -> Result<Self, ApiError> {
+        let form = serde_urlencoded::to_string(&path);
+        let form = form.map_err(|error| ApiError::bad("bad_query", error.to_string(), SEE_DOCUMENT))?;
+        let rest = format!("{form}&{query}").into_bytes();
+        Ok(Self { path, rest })
+    }
+
+    /// The same as the endpoint's own type.
+    pub(crate) fn read<E: Endpoint>(&self) -> Result<E, ApiError> {
+        if !E::OPERATION.takes_body {
+            let form = serde_urlencoded::Deserializer::new(form_urlencoded::parse(&self.rest));
+            return serde_path_to_error::deserialize(form).map_err(|error| self.bad_query(&error));
+        }
+        self.check_object()?;
+        let mut body = serde_json::Deserializer::from_slice(&self.rest);
+        let fields = Fields {
+            path: &self.path,
+            rest: &mut body,
+        };
+        let read = serde_path_to_error::deserialize(fields).map_err(|error| self.bad_body(&error))?;
+        body.end().map_err(|error| not_json(&error))?;
+        Ok(read)
+    }
+
+    /// A list would be taken for the fields in their order, which is never meant.
+    fn check_object(&self) -> Result<(), ApiError> {
+        match self.rest.trim_ascii_start().first() {
+            Some(b'[') => {
+                let message = "the body is a list, and must be an object";
+                Err(ApiError::bad("bad_field", message, SEE_DOCUMENT))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn bad_query(&self, error: &serde_path_to_error::Error<serde::de::value::Error>) -> ApiError {
+        let code = if is_in_path(error, &self.path) {
             "bad_id"
         } else {
             "bad_query"
         };
-        bad(code, named(&error))
-    })
-}
-
-fn from_body<E: Endpoint>(path: &Parameters, bytes: &[u8]) -> Result<E, ApiError> {
-    // A list would be taken for the fields in their order, which is never meant.
-    if bytes.trim_ascii_start().first() == Some(&b'[') {
-        let message = "the body is a list, and must be an object";
-        return Err(ApiError::bad("bad_field", message, SEE_DOCUMENT));
+        ApiError::bad(code, named(error), SEE_DOCUMENT)
     }
-    let mut body = serde_json::Deserializer::from_slice(bytes);
-    let fields = Fields {
-        path,
-        rest: &mut body,
-    };
-    let read = serde_path_to_error::deserialize(fields).map_err(|error| {
-        if is_in_path(&error, path) {
-            return ApiError::bad("bad_id", named(&error), SEE_DOCUMENT);
+
+    fn bad_body(&self, error: &serde_path_to_error::Error<serde_json::Error>) -> ApiError {
+        if is_in_path(error, &self.path) {
+            return ApiError::bad("bad_id", named(error), SEE_DOCUMENT);
         }
         match error.inner().classify() {
-            Category::Data => ApiError::bad("bad_field", named(&error), SEE_DOCUMENT),
+            Category::Data => ApiError::bad("bad_field", named(error), SEE_DOCUMENT),
             Category::Syntax | Category::Eof | Category::Io => not_json(error.inner()),
         }
-    })?;
-    body.end().map_err(|error| not_json(&error))?;
-    Ok(read)
+    }
 }
 
 /// Whether what is wrong stands in the path.
@@ -220,9 +249,18 @@ mod tests {
         vec![(name.to_owned(), value.to_owned())]
     }
 
+    fn message(body: &str) -> Result<SendMessage, ApiError> {
+        let path = path("agent_id", "main");
+        let rest = body.as_bytes().to_vec();
+        RawInput { path, rest }.read()
+    }
+
     fn code_of(body: &str) -> String {
-        let error = from_body::<SendMessage>(&path("agent_id", "main"), body.as_bytes());
-        format!("{:?}", error.expect_err("an error"))
+        format!("{:?}", message(body).expect_err("an error"))
+    }
+
+    fn from_query<E: Endpoint>(path: Parameters, query: &str) -> Result<E, ApiError> {
+        RawInput::of_query(path, query).and_then(|input| input.read())
     }
 
     #[test]
@@ -243,13 +281,12 @@ mod tests {
 
     #[test]
     fn a_field_of_the_path_comes_from_the_path_alone() {
-        let read =
-            from_body::<SendMessage>(&path("agent_id", "main"), b"{\"text\":\"a\"}").expect("a message");
+        let read = message("{\"text\":\"a\"}").expect("a message");
         assert_eq!(read.agent_id.to_string(), "main");
         assert!(code_of("{\"text\":\"a\",\"agent_id\":\"other\"}").contains("duplicate field `agent_id`"));
-        let refused = from_query::<PauseAgent>(&path("agent_id", "Main"), "").expect_err("an error");
+        let refused = from_query::<PauseAgent>(path("agent_id", "Main"), "").expect_err("an error");
         assert!(format!("{refused:?}").contains("bad_id"));
-        let refused = from_query::<ListRuns>(&Vec::new(), "limit=0").expect_err("an error");
+        let refused = from_query::<ListRuns>(Vec::new(), "limit=0").expect_err("an error");
         assert!(format!("{refused:?}").contains("bad_query"));
     }
 }

@@ -1,11 +1,15 @@
 //! How an endpoint is served: its input is read, its handler called, its output written.
 
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::Router;
 use axum::extract::{FromRequestParts as _, RawPathParams, Request, State};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, on};
-use axum::{Json, Router};
 use wakeful_api::endpoint::Method;
 use wakeful_api::{Endpoint, Operation};
 use wakeful_core::decision::Channel;
@@ -13,7 +17,7 @@ use wakeful_runtime::problem::descends_from_tool;
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Parameters, input};
+use crate::extract::{Parameters, RawInput};
 use crate::guard::{Caller, Peer};
 
 /// A request whose input was read, for its handler.
@@ -61,7 +65,7 @@ impl Call {
         let Some(peer) = self.peer() else {
             return Ok(());
         };
-        let host = std::sync::Arc::clone(&self.host);
+        let host = Arc::clone(&self.host);
         // It reads many small files.
         match tokio::task::spawn_blocking(move || host.is_tool(peer)).await {
             Ok(false) => Ok(()),
@@ -71,22 +75,29 @@ impl Call {
     }
 }
 
-/// The endpoints that are served.
-#[derive(Default)]
-pub(crate) struct Routes {
-    router: Router<App>,
-    operations: Vec<&'static str>,
-}
-
 /// What is checked before a body is read.
 type Check = fn(&App, &Parameters) -> Result<(), ApiError>;
+
+/// A response that is being made.
+type Answering = Pin<Box<dyn Future<Output = Result<Response, ApiError>> + Send>>;
+
+/// The part of an endpoint that knows its types: reads the input and starts the handler. The rest is compiled once, and not
+/// once for each endpoint.
+type Handler = dyn Fn(Call, &RawInput) -> Result<Answering, ApiError> + Send + Sync;
+
+/// How requests of one path and method are answered.
+type Service = dyn Fn(App, Request) -> Answering + Send + Sync;
+
+/// The endpoints that are served, and how.
+#[derive(Default)]
+pub(crate) struct Routes(Vec<(Operation, Arc<Service>)>);
 
 impl Routes {
     /// Serves an endpoint.
     pub(crate) fn add<E, F, R>(self, handler: F) -> Self
     where
         E: Endpoint,
-        F: Fn(Call, E) -> R + Clone + Send + Sync + 'static,
+        F: Fn(Call, E) -> R + Send + Sync + 'static,
         R: Future<Output = Result<E::Output, ApiError>> + Send + 'static,
     {
         self.add_after(|_, _| Ok(()), handler)
@@ -96,12 +107,12 @@ impl Routes {
     pub(crate) fn add_after<E, F, R>(self, check: Check, handler: F) -> Self
     where
         E: Endpoint,
-        F: Fn(Call, E) -> R + Clone + Send + Sync + 'static,
+        F: Fn(Call, E) -> R + Send + Sync + 'static,
         R: Future<Output = Result<E::Output, ApiError>> + Send + 'static,
     {
         self.serve(check, move |call, input: E| {
             let answered = handler(call, input);
-            async { answered.await.map(response::<E>) }
+            async { answered.await.map(|output| response::<E>(&output)) }
         })
     }
 
@@ -109,7 +120,7 @@ impl Routes {
     pub(crate) fn respond<E, F, R>(self, handler: F) -> Self
     where
         E: Endpoint,
-        F: Fn(Call, E) -> R + Clone + Send + Sync + 'static,
+        F: Fn(Call, E) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Response, ApiError>> + Send + 'static,
     {
         self.serve(|_, _| Ok(()), handler)
@@ -119,65 +130,81 @@ impl Routes {
     pub(crate) fn raw<E, F, R>(self, handler: F) -> Self
     where
         E: Endpoint,
-        F: Fn(App, Request) -> R + Clone + Send + Sync + 'static,
+        F: Fn(App, Request) -> R + Send + Sync + 'static,
         R: Future<Output = Result<E::Output, ApiError>> + Send + 'static,
     {
-        self.route(&E::OPERATION, move |app, request| {
+        let service = move |app, request| -> Answering {
             let answered = handler(app, request);
-            async { answered.await.map(response::<E>) }
-        })
+            Box::pin(async { answered.await.map(|output| response::<E>(&output)) })
+        };
+        self.with(E::OPERATION, service)
     }
 
     /// The endpoints of another noun beside these.
     pub(crate) fn merge(mut self, other: Self) -> Self {
-        self.operations.extend(other.operations);
-        self.router = self.router.merge(other.router);
+        self.0.extend(other.0);
         self
     }
 
-    /// The names of the endpoints, and what serves them.
-    pub(crate) fn into_parts(self) -> (Vec<&'static str>, Router<App>) {
-        (self.operations, self.router)
+    /// The names of the endpoints.
+    #[cfg(test)]
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        self.0.iter().map(|(operation, _)| operation.name).collect()
+    }
+
+    /// What serves them.
+    pub(crate) fn into_router(self) -> Router<App> {
+        let routes = self.0.into_iter();
+        routes.fold(Router::new(), |router, (operation, service)| {
+            let method = match operation.method {
+                Method::Get => MethodFilter::GET,
+                Method::Post => MethodFilter::POST,
+                Method::Delete => MethodFilter::DELETE,
+            };
+            let handler = move |State(app): State<App>, request: Request| {
+                let answered = service(app.clone(), request);
+                async move { answered.await.unwrap_or_else(|error| app.refuse(error)) }
+            };
+            router.route(operation.path, on(method, handler))
+        })
     }
 
     fn serve<E, F, R>(self, check: Check, handler: F) -> Self
     where
         E: Endpoint,
-        F: Fn(Call, E) -> R + Clone + Send + Sync + 'static,
+        F: Fn(Call, E) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Response, ApiError>> + Send + 'static,
     {
-        self.route(&E::OPERATION, move |app, request| {
-            let handler = handler.clone();
-            async move {
+        let handler = move |call, input: &RawInput| -> Result<Answering, ApiError> {
+            Ok(Box::pin(handler(call, input.read::<E>()?)))
+        };
+        self.serve_handler(E::OPERATION, check, Arc::new(handler))
+    }
+
+    fn serve_handler(self, operation: Operation, check: Check, handler: Arc<Handler>) -> Self {
+        let service = move |app, request: Request| -> Answering {
+            let handler = Arc::clone(&handler);
+            Box::pin(async move {
                 let (mut head, body) = request.into_parts();
-                let parameters = parameters(&mut head).await?;
-                check(&app, &parameters)?;
-                let input = input::<E>(&parameters, &head, body).await?;
-                let answer = handler(Call { app, head }, input);
-                match E::OPERATION.method {
+                let path = parameters(&mut head).await?;
+                check(&app, &path)?;
+                let input = RawInput::receive(&operation, path, &head, body).await?;
+                let answer = handler(Call { app, head }, &input)?;
+                match operation.method {
                     Method::Get => answer.await,
                     Method::Post | Method::Delete => to_its_end(answer).await,
                 }
-            }
-        })
+            })
+        };
+        self.with(operation, service)
     }
 
-    fn route<F, R>(mut self, operation: &Operation, handler: F) -> Self
-    where
-        F: Fn(App, Request) -> R + Clone + Send + Sync + 'static,
-        R: Future<Output = Result<Response, ApiError>> + Send + 'static,
-    {
-        let method = match operation.method {
-            Method::Get => MethodFilter::GET,
-            Method::Post => MethodFilter::POST,
-            Method::Delete => MethodFilter::DELETE,
-        };
-        let handler = move |State(app): State<App>, request: Request| {
-            let answered = handler(app.clone(), request);
-            async move { answered.await.unwrap_or_else(|error| app.refuse(error)) }
-        };
-        self.router = self.router.route(operation.path, on(method, handler));
-        self.operations.push(operation.name);
+    fn with(
+        mut self,
+        operation: Operation,
+        service: impl Fn(App, Request) -> Answering + Send + Sync + 'static,
+    ) -> Self {
+        self.0.push((operation, Arc::new(service)));
         self
     }
 }
@@ -192,11 +219,18 @@ async fn parameters(head: &mut Parts) -> Result<Parameters, ApiError> {
     Ok(owned.collect())
 }
 
-fn response<E: Endpoint>(output: E::Output) -> Response {
+fn response<E: Endpoint>(output: &E::Output) -> Response {
     let status = StatusCode::from_u16(E::OPERATION.status()).unwrap_or_default();
     match status {
         StatusCode::NO_CONTENT => status.into_response(),
-        _ => (status, Json(output)).into_response(),
+        _ => json_response(status, serde_json::to_vec(output)),
+    }
+}
+
+fn json_response(status: StatusCode, body: serde_json::Result<Vec<u8>>) -> Response {
+    match body {
+        Ok(body) => (status, [(CONTENT_TYPE, "application/json")], body).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }
 

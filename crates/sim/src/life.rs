@@ -11,7 +11,7 @@ use wakeful_core::key::RunKey;
 use wakeful_core::policy::Rules;
 use wakeful_ports::guidance::NoGuide;
 use wakeful_runtime::run::DriveOutcome;
-use wakeful_runtime::{Engine, EngineError, Governance, Waiting};
+use wakeful_runtime::{Engine, EngineError, Governance};
 
 use crate::faulty::{Process, faulty_store};
 use crate::ledger::Site;
@@ -69,7 +69,7 @@ impl Life {
     }
 
     /// The engine of this process.
-    pub(crate) fn engine(&self, script: &Arc<Script>, waiting: Waiting) -> SimEngine {
+    pub(crate) fn engine(&self, script: &Arc<Script>) -> SimEngine {
         let life = self.clone();
         let chance = script.at(&format!("store/{}", self.number));
         let names = TOOLS.into_iter().map(|(name, _)| name.to_owned()).collect();
@@ -88,7 +88,6 @@ impl Life {
                 decision_patience_ms: script.patience_ms(),
                 ..Governance::default()
             },
-            waiting,
         }
     }
 

@@ -7,9 +7,9 @@ use wakeful_core::run::RunStatus;
 use wakeful_core::decision::{APPROVE, DENY, Decision};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::run::Turn;
-use wakeful_core::wake::Wait;
+use wakeful_core::wake::{Refusal, Wait};
+use wakeful_runtime::EngineError;
 use wakeful_runtime::run::DriveOutcome;
-use wakeful_runtime::{EngineError, Waiting};
 use wakeful_store::rows::{DecisionFilter, RunRow};
 use wakeful_store::{Store, StoreError};
 
@@ -265,13 +265,13 @@ impl Stage {
         } else {
             None
         };
-        let (way, waiting) = match chance.below(4) {
-            0 => (Way::Ask, Waiting::Here),
-            1 => (Way::Resume, Waiting::Here),
-            _ => (Way::Serve, Waiting::Away),
+        let way = match chance.below(4) {
+            0 => Way::Ask,
+            1 => Way::Resume,
+            _ => Way::Serve,
         };
         let ask = self.script.ask(index).map_err(bad_id)?;
-        let engine = life.engine(&self.script, waiting);
+        let engine = life.engine(&self.script);
         let doings = Box::pin(serve(engine, life.clone(), (way, ask), stranger));
         Ok(Actor { life, doings })
     }
@@ -350,7 +350,9 @@ impl Stage {
             Ok((run, DriveOutcome::Ended)) => self.has_ended(*run)? || is_poisoned,
             Ok((_, DriveOutcome::Stopped)) => ledger.halts.contains_key(&life.number),
             Ok((run, DriveOutcome::Waiting(Wait::Decision { .. }))) => self.has_asked(*run)?,
-            Ok((_, DriveOutcome::Braked)) | Err(EngineError::Kept { .. }) => ledger.brake_tries > 0,
+            Ok((_, DriveOutcome::Braked)) | Err(EngineError::Refused(Refusal::Braked)) => {
+                ledger.brake_tries > 0
+            }
             Err(EngineError::Store(StoreError::FenceLost(_)) | EngineError::LeaseLost(_)) => {
                 ledger.has_sleepers()
             }
@@ -373,7 +375,6 @@ impl Stage {
                 | EngineError::KeyReused { .. }
                 | EngineError::AgentBusy { .. }
                 | EngineError::AgentExists(_)
-                | EngineError::Waits { .. }
                 | EngineError::NoEngine { .. }
                 | EngineError::Panicked(_)
                 | EngineError::Subscribing(_)
@@ -406,7 +407,7 @@ impl Stage {
     fn ask_again(&self, index: u32) -> Result<(), Violation> {
         let (life, _) = self.bear(index)?;
         let ask = self.script.ask(index).map_err(bad_id)?;
-        match life.live(Box::pin(repeat(life.engine(&self.script, Waiting::Here), ask))) {
+        match life.live(Box::pin(repeat(life.engine(&self.script), ask))) {
             End::Done(Ok((run, DriveOutcome::Ended))) => {
                 self.world.acknowledge(run);
                 Ok(())

@@ -67,6 +67,7 @@ impl Observer for Screen {
 }
 
 /// A model that answers by the script.
+#[derive(Clone)]
 pub(crate) struct SimModel {
     life: Life,
     script: Arc<Script>,
@@ -190,6 +191,7 @@ fn is_whole(request: &Request) -> Result<(), String> {
 }
 
 /// Tools that write what they do into the ledger.
+#[derive(Clone)]
 pub(crate) struct SimTools {
     life: Life,
     script: Arc<Script>,

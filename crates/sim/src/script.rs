@@ -16,8 +16,7 @@ use wakeful_core::policy::OutsideRuns;
 use wakeful_core::retry::{RETRY_AFTER_MS_MAX, RetryPolicy};
 use wakeful_core::step::{EffectClass, Fault};
 use wakeful_ports::model::Answer;
-use wakeful_runtime::wake::{Ask, Limits, WhenMissing};
-use wakeful_store::rows::Visibility;
+use wakeful_runtime::wake::Limits;
 
 use crate::chance::Chance;
 
@@ -53,6 +52,21 @@ const ARGUMENTS: u32 = 3;
 
 /// One world in so many is watched most closely.
 const WATCHED: u64 = 16;
+
+/// What a person asks for.
+#[derive(Debug, Clone)]
+pub(crate) struct Ask {
+    /// Whom.
+    pub(crate) agent: AgentId,
+    /// In which conversation.
+    pub(crate) session: SessionId,
+    /// Its key.
+    pub(crate) turn: TurnId,
+    /// In which words.
+    pub(crate) prompt: String,
+    /// How its run is limited.
+    pub(crate) limits: Limits,
+}
 
 /// What becomes of one model request.
 #[derive(Debug, Clone)]
@@ -177,11 +191,9 @@ impl Script {
         };
         Ok(Ask {
             agent: self.agent.clone(),
-            when_missing: WhenMissing::Create(Visibility::Public),
             session: self.session.clone(),
             turn: TurnId::parse(&format!("turn-{index}"))?,
             prompt: format!("do the work number {index}"),
-            attachments: Vec::new(),
             limits,
         })
     }

@@ -1,14 +1,23 @@
 //! What a process does for an ask: get hold of its run, drive it as far as it goes, and tell.
 
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wakeful_core::cause::Priority;
+use wakeful_core::conversation::Entry;
+use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
+use wakeful_core::message::{Message, Wishes};
 use wakeful_core::run::RunStatus;
-use wakeful_core::wake::Wait;
+use wakeful_core::wake::{Mode, Wait};
 use wakeful_runtime::EngineError;
+use wakeful_runtime::api::{ApiContext, NewAgent, Post, RuntimeApi, StartAtOnce, Starter};
 use wakeful_runtime::run::{Claimed, DriveOutcome, claim, move_aside};
-use wakeful_runtime::wake::{Admitted, Ask};
-use wakeful_store::rows::{RunFilter, RunRow, RunState};
+use wakeful_runtime::wake::{Limits, PreparedStart, StartOutcome};
+use wakeful_store::rows::{Agent, RunFilter, RunRow, RunState, Visibility};
 
 use crate::life::{Driven, Life, SimEngine};
+use crate::script::Ask;
 
 /// Most looks of one process at a run. Each is a moment that came or a question that grew older, and a run has few.
 const LOOKS_MAX: u32 = 500;
@@ -35,8 +44,8 @@ pub(crate) async fn serve(
     stranger: Option<Ask>,
 ) -> Result<Driven, EngineError> {
     if let Some(stranger) = stranger {
-        match engine.admit(stranger).await {
-            Err(EngineError::Refused(_) | EngineError::Kept { .. }) => {}
+        match admit(&engine, stranger).await {
+            Err(EngineError::Refused(_)) => {}
             Err(error) => return Err(error),
             Ok(_) => life
                 .world
@@ -44,13 +53,19 @@ pub(crate) async fn serve(
         }
     }
     let agent = ask.agent.clone();
-    let driven = match way {
+    let begun = match way {
         Way::Ask => asked(&engine, &life, ask).await,
         Way::Resume => match open_run(&engine).await? {
-            Some(open) => resume(&engine, open.run_key).await,
+            Some(open) => resume(&engine, open.run_key)
+                .await
+                .map(|driven| (open.run_key, Some(driven))),
             None => asked(&engine, &life, ask).await,
         },
-        Way::Serve => looked_after(&engine, &life, ask).await,
+        Way::Serve => begun(&engine, &life, ask).await,
+    };
+    let driven = match begun {
+        Ok((run, driven)) => looked_after(&engine, &life, (&agent, run), driven).await,
+        Err(error) => Err(error),
     };
     let driven = match driven {
         Ok(driven) => driven,
@@ -72,15 +87,96 @@ pub(crate) async fn serve(
     Ok(driven)
 }
 
-async fn asked(engine: &SimEngine, life: &Life, ask: Ask) -> Result<Driven, EngineError> {
-    match engine.admit(ask).await? {
-        Admitted::New(claimed) => {
-            life.world.acknowledge(claimed.run_key());
-            driven(engine, claimed).await
-        }
-        Admitted::Before(run) => {
+/// Starts the run of an ask in the transaction that admits it.
+struct SimStarter {
+    engine: SimEngine,
+    limits: Limits,
+    started: Mutex<Option<Box<Claimed>>>,
+}
+
+impl Starter for SimStarter {
+    fn prepare<'a>(
+        &'a self,
+        _agent: &'a Agent,
+        message: Message,
+        entry: Entry,
+    ) -> Pin<Box<dyn Future<Output = Result<PreparedStart, EngineError>> + Send + 'a>> {
+        Box::pin(self.engine.prepare_start(message, entry, self.limits.clone()))
+    }
+
+    fn started(&self, claimed: Box<Claimed>) {
+        *self.started.lock().unwrap_or_else(PoisonError::into_inner) = Some(claimed);
+    }
+}
+
+/// Sends an ask as the command line does without a daemon, and starts its run.
+async fn admit(engine: &SimEngine, ask: Ask) -> Result<StartOutcome, EngineError> {
+    let (clock, entropy) = (Arc::clone(&engine.clock), Arc::clone(&engine.entropy));
+    let starter = Arc::new(SimStarter {
+        engine: engine.clone(),
+        limits: ask.limits.clone(),
+        started: Mutex::default(),
+    });
+    let api = RuntimeApi::alone(ApiContext::new(engine.store.clone(), clock, entropy));
+    let api = api.starting_at_once(StartAtOnce {
+        starter: Arc::clone(&starter) as _,
+        create: Some(NewAgent {
+            agent_id: ask.agent.clone(),
+            workspace: ask.limits.workspace.clone(),
+            visibility: Visibility::Public,
+            mode: Mode::default(),
+        }),
+    });
+    let posted = api.messages.send(Post {
+        agent: ask.agent,
+        turn: ask.turn,
+        text: ask.prompt,
+        attachments: Vec::new(),
+        wishes: wishes(&ask.limits),
+        priority: Priority::default(),
+    });
+    let run = posted.await?.run_key;
+    let started = starter
+        .started
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    match started {
+        Some(claimed) => Ok(StartOutcome::Started(claimed)),
+        // A brake held it, or it was sent before.
+        None => engine.wake(run, ask.limits).await,
+    }
+}
+
+fn wishes(limits: &Limits) -> Wishes {
+    Wishes {
+        model_ref: Some(limits.model_ref.clone()),
+        max_rounds: Some(limits.max_rounds),
+        workspace: Some(limits.workspace.clone()),
+        deny_tools: limits.deny_tools.clone(),
+        ask_tools: limits.ask_tools.clone(),
+    }
+}
+
+/// Asks, and drives the run that answers as far as it goes.
+async fn asked(engine: &SimEngine, life: &Life, ask: Ask) -> Result<(RunKey, Option<Driven>), EngineError> {
+    match begun(engine, life, ask).await? {
+        (run, None) => Ok((run, Some(resume(engine, run).await?))),
+        begun => Ok(begun),
+    }
+}
+
+/// Asks, and drives the run if it is new.
+async fn begun(engine: &SimEngine, life: &Life, ask: Ask) -> Result<(RunKey, Option<Driven>), EngineError> {
+    match admit(engine, ask).await? {
+        StartOutcome::Started(claimed) => {
+            let run = claimed.run_key();
             life.world.acknowledge(run);
-            resume(engine, run).await
+            Ok((run, Some(driven(engine, claimed).await?)))
+        }
+        StartOutcome::NotQueued(run) => {
+            life.world.acknowledge(run);
+            Ok((run, None))
         }
     }
 }
@@ -99,18 +195,12 @@ async fn resume(engine: &SimEngine, run: RunKey) -> Result<Driven, EngineError> 
 
 /// Drives the agent whenever it has work, and waits for the moment of its run otherwise. Who waits for a person goes,
 /// and comes back when somebody was there.
-async fn looked_after(engine: &SimEngine, life: &Life, ask: Ask) -> Result<Driven, EngineError> {
-    let (agent, run) = (ask.agent.clone(), run_of(&ask));
-    let mut driven = match engine.admit(ask).await? {
-        Admitted::New(claimed) => {
-            life.world.acknowledge(run);
-            Some(self::driven(engine, claimed).await?)
-        }
-        Admitted::Before(before) => {
-            life.world.acknowledge(before);
-            None
-        }
-    };
+async fn looked_after(
+    engine: &SimEngine,
+    life: &Life,
+    (agent, run): (&AgentId, RunKey),
+    mut driven: Option<Driven>,
+) -> Result<Driven, EngineError> {
     let mut idle = 0;
     for _ in 0..LOOKS_MAX {
         match driven.take() {
@@ -127,7 +217,7 @@ async fn looked_after(engine: &SimEngine, life: &Life, ask: Ask) -> Result<Drive
         if row.status != RunStatus::Open {
             return ended(row);
         }
-        if ready.contains(&agent) {
+        if ready.contains(agent) {
             idle += 1;
             if idle > IDLE_MAX {
                 life.world
@@ -175,11 +265,12 @@ async fn open_run(engine: &SimEngine) -> Result<Option<RunRow>, EngineError> {
 /// The same ask again, and then another one under its key.
 pub(crate) async fn repeat(engine: SimEngine, mut ask: Ask) -> Result<Driven, EngineError> {
     let run = run_of(&ask);
-    let is_same = matches!(engine.admit(ask.clone()).await?, Admitted::Before(before) if before == run);
+    let is_same =
+        matches!(admit(&engine, ask.clone()).await?, StartOutcome::NotQueued(before) if before == run);
     let is_over = claim(&engine.store, &engine.runner, run).await?.is_none();
     ask.prompt.push_str(", but differently");
     let is_refused =
-        matches!(engine.admit(ask).await, Err(EngineError::KeyReused { run: other }) if other == run);
+        matches!(admit(&engine, ask).await, Err(EngineError::KeyReused { run: other }) if other == run);
     if is_same && is_over && is_refused {
         Ok((run, DriveOutcome::Ended))
     } else {

@@ -11,6 +11,40 @@ use crate::{Result, StoreError};
 /// Closures that may wait for a database thread. Beyond it callers wait, asynchronously, before they are queued.
 pub const QUEUE_MAX: usize = 1024;
 
+/// What a closure answers, without its type. Closures lose their types before they reach a database, so that the code of the
+/// databases is compiled once and not once for each transaction.
+pub(crate) type AnyValue = Box<dyn Any + Send>;
+
+/// A closure that reads, without its type.
+pub(crate) type Query = Box<dyn FnOnce(&mut View<'_>) -> Result<AnyValue> + Send>;
+
+/// A closure that writes, without its type.
+pub(crate) type Change = Box<dyn Fn(&mut Tx<'_>) -> Result<AnyValue> + Send>;
+
+/// A closure that reads, with its type taken away.
+pub(crate) fn query<T, F>(f: F) -> Query
+where
+    T: Send + 'static,
+    F: FnOnce(&mut View<'_>) -> Result<T> + Send + 'static,
+{
+    Box::new(move |view| Ok(Box::new(f(view)?)))
+}
+
+/// A closure that writes, with its type taken away.
+pub(crate) fn change<T, F>(f: F) -> Change
+where
+    T: Send + 'static,
+    F: Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
+{
+    Box::new(move |tx| Ok(Box::new(f(tx)?)))
+}
+
+/// Gives the answer of a closure its type back.
+pub(crate) fn typed<T: 'static>(value: AnyValue) -> Result<T> {
+    let value = value.downcast::<T>();
+    value.map(|value| *value).map_err(|_| StoreError::Closed)
+}
+
 /// Work for a database thread.
 pub(crate) trait Job: Send {
     /// Runs the closure in an open transaction and keeps its value. May be called again after a rollback.

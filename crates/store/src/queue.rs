@@ -135,9 +135,16 @@ impl Tx<'_> {
     }
 }
 
-const ONE: &str = "SELECT seq FROM queue WHERE run_key = ?1";
+const ONE: &str = "SELECT seq, run_key, due_at_ms FROM queue WHERE run_key = ?1";
 
 impl View<'_> {
+    /// The queued message of a run, if it is queued.
+    pub fn queue_row(&mut self, run: &RunKey) -> Result<Option<QueueRow>> {
+        let rows = self.sql.query(ONE, &[run.into()])?;
+        let places = records(rows, |mut row| QueuedAt::read(&mut row))?;
+        Ok(self.with_messages(places)?.pop())
+    }
+
     /// Whether the message of a run waits for its turn.
     pub fn is_queued(&mut self, run: &RunKey) -> Result<bool> {
         Ok(!self.sql.query(ONE, &[run.into()])?.is_empty())

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use wakeful_core::blob::{Blob, BlobHash};
 
 use crate::faults::{FaultPoint, Faults};
+use crate::job::{AnyValue, Change, Query, change, query, typed};
 use crate::lock::locked;
 use crate::pack::{self, INLINE_BYTES_MAX, Large};
 use crate::postgres::{PostgresOptions, Server};
@@ -153,11 +154,7 @@ impl Inner {
         T: Send + 'static,
         F: FnOnce(&mut View<'_>) -> Result<T> + Send + 'static,
     {
-        match self {
-            Self::Sqlite(database) => database.read(f).await,
-            Self::Memory(memory) => memory.read(f),
-            Self::Postgres(server) => server.read(f).await,
-        }
+        typed(self.run_query(query(f)).await?)
     }
 
     /// Runs one transaction.
@@ -166,10 +163,22 @@ impl Inner {
         T: Send + 'static,
         F: Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     {
+        typed(self.run_change(change(f)).await?)
+    }
+
+    async fn run_query(&self, query: Query) -> Result<AnyValue> {
         match self {
-            Self::Sqlite(database) => database.write(f).await,
-            Self::Memory(memory) => memory.write(f),
-            Self::Postgres(server) => server.write(f).await,
+            Self::Sqlite(database) => database.read(query).await,
+            Self::Memory(memory) => memory.read(query),
+            Self::Postgres(server) => server.read(query).await,
+        }
+    }
+
+    async fn run_change(&self, change: Change) -> Result<AnyValue> {
+        match self {
+            Self::Sqlite(database) => database.write(change).await,
+            Self::Memory(memory) => memory.write(change),
+            Self::Postgres(server) => server.write(change).await,
         }
     }
 
@@ -190,12 +199,16 @@ impl Store {
         T: Send + 'static,
         F: FnOnce(&mut View<'_>) -> Result<T> + Send + 'static,
     {
+        typed(self.run_query(query(f)).await?)
+    }
+
+    async fn run_query(&self, query: Query) -> Result<AnyValue> {
         self.pass(FaultPoint::Read).await?;
         let stops = Arc::clone(&self.stops);
-        let read = self.inner.read(move |view| {
+        let read = self.inner.run_query(Box::new(move |view| {
             view.set_stops(stops);
-            f(view)
-        });
+            query(view)
+        }));
         read.await
     }
 
@@ -205,34 +218,34 @@ impl Store {
         T: Send + 'static,
         F: Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     {
+        typed(self.run_change(change(f)).await?)
+    }
+
+    async fn run_change(&self, change: Change) -> Result<AnyValue> {
         let Some(faults) = &self.faults else {
-            return self.transact(f).await;
+            return self.transact(change).await;
         };
         faults.pass(FaultPoint::BeforeCommit).await?;
-        let f = Arc::new(Mutex::new(f));
+        let change = Arc::new(Mutex::new(change));
         if faults.runs_twice() {
-            let first = Arc::clone(&f);
-            let given_up = self.transact(move |tx| {
+            let first = Arc::clone(&change);
+            let given_up = self.transact(Box::new(move |tx| {
                 locked(&first)(tx)?;
-                Err::<(), _>(StoreError::Backend("the transaction must be tried again".into()))
-            });
+                Err(StoreError::Backend("the transaction must be tried again".into()))
+            }));
             let _ = given_up.await;
         }
-        let value = self.transact(move |tx| locked(&f)(tx)).await?;
+        let value = self.transact(Box::new(move |tx| locked(&change)(tx))).await?;
         faults.pass(FaultPoint::AfterCommit).await?;
         Ok(value)
     }
 
-    async fn transact<T, F>(&self, f: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
-    {
+    async fn transact(&self, change: Change) -> Result<AnyValue> {
         let stops = Arc::clone(&self.stops);
-        let written = self.inner.write(move |tx| {
+        let written = self.inner.run_change(Box::new(move |tx| {
             tx.set_stops(Arc::clone(&stops));
-            f(tx)
-        });
+            change(tx)
+        }));
         self.trouble.note(written.await)
     }
 

@@ -199,7 +199,7 @@ fn resolve(found: &BTreeSet<PathBuf>, own_home: &Path) -> Result<Vec<PathBuf>, T
     Ok(places)
 }
 
-/// A path, or everything whose name begins as it does before a final `*`.
+/// A path if it exists, or everything whose name begins as it does before a final `*`.
 fn expand(path: &Path) -> Vec<PathBuf> {
     let name = path
         .file_name()
@@ -207,7 +207,8 @@ fn expand(path: &Path) -> Vec<PathBuf> {
         .unwrap_or_default();
     match (name.strip_suffix('*'), path.parent()) {
         (Some(begin), Some(folder)) => entries(folder, |name| name.starts_with(begin)),
-        _ => vec![path.to_owned()],
+        // Nearly all are missing. One look tells that, where resolving a path takes one for each of its parts.
+        _ => path.exists().then(|| path.to_owned()).into_iter().collect(),
     }
 }
 

@@ -10,7 +10,7 @@ use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::api::{ApiContext, RuntimeApi};
 use wakeful_runtime::proof::sign;
 use wakeful_runtime::saga::{Recovered, recover};
-use wakeful_runtime::{Engine, Governance, Halt, Observer, Waiting};
+use wakeful_runtime::{Engine, Governance, Halt, Observer};
 use wakeful_store::rows::Runner;
 use wakeful_store::{PostgresOptions, SqliteOptions, Store, StoreError, Upgraded};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
@@ -194,6 +194,19 @@ impl Place {
         self.settings.governance()
     }
 
+    /// The same place for tasks of this process. The lock stays with the one that took it.
+    pub(crate) fn shared(&self) -> Arc<Self> {
+        Arc::new(Self {
+            home: self.home.clone(),
+            store: self.store.clone(),
+            runner: self.runner.clone(),
+            journal: Arc::clone(&self.journal),
+            settings: Arc::clone(&self.settings),
+            kind: self.kind,
+            lock: None,
+        })
+    }
+
     /// Whether others may write to the same database.
     pub(crate) fn is_shared(&self) -> bool {
         self.kind == Kind::Postgres
@@ -330,7 +343,6 @@ impl Place {
             observer: tooling.observer,
             runner: self.runner.runner_id.clone(),
             governance: self.governance(),
-            waiting: Waiting::Here,
         })
     }
 

@@ -6,6 +6,7 @@ mod text;
 mod view;
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wakeful_api::{AgentStatus, Run, RunList, RunState, Transcript};
@@ -13,6 +14,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::report::Event;
 use wakeful_core::report::payload::{EventBody, Payload};
 use wakeful_runtime::Observer;
+use wakeful_runtime::hub::Hub;
 
 use crate::failure::Failure;
 pub(crate) use text::Driver;
@@ -168,14 +170,15 @@ impl Out {
     }
 }
 
-/// Shows a run as it goes, one line per event that means something to a person.
+/// Shows a run as it goes, one line per event that means something to a person, and tells the loop that drives it.
 pub(crate) struct Progress {
     form: Form,
+    hub: Arc<Hub>,
 }
 
 impl Progress {
-    pub(crate) const fn new(out: &Out) -> Self {
-        Self { form: out.form }
+    pub(crate) const fn new(out: &Out, hub: Arc<Hub>) -> Self {
+        Self { form: out.form, hub }
     }
 }
 
@@ -191,7 +194,12 @@ impl Out {
 }
 
 impl Observer for Progress {
-    fn saw(&self, _agent: &AgentId, events: &[Event]) {
+    fn settled(&self) {
+        self.hub.settled();
+    }
+
+    fn saw(&self, agent: &AgentId, events: &[Event]) {
+        self.hub.saw(agent, events);
         if self.form == Form::Json {
             return;
         }

@@ -6,8 +6,8 @@ use wakeful_core::conversation::Usage;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::QUEUE_MAX;
-use wakeful_core::report::Draft;
 use wakeful_core::report::payload::{Actor, AgentStateChanged};
+use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::AGENT_DESTROYED;
 use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
@@ -55,6 +55,46 @@ pub enum AgentChange {
     Sleep(Millis),
     /// The sleep barrier is taken away, and what it held begins.
     Wake,
+}
+
+/// An agent to create, prepared before the transaction, which may run more than once.
+pub(super) struct PreparedAgent {
+    pub(super) agent: Agent,
+    sealed: Sealed,
+}
+
+impl PreparedAgent {
+    /// An agent with an empty log, and the event that announces it.
+    pub(super) fn new(shared: &Shared, new: NewAgent) -> Result<Self, EngineError> {
+        let now = shared.clock.now();
+        let agent = Agent {
+            model_ref: None,
+            agent_id: new.agent_id,
+            visibility: new.visibility,
+            lifecycle: Lifecycle::Active,
+            control: Control::Running,
+            mode: new.mode,
+            sleep_until: None,
+            workspace: new.workspace,
+            created_at: now,
+            usage: Usage::default(),
+            model_rounds: 0,
+        };
+        let created = AgentStateChanged::Created {
+            control: Control::Running,
+            mode: new.mode,
+        };
+        let sealed = shared.seal(Draft::new(created), None, now)?;
+        Ok(Self { agent, sealed })
+    }
+
+    /// Creates the agent and announces it. None when the name is taken.
+    pub(super) fn write(&self, tx: &mut Tx<'_>) -> Result<Option<Event>, StoreError> {
+        if !tx.create_agent(&self.agent)? {
+            return Ok(None);
+        }
+        announce(tx, &self.agent.agent_id, &self.sealed)
+    }
 }
 
 /// Agents.
@@ -128,32 +168,8 @@ impl AgentApi {
     /// Makes an agent with an empty log. [`EngineError::AgentExists`] when the name is taken.
     pub async fn create(&self, new: NewAgent) -> Result<AgentView, EngineError> {
         let agent_id = new.agent_id.clone();
-        let now = self.shared.clock.now();
-        let agent = Agent {
-            model_ref: None,
-            agent_id: new.agent_id,
-            visibility: new.visibility,
-            lifecycle: Lifecycle::Active,
-            control: Control::Running,
-            mode: new.mode,
-            sleep_until: None,
-            workspace: new.workspace,
-            created_at: now,
-            usage: Usage::default(),
-            model_rounds: 0,
-        };
-        let created = AgentStateChanged::Created {
-            control: Control::Running,
-            mode: new.mode,
-        };
-        let sealed = self.shared.seal(Draft::new(created), None, now)?;
-        let made = self.shared.write(move |tx| {
-            if !tx.create_agent(&agent)? {
-                return Ok(None);
-            }
-            announce(tx, &agent.agent_id, &sealed)
-        });
-        match made.await? {
+        let prepared = PreparedAgent::new(&self.shared, new)?;
+        match self.shared.write(move |tx| prepared.write(tx)).await? {
             Some(event) => self.shared.hub.saw(&agent_id, &[event]),
             None => return Err(EngineError::AgentExists(agent_id)),
         }

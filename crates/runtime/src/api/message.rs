@@ -81,12 +81,13 @@ impl MessageApi {
             wishes,
             priority,
         } = planted_bugs::post(post, now);
-        let (_, body) = opening(&text, attachments);
+        let (entry, body) = opening(&text, attachments);
         let session = SessionId::new(SESSION);
         let message = Message::from_operator(agent.clone(), &session, &turn, body.hash(), now);
-        let message = match self.shared.ingress {
+        let message = match &self.shared.ingress {
             Ingress::Daemon => message.through_api(wishes),
             Ingress::Process => message.through_cli(wishes),
+            Ingress::StartAtOnce(_) => Message { wishes, ..message },
         };
         let message = message.with_priority(priority);
         let run_key = message.run_key;
@@ -98,7 +99,21 @@ impl MessageApi {
             .seal(admitted_event(&message, &text), Some(run_key), now)?;
         let body = self.shared.store.pack(body).await?;
         let arrival = PreparedAdmission::plain(message, body, sealed);
-        match self.shared.write(move |tx| arrival.commit(tx)).await? {
+        if let Ingress::StartAtOnce(how) = &self.shared.ingress {
+            return self.send_and_start(arrival, entry, how).await;
+        }
+        let outcome = self.shared.write(move |tx| arrival.commit(tx)).await?;
+        self.sent(agent, run_key, outcome)
+    }
+
+    /// Tells the caller and the loop what became of a message.
+    pub(super) fn sent(
+        &self,
+        agent: AgentId,
+        run_key: RunKey,
+        outcome: AdmissionOutcome,
+    ) -> Result<Posted, EngineError> {
+        match outcome {
             AdmissionOutcome::New(event) => {
                 self.shared.hub.saw(&agent, &[event]);
                 self.shared.work.look_at(agent);

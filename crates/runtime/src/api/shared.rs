@@ -13,6 +13,7 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_store::rows::{Agent, TellingRow};
 use wakeful_store::{Store, StoreError, Tx, View};
 
+use super::start::StartAtOnce;
 use super::work_signal::Work;
 use crate::hub::Hub;
 use crate::run::broken;
@@ -63,12 +64,13 @@ pub(crate) struct Shared {
 }
 
 /// Where messages come from.
-#[derive(Debug, Clone, Copy)]
 pub(super) enum Ingress {
     /// The API of a daemon.
     Daemon,
     /// A process of its own, beside no daemon.
     Process,
+    /// A process of its own that starts the run at once.
+    StartAtOnce(StartAtOnce),
 }
 
 impl Shared {
@@ -81,6 +83,20 @@ impl Shared {
             work: Arc::default(),
             governance: context.governance,
             stop_lock: Arc::default(),
+            ingress,
+        }
+    }
+
+    /// The same for messages that come from elsewhere.
+    pub(super) fn with_ingress(&self, ingress: Ingress) -> Self {
+        Self {
+            store: self.store.clone(),
+            clock: Arc::clone(&self.clock),
+            entropy: Arc::clone(&self.entropy),
+            hub: Arc::clone(&self.hub),
+            work: Arc::clone(&self.work),
+            governance: self.governance,
+            stop_lock: Arc::clone(&self.stop_lock),
             ingress,
         }
     }

@@ -22,6 +22,13 @@ impl Stuck {
             .collect()
     }
 
+    /// Why an agent cannot go on, if it cannot.
+    #[must_use]
+    pub fn of(&self, agent: &AgentId) -> Option<Arc<EngineError>> {
+        let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        map.get(agent).cloned()
+    }
+
     /// Forgets whoever has no work any more, and so nothing to be stuck with.
     pub(super) fn retain(&self, ready: &[AgentId]) {
         let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -197,7 +197,6 @@ impl House {
             | EngineError::NoTrigger => true,
             EngineError::UnknownAgent(_)
             | EngineError::UnknownRun(_)
-            | EngineError::Waits { .. }
             | EngineError::AgentBusy { .. }
             | EngineError::LeaseLost(_)
             | EngineError::AgentExists(_)
@@ -217,8 +216,7 @@ impl House {
             | EngineError::Unanswerable(_)
             | EngineError::NotQuarantined { .. }
             | EngineError::Undecided { .. }
-            | EngineError::Braked { .. }
-            | EngineError::Kept { .. } => false,
+            | EngineError::Braked { .. } => false,
         }
     }
 

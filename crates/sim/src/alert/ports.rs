@@ -27,7 +27,7 @@ use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{Ending, Workshop};
 use wakeful_runtime::wake::Limits;
-use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
+use wakeful_runtime::{Engine, EngineError, Governance, Halt};
 use wakeful_store::Store;
 use wakeful_store::rows::Agent;
 
@@ -273,7 +273,6 @@ impl Workshop for Shop {
             observer: Arc::<Hub>::clone(&self.hub),
             runner: runner(&self.being),
             governance: Governance::default(),
-            waiting: Waiting::Away,
         })
     }
 

@@ -2,6 +2,7 @@
 //! the moment has come.
 
 mod among;
+mod at_once;
 mod behind;
 mod brake;
 mod faulty;
@@ -43,7 +44,7 @@ use wakeful_runtime::api::{NewAgent, Post, RuntimeApi};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{Ending, Stuck, Workshop};
 use wakeful_runtime::wake::Limits;
-use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
+use wakeful_runtime::{Engine, EngineError, Governance, Halt};
 use wakeful_store::Store;
 use wakeful_store::rows::{Agent, Claim, RunRow, Visibility};
 
@@ -281,7 +282,6 @@ impl Workshop for Shop {
             observer: Arc::<Hub>::clone(&self.hub),
             runner: RunnerId::new("daemon"),
             governance: governance(),
-            waiting: Waiting::Away,
         })
     }
 
@@ -298,17 +298,21 @@ fn governance() -> Governance {
     }
 }
 
-/// Says something to the agent.
-async fn post(api: &RuntimeApi, turn: &str) -> RunKey {
-    let post = Post {
+/// A message to the agent.
+fn message(turn: &str) -> Post {
+    Post {
         agent: AgentId::parse("main").expect("a name"),
         turn: TurnId::parse(turn).expect("a turn"),
         text: "do it".into(),
         attachments: Vec::new(),
         wishes: Wishes::default(),
         priority: wakeful_core::cause::Priority::Normal,
-    };
-    api.messages.send(post).await.expect("posted").run_key
+    }
+}
+
+/// Says something to the agent.
+async fn post(api: &RuntimeApi, turn: &str) -> RunKey {
+    api.messages.send(message(turn)).await.expect("posted").run_key
 }
 
 /// A daemon with one agent and one message.

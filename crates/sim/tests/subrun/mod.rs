@@ -22,7 +22,7 @@ use wakeful_runtime::api::{NewAgent, Post, RuntimeApi};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{Ending, Options, Service, Workshop, Writers};
 use wakeful_runtime::wake::Limits;
-use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
+use wakeful_runtime::{Engine, EngineError, Governance, Halt};
 use wakeful_store::rows::{Agent, RunFilter, Visibility};
 use wakeful_store::{ROWS_MAX, Store, View};
 
@@ -160,7 +160,6 @@ impl Workshop for Shop {
             observer: Arc::<Hub>::clone(&self.hub),
             runner: self.runner.clone(),
             governance: Governance::default(),
-            waiting: Waiting::Away,
         })
     }
 

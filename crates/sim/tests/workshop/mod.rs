@@ -13,7 +13,7 @@ use wakeful_ports::tool::ToolHost;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{Ending, Workshop};
 use wakeful_runtime::wake::Limits;
-use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
+use wakeful_runtime::{Engine, EngineError, Governance, Halt};
 use wakeful_store::Store;
 use wakeful_store::rows::Agent;
 
@@ -58,7 +58,6 @@ impl<M: Model, T: ToolHost> Workshop for Shop<M, T> {
             observer: Arc::<Hub>::clone(&self.hub),
             runner: RunnerId::new("daemon"),
             governance: Governance::default(),
-            waiting: Waiting::Away,
         })
     }
 

@@ -34,8 +34,17 @@ impl Backend {
     pub(crate) fn of_place(place: &Place) -> Result<Self, Failure> {
         // Sources alone are named after the device, and `source add` checks the key first.
         let device = device_of(&place.home).unwrap_or_default();
-        let home = place.home.root();
-        open(&place.store, &place.journal, device, home)
+        let config = settings(place.home.root());
+        let parts = Parts {
+            device,
+            ..Parts::of(place)
+        };
+        parts.serve(api(&place.store, &config), &config)
+    }
+
+    /// The same with the API of a loop that runs in this process, and under its settings.
+    pub(crate) fn of_api(place: &Place, api: RuntimeApi, config: &Settings) -> Result<Self, Failure> {
+        Parts::of(place).serve(api, config)
     }
 
     /// On databases that are open for reading. The home need not exist where the database is a server.
@@ -47,42 +56,79 @@ impl Backend {
         };
         // It closes when it is dropped: nothing is written to it.
         let journal = HomeJournal::new(store.clone(), source, Access::Read);
-        open(store, &journal, String::new(), &home)
+        let config = settings(&home);
+        let parts = Parts {
+            journal: &journal,
+            home: &home,
+            device: String::new(),
+        };
+        parts.serve(api(store, &config), &config)
     }
 }
 
-fn open(store: &Store, journal: &Arc<HomeJournal>, device: String, home: &Path) -> Result<Backend, Failure> {
-    // A settings file that cannot be read permits nothing, and stops no command that does without it.
+/// The settings of a home. A file that cannot be read permits nothing, and stops no command that does without it.
+fn settings(home: &Path) -> Settings {
     let loaded = config::load(home, &Overrides::default());
-    let config = loaded.map_or_else(|_| Settings::shut(), |loaded| loaded.config);
+    loaded.map_or_else(|_| Settings::shut(), |loaded| loaded.config)
+}
+
+/// The API of a process that runs no loop.
+fn api(store: &Store, config: &Settings) -> RuntimeApi {
     let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
-    let runtime = Arc::new(RuntimeApi::alone(ApiContext {
+    RuntimeApi::alone(ApiContext {
         governance: config.governance(),
-        ..ApiContext::new(store.clone(), clock.clone(), entropy.clone())
-    }));
-    let parts = InProcess {
-        open: Open {
-            stuck: Stuck::default(),
-            journal: Arc::new(runtime.journal(Arc::clone(journal) as _)),
-            // No other part of this process matches changes.
-            subscriptions: Arc::new(runtime.subscriptions(Arc::clone(journal) as _, Arc::default())),
-            runtime,
-            sources: Arc::new(source_api(home, journal, device, Hearing::Off)),
-        },
-        facts: facts(&config, home)?,
-        host: Arc::new(DaemonHost {
-            home: home.to_owned(),
-            workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
-            workspace: config.agent.workspace.clone(),
-            models: ModelRegistry::new(&config),
-            switch: Arc::new(Halt::new().0),
-        }),
-        clock,
-        entropy,
-    };
-    Ok(Backend {
-        client: Client::in_process(wakeful_server::in_process(parts)),
+        ..ApiContext::new(store.clone(), clock, entropy)
     })
+}
+
+/// What the routes need beside the API of the runtime.
+struct Parts<'a> {
+    journal: &'a Arc<HomeJournal>,
+    home: &'a Path,
+    device: String,
+}
+
+impl<'a> Parts<'a> {
+    fn of(place: &'a Place) -> Self {
+        Self {
+            journal: &place.journal,
+            home: place.home.root(),
+            device: String::new(),
+        }
+    }
+
+    /// All routes.
+    fn serve(self, api: RuntimeApi, config: &Settings) -> Result<Backend, Failure> {
+        let Self {
+            journal,
+            home,
+            device,
+        } = self;
+        let runtime = Arc::new(api);
+        let parts = InProcess {
+            open: Open {
+                stuck: Stuck::default(),
+                journal: Arc::new(runtime.journal(Arc::clone(journal) as _)),
+                // No other part of this process matches changes.
+                subscriptions: Arc::new(runtime.subscriptions(Arc::clone(journal) as _, Arc::default())),
+                runtime,
+                sources: Arc::new(source_api(home, journal, device, Hearing::Off)),
+            },
+            facts: facts(config, home)?,
+            host: Arc::new(DaemonHost {
+                home: home.to_owned(),
+                workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
+                workspace: config.agent.workspace.clone(),
+                models: ModelRegistry::new(config),
+                switch: Arc::new(Halt::new().0),
+            }),
+            clock: Arc::new(RealClock::new()),
+            entropy: Arc::new(RealEntropy),
+        };
+        Ok(Backend {
+            client: Client::in_process(wakeful_server::in_process(parts)),
+        })
+    }
 }
 
 fn facts(config: &Settings, home: &Path) -> Result<Facts, Failure> {

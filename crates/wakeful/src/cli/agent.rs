@@ -173,7 +173,8 @@ impl From<WokenBy> for Mode {
 pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         AgentVerb::Create { id, workspace, mode } => {
-            create(id, workspace.as_deref(), (*mode).into(), (shared, out)).await?;
+            let (workspace, mode) = (workspace.as_deref(), (*mode).into());
+            create(NewAgent { id, workspace, mode }, shared, out).await?;
         }
         AgentVerb::List { all } => {
             let with_private = *all;
@@ -335,15 +336,18 @@ async fn change(
     Ok(())
 }
 
-async fn create(
-    id: &str,
-    given: Option<&Path>,
+/// What `agent create` was given.
+struct NewAgent<'a> {
+    id: &'a str,
+    workspace: Option<&'a Path>,
     mode: Mode,
-    (shared, out): (&GlobalArgs, &Out),
-) -> Result<(), Failure> {
-    let agent_id = AgentId::parse(id)?;
+}
+
+async fn create(new: NewAgent<'_>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
+    let agent_id = AgentId::parse(new.id)?;
     let settings = config::load(&shared.home()?, &Overrides::default())?;
-    let given = given
+    let given = new
+        .workspace
         .or(settings.config.agent.workspace.as_ref().map(Path::new))
         .unwrap_or(Path::new("."));
     // Looked at before a home is made, and again when there is one.
@@ -351,13 +355,13 @@ async fn create(
     let home = shared.home()?;
     look(&home)?;
     let tell = write(shared, out, async |backend| {
-        let new = CreateAgent {
+        let asked = CreateAgent {
             agent_id: Text(agent_id),
             workspace: Some(look(&home)?.text.clone()),
             visibility: Visibility::Public,
-            mode: Some(mode),
+            mode: Some(new.mode),
         };
-        backend.call(new).await
+        backend.call(asked).await
     });
     out.agent(&tell.await?);
     Ok(())

@@ -85,7 +85,10 @@ pub(crate) async fn tail(args: &TailArgs, shared: &GlobalArgs, out: &Out) -> Res
         out.note(&format!("{absence}, so there is nobody to follow"));
     }
     match who {
-        Who::Daemon(client) => follow(client, place, (shared, display), out).await,
+        Who::Daemon(client) => {
+            let tail = Tail { shared, display, out };
+            tail.follow(client, place).await
+        }
         Who::Nobody | Who::Other(_) => Ok(0),
     }
 }
@@ -152,71 +155,70 @@ async fn newest(
     Ok((events, Place { agent, after }))
 }
 
-/// Shows what happens until a person has seen enough.
-async fn follow(
-    client: Client,
-    place: Place,
-    (shared, display): (&GlobalArgs, Mode),
-    out: &Out,
-) -> Result<u8, Failure> {
-    let mut signals = Signals::listen()?;
-    let halt = signals.halt();
-    let done = signals.during(
-        async {
-            tokio::select! {
-                biased;
-                () = halt.asked() => Ok(0),
-                failed = through_restarts(client, place, (shared, display), out) => failed,
+/// How events are followed and shown.
+struct Tail<'a> {
+    shared: &'a GlobalArgs,
+    display: Mode,
+    out: &'a Out,
+}
+
+impl Tail<'_> {
+    /// Shows what happens until a person has seen enough.
+    async fn follow(&self, client: Client, place: Place) -> Result<u8, Failure> {
+        let mut signals = Signals::listen()?;
+        let halt = signals.halt();
+        let done = signals.during(
+            async {
+                tokio::select! {
+                    biased;
+                    () = halt.asked() => Ok(0),
+                    failed = self.through_restarts(client, place) => failed,
+                }
+            },
+            self.out,
+        );
+        done.await
+    }
+
+    /// Follows without end. A stream that breaks is taken up again where it stood, from another daemon if the first one
+    /// is restarted meanwhile.
+    async fn through_restarts(&self, client: Client, place: Place) -> Result<u8, Failure> {
+        let (mut client, mut place) = (client, place);
+        let mut patience = Patience::new(self.shared, self.out);
+        loop {
+            let listened = self.listen(&client, &mut place, &mut patience).await;
+            let Some(back) = patience.wait(listened.err()).await? else {
+                let hint = "`wakeful daemon start` starts it, `wakeful tail` then goes on".to_owned();
+                return Err(stays_away("nothing more will come", hint));
+            };
+            client = back;
+        }
+    }
+
+    /// Shows one stream until it ends.
+    async fn listen(
+        &self,
+        client: &Client,
+        place: &mut Place,
+        patience: &mut Patience<'_>,
+    ) -> Result<(), Failure> {
+        let after = Some(place.after.as_str());
+        let mut stream = match &place.agent {
+            Some(agent) => {
+                client
+                    .follow(&events_after(agent.clone(), None, LIMIT_MAX), after)
+                    .await?
             }
-        },
-        out,
-    );
-    done.await
-}
-
-/// Follows without end. A stream that breaks is taken up again where it stood, from another daemon if the first one
-/// is restarted meanwhile.
-async fn through_restarts(
-    client: Client,
-    place: Place,
-    (shared, display): (&GlobalArgs, Mode),
-    out: &Out,
-) -> Result<u8, Failure> {
-    let (mut client, mut place) = (client, place);
-    let mut patience = Patience::new(shared, out);
-    loop {
-        let listened = listen(&client, &mut place, (&mut patience, display), out).await;
-        let Some(back) = patience.wait(listened.err()).await? else {
-            let hint = "`wakeful daemon start` starts it, `wakeful tail` then goes on".to_owned();
-            return Err(stays_away("nothing more will come", hint));
+            None => client.follow(&ListEvents::default(), after).await?,
         };
-        client = back;
-    }
-}
-
-/// Shows one stream until it ends.
-async fn listen(
-    client: &Client,
-    place: &mut Place,
-    (patience, display): (&mut Patience<'_>, Mode),
-    out: &Out,
-) -> Result<(), Failure> {
-    let after = Some(place.after.as_str());
-    let mut stream = match &place.agent {
-        Some(agent) => {
-            client
-                .follow(&events_after(agent.clone(), None, LIMIT_MAX), after)
-                .await?
+        patience.heard();
+        while let Some(after) = next(&mut stream, self.display, self.out).await? {
+            if let Some(after) = after {
+                place.after = after;
+            }
         }
-        None => client.follow(&ListEvents::default(), after).await?,
-    };
-    patience.heard();
-    while let Some(after) = next(&mut stream, display, out).await? {
-        if let Some(after) = after {
-            place.after = after;
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Shows the next frame; the place after it, if it names one, and none at the end of the stream.

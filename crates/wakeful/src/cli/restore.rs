@@ -236,11 +236,15 @@ async fn begin_life(store: &Store, number: i64, made_at: &str) -> Result<Restore
         .collect();
     let (count, made_at) = (agents.len(), made_at.to_owned());
     let begun = store.write(move |tx| {
-        let incarnation = tx.begin_life(number, now)?;
+        let life = NewLife {
+            incarnation: tx.begin_life(number, now)?,
+            backup_made_at: &made_at,
+            at: now,
+        };
         for (agent, salt) in &agents {
-            announce(tx, (agent, salt), &incarnation, (&made_at, now))?;
+            life.announce(tx, agent, *salt)?;
         }
-        Ok(incarnation)
+        Ok(life.incarnation)
     });
     let incarnation = begun.await?;
     let open = RunFilter {
@@ -256,25 +260,29 @@ async fn begin_life(store: &Store, number: i64, made_at: &str) -> Result<Restore
     })
 }
 
-fn announce(
-    tx: &mut Tx<'_>,
-    (agent, salt): (&AgentId, &[u8; 32]),
-    incarnation: &Incarnation,
-    (made_at, now): (&str, Millis),
-) -> Result<(), StoreError> {
-    let Some(mut head) = tx.lock_head_to_announce(agent)? else {
-        return Ok(());
-    };
-    head.incarnation = incarnation.clone();
-    let restored = AgentStateChanged::Restored {
-        incarnation: incarnation.clone(),
-        backup_made_at: made_at.to_owned(),
-    };
-    let sealed = Sealed::new(Draft::new(restored), now, None, *salt)
-        .map_err(|_| StoreError::Malformed("event.payload"))?;
-    let event = head.chain(agent, sealed);
-    tx.append_event(agent, &event)?;
-    tx.put_head(agent, &head)
+/// The life that a restored home begins.
+struct NewLife<'a> {
+    incarnation: Incarnation,
+    backup_made_at: &'a str,
+    at: Millis,
+}
+
+impl NewLife<'_> {
+    fn announce(&self, tx: &mut Tx<'_>, agent: &AgentId, salt: [u8; 32]) -> Result<(), StoreError> {
+        let Some(mut head) = tx.lock_head_to_announce(agent)? else {
+            return Ok(());
+        };
+        head.incarnation = self.incarnation.clone();
+        let restored = AgentStateChanged::Restored {
+            incarnation: self.incarnation.clone(),
+            backup_made_at: self.backup_made_at.to_owned(),
+        };
+        let sealed = Sealed::new(Draft::new(restored), self.at, None, salt)
+            .map_err(|_| StoreError::Malformed("event.payload"))?;
+        let event = head.chain(agent, sealed);
+        tx.append_event(agent, &event)?;
+        tx.put_head(agent, &head)
+    }
 }
 
 /// Bits of chance in the number of a life: two homes out of one backup must never share one.

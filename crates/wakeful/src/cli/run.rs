@@ -2,38 +2,35 @@
 
 mod attach;
 mod cap;
-mod helping;
-mod journey;
+mod local;
 mod prompt;
 mod remote;
 mod resume;
+mod submit;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use wakeful_core::conversation::Attachment;
-use wakeful_core::id::{AgentId, SessionId, TurnId};
-use wakeful_core::key::{RunKey, h};
+use wakeful_core::id::{AgentId, TurnId};
+use wakeful_core::key::h;
 use wakeful_core::policy::Rules;
-use wakeful_core::run::{ROUNDS_MAX, Turn};
+use wakeful_core::run::ROUNDS_MAX;
+use wakeful_core::wake::Mode;
 use wakeful_models::Models;
-use wakeful_runtime::api::SESSION;
-use wakeful_runtime::run::claim;
-use wakeful_runtime::wake::{Admitted, Ask, Limits, WhenMissing};
+use wakeful_runtime::api::NewAgent;
 use wakeful_store::rows::{Agent, Visibility};
 
-use self::journey::Journey;
 pub(super) use self::prompt::read as read_prompt;
 use super::GlobalArgs;
 use crate::config::{self, LoadedConfig, Overrides};
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::model::{Chain, ModelRegistry, Whose, canonical};
-use crate::place::{Place, Sandboxing, reading, tool_names};
+use crate::place::{Sandboxing, reading, tool_names};
 use crate::reach::daemon;
 use crate::show::Out;
-use crate::signals::Signals;
 use crate::workspace::WorkspacePath;
 use crate::world::fresh_id;
 
@@ -125,93 +122,10 @@ async fn start(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Fai
     // Everything that can be wrong with the call is found before the home is touched.
     let settings = args.settings(shared)?;
     let call = Call::parse(args)?;
-    if let Some(client) = daemon(shared).await? {
-        return remote::start(&call, (args, &settings), client, shared, out).await;
+    match daemon(shared).await? {
+        Some(client) => remote::start(&call, (args, &settings), client, shared, out).await,
+        None => local::start(&call, (args, &settings), shared, out).await,
     }
-    let registry = ModelRegistry::new(&settings.config);
-    let wished: Option<String> = settings.wished("model.default");
-    let home = shared.home()?;
-    if wished.is_some() || !call.may_be_known(shared, &home) {
-        call.models(&registry, None, wished.as_deref())?;
-    }
-    call.look_ahead(args, shared, &home).await?;
-    let place = Place::open_for_writing(shared).await?.under(&settings.config);
-    place
-        .work(out, async |place| {
-            let known = match call.named.clone() {
-                Some(agent) => place.store.read(move |view| view.agent(&agent)).await?,
-                None => None,
-            };
-            let (chain, models) = call.models(&registry, known.as_ref(), wished.as_deref())?;
-            chain.tell(out);
-            if let Some(words) = place.upgrade_journal().await {
-                out.note(&words);
-            }
-            place.recover_sagas_and_tell(out).await?;
-            cap::settle(place, &models, &settings.config, (out, shared.json)).await?;
-            let workspace = workspace(args.workspace.as_deref(), known.as_ref(), place.home.root())?;
-            let signals = Signals::listen()?;
-            let mut journey = Journey {
-                place,
-                sandboxing: args.sandboxing(),
-                registry,
-                config: &settings.config,
-                signals,
-                out,
-            };
-            let engine = journey.engine(models, &workspace)?;
-            let limits = Limits {
-                model_ref: chain.model_ref,
-                fallbacks: chain.fallbacks,
-                max_rounds: settings.config.agent.max_rounds,
-                workspace: workspace.text.clone(),
-                deny_tools: call.deny_tools.clone(),
-                ask_tools: &call.ask_tools | &settings.config.ask_tools(&call.agent),
-                may_start: settings.config.may_start(&call.agent),
-                outside_runs: settings.config.outside_runs(&call.agent),
-            };
-            let ask = call.ask(args, known.as_ref(), limits.clone());
-            match engine.admit(ask).await? {
-                Admitted::New(claimed) => Ok(journey.drive(&engine, claimed).await?),
-                Admitted::Before(run) => again(&mut journey, run, &limits).await,
-            }
-        })
-        .await
-}
-
-/// A message that was admitted before: its run is shown, and first finished if it is open.
-async fn again(journey: &mut Journey<'_>, run: RunKey, limits: &Limits) -> Result<u8, Failure> {
-    let (place, out) = (journey.place, journey.out);
-    out.note("this message was admitted before; showing its run");
-    let Some(claimed) = claim(&place.store, &place.runner.runner_id, run).await? else {
-        return Ok(journey.tell(run).await?);
-    };
-    for line in differences(claimed.turn(), limits) {
-        out.note(&line);
-    }
-    Ok(journey.go_on(claimed).await?)
-}
-
-/// What this call says of a run that is under way and that says otherwise itself.
-fn differences(stored: &Turn, asked: &Limits) -> Vec<String> {
-    let list = |tools: &BTreeSet<String>| tools.iter().map(String::as_str).collect::<Vec<_>>().join(",");
-    let rows = [
-        ("model", stored.model_ref.clone(), asked.model_ref.clone()),
-        ("workspace", stored.workspace.clone(), asked.workspace.clone()),
-        (
-            "max-rounds",
-            stored.max_rounds.to_string(),
-            asked.max_rounds.to_string(),
-        ),
-        ("deny-tools", list(&stored.deny_tools), list(&asked.deny_tools)),
-        ("ask-tools", list(&stored.ask_tools), list(&asked.ask_tools)),
-    ];
-    rows.into_iter()
-        .filter(|(_, stored, asked)| stored != asked)
-        .map(|(name, stored, asked)| {
-            format!("the run keeps the {name} it was begun with: {stored:?}, not {asked:?}")
-        })
-        .collect()
 }
 
 /// A call that was found to be right, as far as one can tell without looking at the home.
@@ -285,27 +199,20 @@ impl Call {
         workspace(args.workspace.as_deref(), known.as_ref(), home).map(drop)
     }
 
-    fn ask(&self, args: &RunArgs, known: Option<&Agent>, limits: Limits) -> Ask {
-        Ask {
-            agent: self.agent.clone(),
-            when_missing: self.when_missing(args, known),
-            session: SessionId::new(SESSION),
-            turn: self.turn.clone(),
-            prompt: self.prompt.clone(),
-            attachments: self.attachments.clone(),
-            limits,
-        }
-    }
-
-    /// A temporary agent needs no name, and a named one is only made when asked for: a typing error must not make
-    /// a new agent.
-    fn when_missing(&self, args: &RunArgs, known: Option<&Agent>) -> WhenMissing {
-        match (known, &self.named) {
-            (Some(_), _) => WhenMissing::Refuse,
-            (None, Some(_)) if args.create_agent => WhenMissing::Create(Visibility::Public),
-            (None, Some(_)) => WhenMissing::Refuse,
-            (None, None) => WhenMissing::Create(Visibility::Private),
-        }
+    /// The agent to create with the message if there is none. A temporary one needs no name, and a named one is created only
+    /// on request: a typing error must not create an agent.
+    fn new_agent(&self, args: &RunArgs, workspace: &WorkspacePath) -> Option<NewAgent> {
+        let visibility = match (&self.named, args.create_agent) {
+            (None, _) => Visibility::Private,
+            (Some(_), true) => Visibility::Public,
+            (Some(_), false) => return None,
+        };
+        Some(NewAgent {
+            agent_id: self.agent.clone(),
+            workspace: workspace.text.clone(),
+            visibility,
+            mode: Mode::default(),
+        })
     }
 }
 

@@ -56,6 +56,13 @@ pub(super) fn variables() -> BTreeMap<String, OsString> {
 /// The settings among them.
 pub(super) fn environment(variables: &BTreeMap<String, OsString>) -> ParsedLayer {
     let mut read = ParsedLayer::default();
+    // Most calls have no variable that could be a setting, and then do without the schema.
+    if variables
+        .keys()
+        .all(|name| OTHER_VARIABLES.contains(&name.as_str()))
+    {
+        return read;
+    }
     for setting in Setting::single() {
         let name = setting.variable();
         let Some(text) = variables.get(&name) else {

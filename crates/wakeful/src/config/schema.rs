@@ -29,7 +29,9 @@ fn remove_null(schema: &mut Value) {
         }
         return;
     };
-    members.retain(|name, value| name != "default" || !value.is_null());
+    if members.get("default").is_some_and(Value::is_null) {
+        members.remove("default");
+    }
     for (name, is_list) in [("type", false), ("anyOf", true)] {
         let Some(Value::Array(options)) = members.get_mut(name) else {
             continue;

@@ -1,7 +1,6 @@
 //! What the service and the server ask of the binary: engines, workspaces, models, and an end.
 
 use std::collections::BTreeSet;
-use std::ops::Deref;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,18 +28,38 @@ use crate::place::{Place, RealEngine, Sandboxing, Tooling, tool_names};
 use crate::workspace::WorkspacePath;
 
 /// Makes engines for the service.
-pub(crate) struct DaemonEngineFactory<P = Arc<Place>> {
-    pub(crate) place: P,
+pub(crate) struct DaemonEngineFactory {
+    pub(crate) place: Arc<Place>,
     pub(crate) config: Settings,
     pub(crate) models: ModelRegistry,
     pub(crate) sandboxing: Sandboxing,
     /// Who is shown what was committed.
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) halt: Halt,
+    /// The engine of the first run, where that is known before its message is sent.
+    pub(crate) first: Option<FirstEngine>,
 }
 
-impl<P: Deref<Target = Place>> DaemonEngineFactory<P> {
+/// An engine that was made before the message was sent. Making one checks every closed path, which takes a millisecond or more.
+pub(crate) struct FirstEngine {
+    pub(crate) chain: Chain,
+    pub(crate) workspace: String,
+    pub(crate) engine: RealEngine,
+}
+
+impl FirstEngine {
+    fn fits(&self, limits: &Limits) -> bool {
+        self.workspace == limits.workspace
+            && self.chain.model_ref == limits.model_ref
+            && self.chain.fallbacks == limits.fallbacks
+    }
+}
+
+impl DaemonEngineFactory {
     fn make(&self, limits: &Limits) -> Result<RealEngine, Failure> {
+        if let Some(first) = self.first.as_ref().filter(|first| first.fits(limits)) {
+            return Ok(first.engine.clone());
+        }
         let models = self.models.route(&limits.model_ref, &limits.fallbacks)?;
         let workspace = WorkspacePath::look(limits.workspace.as_ref(), self.place.home.root())?;
         self.place.engine(Tooling {
@@ -53,7 +72,7 @@ impl<P: Deref<Target = Place>> DaemonEngineFactory<P> {
     }
 }
 
-impl<P: Deref<Target = Place> + Send + Sync> Workshop for DaemonEngineFactory<P> {
+impl Workshop for DaemonEngineFactory {
     type Model = Models;
     type Tools = Tools;
 

@@ -20,4 +20,4 @@ mod logins;
 mod saga_recovery;
 mod socket;
 pub(crate) mod token;
-mod work;
+pub(crate) mod work;

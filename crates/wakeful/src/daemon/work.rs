@@ -50,7 +50,7 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<St
     let retention = retention_worker(place, start, &hub);
     let notifying = notifier(&daemon, &hub).run(daemon.targets.clone(), halt.clone());
     let factory = engine_factory(place, start, observer, &halt);
-    let (service, api, stuck) = Service::new(options(place, factory, &hub));
+    let (service, api, stuck) = Service::new(service_options(place, factory, &hub));
     let book = Arc::new(Book::default());
     let watcher = api.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers(place));
     let timers = api.timers(Arc::clone(&place.journal) as _, writers(place));
@@ -147,6 +147,7 @@ fn engine_factory(
         sandboxing: start.sandboxing,
         observer,
         halt: halt.clone(),
+        first: None,
     }
 }
 
@@ -162,7 +163,7 @@ fn retention_worker(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper 
 }
 
 /// What a service is made of.
-fn options(
+pub(crate) fn service_options(
     place: &Place,
     factory: DaemonEngineFactory,
     hub: &Arc<Hub>,

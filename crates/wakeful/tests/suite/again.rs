@@ -207,3 +207,20 @@ fn a_resumed_run_keeps_its_model_when_the_environment_names_another() {
         "{said:?}"
     );
 }
+
+#[test]
+fn a_run_without_a_daemon_begins_nothing_else_that_is_queued() {
+    let world = World::new();
+    assert_eq!(world.wakeful(&["agent", "create", "main"]).code, Some(0));
+    assert_eq!(world.wakeful(&["message", "main", "earlier"]).code, Some(0));
+    let said = world.run(&commands(&["echo one >> world.txt"]), &["--agent", "main"]);
+    assert_eq!(
+        (said.code, world.lines()),
+        (Some(0), vec!["one".to_owned()]),
+        "{said:?}"
+    );
+    let resumed = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(resumed.json()["resumed"], 0, "{resumed:?}");
+    let agent = world.wakeful(&["agent", "show", "main", "--json"]).json();
+    assert_eq!(agent["pending"], 1, "it waits for a daemon: {agent}");
+}

@@ -290,6 +290,8 @@ fn an_open_run_of_the_same_agent_is_named_with_the_way_out() {
         hint.contains("--resume") && hint.contains("runs cancel"),
         "{said:?}"
     );
+    let agent = world.wakeful(&["agent", "show", "a", "--json"]).json();
+    assert_eq!(agent["pending"], 0, "what was refused is not queued: {agent}");
 }
 
 #[test]

@@ -105,7 +105,7 @@ const CHANGES: [(&str, &str, Option<u64>); 13] = [
     (
         "UPDATE event SET run_key = zeroblob(32) WHERE kind = 'run_started'",
         "event_moved",
-        Some(3),
+        Some(4),
     ),
     (
         "DELETE FROM event WHERE seq = (SELECT MAX(seq) FROM event)",

@@ -26,10 +26,8 @@ fn stage(world: &World, parent: &str, child: &str) {
         let said = world.wakeful(&["agent", "create", agent]);
         assert_eq!(said.code, Some(0), "{said:?}");
     }
-    let (parent, child) = (
-        world.script_named("parent.yaml", parent),
-        world.script_named("child.yaml", child),
-    );
+    let parent = world.script_named("parent.yaml", parent);
+    let child = world.script_named("child.yaml", child);
     let text = format!(
         "[agents.main]\nmodel = \"{parent}\"\nmay_start = [\"helper\", \"other\", \"main\", \"nobody\"]\n\
          [agents.helper]\nmodel = \"{child}\"\nmay_start = [\"main\"]\n"
@@ -428,6 +426,17 @@ fn a_start_that_a_person_has_to_permit_waits_for_the_person_first() {
     let said = world.wakeful(&["run", "--resume", "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     judge(&world, "permitted");
+}
+
+#[test]
+fn without_a_daemon_a_started_run_begins_ahead_of_other_queued_messages() {
+    let world = World::new();
+    stage(&world, PARENT, CHILD);
+    assert_eq!(world.wakeful(&["message", "helper", "earlier"]).code, Some(0));
+    assert_eq!(start(&world).code, Some(0));
+    judge(&world, "ahead");
+    let helper = world.wakeful(&["agent", "show", "helper", "--json"]).json();
+    assert_eq!(helper["pending"], 1, "it waits for a daemon: {helper}");
 }
 
 /// The places around the commits that start a run and that end it.

@@ -126,49 +126,71 @@ pub(crate) async fn prompt(args: &PromptArgs, shared: &GlobalArgs, out: &Out) ->
     if !may_start.is_empty() {
         tools.push(wakeful_core::subrun::spec(&may_start));
     }
-    let request = request((&agent, &status.workspace), &guidance, &model_ref, tools);
-    let agent_home = files.agent_home(&agent).display().to_string();
-    let view = view(
-        args,
-        (agent_home, status.workspace),
-        &guidance,
-        (&request, &registry),
-    );
+    let request = first_request(FirstRequest {
+        agent: &agent,
+        workspace: &status.workspace,
+        guidance: &guidance,
+        model_ref: &model_ref,
+        tools,
+    });
+    let frame = Frame {
+        agent_home: files.agent_home(&agent).display().to_string(),
+        workspace: status.workspace,
+        guidance: &guidance,
+        request: &request,
+        size: size(&request, &registry),
+    };
+    let view = view(args, frame);
     out.answer(&view, &words(&view));
     Ok(0)
 }
 
-/// The first request of a conversation in which nothing was said yet.
-fn request(
-    (agent, workspace): (&AgentId, &str),
-    guidance: &Guidance,
-    model_ref: &str,
+/// What the first request of a conversation is made from.
+struct FirstRequest<'a> {
+    agent: &'a AgentId,
+    workspace: &'a str,
+    guidance: &'a Guidance,
+    model_ref: &'a str,
     tools: Vec<ToolSpec>,
-) -> Request {
+}
+
+/// The first request of a conversation in which nothing was said yet.
+fn first_request(of: FirstRequest<'_>) -> Request {
     let nothing = Block::Text { text: String::new() };
     let opening = Entry {
         role: Role::User,
         blocks: vec![nothing],
     };
     assemble(Ingredients {
-        agent,
-        workspace,
-        guidance,
+        agent: of.agent,
+        workspace: of.workspace,
+        guidance: of.guidance,
         kind: Kind::OperatorPrompt,
-        model_ref,
+        model_ref: of.model_ref,
         request: 0,
         opening: &opening,
         entries: std::slice::from_ref(&opening),
-        tools,
+        tools: of.tools,
     })
 }
 
-fn view(
-    args: &PromptArgs,
-    (agent_home, workspace): (String, String),
-    guidance: &Guidance,
-    (request, registry): (&Request, &ModelRegistry),
-) -> FrameView {
+/// A request, and where its parts come from.
+struct Frame<'a> {
+    agent_home: String,
+    workspace: String,
+    guidance: &'a Guidance,
+    request: &'a Request,
+    size: SizeView,
+}
+
+fn view(args: &PromptArgs, frame: Frame<'_>) -> FrameView {
+    let Frame {
+        agent_home,
+        workspace,
+        guidance,
+        request,
+        size,
+    } = frame;
     let tools = request.tools.iter().map(|tool| {
         let bytes = serde_json::to_vec(tool).map_or(0, |json| json.len());
         ToolView {
@@ -198,7 +220,7 @@ fn view(
             prompt_cache_key: request.cache.prompt_cache_key.clone(),
             context_fingerprint: request.cache.context_fingerprint.clone(),
         },
-        request: size(request, registry),
+        request: size,
     }
 }
 

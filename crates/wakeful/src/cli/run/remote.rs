@@ -2,19 +2,18 @@
 
 use wakeful_api::client::{Client, Stream};
 use wakeful_api::{
-    Activity, Admission, AgentStatus, Attached, Channel, Control, CreateAgent, Decision, Event,
-    GetAgentStatus, GetRun, GetRuntimeStatus, LIMIT_MAX, Parked, Run, SendMessage, Text, Visibility,
+    Activity, Admission, AgentStatus, Channel, Control, CreateAgent, Decision, Event, GetAgentStatus, GetRun,
+    GetRuntimeStatus, LIMIT_MAX, Parked, Run, Text, Visibility,
 };
-use wakeful_core::conversation::Attachment;
 use wakeful_core::id::AgentId;
-use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::key::RunKey;
 use wakeful_core::problem::Problem;
 use wakeful_core::report::Kind;
 use wakeful_core::report::payload::{BrakeChanged, Payload};
 use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_core::wake::WakeOutcome;
 
-use super::journey::exit_code;
+use super::submit::{self, exit_code};
 use super::{Call, RunArgs, cap};
 use crate::backend::Backend;
 use crate::cli::decision::undecided;
@@ -46,28 +45,8 @@ pub(super) async fn start(
     let agent = ready(&backend, call, args, workspace.clone(), &home).await?;
     let wished: Option<String> = settings.wished("model.default");
     cap::tell(&backend, (&agent, wished.as_deref()), &settings.config, out).await?;
-    let message = SendMessage {
-        agent_id: Text(call.agent.clone()),
-        text: call.prompt.clone(),
-        key: Some(Text(call.turn.clone())),
-        // What this call leaves open, the daemon's own settings answer.
-        model: wished,
-        max_rounds: settings.wished("agent.max_rounds"),
-        workspace,
-        deny_tools: call.deny_tools.iter().cloned().collect(),
-        ask_tools: call.ask_tools.iter().cloned().collect(),
-        priority: None,
-        attachments: call.attachments.iter().map(attached).collect(),
-    };
-    let accepted = backend.call(message).await?;
-    let run = Digest::from_hex(&accepted.run_key).map(RunKey);
-    let run = run.ok_or_else(|| {
-        Failure::new(
-            "daemon_incomprehensible",
-            "the run has no key",
-            "restart the daemon",
-        )
-    })?;
+    let accepted = backend.call(submit::message(call, settings, workspace)).await?;
+    let run = submit::run_of(&accepted)?;
     if accepted.admission == Admission::New {
         tell_wait(&agent, out);
     }
@@ -82,19 +61,6 @@ pub(super) async fn start(
         run,
     };
     watch(client, (&watched, agent.last_seq), shared, out).await
-}
-
-fn attached(attachment: &Attachment) -> Attached {
-    let Attachment {
-        name,
-        media_type,
-        data,
-    } = attachment.clone();
-    Attached {
-        name,
-        media_type,
-        data,
-    }
 }
 
 /// Says why the answer may take its time.

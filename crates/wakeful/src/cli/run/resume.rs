@@ -2,22 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use wakeful_api::{Control, GetAgentStatus, Limit, ListRuns, ResumeAgent, Text};
+use wakeful_api::{Control, GetAgentStatus, Limit, ListRuns, ResumeAgent, Run, Text};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
+use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Wait;
-use wakeful_ports::clock::{Clock as _, Entropy as _};
+use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::run::{claim, move_aside};
-use wakeful_runtime::service::Workshop as _;
-use wakeful_runtime::wake::Admitted;
-use wakeful_store::rows::{Agent, RunFilter, RunRow, RunState};
+use wakeful_store::rows::{RunFilter, RunState};
 use wakeful_store::{ROWS_MAX, StoreError, View};
 
 use super::RunArgs;
-use super::journey::{Journey, Trouble};
+use super::local::{DriveFailure, LocalRun};
 use crate::backend::Backend;
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure};
@@ -26,8 +24,7 @@ use crate::model::ModelRegistry;
 use crate::place::Place;
 use crate::reach::daemon;
 use crate::show::{Out, ResumedView};
-use crate::signals::Signals;
-use crate::world::{RealClock, RealEntropy};
+use crate::world::RealClock;
 
 /// Open runs of a daemon that are counted.
 const RUNS_LOOKED_AT: u32 = 500;
@@ -40,7 +37,6 @@ pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Re
     }
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     let place = Place::open_for_writing(shared).await?.under(&settings.config);
-    let sandboxing = args.sandboxing();
     let wanted = agent_id.clone();
     let filter = RunFilter {
         agent_id,
@@ -58,24 +54,17 @@ pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Re
             // Oldest first: later runs may build on what earlier ones did. Those that wait for their turn come last.
             open.reverse();
             open.sort_by_key(|row| row.wait() == Some(Wait::Turn));
-            let signals = Signals::listen()?;
+            let registry = ModelRegistry::new(&settings.config);
+            let mut local = LocalRun::new(place, registry, &settings.config, out)?;
+            local.sandboxing = args.sandboxing();
             let mut tally = Tally::default();
-            let mut journey = Journey {
-                place,
-                sandboxing,
-                registry: ModelRegistry::new(&settings.config),
-                config: &settings.config,
-                signals,
-                out,
-            };
             for row in open {
-                tally.take(&mut journey, &row).await?;
+                tally.resume(&mut local, &row.agent_id, row.run_key).await?;
             }
             let now = RealClock::new().now();
             let kept = place.store.read(move |view| kept(view, wanted.as_ref(), now));
-            for (agent, message) in kept.await? {
-                let begun = tally.begin(&mut journey, &agent, &message).await;
-                tally.count(&journey, message.run_key, begun)?;
+            for message in kept.await? {
+                tally.start(&mut local, &message).await?;
             }
             if tally.view.resumed == 0 {
                 out.nothing_resumed(&tally.view);
@@ -122,117 +111,88 @@ struct Tally {
 }
 
 impl Tally {
-    /// Goes on with one run. What is wrong with it alone is told and does not stand in the way of the others.
-    async fn take(&mut self, journey: &mut Journey<'_>, row: &RunRow) -> Result<(), Failure> {
-        let tried = self.attempt(journey, row).await;
-        self.count(journey, row.run_key, tried)
+    /// Continues an open run.
+    async fn resume(
+        &mut self,
+        local: &mut LocalRun<'_>,
+        agent: &AgentId,
+        run: RunKey,
+    ) -> Result<(), Failure> {
+        let row = local.place.store.read(move |view| view.run(&run)).await?;
+        // It may have ended with a run that was resumed before.
+        if row.is_none_or(|row| row.status != RunStatus::Open) {
+            return Ok(());
+        }
+        local
+            .out
+            .note(&format!("resuming run {} of agent {agent}", short(run)));
+        let driven = local.drive(local.service()?, agent, run).await;
+        self.count(local, run, driven)
     }
 
+    /// Starts the run of a message that a brake kept from starting.
+    async fn start(&mut self, local: &mut LocalRun<'_>, message: &Message) -> Result<(), Failure> {
+        let (agent, run) = (&message.agent_id, message.run_key);
+        local.out.note(&format!(
+            "beginning run {} of agent {agent}, which was kept",
+            short(run)
+        ));
+        let driven = local.drive(local.service()?, agent, run).await;
+        // One that waits has started nevertheless.
+        if matches!(driven, Err(DriveFailure::One(_))) {
+            let row = local.place.store.read(move |view| view.run(&run)).await?;
+            self.view.resumed += u32::from(row.is_some());
+        }
+        self.count(local, run, driven)
+    }
+
+    /// A failure that concerns one run is reported and does not keep the others from going on.
     fn count(
         &mut self,
-        journey: &Journey<'_>,
+        local: &LocalRun<'_>,
         run: RunKey,
-        tried: Result<u8, Trouble>,
+        driven: Result<Run, DriveFailure>,
     ) -> Result<(), Failure> {
-        match tried {
-            Ok(code) => self.code = worse(self.code, code),
-            Err(Trouble::One(failure)) => {
-                journey
-                    .out
-                    .note(&format!("run {run} is left as it is: {failure}"));
-                self.view.failed += 1;
-                self.code = worse(self.code, failure.exit());
+        let failure = match driven {
+            Ok(seen) if seen.outcome == RunStatus::Quarantined => {
+                let why = seen.fault.unwrap_or_default();
+                EngineError::Quarantined { run, why }.into()
             }
-            Err(Trouble::All(failure)) => return Err(failure),
-        }
-        Ok(())
-    }
-
-    /// Begins the run of a message that a brake kept from its turn.
-    async fn begin(
-        &mut self,
-        journey: &mut Journey<'_>,
-        agent: &Agent,
-        message: &Message,
-    ) -> Result<u8, Trouble> {
-        let factory = journey.engine_factory();
-        let limits = factory.limits(agent, message);
-        let engine = factory.engine(&agent.agent_id, &limits)?;
-        let Admitted::New(claimed) = engine.take_up(message.run_key, limits).await? else {
-            return Ok(0);
-        };
-        let short: String = message.run_key.to_string().chars().take(12).collect();
-        journey.out.note(&format!(
-            "beginning run {short} of agent {}, which was kept",
-            agent.agent_id
-        ));
-        self.view.resumed += 1;
-        journey.drive(&engine, claimed).await
-    }
-
-    /// A run that can never go on as it is stands in nobody's way any longer.
-    async fn move_aside(
-        &self,
-        journey: &Journey<'_>,
-        row: &RunRow,
-        error: &EngineError,
-    ) -> Result<(), EngineError> {
-        let store = &journey.place.store;
-        let now = (RealClock::new().now(), RealEntropy.bytes32());
-        if move_aside(store, row.run_key, error, now).await?.is_some() {
-            let hint = format!(
-                "`wakeful runs retry {0}` tries it again, `wakeful runs abandon {0}` gives it up",
-                row.run_key
-            );
-            journey
-                .out
-                .note(&format!("run {} is quarantined: {hint}", row.run_key));
-        }
-        Ok(())
-    }
-
-    async fn attempt(&mut self, journey: &mut Journey<'_>, row: &RunRow) -> Result<u8, Trouble> {
-        let place = journey.place;
-        let claimed = match claim(&place.store, &place.runner.runner_id, row.run_key).await {
-            Ok(Some(claimed)) => claimed,
-            // It ended between the look and the claim.
-            Ok(None) => return Ok(0),
-            Err(error @ EngineError::AgentBusy { .. }) => {
-                journey.out.note(&error.to_string());
+            Ok(seen) => {
+                self.view.resumed += 1;
+                self.code = worse(self.code, local.show(&seen));
+                return Ok(());
+            }
+            Err(DriveFailure::One(failure)) if failure.code() == "agent_busy" => {
+                local.out.note(failure.message());
                 self.view.driven_elsewhere += 1;
-                return Ok(0);
+                return Ok(());
             }
-            Err(error) => {
-                self.move_aside(journey, row, &error).await?;
-                return Err(error.into());
-            }
+            Err(DriveFailure::One(failure)) => failure,
+            Err(DriveFailure::All(failure)) => return Err(failure),
         };
-        let short: String = row.run_key.to_string().chars().take(12).collect();
-        journey
-            .out
-            .note(&format!("resuming run {short} of agent {}", row.agent_id));
-        let code = journey.go_on(claimed).await?;
-        self.view.resumed += 1;
-        Ok(code)
+        local.out.note(&format!("run {run} is left as it is: {failure}"));
+        self.view.failed += 1;
+        self.code = worse(self.code, failure.exit());
+        Ok(())
     }
 }
 
-/// The messages that were to be answered in a process of their own when a brake was on, of agents that may work now, in
-/// their order.
-fn kept(
-    view: &mut View<'_>,
-    wanted: Option<&AgentId>,
-    now: Millis,
-) -> Result<Vec<(Agent, Message)>, StoreError> {
+/// The first digits of a run's key, as people read it.
+fn short(run: RunKey) -> String {
+    run.to_string().chars().take(12).collect()
+}
+
+/// The messages of `run` whose runs a brake kept from starting, of agents that may work now, in their order.
+fn kept(view: &mut View<'_>, wanted: Option<&AgentId>, now: Millis) -> Result<Vec<Message>, StoreError> {
     let mut kept = Vec::new();
     for id in view.agents_with_work(now)? {
         if wanted.is_some_and(|wanted| *wanted != id) {
             continue;
         }
-        let Some(agent) = view.agent(&id)? else { continue };
         let rows = view.queue(&id, ROWS_MAX)?.into_iter();
         let ours = rows.filter(|row| row.not_before.is_none() && row.message.is_of_run_once());
-        kept.extend(ours.map(|row| (agent.clone(), row.message)));
+        kept.extend(ours.map(|row| row.message));
     }
     Ok(kept)
 }

@@ -187,6 +187,6 @@ fn engine(place: &Place, workspace: &WorkspacePath, out: &Out) -> Result<RealEng
         workspace,
         sandboxing,
         halt,
-        observer: Arc::new(Progress::new(out)),
+        observer: Arc::new(Progress::new(out, Arc::default())),
     })
 }

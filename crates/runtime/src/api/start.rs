@@ -1,0 +1,79 @@
+//! Sends a message in a process that starts its run at once: both commit in one transaction.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use wakeful_core::conversation::Entry;
+use wakeful_core::message::Message;
+use wakeful_ports::fail;
+use wakeful_store::rows::Agent;
+
+use super::agent::PreparedAgent;
+use super::{MessageApi, NewAgent, Posted};
+use crate::EngineError;
+use crate::cause::{PreparedAdmission, StartedAdmission};
+use crate::run::Claimed;
+use crate::wake::PreparedStart;
+
+/// Starts runs in the process that sends their messages.
+pub trait Starter: Send + Sync {
+    /// Prepares the start of the run of a message.
+    fn prepare<'a>(
+        &'a self,
+        agent: &'a Agent,
+        message: Message,
+        entry: Entry,
+    ) -> Pin<Box<dyn Future<Output = Result<PreparedStart, EngineError>> + Send + 'a>>;
+
+    /// Takes over a run whose start is committed.
+    fn started(&self, claimed: Box<Claimed>);
+}
+
+/// How a process starts the runs of the messages that it sends.
+pub struct StartAtOnce {
+    /// Who starts them.
+    pub starter: Arc<dyn Starter>,
+    /// The agent to create with the message, if it does not exist.
+    pub create: Option<NewAgent>,
+}
+
+impl MessageApi {
+    /// Admits a message and starts its run.
+    pub(super) async fn send_and_start(
+        &self,
+        admission: PreparedAdmission,
+        entry: Entry,
+        how: &StartAtOnce,
+    ) -> Result<Posted, EngineError> {
+        let (agent_id, message) = (admission.message.agent_id.clone(), admission.message.clone());
+        let wanted = agent_id.clone();
+        let known = self.shared.store.read(move |view| view.agent(&wanted)).await?;
+        let new = match (&known, how.create.clone()) {
+            (None, Some(new)) => Some(PreparedAgent::new(&self.shared, new)?),
+            _ => None,
+        };
+        let agent = known.as_ref().or(new.as_ref().map(|new| &new.agent));
+        let agent = agent.ok_or_else(|| EngineError::UnknownAgent(agent_id.clone()))?;
+        let run_key = message.run_key;
+        let start = how.starter.prepare(agent, message, entry).await?;
+        let write = Arc::clone(&start.write);
+        fail::point("admit.before_commit");
+        let written = self.shared.write(move |tx| {
+            if let Some(new) = &new {
+                new.write(tx)?;
+            }
+            admission.commit_and_start(tx, &write)
+        });
+        let written = written.await?;
+        fail::point("admit.after_commit");
+        match written {
+            StartedAdmission::Started(fence, events) => {
+                how.starter.started(start.committed(fence, &events));
+                let is_new = true;
+                Ok(Posted { run_key, is_new })
+            }
+            StartedAdmission::NotStarted(outcome) => self.sent(agent_id, run_key, outcome),
+            StartedAdmission::Busy(by) => Err(EngineError::AgentBusy { agent: agent_id, by }),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! One turn of one agent: it continues an open run, or starts the run of the next message.
+
+use std::sync::Arc;
+
+use wakeful_core::id::{AgentId, RunnerId};
+use wakeful_core::key::RunKey;
+use wakeful_core::wake::Refusal;
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::planted;
+use wakeful_store::Store;
+
+use super::Workshop;
+use crate::absorb::{self, AgentWork, NextMessage, Opening};
+use crate::hub::Hub;
+use crate::run::{Claimed, DriveOutcome, claim, give_back, move_aside, poisoned};
+use crate::wake::{Limits, StartOutcome};
+use crate::{EngineError, Observer as _};
+
+/// An agent and the result of its turn; none where nothing may begin.
+pub(super) type TurnResult = (AgentId, Result<Option<DriveOutcome>, EngineError>);
+
+/// One turn of one agent.
+pub(super) struct AgentTurn<W> {
+    pub(super) store: Store,
+    pub(super) workshop: Arc<W>,
+    pub(super) runner: RunnerId,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) entropy: Arc<dyn Entropy>,
+    pub(super) hub: Arc<Hub>,
+    pub(super) agent: AgentId,
+    /// The run to start or to continue. Without one it is whatever is next.
+    pub(super) target: Option<RunKey>,
+    /// Whether the last turn failed because of the storage or the lease: then that attempt does not count against the run.
+    pub(super) is_forgiven: bool,
+}
+
+impl<W: Workshop> AgentTurn<W> {
+    /// Takes the turn, with a run that this process has just started if there is one.
+    pub(super) async fn take(self, started: Option<Box<Claimed>>) -> TurnResult {
+        let result = match started {
+            Some(claimed) => self.drive(claimed).await.map(Some),
+            None => self.work().await,
+        };
+        let result = match result {
+            Err(error) => self.quarantine(error).await.map(Some),
+            done => done,
+        };
+        let result = match result {
+            // Another runner drives it, or another run came first: nothing is wrong, and there is nothing to do here. A
+            // caller that waits for one run is told.
+            Err(EngineError::AgentBusy { .. } | EngineError::Refused(Refusal::RunOpen { .. }))
+                if self.target.is_none() =>
+            {
+                Ok(None)
+            }
+            result => result,
+        };
+        (self.agent, result)
+    }
+
+    /// Quarantines the run if it can never go on. Then the agent does something else.
+    async fn quarantine(&self, error: EngineError) -> Result<DriveOutcome, EngineError> {
+        let Some(run) = poisoned(&error) else {
+            return Err(error);
+        };
+        let now = (self.clock.now(), self.entropy.bytes32());
+        match move_aside(&self.store, run, &error, now).await? {
+            Some(event) => {
+                self.hub.saw(&self.agent, &[event]);
+                Ok(DriveOutcome::Ended)
+            }
+            None => Err(error),
+        }
+    }
+
+    /// Continues an open run, else starts the run of a message. None where nothing may begin.
+    async fn work(&self) -> Result<Option<DriveOutcome>, EngineError> {
+        let (agent, target, now) = (self.agent.clone(), self.target, self.clock.now());
+        let found = self
+            .store
+            .read(move |view| absorb::find(view, &agent, target, now));
+        match found.await? {
+            AgentWork::Unknown => Err(EngineError::UnknownAgent(self.agent.clone())),
+            AgentWork::Nothing => Ok(None),
+            AgentWork::Run(_) if planted::bug("open_run_left") => Ok(None),
+            AgentWork::Run(run) => {
+                if self.is_forgiven {
+                    self.store.write(move |tx| tx.forget_claims(&run)).await?;
+                }
+                match claim(&self.store, &self.runner, run).await? {
+                    Some(claimed) => self.drive(claimed).await.map(Some),
+                    None => Ok(Some(DriveOutcome::Ended)),
+                }
+            }
+            AgentWork::Message(next) => self.start(*next).await,
+        }
+    }
+
+    /// Drives a run with the model and the workspace that its state names.
+    async fn drive(&self, claimed: Box<Claimed>) -> Result<DriveOutcome, EngineError> {
+        match self.workshop.engine(&self.agent, &Limits::of(claimed.turn())) {
+            Ok(engine) => engine.drive(claimed).await,
+            Err(error) => self.drive_without_engine(claimed, error).await,
+        }
+    }
+
+    /// An open run whose engine cannot be had: it waits, unless its end was requested, which needs none.
+    async fn drive_without_engine(
+        &self,
+        claimed: Box<Claimed>,
+        error: EngineError,
+    ) -> Result<DriveOutcome, EngineError> {
+        let run = claimed.run_key();
+        let wanted = self.store.read(move |view| view.cancel_requested(&run)).await;
+        let ending = match wanted {
+            Ok(true) => self.workshop.ending(claimed.agent_id()).ok(),
+            Ok(false) | Err(_) => None,
+        };
+        match ending {
+            Some((engine, _kept)) => engine.drive(claimed).await,
+            None => {
+                give_back(&self.store, claimed).await?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn start(&self, next: NextMessage) -> Result<Option<DriveOutcome>, EngineError> {
+        let NextMessage {
+            agent,
+            message,
+            body,
+            beside,
+        } = next;
+        let opening = Opening::of(&message, body.as_deref(), beside)?;
+        let limits = self.workshop.limits(&agent, &message);
+        let engine = self.workshop.engine(&agent.agent_id, &limits)?;
+        match engine.start_queued(message, opening, limits).await {
+            Ok(StartOutcome::Started(claimed)) => engine.drive(claimed).await.map(Some),
+            Ok(StartOutcome::NotQueued(_)) => Ok(Some(DriveOutcome::Ended)),
+            // Paused, or started by another runner, since it was read: the verdict is recorded, and the message waits.
+            Err(EngineError::Refused(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

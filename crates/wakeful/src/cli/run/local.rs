@@ -1,0 +1,380 @@
+//! `wakeful run` without a daemon: the daemon's own loop in this process, limited to one run and the runs it starts.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use wakeful_api::{Admission, GetAgentStatus, Run, Text};
+use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
+use wakeful_core::problem::Problem;
+use wakeful_core::run::{RunStatus, Turn};
+use wakeful_models::Models;
+use wakeful_ports::fail;
+use wakeful_runtime::EngineError;
+use wakeful_runtime::api::{NewAgent, StartAtOnce};
+use wakeful_runtime::hub::Hub;
+use wakeful_runtime::run::decode;
+use wakeful_runtime::service::{Service, Stuck};
+use wakeful_runtime::stored_run;
+use wakeful_store::StoreError;
+
+use super::{Call, RunArgs, cap, submit, workspace};
+use crate::backend::Backend;
+use crate::cli::decision::undecided;
+use crate::config::{LoadedConfig, Settings};
+use crate::daemon::host::{DaemonEngineFactory, FirstEngine};
+use crate::daemon::work::service_options;
+use crate::failure::{DENIED, Failure, UNDECIDED};
+use crate::global_args::GlobalArgs;
+use crate::model::{Chain, ModelRegistry};
+use crate::place::{Place, Sandboxing, Tooling};
+use crate::show::{Out, Progress};
+use crate::signals::Signals;
+use crate::workspace::WorkspacePath;
+
+/// Sends the message and drives its run.
+pub(super) async fn start(
+    call: &Call,
+    (args, settings): (&RunArgs, &LoadedConfig),
+    shared: &GlobalArgs,
+    out: &Out,
+) -> Result<u8, Failure> {
+    let registry = ModelRegistry::new(&settings.config);
+    let wished: Option<String> = settings.wished("model.default");
+    let home = shared.home()?;
+    if wished.is_some() || !call.may_be_known(shared, &home) {
+        call.models(&registry, None, wished.as_deref())?;
+    }
+    call.look_ahead(args, shared, &home).await?;
+    let place = Place::open_for_writing(shared).await?.under(&settings.config);
+    place
+        .work(out, async |place| {
+            let known = match call.named.clone() {
+                Some(agent) => place.store.read(move |view| view.agent(&agent)).await?,
+                None => None,
+            };
+            let (chain, models) = call.models(&registry, known.as_ref(), wished.as_deref())?;
+            chain.tell(out);
+            if let Some(words) = place.upgrade_journal().await {
+                out.note(&words);
+            }
+            place.recover_sagas_and_tell(out).await?;
+            cap::settle(place, &models, &settings.config, (out, shared.json)).await?;
+            let workspace = workspace(args.workspace.as_deref(), known.as_ref(), &home)?;
+            let mut local = LocalRun::new(place, registry, &settings.config, out)?;
+            local.sandboxing = args.sandboxing();
+            let named = args.workspace.as_ref().map(|_| workspace.text.clone());
+            let asked = [
+                chain.model_ref.clone(),
+                workspace.text.clone(),
+                settings.config.agent.max_rounds.to_string(),
+                list(&call.deny_tools),
+                list(&(&call.ask_tools | &settings.config.ask_tools(&call.agent))),
+            ];
+            let service = local.service_for(NewRun {
+                create: call.new_agent(args, &workspace),
+                chain,
+                models,
+                workspace,
+            })?;
+            let message = submit::message(call, settings, named);
+            let accepted = service.backend.call(message).await?;
+            let run = submit::run_of(&accepted)?;
+            if accepted.admission == Admission::Known {
+                local.tell_known(run, asked).await?;
+            }
+            let run = local.drive(service, &call.agent, run).await?;
+            Ok(local.show(&run))
+        })
+        .await
+}
+
+fn list(tools: &BTreeSet<String>) -> String {
+    tools.iter().map(String::as_str).collect::<Vec<_>>().join(",")
+}
+
+/// Which options of this call an open run does not follow, because it started with others.
+fn differences(stored: &Turn, asked: [String; 5]) -> Vec<String> {
+    let stored = [
+        ("model", stored.model_ref.clone()),
+        ("workspace", stored.workspace.clone()),
+        ("max-rounds", stored.max_rounds.to_string()),
+        ("deny-tools", list(&stored.deny_tools)),
+        ("ask-tools", list(&stored.ask_tools)),
+    ];
+    let pairs = stored.into_iter().zip(asked);
+    pairs
+        .filter(|((_, stored), asked)| stored != asked)
+        .map(|((name, stored), asked)| {
+            format!("the run keeps the {name} it was begun with: {stored:?}, not {asked:?}")
+        })
+        .collect()
+}
+
+/// Why a run does not go on.
+pub(super) enum DriveFailure {
+    /// It concerns this run alone.
+    One(Failure),
+    /// It would stop every other run, too.
+    All(Failure),
+}
+
+/// The run of the message that is about to be sent.
+struct NewRun {
+    /// The agent to create with it, if there is none.
+    create: Option<NewAgent>,
+    chain: Chain,
+    models: Models,
+    workspace: WorkspacePath,
+}
+
+/// The loop in this process, and the API on it.
+pub(super) struct LocalService {
+    service: Service<DaemonEngineFactory>,
+    stuck: Stuck,
+    backend: Backend,
+}
+
+/// Drives runs in this process.
+pub(super) struct LocalRun<'a> {
+    pub(super) place: &'a Place,
+    pub(super) sandboxing: Sandboxing,
+    pub(super) out: &'a Out,
+    registry: ModelRegistry,
+    config: &'a Settings,
+    signals: Signals,
+}
+
+impl<'a> LocalRun<'a> {
+    /// From now on signals stop what is driven at a safe point.
+    pub(super) fn new(
+        place: &'a Place,
+        registry: ModelRegistry,
+        config: &'a Settings,
+        out: &'a Out,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            place,
+            sandboxing: Sandboxing::Required,
+            out,
+            registry,
+            config,
+            signals: Signals::listen()?,
+        })
+    }
+
+    /// A service for runs that exist.
+    pub(super) fn service(&self) -> Result<LocalService, Failure> {
+        let hub = Arc::default();
+        self.over(self.factory(&hub), &hub, None)
+    }
+
+    /// A service that starts the run of a message at once. Its engine is made here: a workspace in which no command could
+    /// run is reported before the message is sent.
+    fn service_for(&self, new: NewRun) -> Result<LocalService, Failure> {
+        let hub = Arc::default();
+        let mut factory = self.factory(&hub);
+        let engine = self.place.engine(Tooling {
+            models: new.models,
+            workspace: &new.workspace,
+            sandboxing: factory.sandboxing,
+            halt: factory.halt.clone(),
+            observer: Arc::clone(&factory.observer),
+        })?;
+        factory.first = Some(FirstEngine {
+            chain: new.chain,
+            workspace: new.workspace.text.clone(),
+            engine,
+        });
+        self.over(factory, &hub, new.create)
+    }
+
+    fn factory(&self, hub: &Arc<Hub>) -> DaemonEngineFactory {
+        DaemonEngineFactory {
+            place: self.place.shared(),
+            config: self.config.clone(),
+            models: self.registry.clone(),
+            sandboxing: self.sandboxing,
+            observer: Arc::new(Progress::new(self.out, Arc::clone(hub))),
+            halt: self.signals.halt(),
+            first: None,
+        }
+    }
+
+    fn over(
+        &self,
+        factory: DaemonEngineFactory,
+        hub: &Arc<Hub>,
+        create: Option<NewAgent>,
+    ) -> Result<LocalService, Failure> {
+        let (service, api, stuck) = Service::new(service_options(self.place, factory, hub));
+        let starter = service.starter();
+        let api = api.starting_at_once(StartAtOnce { starter, create });
+        Ok(LocalService {
+            backend: Backend::of_api(self.place, api, self.config)?,
+            service,
+            stuck,
+        })
+    }
+
+    /// Says what there is to know of a message that was sent before.
+    async fn tell_known(&self, run: RunKey, asked: [String; 5]) -> Result<(), Failure> {
+        let found = self.place.store.read(move |view| {
+            let queued = view.queue_row(&run)?.map(|row| row.message);
+            Ok((view.run(&run)?, queued))
+        });
+        match found.await? {
+            // A brake kept its run from starting, and it starts now.
+            (None, Some(message)) if message.is_of_run_once() => Ok(()),
+            (None, Some(_)) => Err(queued(run, "the daemon answers it: `wakeful daemon start`")),
+            (row, None | Some(_)) => {
+                self.out.note("this message was admitted before; showing its run");
+                let turn = row.filter(|row| row.status == RunStatus::Open);
+                let turn = turn.and_then(|row| decode(&row).ok());
+                let lines = turn.map(|turn| differences(&turn, asked));
+                lines.iter().flatten().for_each(|line| self.out.note(line));
+                Ok(())
+            }
+        }
+    }
+
+    /// Drives a run and the runs it started until it has ended, or until nothing goes on by itself: then why.
+    pub(super) async fn drive(
+        &mut self,
+        local: LocalService,
+        agent: &AgentId,
+        run: RunKey,
+    ) -> Result<Run, DriveFailure> {
+        let LocalService {
+            service,
+            stuck,
+            backend,
+        } = local;
+        let working = service.limited_to(run).run();
+        self.signals.during(working, self.out).await;
+        let seen = stored_run::load(&self.place.store, run).await?;
+        let seen = wakeful_server::view::run(&seen);
+        if is_unfinished(seen.outcome) {
+            return Err(self.why_open((agent, run), &seen, &stuck, &backend).await);
+        }
+        let recovered = self.place.recover_sagas_and_tell(self.out).await;
+        recovered.map_err(EngineError::from)?;
+        Ok(seen)
+    }
+
+    /// Shows a run that has ended and says how the program should end.
+    pub(super) fn show(&self, run: &Run) -> u8 {
+        fail::point("end.before_report");
+        self.out.run(run);
+        submit::exit_code(run)
+    }
+
+    /// Why a run does not go on.
+    async fn why_open(
+        &self,
+        (agent, run): (&AgentId, RunKey),
+        seen: &Run,
+        stuck: &Stuck,
+        backend: &Backend,
+    ) -> DriveFailure {
+        if self.signals.halt().is_set() {
+            return DriveFailure::All(Failure::interrupted(run, self.signals.exit()));
+        }
+        if let Some(error) = stuck.of(agent) {
+            return DriveFailure::from(error.as_ref());
+        }
+        let agent_id = Text(agent.clone());
+        let status = match backend.call(GetAgentStatus { agent_id }).await {
+            Ok(status) => status,
+            Err(failure) => return DriveFailure::One(failure),
+        };
+        let is_queued = seen.outcome == RunStatus::Queued;
+        if status.is_braked {
+            let agent = agent.clone();
+            return DriveFailure::One(match is_queued {
+                true => kept(run),
+                false => EngineError::Braked { agent, run }.into(),
+            });
+        }
+        let pending = match backend.decisions_of(run).await {
+            Ok(pending) => pending,
+            Err(failure) => return DriveFailure::One(failure),
+        };
+        DriveFailure::One(if is_queued {
+            queued(run, "`wakeful run --resume` answers it, and so does a daemon")
+        } else if pending.is_empty() {
+            waits(seen, stuck)
+        } else {
+            undecided((agent.as_str(), run), (&pending, backend.channel()), self.out)
+        })
+    }
+}
+
+/// Whether a run is under way or has not started yet.
+const fn is_unfinished(status: RunStatus) -> bool {
+    matches!(status, RunStatus::Open | RunStatus::Queued)
+}
+
+/// A message that waits behind another one.
+fn queued(run: RunKey, hint: &str) -> Failure {
+    let message = format!("the message of run {run} waits for its turn");
+    Failure::new("message_queued", message, hint)
+}
+
+/// A message whose run a brake keeps from starting.
+fn kept(run: RunKey) -> Failure {
+    let message = format!("the agent is braked: the message of run {run} is kept and waits in line");
+    let hint = "release the brake with `wakeful brake off`; then `wakeful run --resume` answers it, and so does a daemon";
+    Failure::new("braked", message, hint).exiting(DENIED)
+}
+
+/// A run that waits for the runs it started: one of them waits for a person, for money or for a release.
+fn waits(seen: &Run, stuck: &Stuck) -> Failure {
+    let run = &seen.run_key;
+    let under_way = seen.children.iter().filter(|child| is_unfinished(child.status));
+    let agents: BTreeSet<&str> = under_way.map(|child| child.agent_id.as_str()).collect();
+    let agents = agents.into_iter().collect::<Vec<_>>().join(", ");
+    let why = stuck.all().pop().map(|(_, error)| failure_of(&error));
+    let why = why.map(|failure| format!(": {failure}")).unwrap_or_default();
+    let message = format!("run {run} waits for a run of {agents}{why}");
+    let hint = format!("`wakeful runs show {run}` names it; then `wakeful run --resume`");
+    Failure::new("run_waits", message, hint).exiting(UNDECIDED)
+}
+
+/// An error of the loop as this command reports it: the caller knows which agent it asked.
+fn failure_of(error: &EngineError) -> Failure {
+    if let EngineError::NoEngine { problem, .. } = error {
+        return (**problem).clone().into();
+    }
+    Problem::from(error).into()
+}
+
+impl From<&EngineError> for DriveFailure {
+    fn from(error: &EngineError) -> Self {
+        use StoreError::{Braked, Conflict, FenceLost, Malformed, QueueFull};
+        // These concern the rows of one run; the database would serve another.
+        let is_of_one = matches!(
+            error,
+            EngineError::Store(Conflict | FenceLost(_) | QueueFull(_) | Braked(_) | Malformed(_))
+        );
+        let is_of_all = matches!(error, EngineError::LeaseLost(_) | EngineError::Store(_)) && !is_of_one;
+        match is_of_all {
+            true => Self::All(failure_of(error)),
+            false => Self::One(failure_of(error)),
+        }
+    }
+}
+
+impl From<EngineError> for DriveFailure {
+    fn from(error: EngineError) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<DriveFailure> for Failure {
+    fn from(failure: DriveFailure) -> Self {
+        match failure {
+            DriveFailure::One(failure) | DriveFailure::All(failure) => failure,
+        }
+    }
+}
