@@ -7,7 +7,7 @@ use crate::{Queued, RunLine, TokenUsage};
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::GuidanceKind;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle, Mode};
+use wakeful_core::wake::{Control, Lifecycle, Mode, Visibility};
 
 use crate::endpoint::endpoints;
 use crate::text::{DateTime, Text};
@@ -70,17 +70,6 @@ endpoints! { "agents":
     }
     /// Chooses an agent's model for the runs that begin from now on, or gives it the default back.
     SetModel = Post "/api/agents/{agent_id}/model" -> AgentStatus { 200 "The agent", 409 "There is no such model" }
-}
-
-/// Whether an agent is listed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Visibility {
-    /// Named by a person and listed.
-    #[default]
-    Public,
-    /// Made for one call; shown only when asked for by name.
-    Private,
 }
 
 /// What an agent does right now.

@@ -15,7 +15,9 @@ use serde::{Deserialize, Serialize};
 pub use self::shown::visible;
 pub use self::terms::Terms;
 use self::terms::{is_all, listed};
-pub use self::words::{Badge, BlastRadius, Channel, DecisionKind, DecisionOption, DecisionStatus, Severity};
+pub use self::words::{
+    Badge, BlastRadius, Channel, DecisionKind, DecisionOption, DecisionStatus, InputGone, Severity,
+};
 use crate::failure::{CUT, clip};
 use crate::id::AgentId;
 use crate::key::{DecisionId, OperationId, RunKey};

@@ -1,15 +1,16 @@
 //! Agents over HTTP.
 
+use axum::http::StatusCode;
 use wakeful_api::{
     ActivateAgent, AgentList, AgentState, AgentStatus, CreateAgent, DestroyAgent, GetAgentState,
     GetAgentStatus, GetDefaultAgentState, GetDefaultAgentStatus, ListAgents, MakeAgentDormant, PauseAgent,
-    ResumeAgent, SetAgentMode, SetAgentSleep, SetModel, StopAgent, Text, Visibility as Listed, WakeAgent,
+    ResumeAgent, SetAgentMode, SetAgentSleep, SetModel, StopAgent, Text, WakeAgent,
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::message::Wishes;
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_runtime::api::{AgentChange, AgentView, NewAgent};
-use wakeful_runtime::rows::{RunFilter, Visibility};
+use wakeful_runtime::rows::RunFilter;
 
 use crate::app::{App, Open};
 use crate::error::ApiError;
@@ -62,11 +63,8 @@ async fn create(call: Call, asked: CreateAgent) -> Result<AgentStatus, ApiError>
     let workspace = call.host.workspace(&agent_id, asked.workspace.as_deref());
     let new = NewAgent {
         agent_id,
-        workspace: workspace.map_err(ApiError::unusable)?,
-        visibility: match asked.visibility {
-            Listed::Public => Visibility::Public,
-            Listed::Private => Visibility::Private,
-        },
+        workspace: workspace.map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?,
+        visibility: asked.visibility,
         mode: asked.mode.unwrap_or_default(),
     };
     let open = call.open()?;
@@ -87,7 +85,10 @@ async fn set_model(call: Call, asked: SetModel) -> Result<AgentStatus, ApiError>
         model_ref: asked.model,
         ..Wishes::default()
     };
-    let wishes = call.host.wishes(wishes).map_err(ApiError::unusable)?;
+    let wishes = call
+        .host
+        .wishes(wishes)
+        .map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?;
     let open = call.open()?;
     let chosen = open
         .runtime

@@ -11,11 +11,11 @@ use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::AGENT_DESTROYED;
 use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
-use wakeful_store::rows::{Agent, Overview, TriggerRow, Visibility};
+use wakeful_store::rows::{Agent, Overview, RunRow, TriggerRow, Visibility};
 use wakeful_store::{StoreError, Tx, View};
 
-use super::RunGlance;
-use super::run::glance;
+use super::Previewed;
+use super::run::with_preview;
 use super::shared::{Shared, announce};
 use crate::{EngineError, Observer as _};
 
@@ -41,7 +41,7 @@ pub struct AgentView {
     /// The agent, what waits for it and what it does.
     pub overview: Overview,
     /// Its newest run.
-    pub last_run: Option<RunGlance>,
+    pub last_run: Option<Previewed<RunRow>>,
 }
 
 /// What is to become different about an agent.
@@ -298,6 +298,6 @@ fn with_last_run(view: &mut View<'_>, overview: Overview) -> Result<AgentView, S
         Some(run) => view.run(&run)?,
         None => None,
     };
-    let last_run = row.map(|row| glance(view, row)).transpose()?;
+    let last_run = row.map(|row| with_preview(view, row)).transpose()?;
     Ok(AgentView { overview, last_run })
 }

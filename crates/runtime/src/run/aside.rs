@@ -11,7 +11,7 @@ use wakeful_store::{ROWS_MAX, Store, StoreError, Tx};
 
 use super::broken;
 use crate::EngineError;
-use crate::problem::Problem;
+use wakeful_core::problem::Problem;
 
 /// How often a run may be taken up without moving, before it counts as one that ends whoever takes it up.
 pub const CLAIMS_MAX: u32 = 10;
@@ -28,7 +28,10 @@ pub async fn move_aside(
         return Ok(None);
     }
     let Problem { code, message, .. } = error.into();
-    let fault = RunFault { code, why: message };
+    let fault = RunFault {
+        code: code.into_owned(),
+        why: message,
+    };
     let kept = fault.to_json();
     let draft = Draft::new(RunQuarantined { run_key: run, fault });
     let sealed = Sealed::new(draft, now, Some(run), salt).map_err(|e| broken(run, &e))?;
