@@ -56,6 +56,8 @@ endpoints! { "agents":
         200 "It is gone for good",
         409 "A run of it is under way",
     }
+    /// Cancels every message that waits for an agent. The run that is under way goes on.
+    ClearQueue { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/queue/clear" -> AgentStatus { 200 "Nothing waits" }
     /// Sets who may wake an agent.
     SetAgentMode = Post "/api/agents/{agent_id}/mode" -> AgentStatus { 200 "It is set" }
     /// Lets an agent sleep: until then only a person wakes it, and everything else waits.

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use wakeful_api::{
-    ActivateAgent, AgentList, AgentState, AgentStatus, CreateAgent, DestroyAgent, GetAgentState,
+    ActivateAgent, AgentList, AgentState, AgentStatus, ClearQueue, CreateAgent, DestroyAgent, GetAgentState,
     GetAgentStatus, GetDefaultAgentState, GetDefaultAgentStatus, ListAgents, MakeAgentDormant, PauseAgent,
     ResumeAgent, SetAgentMode, SetAgentSleep, SetModel, StopAgent, Text, WakeAgent,
 };
@@ -41,6 +41,11 @@ pub(crate) fn routes() -> Routes {
         })
         .add(async |call: Call, asked: DestroyAgent| {
             change(&call, asked.agent_id, Life(Lifecycle::Destroyed)).await
+        })
+        .add(async |call: Call, asked: ClearQueue| {
+            let open = call.open()?;
+            let cleared = open.runtime.agents.clear_queue(asked.agent_id.0).await?;
+            Ok(Stalled::of(&open).status(&cleared))
         })
         .add(async |call: Call, asked: SetAgentMode| change(&call, asked.agent_id, Mode(asked.mode)).await)
         .add(async |call: Call, asked: SetAgentSleep| {

@@ -124,6 +124,13 @@ impl AgentApi {
         self.get(agent).await
     }
 
+    /// Cancels every message that waits for an agent. The run that is under way goes on.
+    pub async fn clear_queue(&self, agent: AgentId) -> Result<AgentView, EngineError> {
+        self.get(agent.clone()).await?;
+        self.take_back(&agent).await?;
+        self.get(agent).await
+    }
+
     /// Takes back what waits for an agent that is gone: each message has its own end, and whoever waits for it hears of
     /// it. Nothing new comes, because a destroyed agent takes nothing in; where this is cut off, destroying again goes on.
     async fn take_back(&self, agent: &AgentId) -> Result<(), EngineError> {
