@@ -87,7 +87,7 @@ impl View<'_> {
                 now.into(),
                 back,
             ];
-            let rows = records(self.sql.query(RUNS, &after)?, read_run)?;
+            let rows = self.run_candidates(RUNS, &after)?;
             let eligible = rows.iter().filter(|row| row.may_begin(now));
             found.extend(eligible.map(|row| row.agent_id.clone()));
             match rows.last() {
@@ -100,7 +100,10 @@ impl View<'_> {
         let (mut agent, mut seq) = (String::new(), 0);
         while found.len() < wanted {
             let after = [page, agent.as_str().into(), seq.into(), now.into(), back];
-            let rows = records(self.sql.query(MESSAGES, &after)?, read_message)?;
+            let mut rows = records(self.sql.query(MESSAGES, &after)?, read_message)?;
+            for row in &mut rows {
+                row.facts.is_braked |= self.is_brake_pending(&row.agent_id);
+            }
             let eligible = rows.iter().filter(|row| row.may_begin(now));
             found.extend(eligible.map(|row| row.agent_id.clone()));
             match rows.last() {
@@ -109,6 +112,14 @@ impl View<'_> {
             }
         }
         Ok(found.into_iter().take(wanted).collect())
+    }
+
+    fn run_candidates(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<RunCandidate>> {
+        let mut rows = records(self.sql.query(sql, params)?, read_run)?;
+        for row in &mut rows {
+            row.facts.is_braked |= self.is_brake_pending(&row.agent_id);
+        }
+        Ok(rows)
     }
 }
 
@@ -196,9 +207,8 @@ impl View<'_> {
     /// The run that an agent goes on with: the oldest that may, and before it one whose end was requested, because that waits
     /// for nothing.
     pub fn due_run(&mut self, agent: &AgentId, now: Millis) -> Result<Option<RunKey>> {
-        let rows = self.sql.query(RUNS_OF_AGENT, &[agent.into(), limit(ROWS_MAX)])?;
-        let runs = records(rows, read_run)?.into_iter();
-        let due = runs.filter(|run| run.may_begin(now));
+        let runs = self.run_candidates(RUNS_OF_AGENT, &[agent.into(), limit(ROWS_MAX)])?;
+        let due = runs.into_iter().filter(|run| run.may_begin(now));
         let first = due.min_by_key(|run| !run.facts.is_cancel_requested);
         Ok(first.map(|run| run.run_key))
     }

@@ -3,6 +3,7 @@
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::message::Message;
+use wakeful_core::stop::{StopRequest, StopTarget};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{
     AgentAvailability, Candidate, Control, Delay, Lifecycle, MessageFacts, Mode, RunFacts, Suspension, Wait,
@@ -226,6 +227,60 @@ fn every_agent_whose_message_may_begin_is_found_and_no_other() {
             });
             assert_eq!(next.await.expect("read").is_some(), is_listed, "a{number}");
         }
+    });
+}
+
+#[test]
+fn a_brake_that_is_not_stored_yet_keeps_agents_from_work() {
+    everywhere(async |store| {
+        let facts = RunFacts {
+            suspension: None,
+            is_cancel_requested: false,
+            is_braked: false,
+            is_other_under_way: false,
+        };
+        let made = store.write(move |tx| {
+            make_run(tx, "runs", &facts)?;
+            let (agent, facts) = messages().remove(0);
+            make_message(tx, "waits", &agent, &facts)
+        });
+        made.await.expect("made");
+        let (runs, waits) = (sample::agent_id("runs"), sample::agent_id("waits"));
+        assert_eq!(with_work(&store, NOW).await, [runs.clone(), waits.clone()]);
+        for (id, target) in [(1, StopTarget::brake(Some(&waits))), (2, StopTarget::brake(None))] {
+            let expected = if id == 1 { vec![runs.clone()] } else { Vec::new() };
+            let held = store.stops().hold(StopRequest {
+                id,
+                target,
+                reason: String::new(),
+                channel: Channel::Cli,
+                at: NOW,
+            });
+            assert!(held.is_some());
+            assert_eq!(with_work(&store, NOW).await, expected);
+        }
+        let wanted = runs.clone();
+        let due = store.read(move |view| view.due_run(&wanted, NOW)).await;
+        assert_eq!(due.expect("read"), None);
+    });
+}
+
+#[test]
+fn ten_thousand_messages_that_may_not_begin_hide_none_that_may() {
+    everywhere(async |store| {
+        let made = store.write(|tx| {
+            let (active, facts) = messages().remove(0);
+            let destroyed = AgentAvailability {
+                lifecycle: Lifecycle::Destroyed,
+                ..active
+            };
+            for number in 0..=10_000 {
+                make_message(tx, &format!("a{number:05}"), &destroyed, &facts)?;
+            }
+            make_message(tx, "zz", &active, &facts)
+        });
+        made.await.expect("made");
+        assert_eq!(with_work(&store, NOW).await, [sample::agent_id("zz")]);
     });
 }
 
