@@ -153,7 +153,11 @@ impl Span {
         let span = match (key, is_near, nearest) {
             (_, true, _) | (None, false, Some(_)) => self,
             (Some(key), false, _) => {
-                let head = SignedHead::sign(key, agent.clone(), (self.last, self.last_hash), now);
+                let end = Place {
+                    seq: self.last,
+                    hash: self.last_hash,
+                };
+                let head = SignedHead::sign(key, agent.clone(), end, now);
                 let heads = vec![head];
                 Self { heads, ..self }
             }

@@ -35,7 +35,7 @@ async fn end(store: &Store, name: &'static str) -> Place {
 
 async fn sign(store: &Store, seed: u8, name: &'static str, at: Place) -> SignedHead {
     let key = DeviceKey::from_seed(&[seed; 32]);
-    let head = SignedHead::sign(&key, sample::agent_id(name), (at.seq, at.hash), Millis(77));
+    let head = SignedHead::sign(&key, sample::agent_id(name), at, Millis(77));
     let put = head.clone();
     store
         .write(move |tx| tx.put_signed_head(&put))
