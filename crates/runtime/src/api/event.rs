@@ -8,7 +8,7 @@ use wakeful_store::rows::EventRow;
 use super::shared::Shared;
 use crate::hub::Listener;
 use crate::proof::{Erase, Erased, erase};
-use crate::{EngineError, Observer as _};
+use crate::{EngineError, Observer as _, Stamp};
 
 /// The event log.
 pub struct EventApi {
@@ -19,8 +19,11 @@ impl EventApi {
     /// Erases contents of what has ended. The log stays whole and tells of it.
     pub async fn erase(&self, wanted: Erase) -> Result<Erased, EngineError> {
         let agent = wanted.agent.clone();
-        let fresh = (self.shared.clock.now(), self.shared.entropy.bytes32());
-        erase(&self.shared.store, wanted, fresh, |event| {
+        let stamp = Stamp {
+            at: self.shared.clock.now(),
+            salt: self.shared.entropy.bytes32(),
+        };
+        erase(&self.shared.store, wanted, stamp, |event| {
             self.shared.hub.saw(&agent, &[event]);
         })
         .await

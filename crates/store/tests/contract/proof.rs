@@ -170,9 +170,9 @@ fn erased_events_lose_payload_and_salt_and_keep_their_place() {
         let name = id.clone();
         let erased = store.write(move |tx| {
             Ok([
-                tx.erase_events(&name, (1, 4), Some(&other))?,
-                tx.erase_events(&name, (2, 3), Some(&run))?,
-                tx.erase_events(&name, (1, 2), None)?,
+                tx.erase_events(&name, 1, 4, Some(&other))?,
+                tx.erase_events(&name, 2, 3, Some(&run))?,
+                tx.erase_events(&name, 1, 2, None)?,
             ])
         });
         assert_eq!(erased.await.expect("erased"), [0, 2, 1]);
