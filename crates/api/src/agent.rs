@@ -7,7 +7,7 @@ use crate::{Queued, RunLine, TokenUsage};
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::GuidanceKind;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle, Mode};
+use wakeful_core::wake::{Control, Lifecycle, Mode, Visibility};
 
 use crate::endpoint::endpoints;
 use crate::text::{DateTime, Text};
@@ -56,6 +56,8 @@ endpoints! { "agents":
         200 "It is gone for good",
         409 "A run of it is under way",
     }
+    /// Cancels every message that waits for an agent. The run that is under way goes on.
+    ClearQueue { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/queue/clear" -> AgentStatus { 200 "Nothing waits" }
     /// Sets who may wake an agent.
     SetAgentMode = Post "/api/agents/{agent_id}/mode" -> AgentStatus { 200 "It is set" }
     /// Lets an agent sleep: until then only a person wakes it, and everything else waits.
@@ -70,17 +72,6 @@ endpoints! { "agents":
     }
     /// Chooses an agent's model for the runs that begin from now on, or gives it the default back.
     SetModel = Post "/api/agents/{agent_id}/model" -> AgentStatus { 200 "The agent", 409 "There is no such model" }
-}
-
-/// Whether an agent is listed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Visibility {
-    /// Named by a person and listed.
-    #[default]
-    Public,
-    /// Made for one call; shown only when asked for by name.
-    Private,
 }
 
 /// What an agent does right now.

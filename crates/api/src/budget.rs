@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::TokenUsage;
-use wakeful_core::budget::MicroUsd;
+use wakeful_core::attempt::AttemptOutcome;
+use wakeful_core::budget::{MicroUsd, Scope as CapScope};
+use wakeful_core::failure::ModelFailureKind;
 use wakeful_core::id::{AgentId, RuleId};
 
 use crate::endpoint::endpoints;
@@ -172,11 +174,11 @@ pub struct Attempt {
     /// What failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_kind: Option<String>,
-    /// What can be done about that: `retryable` or `fail_fast`.
+    /// What can be done about that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disposition: Option<String>,
-    /// How it ended: `retrying`, `retries_exhausted`, `fail_fast_aborted` or `succeeded`.
-    pub outcome: String,
+    pub disposition: Option<ModelFailureKind>,
+    /// How it ended.
+    pub outcome: AttemptOutcome,
     /// Whether the next model of the route was asked because of it.
     pub advanced_to_fallback: bool,
     /// How long was waited after it.
@@ -200,8 +202,8 @@ pub struct Attempt {
 pub struct Parked {
     /// `budget_exceeded`.
     pub code: String,
-    /// Whose cap stands in the way: `agent` or `all`.
-    pub scope: String,
+    /// Whose cap stands in the way.
+    pub scope: CapScope,
     /// The cap of a day.
     pub cap_usd: String,
     /// What the day had seen, spent and put aside, when the run was parked.

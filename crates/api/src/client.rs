@@ -21,10 +21,11 @@ use tower::ServiceExt as _;
 use tower::util::BoxCloneSyncService;
 
 use crate::socket::SocketName;
+use wakeful_core::problem::Problem;
 use wakeful_core::sse::{Frame, Frames};
 
 use crate::endpoint::{self, Endpoint, Operation};
-use crate::{ErrorBody, GetReadiness, Problem, Readiness, Ready};
+use crate::{ErrorBody, GetReadiness, Readiness, Ready};
 
 /// Largest answer that is read. The API's own pages are bounded far below it.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -2,7 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wakeful_core::decision::{Badge, BlastRadius, Channel, DecisionKind, DecisionStatus, Severity};
+use wakeful_core::decision::{
+    Badge, BlastRadius, Channel, DecisionKind, DecisionOption, DecisionStatus, InputGone, Severity,
+};
 
 use crate::endpoint::endpoints;
 use crate::text::{DateTime, Hex, whole};
@@ -30,32 +32,6 @@ endpoints! { "decisions":
 
 const fn yes() -> bool {
     true
-}
-
-/// Why the arguments of an action are not there in full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum InputGone {
-    /// A person had them erased.
-    Erased,
-    /// Their time was over.
-    Pruned,
-    /// The reply that holds them was not found, or cannot be read.
-    Unreadable,
-}
-
-/// One answer that may be given.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DecisionOption {
-    /// The word to answer with.
-    pub id: String,
-    /// What a button says.
-    pub label: String,
-    /// What happens then.
-    pub description: String,
-    /// What speaks against it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tradeoffs: Option<String>,
 }
 
 /// An answer that was given.

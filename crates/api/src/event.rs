@@ -1,12 +1,17 @@
 //! Events: the log that everything a person sees is a projection of.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use wakeful_core::id::AgentId;
+use wakeful_core::report::Kind;
+use wakeful_core::report::payload::Payload;
+use wakeful_core::report::present::{Presentation, Provenance};
 
 use crate::endpoint::{Header, endpoints};
-use crate::text::{DateTime, Limit, Object, Text};
+use crate::text::{DateTime, Limit, Text};
 
 endpoints! { "events":
     /// Events of one agent: a page of them, or with `Accept: text/event-stream` all from there on as they happen.
@@ -76,6 +81,7 @@ pub struct Event {
     #[schemars(with = "DateTime")]
     pub at: String,
     /// What happened.
+    #[schemars(skip)]
     pub kind: String,
     /// The run it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,88 +93,49 @@ pub struct Event {
     pub presentation: Presentation,
     /// Where it came from, as far as it is known.
     pub provenance: Provenance,
-    /// The details; empty when they were erased.
-    #[schemars(with = "Object")]
+    /// The details; empty when they were erased. The schema has them by kind.
+    #[schemars(flatten, with = "EventContent")]
     pub payload: Value,
     /// Whether the details are gone for good.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub erased: bool,
 }
 
-/// How an event is shown. What is shown is no question of permission: everyone who may read an event may read all of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Presentation {
-    /// How much it matters to a person.
-    pub visibility: Level,
-    /// What it is about.
-    pub category: Category,
-    /// A few words.
-    pub title: String,
-    /// More, where there is more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body: Option<String>,
-    /// One line for lists.
-    pub summary: String,
-    /// The kind of the event it was made from.
-    pub source_event_kind: String,
-}
+/// The kind and the payload of an event, for the schema: those that this version writes, those of erased events, and
+/// kinds of a newer version.
+struct EventContent;
 
-/// How much an event matters to a person, most first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// Somebody has to do something.
-    ActionRequired,
-    /// A piece of work is done.
-    WorkDone,
-    /// A turn has ended or begun.
-    TurnResult,
-    /// Something moves.
-    Progress,
-    /// For looking closely.
-    Trace,
-}
+impl JsonSchema for EventContent {
+    fn schema_name() -> Cow<'static, str> {
+        "EventContent".into()
+    }
 
-/// What an event is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the words are their own explanation")]
-pub enum Category {
-    OperatorNotification,
-    Brief,
-    Message,
-    WorkItem,
-    Task,
-    Waiting,
-    Workspace,
-    Runtime,
-    AssistantProgress,
-    Tool,
-    StateSync,
-    Trace,
-}
-
-/// Where an event came from.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Provenance {
-    /// The message behind it, by its key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message_id: Option<String>,
-    /// Whose word it was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub authority: Option<String>,
-    /// The door by which it came in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub surface: Option<String>,
-    /// How that door knew the sender.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<String>,
-    /// What belongs together: the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub correlation_id: Option<String>,
-    /// The operation that caused it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub causation_id: Option<String>,
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let content = |kind: Value, payload: Value| {
+            json!({
+                "type": "object", "required": ["kind", "payload"],
+                "properties": { "kind": kind, "payload": payload, "erased": { "const": false } },
+            })
+        };
+        let known = Payload::schemas(generator).into_iter();
+        let mut one_of: Vec<Value> = known
+            .map(|(kind, payload)| content(json!({ "const": kind }), payload.to_value()))
+            .collect();
+        let newer = json!({ "type": "string", "not": { "enum": Kind::WORDS } });
+        one_of.push(content(
+            newer,
+            json!({ "type": "object", "additionalProperties": {} }),
+        ));
+        one_of.push(json!({
+            "type": "object", "required": ["kind", "payload", "erased"],
+            "properties": {
+                "kind": { "type": "string" },
+                "payload": { "type": "object", "maxProperties": 0 },
+                "erased": { "const": true },
+            },
+        }));
+        json_schema!({ "oneOf": one_of })
+    }
 }
 
 /// Events of one agent, oldest first.

@@ -36,24 +36,31 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub use wakeful_core::cause::Priority;
 pub use wakeful_core::conversation::Role;
-pub use wakeful_core::decision::{Badge, BlastRadius, Channel, DecisionKind, DecisionStatus, Severity};
-pub use wakeful_core::failure::Category as FailureCategory;
+pub use wakeful_core::decision::{
+    Badge, BlastRadius, Channel, DecisionKind, DecisionOption, DecisionStatus, InputGone, Severity,
+};
+pub use wakeful_core::failure::{Category as FailureCategory, FailureArtifact};
 pub use wakeful_core::journal::{Kind as RecordKind, TaskStatus};
 pub use wakeful_core::outside::SourceKind;
+pub use wakeful_core::problem::Problem;
 pub use wakeful_core::prompt::GuidanceKind;
+pub use wakeful_core::proof::Erasure;
+pub use wakeful_core::report::present::{Category, Level, Presentation, Provenance};
+pub use wakeful_core::run::RunState;
 pub use wakeful_core::saga::{Phase as SagaPhase, Status as SagaStatus};
 pub use wakeful_core::step::Status as StepStatus;
+pub use wakeful_core::subrun::RunLink;
 pub use wakeful_core::timer::{
     Concurrency, Outcome as ExecutionOutcome, Status as ScheduleStatus, TriggerSource,
 };
-pub use wakeful_core::wake::{Control, Lifecycle, Mode};
+pub use wakeful_core::wake::{Control, Gate, Lifecycle, Mode, Visibility};
 
 pub use self::agent::*;
 pub use self::brake::*;
 pub use self::budget::*;
 pub use self::decision::*;
 pub use self::endpoint::{Endpoint, Operation};
-pub use self::error::{ErrorBody, Problem};
+pub use self::error::ErrorBody;
 pub use self::event::*;
 pub use self::journal::*;
 pub use self::login::*;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
+use wakeful_core::proof::Erasure;
 
 use crate::SEQ_MAX;
 use crate::endpoint::endpoints;
@@ -45,18 +46,4 @@ pub struct EraseContent {
     /// Why. It stays in the log.
     #[schemars(length(min = 1, max = 500), regex(pattern = LINE))]
     pub reason: String,
-}
-
-/// What was erased.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Erasure {
-    /// The event that tells of it; absent when nothing was left to erase.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seq: Option<u64>,
-    /// Events that lost what they say.
-    pub events: u64,
-    /// Transitions that lost what they were told.
-    pub transitions: u64,
-    /// Contents that are gone. Those that others name as well stay.
-    pub blobs: u64,
 }

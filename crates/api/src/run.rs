@@ -1,19 +1,18 @@
 //! Runs and their steps.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::message::{AdmissionContext, Authority, DeliverySurface, Kind as MessageKind};
-use wakeful_core::run::RunStatus;
-use wakeful_core::wake::WakeOutcome;
+use wakeful_core::run::{RunState, RunStatus};
+use wakeful_core::wake::{Gate, WakeOutcome};
 
 use crate::{AttemptTimeline, Parked, TokenUsage};
 use wakeful_core::cause::Priority;
-use wakeful_core::failure::Category as FailureCategory;
+use wakeful_core::failure::FailureArtifact;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::step::Status as StepStatus;
+use wakeful_core::subrun::RunLink;
 
 use crate::endpoint::endpoints;
 use crate::text::{DateTime, Hex, Limit, Text};
@@ -151,20 +150,6 @@ pub struct Run {
     pub fault: Option<String>,
 }
 
-/// A run that another one started or was started by.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RunLink {
-    /// Its name.
-    pub run_key: String,
-    /// Whose run it is.
-    pub agent_id: String,
-    /// How it stands: `queued`, `open`, `quarantined`, or how it ended.
-    pub status: RunStatus,
-    /// What holds its agent, if something does: `braked` or `paused`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<String>,
-}
-
 /// Why a run ran: the message, and every gate it passed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunCause {
@@ -200,18 +185,6 @@ pub struct RunCause {
     pub gates: Vec<Gate>,
 }
 
-/// One check on the way to a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Gate {
-    /// What was checked.
-    pub gate: String,
-    /// Whether it let the message pass.
-    pub passed: bool,
-    /// What was found, where a yes or no says too little.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub detail: Option<String>,
-}
-
 /// A run in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunLine {
@@ -242,19 +215,6 @@ pub struct RunLine {
     /// Why it was moved aside, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-}
-
-/// Which runs to list.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RunState {
-    /// All of them.
-    #[default]
-    Any,
-    /// Those that have not ended.
-    Open,
-    /// Those that cannot go on until a person says so.
-    Quarantined,
 }
 
 /// Runs, newest first.
@@ -315,30 +275,4 @@ pub enum StepKind {
     Model,
     /// A tool call.
     Tool,
-}
-
-/// What is kept of a failure.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FailureArtifact {
-    /// Where it failed.
-    pub category: FailureCategory,
-    /// A stable word for what failed.
-    pub kind: String,
-    /// One sentence for a person.
-    pub summary: String,
-    /// The provider, when one was involved.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub provider: Option<String>,
-    /// The model as it was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model_ref: Option<String>,
-    /// The HTTP status, when there was one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<u16>,
-    /// What it was caused by, outermost first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub source_chain: Vec<String>,
-    /// Small facts beside it.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub metadata: BTreeMap<String, String>,
 }

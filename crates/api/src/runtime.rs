@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Brake, Problem};
+use crate::Brake;
+use wakeful_core::problem::Problem;
 
 use crate::endpoint::{Access, endpoints};
 use crate::text::{DateTime, Object};
@@ -159,10 +160,7 @@ pub enum Phase {
 pub struct Stuck {
     /// Which agent.
     pub agent_id: String,
-    /// A stable word for programs.
-    pub code: String,
     /// Why.
-    pub message: String,
-    /// The way out.
-    pub hint: String,
+    #[serde(flatten)]
+    pub problem: Problem,
 }

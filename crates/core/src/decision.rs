@@ -15,7 +15,9 @@ use serde::{Deserialize, Serialize};
 pub use self::shown::visible;
 pub use self::terms::Terms;
 use self::terms::{is_all, listed};
-pub use self::words::{Badge, BlastRadius, Channel, DecisionKind, DecisionOption, DecisionStatus, Severity};
+pub use self::words::{
+    Badge, BlastRadius, Channel, DecisionKind, DecisionOption, DecisionStatus, InputGone, Severity,
+};
 use crate::failure::{CUT, clip};
 use crate::id::AgentId;
 use crate::key::{DecisionId, OperationId, RunKey};
@@ -242,16 +244,13 @@ impl Inquiry {
     #[must_use]
     pub fn new(action: ProposedAction<'_>, rule: &str, again: Option<OperationId>) -> Self {
         let ProposedAction {
-            operation_id,
-            tool,
-            input,
-            class,
+            operation_id, tool, ..
         } = action;
         let kind = match again {
             Some(_) => DecisionKind::OutcomeUnknown,
             None => DecisionKind::ToolApproval,
         };
-        let (severity, blast_radius) = risk(class, kind);
+        let (severity, blast_radius) = risk(action.class, kind);
         let title = match kind {
             DecisionKind::ToolApproval => format!("May {tool} be used?"),
             DecisionKind::OutcomeUnknown => {
@@ -264,7 +263,7 @@ impl Inquiry {
             kind,
             title: clip(&title, TITLE_CHARS_MAX),
             tool: tool.to_owned(),
-            input: input.to_owned(),
+            input: action.input.to_owned(),
             options: options(kind),
             recommended_option_id: again.map(|_| DENY.to_owned()),
             severity,

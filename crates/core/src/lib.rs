@@ -39,7 +39,7 @@
 //! | [`saga`] | where a write stands that touches both databases |
 //!
 //! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
-//! model), [`schema`] (how a tool's arguments are described), [`attachment`] and [`failure`].
+//! model), [`schema`] (how a tool's arguments are described), [`attachment`], [`failure`] and [`problem`].
 #![forbid(unsafe_code)]
 
 #[macro_use]
@@ -67,6 +67,7 @@ pub mod message;
 pub mod notice;
 pub mod outside;
 pub mod policy;
+pub mod problem;
 pub mod prompt;
 pub mod proof;
 pub mod report;

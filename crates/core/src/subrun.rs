@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::conversation::ToolSpec;
@@ -29,6 +29,30 @@ pub const MAY_START_MAX: usize = 32;
 
 /// Longest text of a run that the one which started it reads. The whole text is in the run's own record.
 pub const TEXT_CHARS_MAX: usize = 16_000;
+
+string_enum! {
+    /// What holds the agent of a run that has not ended.
+    pub enum RunHold {
+        /// A brake.
+        Braked = "braked",
+        /// A person paused the agent, and the run has not begun.
+        Paused = "paused",
+    }
+}
+
+/// A run that another one started or was started by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RunLink {
+    /// Its name.
+    pub run_key: RunKey,
+    /// Whose run it is.
+    pub agent_id: AgentId,
+    /// How it stands: `queued`, `open`, `quarantined`, or how it ended.
+    pub status: RunStatus,
+    /// What holds its agent, if something does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<RunHold>,
+}
 
 /// What a run asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

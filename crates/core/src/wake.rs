@@ -67,6 +67,18 @@ impl Lifecycle {
 }
 
 string_enum! {
+    /// Whether an agent is listed.
+    #[derive(Default)]
+    pub enum Visibility {
+        /// Named by a person and listed.
+        #[default]
+        Public = "public",
+        /// Made for one call; shown only when asked for by name.
+        Private = "private",
+    }
+}
+
+string_enum! {
     /// Who may wake an agent.
     #[derive(Default)]
     pub enum Mode {
@@ -190,7 +202,7 @@ impl Refusal {
 }
 
 /// One check on the way to a wake, with its result, in the order in which they were made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Gate {
     /// What was checked.
     pub gate: String,

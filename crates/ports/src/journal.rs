@@ -14,6 +14,7 @@ use wakeful_core::journal::{
     Author, Category, Day, Mutation, Note, Record, RecordId, Refusal, Target, Task, TaskStatus,
 };
 use wakeful_core::key::OperationId;
+use wakeful_core::problem::Problem;
 use wakeful_core::time::Millis;
 
 use crate::store_error::StoreError;
@@ -33,6 +34,29 @@ pub enum JournalError {
     /// Its database said no.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<&JournalError> for Problem {
+    fn from(error: &JournalError) -> Self {
+        match error {
+            JournalError::Refused(refusal) => refusal.into(),
+            JournalError::Missing => Self::new(
+                "journal_missing",
+                error.to_string(),
+                "put db.sqlite back from a backup, or begin a new journal with `wakeful journal adopt`",
+            ),
+            JournalError::Another => Self::new(
+                "journal_another",
+                error.to_string(),
+                "put the right db.sqlite back, or take this one with `wakeful journal adopt`",
+            ),
+            JournalError::Store(error) => {
+                let problem: Self = error.into();
+                let message = format!("the journal: {}", problem.message);
+                Self { message, ..problem }
+            }
+        }
+    }
 }
 
 /// An answer that is on its way.

@@ -2,6 +2,7 @@
 //! the same ways.
 
 use wakeful_core::id::AgentId;
+use wakeful_core::problem::{Problem, with_causes};
 
 /// Why a store call failed, as callers must tell the cases apart.
 #[derive(Debug, thiserror::Error)]
@@ -78,3 +79,71 @@ pub enum StoreError {
 
 /// What an error was caused by.
 pub type Source = Box<dyn std::error::Error + Send + Sync>;
+
+impl From<&StoreError> for Problem {
+    fn from(error: &StoreError) -> Self {
+        let (code, hint) = of_store(error);
+        Self::new(code, with_causes(error), hint)
+    }
+}
+
+/// The word and the way out.
+const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
+    match error {
+        StoreError::Conflict => ("conflict", "try again"),
+        StoreError::FenceLost(_) => (
+            "fence_lost",
+            "another process goes on with this agent; look with `wakeful runs list`",
+        ),
+        StoreError::Braked(_) => ("braked", "release the brake with `wakeful brake off`"),
+        StoreError::QueueFull(_) => (
+            "queue_full",
+            "wait until the agent has worked off some, or take some back with `wakeful runs cancel`",
+        ),
+        StoreError::Full => (
+            "disk_full",
+            "free some space, then try again; nothing was lost, and `wakeful run --resume` finishes what is open",
+        ),
+        StoreError::ReadOnly => (
+            "home_unwritable",
+            "make the home writable or choose another with --home",
+        ),
+        StoreError::Corrupt(_) => (
+            "database_corrupt",
+            "keep the file and `wakeful restore` a backup; or move the file away to begin with nothing",
+        ),
+        StoreError::LogRemoved => (
+            "log_removed",
+            "end what runs with `wakeful daemon stop`, which still saves what it holds; else put agent.sqlite-wal \
+                 back, restore a backup, or go on with what is left: `wakeful doctor --fix`",
+        ),
+        StoreError::Foreign => ("database_foreign", "choose another home with --home"),
+        StoreError::DevelopmentHome => (
+            "development_home",
+            "keep it with the build that wrote it, and use a new home with --home (on PostgreSQL, a new database)",
+        ),
+        StoreError::NewerSchema { .. } => ("schema_newer", "use the newer wakeful that wrote it"),
+        StoreError::OlderSchema { .. } => (
+            "schema_older",
+            "`wakeful run --resume`, or a daemon when it starts, brings it up to date",
+        ),
+        StoreError::Absent => (
+            "home_missing",
+            "`wakeful run \"…\"` makes one, or give another with --home",
+        ),
+        StoreError::BadAddress(_) => ("database_address", "give a postgres:// URL or key=value words"),
+        StoreError::Unreachable(_) => (
+            "database_unreachable",
+            "check the --database URL and that the server runs; `wakeful run --resume` then finishes what is open",
+        ),
+        StoreError::Malformed(_) => (
+            "database_malformed",
+            "the row was not written by this program; restore a backup",
+        ),
+        StoreError::Closed => ("store_closed", "try again"),
+        StoreError::Device(_) | StoreError::Backend(_) => (
+            "storage_failed",
+            "see the cause above; `wakeful runs list` shows how far it came, `wakeful run --resume` goes on",
+        ),
+    }
+}

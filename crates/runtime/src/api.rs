@@ -21,18 +21,19 @@ mod work_signal;
 
 use std::sync::Arc;
 
+use wakeful_core::problem::Problem;
 use wakeful_ports::journal::Journal;
 
 pub use self::agent::{AgentApi, AgentChange, AgentView, NewAgent};
 pub use self::budget::{Budget, BudgetApi, ReceiptApi};
 pub use self::cancel::Cancelled;
 pub use self::decision::DecisionApi;
-pub use self::decision_input::{Arguments, Gone};
+pub use self::decision_input::Arguments;
 pub use self::event::EventApi;
 pub use self::external_trigger::{Capability, Delivery, TriggerApi};
 pub use self::journal::JournalApi;
-pub use self::message::{Conversation, Line, MessageApi, Post, Posted, TRANSCRIPT_BYTES_MAX, Waiting};
-pub use self::run::{RunApi, RunGlance};
+pub use self::message::{Conversation, Line, MessageApi, Post, Posted, TRANSCRIPT_BYTES_MAX};
+pub use self::run::{Previewed, RunApi};
 pub use self::schedule::{Edit, ScheduleApi};
 pub use self::shared::ApiContext;
 pub(crate) use self::shared::append;
@@ -44,7 +45,6 @@ pub use self::why::{Why, WhyNot};
 pub(crate) use self::work_signal::Work;
 use crate::EngineError;
 use crate::notice::{Book, Watcher};
-use crate::problem::Problem;
 use crate::service::Writers;
 use crate::timer::Timers;
 

@@ -39,13 +39,13 @@ pub mod notifier;
 pub mod outside;
 pub mod problem;
 pub mod proof;
-pub mod report;
 pub mod retention;
 pub mod run;
 pub mod saga;
 pub mod service;
 mod stamp;
 mod step;
+pub mod stored_run;
 mod subrun;
 pub mod timer;
 mod wait;
@@ -60,6 +60,7 @@ use wakeful_core::budget::{DAILY_CAP_DEFAULT, Exceeded, MicroUsd};
 use wakeful_core::decision::{DEADLINE_MS_DEFAULT, Unanswerable};
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
+use wakeful_core::problem::Problem;
 use wakeful_core::report::Event;
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
@@ -193,16 +194,12 @@ pub enum EngineError {
     #[error("there is an agent {0} already")]
     AgentExists(AgentId),
     /// The model or the tools of a run cannot be had. It waits until they can.
-    #[error("agent {agent} cannot work: {message}")]
+    #[error("agent {agent} cannot work: {}", problem.message)]
     NoEngine {
         /// Which agent.
         agent: AgentId,
-        /// A stable word for what is missing.
-        code: String,
         /// What is missing.
-        message: String,
-        /// The way out.
-        hint: String,
+        problem: Box<Problem>,
     },
     /// There is no money for the run's next request. It waits, and nothing is lost.
     #[error(

@@ -27,9 +27,9 @@ use self::source::{Notice, Seen};
 use crate::api::Work;
 use crate::cause::AdmissionOutcome;
 use crate::hub::Hub;
-use crate::problem::with_causes;
 use crate::service::Writers;
 use crate::{EngineError, Halt, Observer as _};
+use wakeful_core::problem::with_causes;
 
 /// Most changes that are read from an outbox at once.
 const CHANGES_PAGE: u32 = 512;

@@ -17,7 +17,7 @@ use wakeful_ports::outside::{Added, Finding, Hearing, Listed, Lookout, Sources};
 use wakeful_store::{ROWS_MAX, StoreError};
 
 use crate::Halt;
-use crate::problem::{Problem, with_causes};
+use wakeful_core::problem::{Problem, with_causes};
 
 /// How long it must have been quiet at a source before it is looked at.
 const QUIET_MS: u64 = 500;
@@ -54,11 +54,7 @@ impl From<StoreError> for OutsideError {
 impl From<&OutsideError> for Problem {
     fn from(error: &OutsideError) -> Self {
         match error {
-            OutsideError::Bad(bad) => Self {
-                code: bad.code().to_owned(),
-                message: bad.to_string(),
-                hint: bad.hint().to_owned(),
-            },
+            OutsideError::Bad(bad) => bad.into(),
             OutsideError::Journal(error) => error.into(),
         }
     }

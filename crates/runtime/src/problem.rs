@@ -1,12 +1,12 @@
-//! What a person reads when the engine cannot go on: a stable code, a sentence, a way out. The same words for the
-//! command line and the API, so that a code looked up once means the same everywhere.
+//! What a person reads when the engine cannot go on: the [`Problem`] of each of its errors.
+
+use std::borrow::Cow;
 
 use wakeful_core::decision::Unanswerable;
 use wakeful_core::key::RunKey;
+use wakeful_core::problem::{Problem, with_causes};
 use wakeful_core::run::{BUDGET_EXCEEDED, is_newer};
 use wakeful_core::wake::Refusal;
-use wakeful_ports::journal::JournalError;
-use wakeful_store::StoreError;
 
 use crate::api::subscription::Subscribing;
 use crate::{EngineError, ScheduleFault};
@@ -34,40 +34,12 @@ pub const ANSWER_NOT_ALLOWED: &str = "answer_not_allowed";
 /// The code of an answer, or a hand on the brake, that comes from a process of an agent's own tool.
 pub const DESCENDS_FROM_TOOL: &str = "descends_from_tool";
 
-/// A failure in words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// A stable word for programs.
-    pub code: String,
-    /// One sentence.
-    pub message: String,
-    /// The way out.
-    pub hint: String,
-}
-
-impl Problem {
-    fn new(code: &str, message: String, hint: impl Into<String>) -> Self {
-        let (code, hint) = (code.to_owned(), hint.into());
-        Self { code, message, hint }
-    }
-
-    /// A process that an agent's tool started wants to decide in a person's place.
-    #[must_use]
-    pub fn descends_from_tool() -> Self {
-        let message = "an agent's tool started this, and no tool answers a decision or releases a brake";
-        Self::new(
-            DESCENDS_FROM_TOOL,
-            message.to_owned(),
-            "a person does that: on the page, or in a terminal of their own",
-        )
-    }
-}
-
-impl From<&StoreError> for Problem {
-    fn from(error: &StoreError) -> Self {
-        let (code, hint) = of_store(error);
-        Self::new(code, with_causes(error), hint)
-    }
+/// A process that an agent's tool started wants to decide in a person's place.
+#[must_use]
+pub fn descends_from_tool() -> Problem {
+    let message = "an agent's tool started this, and no tool answers a decision or releases a brake";
+    let hint = "a person does that: on the page, or in a terminal of their own";
+    Problem::new(DESCENDS_FROM_TOOL, message, hint)
 }
 
 impl From<&EngineError> for Problem {
@@ -82,71 +54,10 @@ impl From<&EngineError> for Problem {
     }
 }
 
-/// The word and the way out.
-const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
-    match error {
-        StoreError::Conflict => ("conflict", "try again"),
-        StoreError::FenceLost(_) => (
-            "fence_lost",
-            "another process goes on with this agent; look with `wakeful runs list`",
-        ),
-        StoreError::Braked(_) => ("braked", "release the brake with `wakeful brake off`"),
-        StoreError::QueueFull(_) => (
-            "queue_full",
-            "wait until the agent has worked off some, or take some back with `wakeful runs cancel`",
-        ),
-        StoreError::Full => (
-            "disk_full",
-            "free some space, then try again; nothing was lost, and `wakeful run --resume` finishes what is open",
-        ),
-        StoreError::ReadOnly => (
-            "home_unwritable",
-            "make the home writable or choose another with --home",
-        ),
-        StoreError::Corrupt(_) => (
-            "database_corrupt",
-            "keep the file and `wakeful restore` a backup; or move the file away to begin with nothing",
-        ),
-        StoreError::LogRemoved => (
-            "log_removed",
-            "end what runs with `wakeful daemon stop`, which still saves what it holds; else put agent.sqlite-wal \
-                 back, restore a backup, or go on with what is left: `wakeful doctor --fix`",
-        ),
-        StoreError::Foreign => ("database_foreign", "choose another home with --home"),
-        StoreError::DevelopmentHome => (
-            "development_home",
-            "keep it with the build that wrote it, and use a new home with --home (on PostgreSQL, a new database)",
-        ),
-        StoreError::NewerSchema { .. } => ("schema_newer", "use the newer wakeful that wrote it"),
-        StoreError::OlderSchema { .. } => (
-            "schema_older",
-            "`wakeful run --resume`, or a daemon when it starts, brings it up to date",
-        ),
-        StoreError::Absent => (
-            "home_missing",
-            "`wakeful run \"…\"` makes one, or give another with --home",
-        ),
-        StoreError::BadAddress(_) => ("database_address", "give a postgres:// URL or key=value words"),
-        StoreError::Unreachable(_) => (
-            "database_unreachable",
-            "check the --database URL and that the server runs; `wakeful run --resume` then finishes what is open",
-        ),
-        StoreError::Malformed(_) => (
-            "database_malformed",
-            "the row was not written by this program; restore a backup",
-        ),
-        StoreError::Closed => ("store_closed", "try again"),
-        StoreError::Device(_) | StoreError::Backend(_) => (
-            "storage_failed",
-            "see the cause above; `wakeful runs list` shows how far it came, `wakeful run --resume` goes on",
-        ),
-    }
-}
-
 /// The word for an error of the engine.
-fn code(error: &EngineError) -> &str {
-    match error {
-        EngineError::Store(error) => of_store(error).0,
+fn code(error: &EngineError) -> Cow<'static, str> {
+    let fixed = match error {
+        EngineError::Store(error) => return Problem::from(error).code,
         EngineError::Subscribing(_) => "subscription_refused",
         EngineError::Schedule(_) => "schedule_refused",
         EngineError::Lifecycle { .. } => "lifecycle_transition",
@@ -160,7 +71,7 @@ fn code(error: &EngineError) -> &str {
         EngineError::AgentBusy { .. } => "agent_busy",
         EngineError::LeaseLost(_) => "lease_lost",
         EngineError::BudgetExceeded { .. } => BUDGET_EXCEEDED,
-        EngineError::NoEngine { code, .. } => code,
+        EngineError::NoEngine { problem, .. } => return problem.code.clone(),
         EngineError::Panicked(_) => "turn_panicked",
         EngineError::MachineVersion { .. } => "machine_version_unsupported",
         EngineError::Undecided { .. } => "decision_pending",
@@ -176,7 +87,8 @@ fn code(error: &EngineError) -> &str {
         EngineError::RunErased { .. } => "run_erased",
         EngineError::RunPruned { .. } => "run_pruned",
         EngineError::Broken { .. } => "run_broken",
-    }
+    };
+    fixed.into()
 }
 
 /// The way out of an error of the engine.
@@ -209,8 +121,8 @@ fn hint(error: &EngineError) -> String {
         EngineError::NotEnded { run } | EngineError::Refused(Refusal::RunOpen { run }) => {
             return ways_out(*run);
         }
-        EngineError::NoEngine { hint, .. } => hint,
-        EngineError::Store(error) => of_store(error).1,
+        EngineError::NoEngine { problem, .. } => &problem.hint,
+        EngineError::Store(error) => return Problem::from(error).hint,
         EngineError::Subscribing(_) => "`wakeful subscriptions` shows those there are",
         EngineError::Schedule(_) => "`wakeful schedule list` shows those there are",
         EngineError::Lifecycle { .. } => LIFECYCLE,
@@ -298,7 +210,7 @@ impl From<&Subscribing> for Problem {
     fn from(error: &Subscribing) -> Self {
         let message = error.to_string();
         match error {
-            Subscribing::Terms(bad) => Self::new(bad.code(), message, bad.hint()),
+            Subscribing::Terms(bad) => bad.into(),
             Subscribing::Unknown(_) => Self::new(
                 "subscription_unknown",
                 message,
@@ -324,43 +236,8 @@ impl From<&Subscribing> for Problem {
     }
 }
 
-impl From<&JournalError> for Problem {
-    fn from(error: &JournalError) -> Self {
-        match error {
-            JournalError::Refused(refusal) => Self::new(refusal.code(), refusal.to_string(), refusal.hint()),
-            JournalError::Missing => Self::new(
-                "journal_missing",
-                error.to_string(),
-                "put db.sqlite back from a backup, or begin a new journal with `wakeful journal adopt`",
-            ),
-            JournalError::Another => Self::new(
-                "journal_another",
-                error.to_string(),
-                "put the right db.sqlite back, or take this one with `wakeful journal adopt`",
-            ),
-            JournalError::Store(error) => {
-                let problem: Self = error.into();
-                let message = format!("the journal: {}", problem.message);
-                Self { message, ..problem }
-            }
-        }
-    }
-}
-
 /// What can be done about an open run.
 #[must_use]
 pub fn ways_out(run: RunKey) -> String {
     format!("finish it with `wakeful run --resume`, or end it with `wakeful runs cancel {run}`")
-}
-
-/// An error with everything that caused it, outermost first.
-#[must_use]
-pub fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

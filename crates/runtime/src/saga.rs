@@ -11,7 +11,7 @@ use wakeful_ports::journal::Journal;
 use wakeful_store::rows::SagaRow;
 use wakeful_store::{Store, StoreError};
 
-use crate::problem::with_causes;
+use wakeful_core::problem::with_causes;
 
 /// What a look at the unfinished sagas came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -25,10 +25,10 @@ use self::firing::{Due, Plan};
 pub(crate) use self::firing::{Fired, Occasion};
 use crate::api::{Work, append};
 use crate::hub::Hub;
-use crate::problem::with_causes;
 use crate::service::Writers;
 use crate::stamp::StampSource;
 use crate::{EngineError, Halt, Observer as _};
+use wakeful_core::problem::with_causes;
 
 /// Schedules that one look takes up. What is left is looked for at once.
 const SCHEDULES_AT_ONCE_MAX: u32 = 64;

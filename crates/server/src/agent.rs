@@ -1,15 +1,16 @@
 //! Agents over HTTP.
 
+use axum::http::StatusCode;
 use wakeful_api::{
-    ActivateAgent, AgentList, AgentState, AgentStatus, CreateAgent, DestroyAgent, GetAgentState,
+    ActivateAgent, AgentList, AgentState, AgentStatus, ClearQueue, CreateAgent, DestroyAgent, GetAgentState,
     GetAgentStatus, GetDefaultAgentState, GetDefaultAgentStatus, ListAgents, MakeAgentDormant, PauseAgent,
-    ResumeAgent, SetAgentMode, SetAgentSleep, SetModel, StopAgent, Text, Visibility as Listed, WakeAgent,
+    ResumeAgent, SetAgentMode, SetAgentSleep, SetModel, StopAgent, Text, WakeAgent,
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::message::Wishes;
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_runtime::api::{AgentChange, AgentView, NewAgent};
-use wakeful_runtime::rows::{RunFilter, Visibility};
+use wakeful_runtime::rows::RunFilter;
 
 use crate::app::{App, Open};
 use crate::error::ApiError;
@@ -41,6 +42,11 @@ pub(crate) fn routes() -> Routes {
         .add(async |call: Call, asked: DestroyAgent| {
             change(&call, asked.agent_id, Life(Lifecycle::Destroyed)).await
         })
+        .add(async |call: Call, asked: ClearQueue| {
+            let open = call.open()?;
+            let cleared = open.runtime.agents.clear_queue(asked.agent_id.0).await?;
+            Ok(Stalled::of(&open).status(&cleared))
+        })
         .add(async |call: Call, asked: SetAgentMode| change(&call, asked.agent_id, Mode(asked.mode)).await)
         .add(async |call: Call, asked: SetAgentSleep| {
             change(&call, asked.agent_id, Sleep(asked.until.0)).await
@@ -62,11 +68,8 @@ async fn create(call: Call, asked: CreateAgent) -> Result<AgentStatus, ApiError>
     let workspace = call.host.workspace(&agent_id, asked.workspace.as_deref());
     let new = NewAgent {
         agent_id,
-        workspace: workspace.map_err(ApiError::unusable)?,
-        visibility: match asked.visibility {
-            Listed::Public => Visibility::Public,
-            Listed::Private => Visibility::Private,
-        },
+        workspace: workspace.map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?,
+        visibility: asked.visibility,
         mode: asked.mode.unwrap_or_default(),
     };
     let open = call.open()?;
@@ -87,7 +90,10 @@ async fn set_model(call: Call, asked: SetModel) -> Result<AgentStatus, ApiError>
         model_ref: asked.model,
         ..Wishes::default()
     };
-    let wishes = call.host.wishes(wishes).map_err(ApiError::unusable)?;
+    let wishes = call
+        .host
+        .wishes(wishes)
+        .map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?;
     let open = call.open()?;
     let chosen = open
         .runtime

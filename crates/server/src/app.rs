@@ -16,13 +16,13 @@ use wakeful_api::client::InProcessRouter;
 use wakeful_api::{AgentModelState, LastFailure, Model, Readiness};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::Wishes;
+use wakeful_core::problem::Problem;
 use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::api::{DATABASE_SLOW, JournalApi, RuntimeApi, SubscriptionApi};
 use wakeful_runtime::outside::SourceApi;
-use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::Stuck;
 
 use crate::access::Access;
@@ -284,7 +284,7 @@ impl App {
         }
         let code = match tokio::time::timeout(PROBE_TIME_MAX, runtime.probe()).await {
             Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(Problem::from(&error).code),
+            Ok(Err(error)) => Some(Problem::from(&error).code.into_owned()),
             Err(_) => Some(DATABASE_SLOW.to_owned()),
         };
         *probed = Some((self.clock.ticks_ms(), code.clone()));

@@ -373,7 +373,7 @@ mod tests {
             "{answer}"
         );
         let error: wakeful_api::ErrorBody = serde_json::from_str(body).expect("the shape of errors");
-        error.error.code
+        error.error.code.into_owned()
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,20 +1,22 @@
 //! The one shape of an answer that is not a success.
 
+use std::borrow::Cow;
+
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use wakeful_api::{ErrorBody, Problem as Wire};
+use wakeful_api::ErrorBody;
 use wakeful_core::decision::Unanswerable;
 use wakeful_core::failure::{SUMMARY_CHARS_MAX, clip};
 use wakeful_core::id::BadId;
 use wakeful_core::journal::Refusal;
 use wakeful_core::outside::BadSource;
+use wakeful_core::problem::Problem;
 use wakeful_core::schedule::ScheduleError;
 use wakeful_core::timer::TimerError;
 use wakeful_ports::journal::JournalError;
 use wakeful_runtime::api::subscription::Subscribing;
 use wakeful_runtime::outside::OutsideError;
-use wakeful_runtime::problem::Problem;
 use wakeful_runtime::{EngineError, ScheduleFault, StoreError};
 
 use crate::rate::Key;
@@ -22,13 +24,11 @@ use crate::rate::Key;
 /// When to ask again while a daemon starts or stops: about as long as that takes.
 const SOON_S: u64 = 1;
 
-/// A failure on its way to a client.
+/// A [`Problem`] with the head of the response that carries it.
 #[derive(Debug)]
 pub(crate) struct ApiError {
     status: StatusCode,
-    code: String,
-    message: String,
-    hint: String,
+    problem: Problem,
     retry_after_s: Option<u64>,
     /// What the engine said, for the log and for a caller in this process.
     cause: Option<Box<EngineError>>,
@@ -37,28 +37,31 @@ pub(crate) struct ApiError {
 impl ApiError {
     pub(crate) fn new(
         status: StatusCode,
-        code: impl Into<String>,
+        code: impl Into<Cow<'static, str>>,
         message: impl Into<String>,
         hint: impl Into<String>,
     ) -> Self {
+        Self::of(status, Problem::new(code, message, hint))
+    }
+
+    pub(crate) fn of(status: StatusCode, problem: Problem) -> Self {
+        // It may repeat what was asked, which may be a megabyte.
+        let message = clip(&problem.message, SUMMARY_CHARS_MAX);
         Self {
             status,
-            code: code.into(),
-            // It may repeat what was asked, which may be a megabyte.
-            message: clip(&message.into(), SUMMARY_CHARS_MAX),
-            hint: hint.into(),
+            problem: Problem { message, ..problem },
             retry_after_s: None,
             cause: None,
         }
     }
 
     /// What was asked cannot be understood.
-    pub(crate) fn bad(code: &str, message: impl Into<String>, hint: &str) -> Self {
+    pub(crate) fn bad(code: &'static str, message: impl Into<String>, hint: &str) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, message, hint)
     }
 
     /// Not now.
-    pub(crate) fn unavailable(code: &str, message: &str, hint: &str) -> Self {
+    pub(crate) fn unavailable(code: &'static str, message: &str, hint: &str) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message, hint).retry_after(SOON_S)
     }
 
@@ -109,31 +112,13 @@ impl ApiError {
     }
 
     /// What is asked for is not there.
-    pub(crate) fn unknown(code: &str, message: impl Into<String>, hint: &str) -> Self {
+    pub(crate) fn unknown(code: &'static str, message: impl Into<String>, hint: &str) -> Self {
         Self::new(StatusCode::NOT_FOUND, code, message, hint)
     }
 
     /// What has the right form and does not go together with the state of this machine or with itself.
-    pub(crate) fn conflict(code: &str, message: impl Into<String>, hint: &str) -> Self {
+    pub(crate) fn conflict(code: &'static str, message: impl Into<String>, hint: &str) -> Self {
         Self::new(StatusCode::CONFLICT, code, message, hint)
-    }
-
-    /// What the binary said about a well-formed wish that cannot be met on this machine.
-    pub(crate) fn unusable(problem: Problem) -> Self {
-        let Problem { code, message, hint } = problem;
-        Self::new(StatusCode::CONFLICT, code, message, hint)
-    }
-
-    /// What somebody may not do, whatever they say.
-    pub(crate) fn forbidden(problem: Problem) -> Self {
-        let Problem { code, message, hint } = problem;
-        Self::new(StatusCode::FORBIDDEN, code, message, hint)
-    }
-
-    /// The same, about the journal and not about the agents' own database.
-    fn of_journal(self) -> Self {
-        let message = format!("the journal: {}", self.message);
-        Self { message, ..self }
     }
 
     /// The error of the engine behind it.
@@ -142,11 +127,12 @@ impl ApiError {
     }
 
     /// The same with everything that the engine said, for a caller that may read every file itself.
-    pub(crate) fn in_full(self) -> Self {
-        let Some(cause) = &self.cause else { return self };
-        let short = cause.to_string();
-        let message = self.message.replace(&short, &Problem::from(&**cause).message);
-        Self { message, ..self }
+    pub(crate) fn in_full(mut self) -> Self {
+        if let Some(cause) = &self.cause {
+            let full = Problem::from(&**cause).message;
+            self.problem.message = self.problem.message.replace(&cause.to_string(), &full);
+        }
+        self
     }
 
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
@@ -167,10 +153,7 @@ impl ApiError {
 
     /// The body of its answer, for whoever writes answers by hand.
     pub(crate) fn into_json(self) -> String {
-        let Self {
-            code, message, hint, ..
-        } = self;
-        let error = Wire { code, message, hint };
+        let error = self.problem;
         // It has only strings, so it always has a JSON form.
         serde_json::to_string(&ErrorBody { error }).unwrap_or_default()
     }
@@ -239,13 +222,13 @@ fn status_of(error: &EngineError) -> StatusCode {
 
 impl From<EngineError> for ApiError {
     fn from(error: EngineError) -> Self {
-        let Problem { code, hint, .. } = Problem::from(&error);
         // Causes stay inside: they may name paths and addresses of the database.
-        let answer = Self::new(status_of(&error), code, error.to_string(), hint);
-        let answer = Self {
-            cause: Some(Box::new(error)),
-            ..answer
+        let problem = Problem {
+            message: error.to_string(),
+            ..Problem::from(&error)
         };
+        let mut answer = Self::of(status_of(&error), problem);
+        answer.cause = Some(Box::new(error));
         match answer.status {
             StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => answer.retry_after(SOON_S),
             _ => answer,
@@ -255,30 +238,33 @@ impl From<EngineError> for ApiError {
 
 impl From<JournalError> for ApiError {
     fn from(error: JournalError) -> Self {
-        let Problem { code, message, hint } = (&error).into();
-        let status = match error {
-            JournalError::Refused(refusal) => return refusal.into(),
-            JournalError::Missing | JournalError::Another => StatusCode::SERVICE_UNAVAILABLE,
-            JournalError::Store(error) => return Self::from(EngineError::Store(error)).of_journal(),
-        };
-        Self::new(status, code, message, hint)
+        match error {
+            JournalError::Refused(refusal) => refusal.into(),
+            JournalError::Missing | JournalError::Another => {
+                Self::of(StatusCode::SERVICE_UNAVAILABLE, (&error).into())
+            }
+            JournalError::Store(error) => {
+                let mut answer = Self::from(EngineError::Store(error));
+                answer.problem.message = format!("the journal: {}", answer.problem.message);
+                answer
+            }
+        }
     }
 }
 
 impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
-        let status = status_of_refusal(&refusal);
-        Self::new(status, refusal.code(), refusal.to_string(), refusal.hint())
+        Self::of(status_of_refusal(&refusal), (&refusal).into())
     }
 }
 
 impl From<OutsideError> for ApiError {
     fn from(error: OutsideError) -> Self {
-        let Problem { code, message, hint } = (&error).into();
+        let problem = Problem::from(&error);
         match error {
             OutsideError::Journal(error) => error.into(),
-            OutsideError::Bad(BadSource::Unknown(_)) => Self::new(StatusCode::NOT_FOUND, code, message, hint),
-            OutsideError::Bad(_) => Self::new(StatusCode::CONFLICT, code, message, hint),
+            OutsideError::Bad(BadSource::Unknown(_)) => Self::of(StatusCode::NOT_FOUND, problem),
+            OutsideError::Bad(_) => Self::of(StatusCode::CONFLICT, problem),
         }
     }
 }
@@ -294,13 +280,10 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let Self {
             status,
-            code,
-            message,
-            hint,
+            problem: error,
             retry_after_s,
             cause: _,
         } = self;
-        let error = Wire { code, message, hint };
         let mut response = (status, Json(ErrorBody { error })).into_response();
         let headers = response.headers_mut();
         if let Some(seconds) = retry_after_s {

@@ -1,6 +1,7 @@
 //! Messages over HTTP.
 
 use axum::http::HeaderMap;
+use axum::http::StatusCode;
 use wakeful_api::{Accepted, Admission, Attached, SendMessage};
 use wakeful_core::attachment;
 use wakeful_core::conversation::Attachment;
@@ -54,7 +55,10 @@ async fn send(call: Call, asked: SendMessage) -> Result<Accepted, ApiError> {
         turn,
         text: asked.text,
         attachments: attached(asked.attachments)?,
-        wishes: call.host.wishes(wishes).map_err(ApiError::unusable)?,
+        wishes: call
+            .host
+            .wishes(wishes)
+            .map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?,
         priority: asked.priority.unwrap_or_default(),
     };
     let posted = call.runtime()?.messages.send(post).await?;

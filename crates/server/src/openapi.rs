@@ -1,17 +1,19 @@
 //! The OpenAPI document, made from the declared endpoints. What guards answer is added here once for all of them, because no
 //! declaration knows of it.
 
+mod schema;
+
 use std::sync::OnceLock;
 
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
+use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
-use schemars::transform::RecursiveTransform;
-use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use wakeful_api::endpoint::{Access, Answer, Method};
 use wakeful_api::{Delta, ErrorBody, GetOpenApi, Operation, operations};
 
+use self::schema::{never_null, tidy, written};
 use crate::error::ApiError;
 use crate::login::{COOKIE, TOKEN_HEADER};
 use crate::route::{Call, Routes};
@@ -215,7 +217,7 @@ impl Schemas {
     fn named(mut self) -> Value {
         let mut named = Map::new();
         for (name, schema) in self.output.take_definitions(true) {
-            named.insert(name, never_null(schema));
+            named.insert(name, written(schema));
         }
         named.extend(self.input.take_definitions(true));
         named.extend(self.bodies);
@@ -320,11 +322,11 @@ impl Schemas {
                         ..
                     },
                 ) => {
-                    let schema = never_null(schema(&mut self.output).to_value());
+                    let schema = written(schema(&mut self.output).to_value());
                     json!({ "description": text, "content": { "application/json": { "schema": schema } } })
                 }
                 (0, Answer { text, .. }) => {
-                    let output = never_null((operation.output)(&mut self.output).to_value());
+                    let output = written((operation.output)(&mut self.output).to_value());
                     let content = operation.media.iter().map(|media| {
                         let schema = match *media {
                             "application/json" => output.clone(),
@@ -375,68 +377,6 @@ fn parameter(place: &str, name: &str, mut schema: Value, is_required: bool) -> V
         members.insert("description".to_owned(), text);
     }
     parameter
-}
-
-/// A schema without `null`, for what is left out instead.
-fn never_null(schema: Value) -> Value {
-    let strip = |schema: &mut Schema| {
-        if let Some(Value::Array(types)) = schema.get_mut("type") {
-            types.retain(|kind| kind != "null");
-            if let [only] = types.as_slice() {
-                let only = only.clone();
-                schema.insert("type".to_owned(), only);
-            }
-        }
-        let Some(Value::Array(choices)) = schema.get_mut("anyOf") else {
-            return;
-        };
-        choices.retain(|choice| choice.get("type").is_none_or(|kind| kind != "null"));
-        if let [Value::Object(only)] = choices.as_slice() {
-            let only = only.clone();
-            schema.remove("anyOf");
-            for (name, value) in only {
-                schema.insert(name, value);
-            }
-        }
-    };
-    transformed(schema, strip)
-}
-
-fn transformed(schema: Value, change: impl FnMut(&mut Schema)) -> Value {
-    match Schema::try_from(schema.clone()) {
-        Ok(mut read) => {
-            schemars::transform::Transform::transform(&mut RecursiveTransform(change), &mut read);
-            read.to_value()
-        }
-        Err(_) => schema,
-    }
-}
-
-/// Numbers get the bounds of their type, texts lose the line breaks of their comments, and `true` becomes an object.
-fn tidy(schema: &mut Value) {
-    let taken = std::mem::take(schema);
-    *schema = transformed(taken, |schema| {
-        if schema.as_bool() == Some(true) {
-            *schema = Schema::default();
-            schema.ensure_object();
-        }
-        let greatest = match schema.get("format").and_then(Value::as_str) {
-            Some("uint8") => Some(json!(u8::MAX)),
-            Some("uint16") => Some(json!(u16::MAX)),
-            Some("uint32") => Some(json!(u32::MAX)),
-            Some("uint64" | "uint") => Some(json!(i64::MAX)),
-            _ => None,
-        };
-        if let Some(greatest) = greatest {
-            schema.remove("format");
-            if schema.get("maximum").is_none() {
-                schema.insert("maximum".to_owned(), greatest);
-            }
-        }
-        if let Some(Value::String(text)) = schema.get_mut("description") {
-            *text = text.replace('\n', " ");
-        }
-    });
 }
 
 fn snake_case(name: &str) -> String {

@@ -5,7 +5,6 @@ use wakeful_runtime::proof::{Erase, REASON_CHARS_MAX, What, reason};
 
 use crate::error::ApiError;
 use crate::route::{Call, Routes};
-use crate::view;
 
 pub(crate) fn routes() -> Routes {
     Routes::default().add(erase)
@@ -24,7 +23,7 @@ async fn erase(call: Call, asked: EraseContent) -> Result<Erasure, ApiError> {
         reason,
         channel: call.channel()?,
     };
-    Ok(view::erasure(&call.runtime()?.events.erase(wanted).await?))
+    Ok(call.runtime()?.events.erase(wanted).await?)
 }
 
 fn what(asked: &EraseContent) -> Result<What, ApiError> {

@@ -1,5 +1,6 @@
 //! Records of every kind over HTTP: lists, writes, and what was committed.
 
+use axum::http::StatusCode;
 use wakeful_api::{
     GetRecord, JournalChangeList, JournalRecord, JournalRecordList, ListChanges, ListRecords, WriteJournal,
     Written,
@@ -22,7 +23,7 @@ pub(crate) fn routes() -> Routes {
 async fn list(call: Call, asked: ListRecords) -> Result<JournalRecordList, ApiError> {
     let limit = asked.limit.0;
     let prefix = asked.prefix.as_ref().map(|prefix| prefix.as_str().to_owned());
-    let missing = |refusal: Refusal| ApiError::unknown(refusal.code(), refusal.to_string(), refusal.hint());
+    let missing = |refusal: Refusal| ApiError::of(StatusCode::NOT_FOUND, (&refusal).into());
     let found = match view::listing(asked).map_err(missing)? {
         Some(listing) => call.open()?.journal.records(listing, limit).await?,
         None => {

@@ -13,7 +13,7 @@ use axum::routing::{MethodFilter, on};
 use wakeful_api::endpoint::Method;
 use wakeful_api::{Endpoint, Operation};
 use wakeful_core::decision::Channel;
-use wakeful_runtime::problem::Problem;
+use wakeful_runtime::problem::descends_from_tool;
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -70,7 +70,7 @@ impl Call {
         match tokio::task::spawn_blocking(move || host.is_tool(peer)).await {
             Ok(false) => Ok(()),
             // Where the look failed it is not known to be a person.
-            Ok(true) | Err(_) => Err(ApiError::forbidden(Problem::descends_from_tool())),
+            Ok(true) | Err(_) => Err(ApiError::of(StatusCode::FORBIDDEN, descends_from_tool())),
         }
     }
 }

@@ -38,7 +38,7 @@ async fn list(call: Call, asked: ListRuns) -> Result<RunList, ApiError> {
     }
     let filter = RunFilter {
         agent_id: asked.agent_id.map(|agent| agent.0),
-        state: view::run_state(asked.state),
+        state: asked.state,
         before: asked.before.map(|before| before.0),
         limit: asked.limit.0,
     };
@@ -48,7 +48,7 @@ async fn list(call: Call, asked: ListRuns) -> Result<RunList, ApiError> {
 async fn of_agent(call: Call, asked: ListAgentRuns) -> Result<RunList, ApiError> {
     let filter = RunFilter {
         agent_id: Some(asked.agent_id.0),
-        state: view::run_state(asked.state),
+        state: asked.state,
         before: asked.before.map(|before| before.0),
         limit: asked.limit.0,
     };
@@ -62,7 +62,7 @@ async fn show(call: Call, asked: GetRun) -> Result<Run, ApiError> {
 async fn cancel(call: Call, asked: CancelRun) -> Result<Response, ApiError> {
     Ok(
         match call.runtime()?.runs.cancel_at_once(asked.run_key.0).await? {
-            Cancelled::Stored(report) => Json(view::run(&report)).into_response(),
+            Cancelled::Stored(stored) => Json(view::run(&stored)).into_response(),
             Cancelled::Pending(pending) => {
                 let answer = PendingCancel {
                     run_key: asked.run_key.to_string(),

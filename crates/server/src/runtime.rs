@@ -48,7 +48,7 @@ async fn ready(call: Call, _: GetReadiness) -> Result<Response, ApiError> {
         status = Readiness::Failing;
     }
     // Anybody may ask, so the word is all that is told.
-    let code = silent.or_else(|| call.storage().map(|problem| problem.code));
+    let code = silent.or_else(|| call.storage().map(|problem| problem.code.into_owned()));
     let http = match status {
         Readiness::Ready => StatusCode::OK,
         Readiness::Recovering | Readiness::Failing | Readiness::Stopping => StatusCode::SERVICE_UNAVAILABLE,
@@ -75,7 +75,7 @@ async fn status(call: Call, _: GetRuntimeStatus) -> Result<RuntimeStatus, ApiErr
         started_at: facts.started_at.rfc3339(),
         config_fingerprint: facts.config_fingerprint.clone(),
         readiness: app.readiness(),
-        storage: app.storage().map(view::problem),
+        storage: app.storage(),
         state: match (counts.processing, counts.waiting) {
             (0, 0) => DaemonState::Idle,
             (0, _) => DaemonState::Waiting,

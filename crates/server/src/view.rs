@@ -6,7 +6,6 @@ mod event;
 mod journal;
 mod message;
 mod order;
-mod proof;
 mod schedule;
 mod source;
 mod subscription;
@@ -18,29 +17,26 @@ pub use self::event::event;
 pub use self::journal::{change, journal_category, note, record, saga, task, written};
 pub use self::message::queued;
 pub use self::order::{listing, mutation};
-pub use self::proof::erasure;
 pub use self::schedule::{UPCOMING_SHOWN, draft, edit, execution, execution_row, schedule, schedules};
 pub use self::source::{new_source, source, source_scan};
 pub use self::subscription::{new_subscription, subscription, subscriptions};
 pub use self::why::{why, why_not};
 pub use crate::trigger::external_trigger;
 use wakeful_api::{
-    Activity, AgentStatus, Attached, Block, FailureArtifact, GuidanceRoot, LoadedAgentsMd, Run, RunLine,
-    RunLink, Step, StepKind, Stuck, TokenUsage, ToolCall, TranscriptLine,
+    Activity, AgentStatus, Attached, Block, GuidanceRoot, LoadedAgentsMd, Run, RunLine, Step, StepKind,
+    Stuck, TokenUsage, ToolCall, TranscriptLine,
 };
 use wakeful_core::conversation::{self, Usage};
-use wakeful_core::failure;
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::Guidance;
-use wakeful_core::run::{Phase, RunStatus};
+use wakeful_core::run::{Phase, RunStatus, Turn};
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::api::{AgentView, Line, RunGlance};
-use wakeful_runtime::problem::Problem;
-use wakeful_runtime::report::{Related, RunReport};
-use wakeful_runtime::rows::{RunRow, RunState, StepRow, Visibility};
+use wakeful_runtime::api::{AgentView, Line, Previewed};
+use wakeful_runtime::rows::{RunRow, StepRow};
 use wakeful_runtime::run::decode;
+use wakeful_runtime::stored_run::StoredRun;
 
 /// Whether an agent's work goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,10 +76,7 @@ pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
     let has_work = overview.open_run.is_some() || overview.queued > 0;
     AgentStatus {
         agent_id: agent.agent_id.to_string(),
-        visibility: match agent.visibility {
-            Visibility::Public => wakeful_api::Visibility::Public,
-            Visibility::Private => wakeful_api::Visibility::Private,
-        },
+        visibility: agent.visibility,
         lifecycle: agent.lifecycle,
         control: agent.control,
         mode: agent.mode,
@@ -136,8 +129,8 @@ pub fn loaded_agents_md(guidance: &Guidance) -> Vec<LoadedAgentsMd> {
 
 /// A run in a list.
 #[must_use]
-pub fn run_line(glance: &RunGlance) -> RunLine {
-    let row = &glance.row;
+pub fn run_line(found: &Previewed<RunRow>) -> RunLine {
+    let row = &found.row;
     RunLine {
         run_key: row.run_key.to_string(),
         agent_id: row.agent_id.to_string(),
@@ -147,7 +140,7 @@ pub fn run_line(glance: &RunGlance) -> RunLine {
         transitions: u64::try_from(row.version).unwrap_or(0),
         started_at: row.started_at.rfc3339(),
         ended_at: row.ended_at.map(Millis::rfc3339),
-        preview: glance.preview.clone(),
+        preview: found.preview.clone(),
         fault: row.fault.clone(),
     }
 }
@@ -161,69 +154,51 @@ fn is_parked(row: &RunRow) -> bool {
 /// The runs that an open run waits for.
 fn waiting_on(row: &RunRow) -> Vec<String> {
     let turn = (row.status == RunStatus::Open).then(|| decode(row));
-    let waits = turn
-        .and_then(Result::ok)
-        .filter(wakeful_core::run::Turn::waits_on_runs);
+    let waits = turn.and_then(Result::ok).filter(Turn::waits_on_runs);
     let children = waits.map(|turn| turn.children()).unwrap_or_default().into_iter();
     children.map(|(_, child)| child.run_key.to_string()).collect()
 }
 
-fn link(related: &Related) -> RunLink {
-    RunLink {
-        run_key: related.run_key.to_string(),
-        agent_id: related.agent_id.to_string(),
-        status: related.status,
-        held: related.held.map(str::to_owned),
-    }
-}
-
 /// A run with everything that happened in it.
 #[must_use]
-pub fn run(report: &RunReport) -> Run {
+pub fn run(stored: &StoredRun) -> Run {
+    let (row, turn) = (&stored.row, stored.turn());
     let ids = |status| {
-        report
-            .calls_with(status)
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        let calls = stored.tool_calls().filter(|step| step.status == status);
+        calls.map(|step| step.operation_id.to_string()).collect()
     };
-    let duration = report.ended_at.map(|ended| ended.since(report.started_at));
-    let begun_with = report.begun_with.as_ref();
+    let parked = match turn.map(|turn| &turn.phase) {
+        Some(Phase::Parked { exceeded, .. }) => Some(budget::parked(exceeded)),
+        Some(Phase::Modelling { .. } | Phase::Acting { .. } | Phase::Ended { .. }) | None => None,
+    };
+    let unreadable = stored.machine.as_ref().and_then(|turn| turn.as_ref().err());
     Run {
-        run_key: report.run_key.to_string(),
-        agent_id: report.agent_id.to_string(),
-        outcome: report.status,
-        final_text: report.final_text.clone(),
-        rounds: report.rounds,
-        tool_calls: report.tool_calls().map(tool_call).collect(),
+        run_key: row.run_key.to_string(),
+        agent_id: row.agent_id.to_string(),
+        outcome: row.status,
+        final_text: stored.final_text.clone(),
+        rounds: stored.rounds(),
+        tool_calls: stored.tool_calls().map(tool_call).collect(),
         denied: ids(Status::Denied),
         unknown: ids(Status::OutcomeUnknown),
-        token_usage: usage(report.usage),
-        duration_ms: duration.unwrap_or(0),
-        cost_usd: Some(report.cost)
+        token_usage: usage(stored.usage()),
+        duration_ms: row.ended_at.map_or(0, |ended| ended.since(row.started_at)),
+        cost_usd: Some(stored.cost)
             .filter(|cost| cost.0 > 0)
             .map(|cost| cost.to_string()),
-        parked: report.parked.as_ref().map(budget::parked),
-        provider_attempt_timeline: budget::timeline(report),
-        failure_artifact: report.failure().map(failure_artifact),
-        started_at: report.started_at.rfc3339(),
-        ended_at: report.ended_at.map(Millis::rfc3339),
-        cause: report.cause.as_ref().map(message::cause),
-        model: begun_with.map(|with| with.model_ref.clone()),
-        workspace: begun_with.map(|with| with.workspace.clone()),
-        parent: report.parent.as_ref().map(link),
-        children: report.children.iter().map(link).collect(),
-        steps: report.steps.iter().map(step).collect(),
-        unreadable: report.unreadable.map(str::to_owned),
-        fault: report.fault.clone(),
-    }
-}
-
-/// The stored spelling of an enum without data.
-fn word<T: serde::Serialize>(value: &T) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
-        Ok(_) | Err(_) => String::new(),
+        parked,
+        provider_attempt_timeline: turn.map(|turn| budget::timeline(&turn.model_ref, &stored.steps)),
+        failure_artifact: stored.failure().cloned(),
+        started_at: row.started_at.rfc3339(),
+        ended_at: row.ended_at.map(Millis::rfc3339),
+        cause: stored.cause.as_ref().map(message::cause),
+        model: turn.map(|turn| turn.model_ref.clone()),
+        workspace: turn.map(|turn| turn.workspace.clone()),
+        parent: stored.parent.clone(),
+        children: stored.children.clone(),
+        steps: stored.steps.iter().map(step).collect(),
+        unreadable: unreadable.map(|code| (*code).to_owned()),
+        fault: row.fault.clone(),
     }
 }
 
@@ -250,22 +225,6 @@ fn step(step: &StepRow) -> Step {
         duration_ms: step.duration_ms,
         token_usage: usage(step.usage),
         sandbox: step.sandbox.clone(),
-    }
-}
-
-/// What is kept of a failure.
-#[must_use]
-pub fn failure_artifact(artifact: &failure::FailureArtifact) -> FailureArtifact {
-    let artifact = artifact.clone();
-    FailureArtifact {
-        category: artifact.category,
-        kind: artifact.kind,
-        summary: artifact.summary,
-        provider: artifact.provider,
-        model_ref: artifact.model_ref,
-        status: artifact.status,
-        source_chain: artifact.source_chain,
-        metadata: artifact.metadata,
     }
 }
 
@@ -326,31 +285,11 @@ pub fn attachment(attached: Attached) -> conversation::Attachment {
     }
 }
 
-/// Which runs to list, in words of the engine.
-#[must_use]
-pub const fn run_state(state: wakeful_api::RunState) -> RunState {
-    match state {
-        wakeful_api::RunState::Any => RunState::Any,
-        wakeful_api::RunState::Open => RunState::Open,
-        wakeful_api::RunState::Quarantined => RunState::Quarantined,
-    }
-}
-
-/// What is wrong, and what to do about it.
-#[must_use]
-pub fn problem(problem: Problem) -> wakeful_api::Problem {
-    let Problem { code, message, hint } = problem;
-    wakeful_api::Problem { code, message, hint }
-}
-
 /// An agent whose work cannot go on.
 #[must_use]
 pub fn stuck(agent: &AgentId, error: &EngineError) -> Stuck {
-    let Problem { code, message, hint } = Problem::from(error);
     Stuck {
         agent_id: agent.to_string(),
-        code,
-        message,
-        hint,
+        problem: error.into(),
     }
 }

@@ -76,7 +76,7 @@ impl View<'_> {
 fn read(mut row: Row) -> Result<Agent> {
     Ok(Agent {
         agent_id: row.agent_id("agent.agent_id")?,
-        visibility: row.word("agent.visibility", visibility)?,
+        visibility: row.word("agent.visibility", Visibility::parse)?,
         lifecycle: row.word("agent.lifecycle", Lifecycle::parse)?,
         control: row.word("agent.control", Control::parse)?,
         workspace: row.text("agent.workspace")?,
@@ -90,12 +90,6 @@ fn read(mut row: Row) -> Result<Agent> {
         mode: row.word("agent.mode", Mode::parse)?,
         sleep_until: row.optional_millis("agent.sleep_until_ms")?,
     })
-}
-
-fn visibility(text: &str) -> Option<Visibility> {
-    [Visibility::Public, Visibility::Private]
-        .into_iter()
-        .find(|visibility| visibility.as_str() == text)
 }
 
 /// Runs an update of one column of an agent. False when there is no such agent.

@@ -34,25 +34,8 @@ pub use self::spend::{CapRow, ReceiptRow, Reservation, SpendDay};
 pub use self::subscription::{Place, Subscribed, SubscriptionRow};
 pub use self::wake::{RefusalRow, WakeFilter, WakeRow};
 
-/// Whether an agent is listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Visibility {
-    /// Named by a person and listed.
-    Public,
-    /// Made for one call; shown only when asked for.
-    Private,
-}
-
-impl Visibility {
-    /// The spelling that is stored.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Public => "public",
-            Self::Private => "private",
-        }
-    }
-}
+pub use wakeful_core::run::RunState;
+pub use wakeful_core::wake::Visibility;
 
 /// An agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -265,18 +248,6 @@ pub struct DecisionFilter {
     pub run_key: Option<RunKey>,
     /// How many.
     pub limit: u32,
-}
-
-/// Which runs to list.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum RunState {
-    /// All of them.
-    #[default]
-    Any,
-    /// Those that have not ended.
-    Open,
-    /// Those that cannot go on until a person says so.
-    Quarantined,
 }
 
 /// One transition in a run's journal.

@@ -9,7 +9,6 @@ mod subscriptions;
 use wakeful_api::client::{Client, ClientError};
 use wakeful_api::{Endpoint, Hex, ListRuns};
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_runtime::problem::Problem;
 
 pub(crate) use self::decisions::{Standing, by_a_person, decision_id};
 use crate::failure::Failure;
@@ -135,8 +134,7 @@ impl From<ClientError> for Failure {
         let message = error.to_string();
         match error {
             ClientError::Refused { problem, .. } => {
-                let wakeful_api::Problem { code, message, hint } = problem;
-                let failure: Self = Problem { code, message, hint }.into();
+                let failure: Self = problem.into();
                 match failure.code() {
                     "stopping" => {
                         failure.hinting("call again when it has ended, or `wakeful daemon restart`")

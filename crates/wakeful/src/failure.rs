@@ -7,11 +7,11 @@ use serde_json::json;
 use wakeful_core::id::BadId;
 use wakeful_core::key::RunKey;
 use wakeful_core::policy::UnknownTool;
+use wakeful_core::problem::Problem;
 use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_ports::journal::JournalError;
 use wakeful_runtime::EngineError;
-pub(crate) use wakeful_runtime::problem::with_causes;
-use wakeful_runtime::problem::{ANSWER_NOT_ALLOWED, DESCENDS_FROM_TOOL, Problem, ways_out};
+use wakeful_runtime::problem::{ANSWER_NOT_ALLOWED, DESCENDS_FROM_TOOL, ways_out};
 use wakeful_store::StoreError;
 
 /// The exit status of a failure that is not the caller's form.
@@ -41,9 +41,7 @@ const FREE_SPACE: &str = "free some space, then try again; nothing that was ackn
 /// A failure on its way to a person.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    code: Cow<'static, str>,
-    message: String,
-    hint: String,
+    problem: Problem,
     exit: u8,
     /// What programs are told beside it.
     beside: Option<(&'static str, serde_json::Value)>,
@@ -56,9 +54,7 @@ impl Failure {
         hint: impl Into<String>,
     ) -> Self {
         Self {
-            code: code.into(),
-            message: message.into(),
-            hint: hint.into(),
+            problem: Problem::new(code, message, hint),
             exit: FAILED,
             beside: None,
         }
@@ -115,30 +111,28 @@ impl Failure {
     }
 
     pub(crate) fn code(&self) -> &str {
-        &self.code
+        &self.problem.code
     }
 
     pub(crate) fn message(&self) -> &str {
-        &self.message
+        &self.problem.message
     }
 
     pub(crate) fn hint(&self) -> &str {
-        &self.hint
+        &self.problem.hint
     }
 
     /// The same failure with another way out.
-    pub(crate) fn hinting(self, hint: impl Into<String>) -> Self {
-        Self {
-            hint: hint.into(),
-            ..self
-        }
+    pub(crate) fn hinting(mut self, hint: impl Into<String>) -> Self {
+        self.problem.hint = hint.into();
+        self
     }
 
     /// One object for programs.
     pub(crate) fn json(&self) -> serde_json::Value {
-        let mut error = json!({"code": self.code, "message": self.message});
-        if let (false, Some(members)) = (self.hint.is_empty(), error.as_object_mut()) {
-            members.insert("hint".into(), json!(self.hint));
+        let mut error = json!(self.problem);
+        if let (true, Some(members)) = (self.hint().is_empty(), error.as_object_mut()) {
+            members.remove("hint");
         }
         let mut object = json!({"error": error});
         if let (Some((name, value)), Some(members)) = (&self.beside, object.as_object_mut()) {
@@ -150,11 +144,12 @@ impl Failure {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "error[{}]: {}", self.code, self.message)?;
-        if self.hint.is_empty() {
+        let Problem { code, message, hint } = &self.problem;
+        write!(f, "error[{code}]: {message}")?;
+        if hint.is_empty() {
             Ok(())
         } else {
-            write!(f, "\n  hint: {}", self.hint)
+            write!(f, "\n  hint: {hint}")
         }
     }
 }
@@ -195,23 +190,22 @@ impl From<EngineError> for Failure {
 
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
-        let Failure {
-            code, message, hint, ..
-        } = failure;
-        let code = code.into_owned();
-        Self { code, message, hint }
+        failure.problem
     }
 }
 
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
-        let Problem { code, message, hint } = problem;
-        let exit = match code.as_str() {
+        let exit = match &*problem.code {
             BUDGET_EXCEEDED => OUT_OF_MONEY,
             "decision_pending" => UNDECIDED,
             "braked" | ANSWER_NOT_ALLOWED | DESCENDS_FROM_TOOL => DENIED,
             _ => FAILED,
         };
-        Self::new(code, message, hint).exiting(exit)
+        Self {
+            problem,
+            exit,
+            beside: None,
+        }
     }
 }

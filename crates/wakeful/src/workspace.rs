@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use wakeful_tools::{Workspace, WorkspaceError};
 
-use crate::failure::{Failure, with_causes};
+use crate::failure::Failure;
 use crate::world::fresh_id;
+use wakeful_core::problem::with_causes;
 
 /// A workspace that was looked at.
 #[derive(Debug)]

@@ -48,6 +48,7 @@ export const getAgents = () => answered(client.GET("/api/agents"));
 export const createAgent = (body: CreateAgent) => answered(client.POST("/api/agents", { body }));
 export const getAgentState = (id: string) => answered(client.GET("/api/agents/{agent_id}/state", { params: agent(id) }));
 export const pauseAgent = (id: string) => answered(client.POST("/api/agents/{agent_id}/pause", { params: agent(id) }));
+export const clearQueue = (id: string) => answered(client.POST("/api/agents/{agent_id}/queue/clear", { params: agent(id) }));
 export const resumeAgent = (id: string) => answered(client.POST("/api/agents/{agent_id}/resume", { params: agent(id) }));
 export const getRun = (runKey: string) => answered(client.GET("/api/runs/{run_key}", { params: run(runKey) }));
 export const getWhy = (runKey: string) => answered(client.GET("/api/runs/{run_key}/why", { params: run(runKey) }));

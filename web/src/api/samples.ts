@@ -1,8 +1,15 @@
 // Made-up answers for tests.
-import type { AgentStatus, Attempt, Budget, Decision, Delta, Event, Level, Parked, Run, Step, Subscription, TranscriptLine } from "./types";
+import type { AgentStatus, Attempt, Budget, Decision, Delta, Event, EventKind, EventPayload, Level, Parked, Run, Step, Subscription, TranscriptLine } from "./types";
+
+type Over<K extends EventKind> = Partial<Omit<Event, "kind" | "payload" | "erased">> & {
+  kind?: K;
+  payload?: { [M in keyof EventPayload<K>]?: Partial<EventPayload<K>[M]> };
+  erased?: boolean;
+  visibility?: Level;
+};
 
 /** An event of `main` with just what a test says about it. */
-export function sampleEvent(seq: number, over: Partial<Event> & { visibility?: Level } = {}): Event {
+export function sampleEvent<K extends EventKind = "tool_executed">(seq: number, over: Over<K> = {}): Event {
   const { visibility = "progress", ...rest } = over;
   return {
     event_id: `id-${rest.agent_id ?? "main"}-${seq}`,
@@ -14,7 +21,7 @@ export function sampleEvent(seq: number, over: Partial<Event> & { visibility?: L
     provenance: {},
     payload: {},
     ...rest,
-  };
+  } as Event;
 }
 
 export function sampleDelta(attempt: number, chunk: number, text: string): Delta {

@@ -172,6 +172,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agent_id}/queue/clear": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancels every message that waits for an agent. The run that is under way goes on. */
+        post: operations["clear_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{agent_id}/resume": {
         parameters: {
             query?: never;
@@ -1370,8 +1387,26 @@ export interface components {
             /** @description The run that answers it, now or later. */
             run_key: string;
         };
+        /** @description One permitted action was called off. */
+        ActionCalledOff: {
+            /** @description The stable word of why. */
+            code?: string;
+            /**
+             * @description Always 0: it never began.
+             * @default 0
+             */
+            duration_ms: number;
+            /** @description Which action. */
+            operation_id: components["schemas"]["OperationId"];
+            /** @description How it counts. */
+            status: components["schemas"]["StepStatus"];
+            /** @description The tool. */
+            tool: string;
+        };
         /** @description What an agent does right now. */
         Activity: "asleep" | "queued" | "working" | "waiting_on_human" | "waiting" | "stuck";
+        /** @description Who did something by hand. */
+        Actor: "operator";
         /** @description A schedule to make. */
         AddSchedule: {
             /** @description Whom it wakes. */
@@ -1438,6 +1473,8 @@ export interface components {
             /** @description What it spent today. */
             spent_usd: string;
         };
+        /** @description An agent, chosen by a person (or made up for a temporary agent). Checked once, on the way in. */
+        AgentId: string;
         /** @description All listed agents. */
         AgentList: {
             /** @description By name. */
@@ -1473,6 +1510,83 @@ export interface components {
             queue: components["schemas"]["Queued"][];
             /** @description Its newest runs, newest first; at most 50. */
             runs: components["schemas"]["RunLine"][];
+        };
+        /** @description Something about an agent changed. */
+        AgentStateChanged: {
+            /** @constant */
+            change: "created";
+            /** @description Whether it works on what waits for it. */
+            control: components["schemas"]["Control"];
+            /**
+             * @description Who may wake it.
+             * @default hybrid
+             */
+            mode: components["schemas"]["Mode"];
+        } | {
+            /** @constant */
+            change: "control";
+            /** @description How it stands now. */
+            control: components["schemas"]["Control"];
+        } | {
+            /** @constant */
+            change: "lifecycle";
+            /** @description Where it stands now. */
+            lifecycle: components["schemas"]["Lifecycle"];
+        } | {
+            /** @constant */
+            change: "mode";
+            /** @description Who. */
+            mode: components["schemas"]["Mode"];
+        } | {
+            /** @constant */
+            change: "sleep";
+            /** @description Which moment. */
+            until: string;
+        } | {
+            /** @constant */
+            change: "wake";
+            /** @description Who did. */
+            override: components["schemas"]["Actor"];
+        } | {
+            /** @constant */
+            change: "trigger";
+            /** @description How. */
+            trigger: components["schemas"]["TriggerChange"];
+        } | {
+            /** @description When the backup was made. */
+            backup_made_at: string;
+            /** @constant */
+            change: "restored";
+            /** @description The host and its life that goes on with it. */
+            incarnation: components["schemas"]["Incarnation"];
+        } | {
+            /** @constant */
+            change: "subscription";
+            /** @description How. */
+            state: components["schemas"]["SubscriptionChange"];
+            /** @description Which one. */
+            subscription: components["schemas"]["RuleId"];
+        } | components["schemas"]["ScheduleChange"] | components["schemas"]["ScheduleChange"] | components["schemas"]["ScheduleChange"] | components["schemas"]["ScheduleChange"] | components["schemas"]["ScheduleChange"] | components["schemas"]["ScheduleChange"] | {
+            /** @constant */
+            change: "schedule_set_aside";
+            /** @description What cannot be read. */
+            column: string;
+            /** @description Which one. */
+            schedule_id: string;
+        } | {
+            /** @constant */
+            change: "budget_day";
+            /** @description How a person said so. */
+            channel: components["schemas"]["Channel"];
+            /** @description The day before. */
+            from: components["schemas"]["Day"] | null;
+            /** @description The day now. */
+            to: components["schemas"]["Day"];
+        } | {
+            /** @constant */
+            change: "model";
+            /** @description Which one; none for the default. */
+            model_ref: string | null;
         };
         /** @description An agent as it stands: small, the same size however long its history is. */
         AgentStatus: {
@@ -1566,6 +1680,21 @@ export interface components {
             /** @description The version of the question that you read; without it, whichever stands. */
             version?: number | null;
         };
+        /** @description What the model said. */
+        AssistantRoundRecorded: {
+            /** @description Which round. */
+            round: number;
+            /**
+             * @description How its words begin.
+             * @default
+             */
+            text: string;
+            /**
+             * @description The tools that it asked for.
+             * @default []
+             */
+            tools: string[];
+        };
         /** @description A picture or a document that comes with a message. */
         Attached: {
             /** @description Its bytes in base64 with padding; at most 5 MiB before that. */
@@ -1590,8 +1719,8 @@ export interface components {
             completed_at: string;
             /** @description What it cost, in dollars; absent where it cost nothing. */
             cost_usd?: string;
-            /** @description What can be done about that: `retryable` or `fail_fast`. */
-            disposition?: string;
+            /** @description What can be done about that. */
+            disposition?: components["schemas"]["ModelFailureKind"];
             /** @description How long it took; waiting before it does not count. */
             duration_ms: number;
             /** @description What failed. */
@@ -1602,8 +1731,8 @@ export interface components {
             model_ref: string;
             /** @description The step it is recorded as. */
             operation_id: string;
-            /** @description How it ended: `retrying`, `retries_exhausted`, `fail_fast_aborted` or `succeeded`. */
-            outcome: string;
+            /** @description How it ended. */
+            outcome: components["schemas"]["AttemptOutcome"];
             /** @description Who provides the model. */
             provider: string;
             /** @description The rule by which the model might be asked, or the code of the gate that stayed shut. */
@@ -1618,6 +1747,8 @@ export interface components {
             /** @description What happened on the way, where something went wrong. */
             transport_diagnostics?: unknown;
         };
+        /** @description How an attempt ended, seen from its round. */
+        AttemptOutcome: "retrying" | "retries_exhausted" | "fail_fast_aborted" | "succeeded";
         /** @description All attempts at the model rounds of a run. */
         AttemptTimeline: {
             /** @description The model that was asked last. */
@@ -1635,6 +1766,15 @@ export interface components {
         Authority: "operator_instruction" | "runtime_instruction" | "integration_signal" | "external_evidence";
         /** @description Why a question stands out in a list. */
         Badge: "timed_out";
+        /** @description What one event says of one row. */
+        Binding: {
+            /** @description The row's key as text. */
+            key: string;
+            /** @description The hash of the columns that govern; none when the row was removed. */
+            record_hash: components["schemas"]["Digest"] | null;
+            /** @description The table. */
+            table: string;
+        };
         /** @description How far the consequences reach. What nobody knows counts as the farthest. */
         BlastRadius: "trivial" | "small" | "medium" | "large" | "unknown";
         /** @description One piece of a line. */
@@ -1713,6 +1853,17 @@ export interface components {
             /** @description Why, in the words of whoever set it; empty where they said nothing. */
             reason: string;
         };
+        /** @description A brake was set or released. */
+        BrakeChanged: {
+            /** @description By which way it came. */
+            channel: components["schemas"]["Channel"];
+            /** @description Whether it is on. */
+            is_on: boolean;
+            /** @description Why it was set. */
+            reason?: string;
+            /** @description The agent, or [`ALL_AGENTS`]. */
+            scope: string;
+        };
         /** @description The brakes that are on. */
         BrakeList: {
             /** @description Every brake, that of all first. */
@@ -1747,15 +1898,64 @@ export interface components {
         };
         /** @description Where a cap comes from. */
         CapOrigin: "set" | "default";
-        /**
-         * @description What an event is about.
-         * @enum {string}
-         */
+        /** @description Whose spending a cap limits. */
+        CapScope: "agent" | "all";
+        /** @description What an event is about. */
         Category: "operator_notification" | "brief" | "message" | "work_item" | "task" | "waiting" | "workspace" | "runtime" | "assistant_progress" | "tool" | "state_sync" | "trace";
         /** @description By which way an answer, or a hand on the brake, came. */
         Channel: "cli" | "api" | "page";
+        /** @description What the HTTP client says of a failure. */
+        ClientFlags: {
+            /** @description The body broke off. */
+            is_body: boolean;
+            /** @description No connection came about. */
+            is_connect: boolean;
+            /** @description The body could not be read. */
+            is_decode: boolean;
+            /** @description There was a redirect. */
+            is_redirect: boolean;
+            /** @description The request could not be sent. */
+            is_request: boolean;
+            /** @description It took too long. */
+            is_timeout: boolean;
+        };
         /** @description What becomes of a firing while the one before it is still under way. */
         Concurrency: "allow" | "forbid" | "replace";
+        /** @description A person had contents erased. */
+        ContentErased: {
+            /**
+             * @description How many contents.
+             * @default 0
+             */
+            blobs: number;
+            /** @description Who did. */
+            by: components["schemas"]["Actor"];
+            /** @description How they said so. */
+            channel: components["schemas"]["Channel"];
+            /**
+             * @description How many payloads of events.
+             * @default 0
+             */
+            events: number;
+            /**
+             * @description Why, in their words.
+             * @default
+             */
+            reason: string;
+            /**
+             * @description How many transitions of the run's log.
+             * @default 0
+             */
+            transitions: number;
+        } | {
+            /** @description Which one. */
+            run_key: components["schemas"]["RunKey"];
+        } | {
+            /** @description The first of them. */
+            first_seq: number;
+            /** @description The last of them. */
+            last_seq: number;
+        };
         /** @description Whether an agent works on what waits for it. A person's word, beside the lifecycle. */
         Control: "running" | "paused" | "stopped";
         /** @description An agent to make. */
@@ -1841,6 +2041,30 @@ export interface components {
         };
         /** @description What a daemon does on the whole. */
         DaemonState: "idle" | "waiting" | "processing";
+        /** @description What is kept under rules of its own. */
+        DataClass: "events" | "traces" | "blobs";
+        /** @description Old data was removed. */
+        DataPruned: {
+            /**
+             * @description How much they held.
+             * @default 0
+             */
+            bytes: number;
+            /** @description What kind of data. */
+            class: components["schemas"]["DataClass"];
+            /** @description How many rows. */
+            rows: number;
+            /**
+             * @description The newest moment among them.
+             * @default
+             */
+            until: string;
+        };
+        /**
+         * Format: int64
+         * @description A day by the calendar of UTC, counted from 1970.
+         */
+        Day: number;
         /** @description What a day cost. */
         DaySpending: {
             /**
@@ -1917,6 +2141,79 @@ export interface components {
             /** @description Grows with every change. Give it with an answer, and the answer is to what you read. */
             version: number;
         };
+        /** @description A question was answered, or its time ran out. */
+        DecisionAnswered: {
+            /** @description By which way it came. */
+            channel?: components["schemas"]["Channel"];
+            /** @description Which question. */
+            decision_id: components["schemas"]["DecisionId"];
+            /**
+             * @description What the person said beside it.
+             * @default null
+             */
+            note?: string | null;
+            /** @description The action that waits. */
+            operation_id: components["schemas"]["OperationId"];
+            /** @description Which option. */
+            option?: string;
+            /** @description How much depends on it, where nobody answered. */
+            severity?: components["schemas"]["Severity"];
+            /** @description How the question stands. */
+            status: components["schemas"]["DecisionStatus"];
+            /** @description The question in one line, where nobody answered. */
+            title?: string;
+            /** @description The tool that would be used. */
+            tool: string;
+            /** @description Grows with every change of the question. */
+            version: number;
+        };
+        /** @description A person is asked. */
+        DecisionAsked: {
+            /** @description How far it reaches. */
+            blast_radius: components["schemas"]["BlastRadius"];
+            /** @description Which question. */
+            decision_id: components["schemas"]["DecisionId"];
+            /** @description How its arguments begin. */
+            input: string;
+            /** @description What is asked. */
+            kind: components["schemas"]["DecisionKind"];
+            /** @description The action that waits. */
+            operation_id: components["schemas"]["OperationId"];
+            /** @description What may be answered. */
+            options: string[];
+            /**
+             * @description The action that this one would do again.
+             * @default null
+             */
+            retries: components["schemas"]["OperationId"] | null;
+            /** @description The rule that made it a question. */
+            rule: string;
+            /** @description How much depends on it. */
+            severity: components["schemas"]["Severity"];
+            /** @description In one line. */
+            title: string;
+            /** @description The tool that would be used. */
+            tool: string;
+        };
+        /** @description A question was left too long. */
+        DecisionEscalated: {
+            /** @description Which question. */
+            decision_id: components["schemas"]["DecisionId"];
+            /** @description The action that waits. */
+            operation_id: components["schemas"]["OperationId"];
+            /** @description How much depends on it now. */
+            severity: components["schemas"]["Severity"];
+            /** @description How the question stands. */
+            status: components["schemas"]["DecisionStatus"];
+            /** @description The question in one line. */
+            title: string;
+            /** @description The tool that would be used. */
+            tool: string;
+            /** @description Grows with every change of the question. */
+            version: number;
+        };
+        /** @description One question about one action. Derived, so that a question that is written again is the same question. */
+        DecisionId: components["schemas"]["Digest"];
         /** @description What is asked. */
         DecisionKind: "tool_approval" | "outcome_unknown";
         /** @description Questions in the order in which people should see them. */
@@ -1954,6 +2251,20 @@ export interface components {
             /** @description The words. */
             text: string;
         };
+        /** @description What happened on the way to a provider and back. */
+        Diagnostics: {
+            /** @description What the HTTP client says of it. */
+            reqwest?: components["schemas"]["ClientFlags"];
+            /** @description What it was caused by, outermost first. */
+            source_chain?: string[];
+            /** @description How far it came: `connect`, `first_byte`, `body`, `decode`, or `gate` where nothing was sent. */
+            stage: string;
+            /** @description The HTTP status. */
+            status?: number;
+            /** @description Where it was sent, without anything after the path. */
+            url?: string;
+        };
+        Digest: string;
         /** @description What of a schedule is to be different. What is absent stays. */
         EditSchedule: {
             /** @description Whether missed firings are made up for. */
@@ -2035,12 +2346,6 @@ export interface components {
             erased?: boolean;
             /** @description Its name: the hash that chains it to everything before it. */
             event_id: string;
-            /** @description What happened. */
-            kind: string;
-            /** @description The details; empty when they were erased. */
-            payload: {
-                [key: string]: unknown;
-            };
             /** @description The version of the rules that had a part in it. */
             policy_version?: string;
             /** @description How it is shown, the same on every surface. */
@@ -2051,7 +2356,151 @@ export interface components {
             run_key?: string;
             /** @description Its number in the agent's log, counted from 1 without gaps. */
             seq: number;
-        };
+        } & ({
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "message_admitted";
+            payload: components["schemas"]["MessageAdmitted"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "agent_state_changed";
+            payload: components["schemas"]["AgentStateChanged"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "wake_decided";
+            payload: components["schemas"]["WakeDecided"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "run_started";
+            payload: components["schemas"]["RunStarted"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "provider_round_completed";
+            payload: components["schemas"]["ProviderRoundCompleted"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "assistant_round_recorded";
+            payload: components["schemas"]["AssistantRoundRecorded"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "policy_decided";
+            payload: components["schemas"]["PolicyDecided"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "tool_executed";
+            payload: components["schemas"]["ToolExecuted"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "action_called_off";
+            payload: components["schemas"]["ActionCalledOff"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "runtime_error";
+            payload: components["schemas"]["RuntimeError"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "run_parked";
+            payload: components["schemas"]["RunParked"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "sub_run_started";
+            payload: components["schemas"]["SubRunStarted"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "run_ended";
+            payload: components["schemas"]["RunEnded"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "decision_asked";
+            payload: components["schemas"]["DecisionAsked"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "decision_answered";
+            payload: components["schemas"]["DecisionAnswered"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "decision_escalated";
+            payload: components["schemas"]["DecisionEscalated"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "brake_changed";
+            payload: components["schemas"]["BrakeChanged"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "run_quarantined";
+            payload: components["schemas"]["RunQuarantined"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "run_released";
+            payload: components["schemas"]["RunReleased"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "content_erased";
+            payload: components["schemas"]["ContentErased"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "data_pruned";
+            payload: components["schemas"]["DataPruned"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "record_bound";
+            payload: components["schemas"]["RecordBound"];
+        } | {
+            /** @constant */
+            erased?: false;
+            kind: string;
+            payload: {
+                [key: string]: unknown;
+            };
+        } | {
+            /** @constant */
+            erased: true;
+            kind: string;
+            payload: Record<string, unknown>;
+        });
         /** @description Events of all listed agents, oldest first. */
         EventFeed: {
             /** @description Go on from here. What is inside may change; it is only good for giving it back. */
@@ -2078,6 +2527,24 @@ export interface components {
             has_more: boolean;
             /** @description Go on from here. */
             next_after_seq: number;
+        };
+        /** @description Why there is no money for a request. */
+        Exceeded: {
+            /** @description The cap. */
+            cap: components["schemas"]["MicroUsd"];
+            /** @description The day. */
+            day: components["schemas"]["Day"];
+            /** @description What the request could cost at most. */
+            needed: components["schemas"]["MicroUsd"];
+            /**
+             * @description The part of it that is only put aside, and may come back soon.
+             * @default 0
+             */
+            reserved: components["schemas"]["MicroUsd"];
+            /** @description Whose cap it is. */
+            scope: components["schemas"]["CapScope"];
+            /** @description What the day has seen, settled and reserved. */
+            spent: components["schemas"]["MicroUsd"];
         };
         /** @description What was decided about a firing, or about the schedule itself. */
         ExecutionOutcome: "run" | "skipped" | "replaced" | "refused" | "disabled" | "expired" | "recomputed" | "set_aside";
@@ -2106,11 +2573,11 @@ export interface components {
             /** @description Where to POST to, under the daemon's address; absent while it is revoked. A secret. */
             trigger_path?: string;
         };
-        /** @description What is kept of a failure. */
+        /** @description What is kept of a failure: bounded, without raw logs or secrets. */
         FailureArtifact: {
             /** @description Where it failed. */
             category: components["schemas"]["FailureCategory"];
-            /** @description A stable word for what failed. */
+            /** @description A stable word for what failed, such as `script_exhausted`. */
             kind: string;
             /** @description Small facts beside it. */
             metadata?: {
@@ -2129,7 +2596,7 @@ export interface components {
         };
         /** @description The stage at which something failed. */
         FailureCategory: "transport" | "protocol" | "runtime" | "task" | "unknown";
-        /** @description One check on the way to a run. */
+        /** @description One check on the way to a wake, with its result, in the order in which they were made. */
         Gate: {
             /** @description What was found, where a yes or no says too little. */
             detail?: string;
@@ -2161,6 +2628,8 @@ export interface components {
             /** @description What it is, in one sentence. */
             words: string;
         };
+        /** @description A host and its life: changes when a device is restored or cloned, so that old and new never share a name. */
+        Incarnation: string;
         /** @description Why the arguments of an action are not there in full. */
         InputGone: "erased" | "pruned" | "unreadable";
         /** @description A part of a life that tasks belong to. */
@@ -2465,8 +2934,43 @@ export interface components {
             /** @description The file. Only the user that runs the daemon can read it; it is deleted when the link is used or expires. */
             path: string;
         };
+        /** @description A message entered the queue. */
+        MessageAdmitted: {
+            /** @description Whose word it is. */
+            authority: components["schemas"]["Authority"];
+            /** @description What it was caused by. */
+            causation_id?: components["schemas"]["TraceId"];
+            /** @description How the sender was authenticated. */
+            context: components["schemas"]["AdmissionContext"];
+            /** @description The chain of causes that it belongs to. */
+            correlation_id?: components["schemas"]["TraceId"];
+            /** @description What kind of message it is. */
+            kind: components["schemas"]["MessageKind"];
+            /**
+             * @description What it came from.
+             * @default operator
+             */
+            origin: components["schemas"]["OriginKind"];
+            /**
+             * @description How soon it wants its turn.
+             * @default normal
+             */
+            priority: components["schemas"]["Priority"];
+            /** @description The run that the message asks for, and the message's own key. */
+            run_key: components["schemas"]["RunKey"];
+            /** @description The ids that its origin names, each under the name of what it is. */
+            source_refs?: {
+                [key: string]: string;
+            };
+            /** @description Where it came in. */
+            surface: components["schemas"]["DeliverySurface"];
+            /** @description How it begins. */
+            text: string;
+        };
         /** @description What kind of cause a message is. */
         MessageKind: "operator_prompt" | "notice" | "timer_tick" | "hint" | "internal_followup";
+        /** @description An amount of money: a millionth of a dollar. */
+        MicroUsd: number;
         /** @description Who may wake an agent. */
         Mode: "autonomous" | "interactive" | "hybrid";
         /** @description Who answers when a message names no model. */
@@ -2476,6 +2980,8 @@ export interface components {
             /** @description Its name. */
             reference: string;
         };
+        /** @description Whether the same request may be sent again. */
+        ModelFailureKind: "retryable" | "fail_fast";
         /** @description Who chose an agent's model. */
         ModelSource: "runtime_default" | "agent_override";
         /** @description When a schedule wakes the agent next, and what became of it the last time. */
@@ -2520,6 +3026,8 @@ export interface components {
             /** @description The notes. */
             notes: components["schemas"]["Note"][];
         };
+        /** @description One action of one run. Everything outside that can refuse a second use gets this id. */
+        OperationId: components["schemas"]["Digest"];
         /** @description What kind of thing a message comes from. */
         OriginKind: "operator" | "subscription" | "schedule" | "trigger" | "run";
         /** @description Why a run waits for money. */
@@ -2535,8 +3043,8 @@ export interface components {
             day: string;
             /** @description What the next request may cost at most. */
             needed_usd: string;
-            /** @description Whose cap stands in the way: `agent` or `all`. */
-            scope: string;
+            /** @description Whose cap stands in the way. */
+            scope: components["schemas"]["CapScope"];
             /** @description What the day had seen, spent and put aside, when the run was parked. */
             spent_usd: string;
         };
@@ -2549,6 +3057,25 @@ export interface components {
         };
         /** @description In which part of a daemon's life something failed. */
         Phase: "startup" | "shutdown" | "runtime_turn";
+        /** @description A verdict on one action. */
+        PolicyDecided: {
+            /** @description The stable word of why not. */
+            code?: string;
+            /** @description The verdict. */
+            effect: components["schemas"]["PolicyEffect"];
+            /** @description How its arguments begin. */
+            input: string;
+            /** @description Which action. */
+            operation_id: components["schemas"]["OperationId"];
+            /** @description The rule that it rests on. */
+            rule: string;
+            /** @description How the action ended, where it may not begin. */
+            status?: components["schemas"]["StepStatus"];
+            /** @description The tool. */
+            tool: string;
+        };
+        /** @description Permit or deny. There is no third answer yet: asking a person comes with decisions. */
+        PolicyEffect: "permit" | "ask" | "deny";
         Predicate: {
             field: string;
             /** @enum {unknown} */
@@ -2597,20 +3124,56 @@ export interface components {
             /** @description One sentence for a person. */
             message: string;
         };
-        /** @description Where an event came from. */
+        /** @description Where an event came from, as far as its payload says. */
         Provenance: {
             /** @description Whose word it was. */
             authority?: string;
-            /** @description The operation that caused it. */
+            /** @description What caused a message, else the operation that caused the event. */
             causation_id?: string;
             /** @description How that door knew the sender. */
             context?: string;
-            /** @description What belongs together: the run. */
+            /** @description What belongs together: the chain of causes that a message is of, else the run. */
             correlation_id?: string;
             /** @description The message behind it, by its key. */
             message_id?: string;
             /** @description The door by which it came in. */
             surface?: string;
+        };
+        /** @description A model request ended. */
+        ProviderRoundCompleted: {
+            /**
+             * @description Whether the next model of the route was asked because of it.
+             * @default false
+             */
+            advanced_to_fallback: boolean;
+            /** @description Which attempt with this model, from 1. */
+            attempt: number;
+            /** @description How long was waited after it. */
+            backoff_ms?: number;
+            /** @description What it cost; none where it cost nothing. */
+            cost?: components["schemas"]["MicroUsd"];
+            /** @description What can be done about that: `retryable` or `fail_fast`. */
+            disposition?: components["schemas"]["ModelFailureKind"];
+            /** @description How long it took, from the request to its reply or failure. Waiting before it does not count. */
+            duration_ms: number;
+            /** @description What failed. */
+            failure_kind?: string;
+            /** @description How many it may have. */
+            max_attempts: number;
+            /** @description The model that was asked. */
+            model_ref: string;
+            /** @description How it ended. */
+            outcome: components["schemas"]["AttemptOutcome"];
+            /** @description Who provides the model. */
+            provider: string;
+            /** @description Which round, from 0. */
+            round: number;
+            /** @description The rule by which the model might be asked. */
+            rule?: string;
+            /** @description Tokens, as far as the provider counted them. */
+            token_usage?: components["schemas"]["Usage"];
+            /** @description What happened on the way. */
+            transport_diagnostics?: components["schemas"]["Diagnostics"];
         };
         /** @description A message that waits for its turn. */
         Queued: {
@@ -2659,6 +3222,11 @@ export interface components {
             /** @description Which provider. */
             provider: string;
         };
+        /** @description Rows that govern were changed. */
+        RecordBound: {
+            /** @description What the event says of each row. */
+            records: components["schemas"]["Binding"][];
+        };
         /** @description The kinds of records there are. There is none for anything that belongs to an agent. */
         RecordKind: "category" | "task" | "note" | "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link";
         /** @description How often a source was refused for one reason on one day. */
@@ -2691,6 +3259,8 @@ export interface components {
         };
         /** @description Who speaks in an entry of a transcript. */
         Role: "user" | "assistant" | "tool";
+        /** @description A standing order that wakes an agent: a subscription, a schedule or a trigger. */
+        RuleId: string;
         /** @description A run with everything that happened in it. */
         Run: {
             /** @description Whose run it is. */
@@ -2784,6 +3354,23 @@ export interface components {
             /** @description `run`, or the code of the refusal; none while it waits. */
             verdict?: components["schemas"]["WakeOutcome"];
         };
+        /** @description A run ended. */
+        RunEnded: {
+            /** @description What it cost; none where it cost nothing. */
+            cost_microusd?: components["schemas"]["MicroUsd"];
+            /** @description How. */
+            outcome: components["schemas"]["RunStatus"];
+            /** @description Model replies. */
+            rounds: number;
+            /** @description Which run, so that it can be told without the run's log. */
+            run_key?: components["schemas"]["RunKey"];
+            /** @description Tokens. */
+            token_usage: components["schemas"]["Usage"];
+        };
+        /** @description What holds the agent of a run that has not ended. */
+        RunHold: "braked" | "paused";
+        /** @description One wake of one agent. Derived, because two replicas that see the same cause must name the same run, or the work is done twice. */
+        RunKey: components["schemas"]["Digest"];
         /** @description A run in a list. */
         RunLine: {
             /** @description Whose run it is. */
@@ -2816,11 +3403,11 @@ export interface components {
         /** @description A run that another one started or was started by. */
         RunLink: {
             /** @description Whose run it is. */
-            agent_id: string;
-            /** @description What holds its agent, if something does: `braked` or `paused`. */
-            held?: string;
+            agent_id: components["schemas"]["AgentId"];
+            /** @description What holds its agent, if something does. */
+            held?: components["schemas"]["RunHold"];
             /** @description Its name. */
-            run_key: string;
+            run_key: components["schemas"]["RunKey"];
             /** @description How it stands: `queued`, `open`, `quarantined`, or how it ended. */
             status: components["schemas"]["RunStatus"];
         };
@@ -2831,10 +3418,47 @@ export interface components {
             /** @description The runs. */
             runs: components["schemas"]["RunLine"][];
         };
+        /** @description A run waits for money. */
+        RunParked: {
+            /** @description The stable word of why it waits. */
+            code: string;
+            /** @description Which cap is in its way. */
+            exceeded: components["schemas"]["Exceeded"];
+        };
+        /** @description A run cannot go on until a person says so. */
+        RunQuarantined: {
+            /** @description The stable word. */
+            code: string;
+            /** @description Which run. */
+            run_key: components["schemas"]["RunKey"];
+            /** @description In a sentence. */
+            why: string;
+        };
+        /** @description A quarantined run goes on, or was given up. */
+        RunReleased: {
+            /** @description Which run. */
+            run_key: components["schemas"]["RunKey"];
+            /** @description How it stands now. */
+            status: components["schemas"]["RunStatus"];
+        };
+        /** @description A run began. */
+        RunStarted: {
+            /** @description Most rounds. */
+            max_rounds: number;
+            /** @description Who answers. */
+            model_ref: string;
+            /** @description Which run. */
+            run_key: components["schemas"]["RunKey"];
+        };
         /** @description Which runs to list. */
         RunState: "any" | "open" | "quarantined";
         /** @description How a run stands. */
         RunStatus: "queued" | "open" | "quarantined" | "completed" | "failed" | "out_of_rounds" | "cancelled" | "abandoned" | "absorbed" | "replaced" | "refused" | "gone";
+        /** @description Something failed that a person should know of. */
+        RuntimeError: {
+            /** @description What is kept of the failure. */
+            failure_artifact: components["schemas"]["FailureArtifact"];
+        };
         /** @description The daemon as it stands. */
         RuntimeStatus: {
             /** @description Listed agents that are not paused. */
@@ -2967,6 +3591,15 @@ export interface components {
             status: components["schemas"]["ScheduleStatus"];
             /** @description That moment and the two after it. */
             upcoming: string[];
+        };
+        /** @description A schedule after a change. */
+        ScheduleChange: {
+            /** @description Its revision. */
+            revision: number;
+            /** @description Which one. */
+            schedule_id: components["schemas"]["RuleId"];
+            /** @description How it stands. */
+            status: components["schemas"]["ScheduleStatus"];
         };
         ScheduleGuard: {
             /** @enum {unknown} */
@@ -3245,8 +3878,21 @@ export interface components {
             code: string;
             /** @description The way out. */
             hint: string;
-            /** @description Why. */
+            /** @description One sentence for a person. */
             message: string;
+        };
+        /** @description A run started one of another agent. */
+        SubRunStarted: {
+            /** @description Whose run it is. */
+            child_agent_id: components["schemas"]["AgentId"];
+            /** @description The run. */
+            child_run_key: components["schemas"]["RunKey"];
+            /** @description How many runs stand above it. */
+            depth: number;
+            /** @description The action that started it. */
+            operation_id: components["schemas"]["OperationId"];
+            /** @description The tool. */
+            tool: string;
         };
         /** @description A subscription: a change that it matches wakes its agent. */
         Subscription: {
@@ -3280,6 +3926,8 @@ export interface components {
             /** @description Its name. */
             subscription_id: string;
         };
+        /** @description What became of a subscription. */
+        SubscriptionChange: "made" | "paused" | "resumed" | "gone";
         /** @description Subscriptions by name. */
         SubscriptionList: {
             /** @description Where the next page begins, if there is one. */
@@ -3345,6 +3993,27 @@ export interface components {
             /** @description How it stands. */
             status: components["schemas"]["StepStatus"];
         };
+        /** @description One action ended. */
+        ToolExecuted: {
+            /** @description How long until the next attempt. */
+            again_in_ms?: number;
+            /** @description Which attempt it was, where another follows. */
+            attempt?: number;
+            /** @description The stable word of what went wrong. */
+            code?: string;
+            /** @description How long it took. */
+            duration_ms: number;
+            /** @description Which action. */
+            operation_id: components["schemas"]["OperationId"];
+            /** @description The isolation that was enforced. */
+            sandbox?: string;
+            /** @description How it ended. */
+            status: components["schemas"]["StepStatus"];
+            /** @description The tool. */
+            tool: string;
+        };
+        /** @description What belongs together, or what something was caused by: a key of ours, or the name that a sender gave. */
+        TraceId: string;
         /** @description The newest lines of a conversation, oldest first. */
         Transcript: {
             /** @description Whose conversation. */
@@ -3370,6 +4039,8 @@ export interface components {
             /** @description The run it came from. */
             run_key: string;
         };
+        /** @description What became of an external trigger. */
+        TriggerChange: "made" | "rotated" | "revoked";
         /** @description What became of a delivery. */
         TriggerDelivered: {
             /** @description Whether it was new; one that comes again is the same. */
@@ -3405,6 +4076,19 @@ export interface components {
             status?: components["schemas"]["TaskStatus"] | null;
             /** @description One line. */
             title?: string | null;
+        };
+        /** @description Tokens as the provider counted them. Zero where it did not say. */
+        Usage: {
+            /** @description Those of the request that came from the provider's cache. */
+            cached_read_tokens?: number;
+            /** @description Those of the request that were written to the provider's cache. */
+            cached_write_tokens?: number;
+            /** @description Tokens of the request, wherever the provider read them from. */
+            input_tokens: number;
+            /** @description Tokens of the reply, thoughts included. */
+            output_tokens: number;
+            /** @description Those of the reply that were thoughts. */
+            reasoning_tokens?: number;
         };
         /** @description Whether an agent is listed. */
         Visibility: "public" | "private";
@@ -3484,6 +4168,19 @@ export interface components {
             tokens?: string[];
             /** @description What arose, in one sentence. */
             words: string;
+        };
+        /** @description A message became a run, or did not. */
+        WakeDecided: {
+            /** @description How many more messages the run took up. */
+            absorbed?: number;
+            /** @description The run that took it up. */
+            absorbed_by?: components["schemas"]["RunKey"];
+            /** @description The kind of the message that became a run. */
+            reason?: components["schemas"]["MessageKind"];
+            /** @description The message, by the key of the run that it asks for. */
+            run_key: components["schemas"]["RunKey"];
+            /** @description What was decided. */
+            verdict: components["schemas"]["WakeOutcome"];
         };
         /** @description What was decided about a cause. */
         WakeOutcome: "run" | "queued" | "absorbed" | "cancelled" | "replaced" | "run_open" | "paused" | "braked" | "stopped" | "not_active" | "dormant" | "destroyed" | "interactive_only" | "own_write" | "causal_depth_exceeded" | "predicate_false" | "guard_false" | "subscription_paused" | "nothing_to_do" | "queue_full" | "agent_is_itself" | "agent_unknown" | "agent_waits" | "too_deep";
@@ -4137,6 +4834,38 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description It is paused; a run that is under way goes on to its end */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    clear_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Nothing waits */
             200: {
                 headers: {
                     [name: string]: unknown;

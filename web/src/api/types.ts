@@ -1,4 +1,4 @@
-// Short names for what the contract calls its schemas. The contract is written by the server; nothing is added here.
+// Short names for what the contract calls its schemas. The contract is written by the server.
 import type { components } from "./schema.gen";
 
 type Schemas = components["schemas"];
@@ -19,6 +19,11 @@ export type Decision = Schemas["Decision"];
 export type InputGone = Schemas["InputGone"];
 export type Delta = Schemas["Delta"];
 export type Event = Schemas["Event"];
+/** An event of a kind that the contract knows; other versions of the server may send more kinds. */
+type KnownEvent<E = Event> = E extends { kind: infer K } ? (string extends K ? never : E) : never;
+export type EventKind = KnownEvent["kind"];
+export type EventPayload<K extends EventKind> = Extract<KnownEvent, { kind: K }>["payload"];
+export type Exceeded = Schemas["Exceeded"];
 export type FailureArtifact = Schemas["FailureArtifact"];
 export type Gate = Schemas["Gate"];
 export type Level = Schemas["Level"];
@@ -41,6 +46,7 @@ export type Stuck = Schemas["Stuck"];
 export type Subscription = Schemas["Subscription"];
 export type TokenUsage = Schemas["TokenUsage"];
 export type Transcript = Schemas["Transcript"];
+export type Usage = Schemas["Usage"];
 export type TranscriptLine = Schemas["TranscriptLine"];
 export type Hold = Schemas["Hold"];
 export type WakeCause = Schemas["WakeCause"];

@@ -35,7 +35,7 @@ it("needs nobody when all is well", () => {
   expect(needs([], [sampleEvent(1), sampleEvent(2, { visibility: "work_done" })], new Set())).toEqual([]);
 });
 
-const exceeded = { scope: "agent", cap: 1_000_000, spent: 990_000, needed: 20_000, day: 1 };
+const exceeded = { scope: "agent" as const, cap: 1_000_000, spent: 990_000, needed: 20_000, day: 1 };
 const parked = (seq: number) =>
   sampleEvent(seq, { kind: "run_parked", run_key: "p", visibility: "action_required", payload: { code: "budget_exceeded", exceeded } });
 const outOfMoney = { agent_id: "main", code: "budget_exceeded", message: "no money is left", hint: "raise the cap" };

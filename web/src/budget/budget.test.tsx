@@ -126,7 +126,7 @@ it("says why a run waits, and raises the cap that stands in the way", async () =
 });
 
 it("tells in the briefing that a run waits for money, with both ways out and no way to wave it off", () => {
-  const exceeded = { scope: "all", cap: 5_000_000, spent: 4_980_000, needed: 40_000, day: 1 };
+  const exceeded = { scope: "all" as const, cap: 5_000_000, spent: 4_980_000, needed: 40_000, day: 1 };
   const event = sampleEvent(1, {
     kind: "run_parked",
     run_key: "r",

@@ -49,10 +49,10 @@ it("says why a run waits, and whose cap it is", () => {
 });
 
 it("reads why a run waits from its event, and nothing from one that was erased", () => {
-  const exceeded = { scope: "all", cap: 5_000_000, spent: 4_980_000, needed: 40_000, day: 20_454 };
-  expect(parkedOf(sampleEvent(1, { payload: { code: "budget_exceeded", exceeded } }))).toEqual(sampleParked());
-  expect(parkedOf(sampleEvent(1))).toBeUndefined();
-  expect(parkedOf(sampleEvent(1, { payload: { code: "budget_exceeded", exceeded: { scope: "all" } } }))).toBeUndefined();
+  const exceeded = { scope: "all" as const, cap: 5_000_000, spent: 4_980_000, needed: 40_000, day: 20_454 };
+  expect(parkedOf(sampleEvent(1, { kind: "run_parked", payload: { code: "budget_exceeded", exceeded } }))).toEqual(sampleParked());
+  expect(parkedOf(sampleEvent(1, { kind: "run_parked" }))).toBeUndefined();
+  expect(parkedOf(sampleEvent(1, { kind: "run_parked", payload: { code: "budget_exceeded", exceeded: { scope: "all" } } }))).toBeUndefined();
 });
 
 it("knows what an agent spent today, also when that is nothing", () => {

@@ -1,5 +1,6 @@
 // Amounts of money. The server gives dollars as text, so that none is rounded; here they are counted in millionths.
-import type { Budget, Event, Parked } from "../api/types";
+import type { Budget, Event, Exceeded, Parked } from "../api/types";
+import { payloadOf } from "../event/payload";
 import { grouped } from "../text/number";
 
 const MICRO = 1_000_000;
@@ -65,10 +66,10 @@ export function parkedWords(parked: Parked): string {
 
 /** What an event says about a run that waits; nothing when its details were erased or are of a kind unknown here. */
 export function parkedOf(event: Event): Parked | undefined {
-  const { code, exceeded } = (event.payload ?? {}) as { code?: unknown; exceeded?: Record<string, unknown> };
-  const { scope, cap, spent, needed } = exceeded ?? {};
-  if (typeof code !== "string" || typeof scope !== "string") return undefined;
-  if (typeof cap !== "number" || typeof spent !== "number" || typeof needed !== "number") return undefined;
+  const { code, exceeded } = payloadOf(event, "run_parked") ?? {};
+  const { scope, cap, spent, needed }: Partial<Exceeded> = exceeded ?? {};
+  if (code === undefined || scope === undefined) return undefined;
+  if (cap === undefined || spent === undefined || needed === undefined) return undefined;
   return { code, scope, cap_usd: usdOf(cap), spent_usd: usdOf(spent), needed_usd: usdOf(needed), day: event.at.slice(0, 10) };
 }
 

@@ -1,5 +1,5 @@
-// Reading details of events. They may be erased or come from a newer server, so nothing about them is certain.
-import type { Event } from "../api/types";
+// Reading details of events.
+import type { Event, EventKind, EventPayload, Usage } from "../api/types";
 
 /** What an event says beyond its title, which its summary may begin with. */
 export function gist({ presentation: { title, body, summary } }: Event): string {
@@ -7,18 +7,14 @@ export function gist({ presentation: { title, body, summary } }: Event): string 
   return summary.startsWith(title) ? summary.slice(title.length).replace(/^[:,]\s*/, "").trim() : summary;
 }
 
-export function textOf(event: Event, member: string): string | undefined {
-  const value = (event.payload as Record<string, unknown> | null)?.[member];
-  return typeof value === "string" && value !== "" ? value : undefined;
+/**
+ * What an event of this kind says; nothing for another kind. Every member may be missing: the details may be erased or come
+ * from another version of the server.
+ */
+export function payloadOf<K extends EventKind>(event: Event | undefined, kind: K): Partial<EventPayload<K>> | undefined {
+  return event?.kind === kind ? (event.payload as Partial<EventPayload<K>>) : undefined;
 }
 
-export function numberOf(event: Event, member: string): number | undefined {
-  const value = (event.payload as Record<string, unknown> | null)?.[member];
-  return typeof value === "number" ? value : undefined;
-}
-
-export function totalTokensOf(event: Event): number | undefined {
-  const usage = (event.payload as Record<string, unknown> | null)?.token_usage as Record<string, unknown> | undefined;
-  const { input_tokens: asked, output_tokens: answered } = usage ?? {};
-  return typeof asked === "number" && typeof answered === "number" ? asked + answered : undefined;
+export function totalTokens(usage: Usage | undefined): number | undefined {
+  return usage && usage.input_tokens + usage.output_tokens;
 }

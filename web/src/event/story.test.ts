@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
 import { sampleEvent } from "../api/samples";
+import type { EventPayload } from "../api/types";
 import { cost, tell, verb } from "./story";
 
 const usage = (total: number) => ({ input_tokens: total - 10, output_tokens: 10 });
-const run = (runKey: string, from: number, outcome = "completed") => [
+const run = (runKey: string, from: number, outcome: EventPayload<"run_ended">["outcome"] = "completed") => [
   sampleEvent(from, { run_key: runKey, kind: "message_admitted", payload: { text: "Look around" } }),
   sampleEvent(from + 1, { run_key: runKey, kind: "run_started" }),
   sampleEvent(from + 2, { run_key: runKey, kind: "provider_round_completed", payload: { token_usage: usage(90) } }),
@@ -31,7 +32,7 @@ it("keeps runs of different agents apart, and lets an event without a run stand 
 });
 
 it("says in a verb how it ended, or that it goes on", () => {
-  const verbs = ["completed", "failed", "out_of_rounds", "cancelled"].map((outcome) => verb(tell(run("a", 1, outcome))[0]!));
+  const verbs = (["completed", "failed", "out_of_rounds", "cancelled"] as const).map((outcome) => verb(tell(run("a", 1, outcome))[0]!));
   expect(verbs).toEqual(["finished", "failed at", "ran out of rounds on", "was stopped while doing"]);
   expect(verb(tell(run("a", 1).slice(0, 3))[0]!)).toBe("is working on");
   expect(verb(tell(run("a", 1).slice(0, 1))[0]!)).toBe("was asked");
@@ -48,6 +49,6 @@ it("counts what a run took: from its end, or from what is there so far", () => {
 });
 
 it("lives with details that were erased", () => {
-  const erased = run("a", 1).map((event) => ({ ...event, payload: {}, erased: true }));
+  const erased = run("a", 1).map((event) => ({ ...event, payload: {}, erased: true as const }));
   expect(tell(erased)[0]).toMatchObject({ outcome: "ended", prompt: undefined, tokens: 0 });
 });

@@ -3,7 +3,7 @@ import type { Event } from "../api/types";
 import { eventKey } from "../live/log";
 import { counted } from "../text/number";
 import { sentence } from "../text/sentence";
-import { gist, numberOf, textOf, totalTokensOf } from "./payload";
+import { gist, payloadOf, totalTokens } from "./payload";
 
 export interface Story {
   id: string;
@@ -44,22 +44,24 @@ function story(id: string, events: readonly Event[]): Story {
   const ended = newest("run_ended");
   const admitted = newest("message_admitted");
   const failed = newest("runtime_error");
-  const said = events.findLast((event) => event.kind === "assistant_round_recorded" && textOf(event, "text"));
+  const end = payloadOf(ended, "run_ended");
+  const said = events.findLast((event) => payloadOf(event, "assistant_round_recorded")?.text);
   const rounds = events.filter((event) => event.kind === "provider_round_completed");
-  const tokens = rounds.reduce((sum, event) => sum + (totalTokensOf(event) ?? 0), 0);
+  const tokensOf = (event: Event) => totalTokens(payloadOf(event, "provider_round_completed")?.token_usage) ?? 0;
+  const tokens = rounds.reduce((sum, event) => sum + tokensOf(event), 0);
   return {
     id,
     agentId: first.agent_id,
     runKey: first.run_key,
     events,
     at: (events.at(-1) as Event).at,
-    outcome: ended && (textOf(ended, "outcome") ?? "ended"),
-    prompt: admitted && textOf(admitted, "text"),
-    words: failed ? sentence(gist(failed)) : said && textOf(said, "text"),
+    outcome: ended && (end?.outcome ?? "ended"),
+    prompt: payloadOf(admitted, "message_admitted")?.text || undefined,
+    words: failed ? sentence(gist(failed)) : payloadOf(said, "assistant_round_recorded")?.text,
     calls: events.filter((event) => event.kind === "tool_executed").length,
-    denied: events.filter((event) => event.kind === "policy_decided" && textOf(event, "status") === "denied").length,
-    rounds: (ended && numberOf(ended, "rounds")) ?? rounds.length,
-    tokens: (ended && totalTokensOf(ended)) ?? tokens,
+    denied: events.filter((event) => payloadOf(event, "policy_decided")?.status === "denied").length,
+    rounds: end?.rounds ?? rounds.length,
+    tokens: totalTokens(end?.token_usage) ?? tokens,
   };
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { sampleDelta, sampleEvent } from "../api/samples";
+import type { EventKind, EventPayload } from "../api/types";
 import { forget, hear, heed, settle, SILENCE, spoken } from "./speech";
 
 const heard = (...deltas: Parameters<typeof sampleDelta>[]) =>
@@ -40,14 +41,14 @@ it("keeps the words of a round that was committed after the transcript was asked
 });
 
 it("knows which events end a speech", () => {
-  const takesMore = (kind: string) => {
+  const takesMore = (kind: EventKind) => {
     const after = heed(heard([0, 0, "a"]), sampleEvent(1, { kind, run_key: "r" }));
     return spoken(hear(after, sampleDelta(0, 1, "b")), "r") === "ab";
   };
   expect([takesMore("assistant_round_recorded"), takesMore("run_ended"), takesMore("tool_executed")]).toEqual([false, false, true]);
 });
 
-const attempted = (outcome: string) => sampleEvent(1, { kind: "provider_round_completed", run_key: "r", payload: { outcome } });
+const attempted = (outcome: EventPayload<"provider_round_completed">["outcome"]) => sampleEvent(1, { kind: "provider_round_completed", run_key: "r", payload: { outcome } });
 
 it("drops the words of an attempt as soon as it failed, and begins clean with the next", () => {
   const failed = heed(heard([0, 0, "half a "], [0, 1, "sentence"]), attempted("retrying"));

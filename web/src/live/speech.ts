@@ -1,7 +1,7 @@
 // What models are saying right now, put together from the pieces that streams carry. Nothing of it is kept anywhere:
 // the committed round replaces it.
 import type { Delta, Event } from "../api/types";
-import { textOf } from "../event/payload";
+import { payloadOf } from "../event/payload";
 
 interface Attempt {
   attempt: number;
@@ -38,7 +38,7 @@ const ENDS: readonly string[] = ["assistant_round_recorded", "runtime_error", "r
 export function heed(speech: Speech, event: Event): Speech {
   if (event.run_key === undefined) return speech;
   if (ENDS.includes(event.kind)) return settle(speech, event.run_key);
-  const isFailed = event.kind === "provider_round_completed" && textOf(event, "outcome") !== "succeeded";
+  const isFailed = event.kind === "provider_round_completed" && payloadOf(event, "provider_round_completed")?.outcome !== "succeeded";
   return isFailed ? drop(speech, event.run_key) : speech;
 }
 

@@ -51,7 +51,7 @@ it("sums up what a round cost, and does not call nothing a cost", () => {
 });
 
 it("has words for how attempts end, and shows those it does not know", () => {
-  const words = (outcome: string) => endingWords(sampleAttempt("1", { outcome })).words;
+  const words = (outcome: string) => endingWords(sampleAttempt("1", { outcome: outcome as Attempt["outcome"] })).words;
   expect(["succeeded", "retrying", "retries_exhausted", "fail_fast_aborted", "went_home"].map(words)).toEqual([
     "answered",
     "failed, tried again",

@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import type { AgentStatus, Queued, TranscriptLine } from "../api/types";
+import { ClearQueue } from "../message/ClearQueue";
 import { OutgoingView } from "../message/OutgoingView";
 import type { OutboxHandle } from "../message/useOutbox";
 import { Link, runPath } from "../shell/router";
@@ -67,6 +68,7 @@ export function Conversation({ agent, lines, onOlder, live, queue: line, outbox 
             </p>
           </li>
         ))}
+        {queue.length > 0 && <ClearQueue agentId={agent.agent_id} />}
         {outbox.messages.map((message) => (
           <OutgoingView key={message.key} message={message} outbox={outbox} />
         ))}

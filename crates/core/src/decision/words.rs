@@ -5,6 +5,18 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 string_enum! {
+    /// Why the arguments of an action are not there in full.
+    pub enum InputGone {
+        /// A person had them erased.
+        Erased = "erased",
+        /// Their time was over.
+        Pruned = "pruned",
+        /// The reply that holds them was not found, or cannot be read.
+        Unreadable = "unreadable",
+    }
+}
+
+string_enum! {
     /// What is asked.
     pub enum DecisionKind {
         /// May this action be taken?
@@ -57,7 +69,7 @@ string_enum! {
 }
 
 /// One answer that may be given.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct DecisionOption {
     /// The word to answer with.
     pub id: String,

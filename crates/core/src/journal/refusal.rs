@@ -1,5 +1,6 @@
 //! Why the journal does not take a write, in words whoever asked can act on.
 
+use crate::problem::Problem;
 use crate::step::Fault;
 
 /// Why a write is not taken. Nothing was written, and the same write is refused again.
@@ -314,6 +315,12 @@ impl Refusal {
             field: self.field().map(str::to_owned),
             ..fault
         }
+    }
+}
+
+impl From<&Refusal> for Problem {
+    fn from(refusal: &Refusal) -> Self {
+        Self::new(refusal.code(), refusal.to_string(), refusal.hint())
     }
 }
 

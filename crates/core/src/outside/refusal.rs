@@ -5,6 +5,7 @@ use super::{
     IGNORE_PATTERNS_OF_LOOK_MAX, LOOK_MS_MAX, NAMES_BYTES_MAX, PATH_BYTES_MAX, SOURCES_MAX,
 };
 use crate::id::SourceId;
+use crate::problem::Problem;
 
 /// What an ignore file has too much of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -156,5 +157,11 @@ impl BadSource {
             }
             Self::Busy(_) => "try again",
         }
+    }
+}
+
+impl From<&BadSource> for Problem {
+    fn from(bad: &BadSource) -> Self {
+        Self::new(bad.code(), bad.to_string(), bad.hint())
     }
 }

@@ -11,6 +11,9 @@
 //! | [`replay`] | a run: its journal leads to the states, effects and events that are kept |
 //! | [`bundle`] | a run that was carried to another machine, with all that proves it |
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 pub mod bond;
 pub mod bundle;
 pub mod chain;
@@ -20,3 +23,17 @@ pub mod replay;
 pub mod signing;
 #[cfg(test)]
 mod tests;
+
+/// What was erased.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Erasure {
+    /// The event that tells of it; absent when nothing was left to erase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// Events that lost what they say.
+    pub events: u64,
+    /// Transitions that lost what they were told.
+    pub transitions: u64,
+    /// Contents that are gone. Those that others name as well stay.
+    pub blobs: u64,
+}

@@ -10,7 +10,7 @@ mod run;
 #[cfg(test)]
 pub(super) mod tests;
 
-use schemars::JsonSchema;
+use schemars::{Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -39,9 +39,8 @@ macro_rules! kinds {
         }
 
         /// What an event says, by its kind.
-        #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(untagged)]
-        #[schemars(rename = "EventPayload")]
         pub enum Payload {
             $($(#[$meta])* $kind($kind)),+
         }
@@ -53,6 +52,11 @@ macro_rules! kinds {
                 match self {
                     $(Self::$kind(_) => Kind::$kind),+
                 }
+            }
+
+            /// The schema of what each kind of event says.
+            pub fn schemas(generator: &mut SchemaGenerator) -> Vec<(Kind, Schema)> {
+                vec![$((Kind::$kind, generator.subschema_for::<$kind>())),+]
             }
 
             /// Reads what an event of this kind says. None for a kind of a newer version, and where it says something else.

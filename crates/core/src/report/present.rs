@@ -9,6 +9,9 @@ mod provenance;
 #[cfg(test)]
 mod tests;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 pub use self::provenance::{Provenance, provenance};
 use super::Kind;
 use super::payload::{
@@ -37,8 +40,8 @@ pub const FACT_CHARS_MAX: usize = 200;
 /// Most tools that a line names. A round may ask for many; the transcript has them all.
 const TOOLS_SHOWN_MAX: usize = 8;
 
-/// How an event is shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How an event is shown. What is shown is no question of permission: everyone who may read an event may read all of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Presentation {
     /// How much it matters to a person.
     pub visibility: Level,
@@ -47,6 +50,7 @@ pub struct Presentation {
     /// A few words.
     pub title: String,
     /// More, where there is more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
     /// One line for lists.
     pub summary: String,
@@ -54,48 +58,51 @@ pub struct Presentation {
     pub source_event_kind: String,
 }
 
-/// How much an event matters to a person, most first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Somebody has to do something.
-    ActionRequired,
-    /// A piece of work is done.
-    WorkDone,
-    /// A turn has ended or begun.
-    TurnResult,
-    /// Something moves.
-    Progress,
-    /// For looking closely.
-    Trace,
+string_enum! {
+    /// How much an event matters to a person, most first.
+    #[derive(PartialOrd, Ord)]
+    pub enum Level {
+        /// Somebody has to do something.
+        ActionRequired = "action_required",
+        /// A piece of work is done.
+        WorkDone = "work_done",
+        /// A turn has ended or begun.
+        TurnResult = "turn_result",
+        /// Something moves.
+        Progress = "progress",
+        /// For looking closely.
+        Trace = "trace",
+    }
 }
 
-/// What an event is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Category {
-    /// Something that the operator should know.
-    OperatorNotification,
-    /// A short text about what a run did.
-    Brief,
-    /// Somebody said something to the agent.
-    Message,
-    /// A piece of work that outlives turns.
-    WorkItem,
-    /// Work in the background.
-    Task,
-    /// The agent waits for something.
-    Waiting,
-    /// The folder that the agent works in.
-    Workspace,
-    /// The loops themselves.
-    Runtime,
-    /// What the model says on its way.
-    AssistantProgress,
-    /// What tools do.
-    Tool,
-    /// Pages refresh; nobody speaks.
-    StateSync,
-    /// For looking closely.
-    Trace,
+string_enum! {
+    /// What an event is about.
+    pub enum Category {
+        /// Something that the operator should know.
+        OperatorNotification = "operator_notification",
+        /// A short text about what a run did.
+        Brief = "brief",
+        /// Somebody said something to the agent.
+        Message = "message",
+        /// A piece of work that outlives turns.
+        WorkItem = "work_item",
+        /// Work in the background.
+        Task = "task",
+        /// The agent waits for something.
+        Waiting = "waiting",
+        /// The folder that the agent works in.
+        Workspace = "workspace",
+        /// The loops themselves.
+        Runtime = "runtime",
+        /// What the model says on its way.
+        AssistantProgress = "assistant_progress",
+        /// What tools do.
+        Tool = "tool",
+        /// Pages refresh; nobody speaks.
+        StateSync = "state_sync",
+        /// For looking closely.
+        Trace = "trace",
+    }
 }
 
 impl Category {

@@ -40,7 +40,7 @@ pub use ask::{DECISION_TIMED_OUT, DENIED_BY_PERSON};
 pub use input::{Call, Input, Interjection, Reads, Reply, Start};
 pub use moved::{DecisionWrite, EntryWrite, Moved, StepWrite};
 pub use round::{BUDGET_EXCEEDED, Bill, Missed, ROUTE_MAX, Unpaid};
-pub use status::RunStatus;
+pub use status::{RunState, RunStatus};
 
 /// The kind of machine, stored with every run.
 pub const MACHINE: &str = "turn";

@@ -4,6 +4,20 @@ use super::Outcome;
 use crate::wake::WakeOutcome;
 
 string_enum! {
+    /// Which runs to list.
+    #[derive(Default)]
+    pub enum RunState {
+        /// All of them.
+        #[default]
+        Any = "any",
+        /// Those that have not ended.
+        Open = "open",
+        /// Those that cannot go on until a person says so.
+        Quarantined = "quarantined",
+    }
+}
+
+string_enum! {
     /// How a run stands.
     pub enum RunStatus {
         /// Its message waits for its turn.

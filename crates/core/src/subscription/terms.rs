@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{BadFilter, BadPredicate, Entity, Filter, Predicate};
 use crate::change::{BadToken, Token};
+use crate::problem::Problem;
 use crate::time::Millis;
 
 /// Most subscriptions of one agent. A subscription may name many tokens; whoever needs more has no plan.
@@ -145,6 +146,12 @@ impl BadTerms {
             Self::SayTooLong => "say it in fewer words, or put it into the agent's guidance",
             Self::CooldownTooLong | Self::DebounceTooLong => "give a shorter time",
         }
+    }
+}
+
+impl From<&BadTerms> for Problem {
+    fn from(bad: &BadTerms) -> Self {
+        Self::new(bad.code(), bad.to_string(), bad.hint())
     }
 }
 

@@ -11,11 +11,11 @@ use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::AGENT_DESTROYED;
 use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
-use wakeful_store::rows::{Agent, Overview, TriggerRow, Visibility};
+use wakeful_store::rows::{Agent, Overview, RunRow, TriggerRow, Visibility};
 use wakeful_store::{StoreError, Tx, View};
 
-use super::RunGlance;
-use super::run::glance;
+use super::Previewed;
+use super::run::with_preview;
 use super::shared::{Shared, announce};
 use crate::{EngineError, Observer as _};
 
@@ -41,7 +41,7 @@ pub struct AgentView {
     /// The agent, what waits for it and what it does.
     pub overview: Overview,
     /// Its newest run.
-    pub last_run: Option<RunGlance>,
+    pub last_run: Option<Previewed<RunRow>>,
 }
 
 /// What is to become different about an agent.
@@ -121,6 +121,13 @@ impl AgentApi {
             self.shared.work.rearm();
             self.take_back(&agent).await?;
         }
+        self.get(agent).await
+    }
+
+    /// Cancels every message that waits for an agent. The run that is under way goes on.
+    pub async fn clear_queue(&self, agent: AgentId) -> Result<AgentView, EngineError> {
+        self.get(agent.clone()).await?;
+        self.take_back(&agent).await?;
         self.get(agent).await
     }
 
@@ -298,6 +305,6 @@ fn with_last_run(view: &mut View<'_>, overview: Overview) -> Result<AgentView, S
         Some(run) => view.run(&run)?,
         None => None,
     };
-    let last_run = row.map(|row| glance(view, row)).transpose()?;
+    let last_run = row.map(|row| with_preview(view, row)).transpose()?;
     Ok(AgentView { overview, last_run })
 }

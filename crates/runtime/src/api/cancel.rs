@@ -12,16 +12,16 @@ use wakeful_store::{PendingStop, StoreError, Tx};
 
 use super::RunApi;
 use super::shared::Shared;
-use crate::report::RunReport;
 use crate::run::fault_in_words;
+use crate::stored_run::StoredRun;
 use crate::subrun::{Withdrawal, end_children, lock_all};
-use crate::{EngineError, Observer as _, Stamp, report};
+use crate::{EngineError, Observer as _, Stamp, stored_run};
 
 /// What became of a request to cancel a run.
 #[derive(Debug)]
 pub enum Cancelled {
     /// It is durable; the run as it stands.
-    Stored(Box<RunReport>),
+    Stored(Box<StoredRun>),
     /// It is in force, and the database does not have it yet.
     Pending(Box<PendingStop>),
 }
@@ -39,9 +39,9 @@ enum Called {
 
 impl RunApi {
     /// Asks for the end of a run, or takes its message out of the queue. One that has ended stays as it is.
-    pub async fn cancel(&self, run: RunKey) -> Result<RunReport, EngineError> {
+    pub async fn cancel(&self, run: RunKey) -> Result<StoredRun, EngineError> {
         self.shared.request_end(run).await?;
-        report::load(&self.shared.store, run).await
+        stored_run::load(&self.shared.store, run).await
     }
 
     /// Cancels a run: at once in this process, and then in the database. Says so where the database does not take it in time.
@@ -59,9 +59,9 @@ impl RunApi {
         let mut pending = self.shared.store.stops().pending().into_iter();
         match pending.find(|pending| pending.request.target == target) {
             Some(pending) => Ok(Cancelled::Pending(Box::new(pending))),
-            None => report::load(&self.shared.store, run)
+            None => stored_run::load(&self.shared.store, run)
                 .await
-                .map(|report| Cancelled::Stored(Box::new(report))),
+                .map(|stored| Cancelled::Stored(Box::new(stored))),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::{Block, ToolCall, calls_of};
-use wakeful_core::decision::Decision;
+use wakeful_core::decision::{Decision, InputGone};
 use wakeful_core::key::{ActionBase, OperationId};
 use wakeful_core::run::{Phase, Turn};
 use wakeful_core::step::action_parts;
@@ -32,18 +32,7 @@ pub enum Arguments {
     /// All of them, as JSON.
     Whole(String),
     /// Only how they begin, and why.
-    Gone(Gone),
-}
-
-/// Why the arguments are not there in full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gone {
-    /// A person had them erased.
-    Erased,
-    /// Their time was over.
-    Pruned,
-    /// The reply that holds them was not found, or cannot be read.
-    Unreadable,
+    Gone(InputGone),
 }
 
 impl Arguments {
@@ -52,8 +41,8 @@ impl Arguments {
     pub fn of_record(decision: &Decision) -> Self {
         let inquiry = &decision.inquiry;
         match (inquiry.input.is_empty(), inquiry.is_input_cut()) {
-            (true, _) => Self::Gone(Gone::Erased),
-            (false, true) => Self::Gone(Gone::Unreadable),
+            (true, _) => Self::Gone(InputGone::Erased),
+            (false, true) => Self::Gone(InputGone::Unreadable),
             (false, false) => Self::Whole(inquiry.input.clone()),
         }
     }
@@ -66,7 +55,7 @@ pub(super) fn arguments(view: &mut View<'_>, decision: &Decision) -> Result<Argu
         return Ok(Arguments::of_record(decision));
     }
     let Some(row) = view.run(&decision.run_key)? else {
-        return Ok(Arguments::Gone(Gone::Unreadable));
+        return Ok(Arguments::Gone(InputGone::Unreadable));
     };
     let found = match decode(&row) {
         Ok(turn) => call(view, &row, &turn, inquiry.operation_id)?,
@@ -74,8 +63,8 @@ pub(super) fn arguments(view: &mut View<'_>, decision: &Decision) -> Result<Argu
     };
     Ok(match found {
         Some(call) => Arguments::Whole(call.input.to_string()),
-        None if view.is_pruned(&decision.run_key)? => Arguments::Gone(Gone::Pruned),
-        None => Arguments::Gone(Gone::Unreadable),
+        None if view.is_pruned(&decision.run_key)? => Arguments::Gone(InputGone::Pruned),
+        None => Arguments::Gone(InputGone::Unreadable),
     })
 }
 

@@ -7,8 +7,9 @@ use wakeful_store::rows::EventRow;
 
 use super::shared::Shared;
 use crate::hub::Listener;
-use crate::proof::{Erase, Erased, erase};
+use crate::proof::{Erase, erase};
 use crate::{EngineError, Observer as _, Stamp};
+use wakeful_core::proof::Erasure;
 
 /// The event log.
 pub struct EventApi {
@@ -17,7 +18,7 @@ pub struct EventApi {
 
 impl EventApi {
     /// Erases contents of what has ended. The log stays whole and tells of it.
-    pub async fn erase(&self, wanted: Erase) -> Result<Erased, EngineError> {
+    pub async fn erase(&self, wanted: Erase) -> Result<Erasure, EngineError> {
         let agent = wanted.agent.clone();
         let stamp = Stamp {
             at: self.shared.clock.now(),

@@ -12,10 +12,10 @@ use wakeful_store::rows::{EntryRow, QueueRow};
 use wakeful_store::{StoreError, View};
 
 use super::shared::{Ingress, Shared};
-use super::{SESSION, planted_bugs};
+use super::{Previewed, SESSION, planted_bugs};
 use crate::cause::{AdmissionOutcome, PreparedAdmission};
 use crate::wake::{admitted_event, opening};
-use crate::{EngineError, Observer as _, report};
+use crate::{EngineError, Observer as _, stored_run};
 
 /// Most bytes of a conversation that are read at once: more than anybody reads, and little for any machine.
 pub const TRANSCRIPT_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -44,15 +44,6 @@ pub struct Posted {
     pub run_key: RunKey,
     /// Whether it was new.
     pub is_new: bool,
-}
-
-/// A message that waits for its turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
-    /// The message and its place.
-    pub row: QueueRow,
-    /// How it begins; none when that was erased.
-    pub preview: Option<String>,
 }
 
 /// The newest part of a conversation.
@@ -146,13 +137,13 @@ impl MessageApi {
     }
 
     /// What waits for an agent, next first.
-    pub async fn queue(&self, agent: AgentId, limit: u32) -> Result<Vec<Waiting>, EngineError> {
+    pub async fn queue(&self, agent: AgentId, limit: u32) -> Result<Vec<Previewed<QueueRow>>, EngineError> {
         self.shared
             .of_agent(agent, move |view, agent| {
                 let rows = view.queue(agent, limit)?;
                 let waiting = rows.into_iter().map(|row| {
-                    let preview = report::text(view, &row.message)?.map(|text| preview(&text));
-                    Ok(Waiting { row, preview })
+                    let preview = stored_run::text(view, &row.message)?.map(|text| preview(&text));
+                    Ok(Previewed { row, preview })
                 });
                 waiting.collect()
             })

@@ -12,16 +12,16 @@ use wakeful_store::rows::{RunFilter, RunRow};
 use wakeful_store::{StoreError, Tx, View};
 
 use super::shared::{Shared, append};
-use crate::report::RunReport;
+use crate::stored_run::StoredRun;
 use crate::subrun::{end_children, lock_all, parent_of};
-use crate::{EngineError, Observer as _, Stamp, report};
+use crate::{EngineError, Observer as _, Stamp, stored_run};
 
-/// A run in a list.
+/// A row of a list with the first words of the message it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunGlance {
-    /// The run.
-    pub row: RunRow,
-    /// How the message begins that it answers; none when that was erased.
+pub struct Previewed<R> {
+    /// The row.
+    pub row: R,
+    /// How the message begins; none when that was erased.
     pub preview: Option<String>,
 }
 
@@ -40,7 +40,7 @@ pub struct RunApi {
 }
 
 impl RunApi {
-    async fn move_aside(&self, run: RunKey, status: RunStatus) -> Result<RunReport, EngineError> {
+    async fn move_aside(&self, run: RunKey, status: RunStatus) -> Result<StoredRun, EngineError> {
         let at = self.shared.clock.now();
         let released = RunReleased { run_key: run, status };
         let sealed = self.shared.seal(Draft::new(released.clone()), Some(run), at)?;
@@ -61,21 +61,21 @@ impl RunApi {
                 self.shared.look_at_all(others);
             }
         }
-        report::load(&self.shared.store, run).await
+        stored_run::load(&self.shared.store, run).await
     }
 
     /// Resumes a quarantined run.
-    pub async fn retry(&self, run: RunKey) -> Result<RunReport, EngineError> {
+    pub async fn retry(&self, run: RunKey) -> Result<StoredRun, EngineError> {
         self.move_aside(run, RunStatus::Open).await
     }
 
     /// Abandons a quarantined run.
-    pub async fn abandon(&self, run: RunKey) -> Result<RunReport, EngineError> {
+    pub async fn abandon(&self, run: RunKey) -> Result<StoredRun, EngineError> {
         self.move_aside(run, RunStatus::Abandoned).await
     }
 
     /// Runs, newest first.
-    pub async fn list(&self, filter: RunFilter) -> Result<Vec<RunGlance>, EngineError> {
+    pub async fn list(&self, filter: RunFilter) -> Result<Vec<Previewed<RunRow>>, EngineError> {
         let named = filter.agent_id.clone();
         let found = self.shared.store.read(move |view| {
             if let Some(agent) = &filter.agent_id
@@ -84,8 +84,8 @@ impl RunApi {
                 return Ok(None);
             }
             let rows = view.runs(&filter)?;
-            let glances = rows.into_iter().map(|row| glance(view, row));
-            glances.collect::<Result<Vec<_>, StoreError>>().map(Some)
+            let runs = rows.into_iter().map(|row| with_preview(view, row));
+            runs.collect::<Result<Vec<_>, StoreError>>().map(Some)
         });
         match (found.await?, named) {
             (Some(runs), _) => Ok(runs),
@@ -95,21 +95,22 @@ impl RunApi {
     }
 
     /// One run with everything that happened in it.
-    pub async fn get(&self, run: RunKey) -> Result<RunReport, EngineError> {
-        report::load(&self.shared.store, run).await
+    pub async fn get(&self, run: RunKey) -> Result<StoredRun, EngineError> {
+        stored_run::load(&self.shared.store, run).await
     }
 
     /// Runs whose keys begin with these hex digits, those that have not begun among them: at most two, which is
     /// enough to know it is ambiguous.
-    pub async fn with_prefix(&self, hex_prefix: String) -> Result<Vec<RunGlance>, EngineError> {
+    pub async fn with_prefix(&self, hex_prefix: String) -> Result<Vec<Previewed<RunRow>>, EngineError> {
         let found = self.shared.store.read(move |view| {
             let mut runs = Vec::new();
             for key in view.runs_with_prefix(&hex_prefix)? {
                 let row = match view.run(&key)? {
                     Some(row) => Some(row),
-                    None => without_run(view, &key)?,
+                    None => stored_run::cause(view, &key)?
+                        .map(|cause| stored_run::without_run(&cause.message, cause.wake.as_ref())),
                 };
-                runs.extend(row.map(|row| glance(view, row)).transpose()?);
+                runs.extend(row.map(|row| with_preview(view, row)).transpose()?);
             }
             Ok(runs)
         });
@@ -175,32 +176,11 @@ fn move_aside_in(
     Ok(Moved::Done(agent, Box::new(event), others))
 }
 
-/// A message that has not become a run, as the run that it may become: no machine has touched it.
-fn without_run(view: &mut View<'_>, run: &RunKey) -> Result<Option<RunRow>, StoreError> {
-    let waits = view.is_queued(run)?;
-    // A refusal of a message that still waits is not the last word on it.
-    let wake = view.wake(run)?.filter(|_| !waits);
-    Ok(view.message(run)?.map(|message| RunRow {
-        run_key: message.run_key,
-        agent_id: message.agent_id,
-        thread_id: message.thread_id,
-        machine: String::new(),
-        machine_version: 0,
-        version: 0,
-        state: String::new(),
-        status: wake.map_or(RunStatus::Queued, |wake| RunStatus::of_message(wake.verdict)),
-        started_at: message.admitted_at,
-        ended_at: None,
-        suspension: None,
-        fault: None,
-    }))
-}
-
-pub(super) fn glance(view: &mut View<'_>, row: RunRow) -> Result<RunGlance, StoreError> {
+pub(super) fn with_preview(view: &mut View<'_>, row: RunRow) -> Result<Previewed<RunRow>, StoreError> {
     let text = match view.message(&row.run_key)? {
-        Some(message) => report::text(view, &message)?,
+        Some(message) => stored_run::text(view, &message)?,
         None => None,
     };
     let preview = text.map(|text| preview(&text));
-    Ok(RunGlance { row, preview })
+    Ok(Previewed { row, preview })
 }

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use wakeful_core::decision::Channel;
 use wakeful_core::failure::clip;
 use wakeful_core::id::AgentId;
+use wakeful_core::problem::Problem;
 use wakeful_core::report::payload::BrakeChanged;
 use wakeful_core::stop::{StopRequest, StopTarget};
 use wakeful_store::rows::BrakeRow;
 use wakeful_store::{PendingStop, Stops, StoreError};
 
 use super::shared::Shared;
-use crate::problem::Problem;
 use crate::{EngineError, Halt};
 
 /// Longest reason for a brake.
@@ -196,7 +196,7 @@ impl Shared {
             biased;
             stored = self.store_request(&request) => stored.map_err(|error| {
                 if let EngineError::Store(error) = error {
-                    Ok(Problem::from(&error).code)
+                    Ok(Problem::from(&error).code.into_owned())
                 } else {
                     // The request itself cannot stand.
                     Err(error)

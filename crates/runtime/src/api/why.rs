@@ -12,7 +12,7 @@ use wakeful_store::rows::{Execution, Overview, QueueRow, RefusalRow, ScheduleFil
 use wakeful_store::{StoreError, View};
 
 use super::{AgentApi, RunApi};
-use crate::{EngineError, report};
+use crate::{EngineError, stored_run};
 
 /// How far back one looks where nobody says otherwise: a day.
 pub const SINCE_DEFAULT_MS: i64 = 24 * 60 * 60 * 1000;
@@ -132,7 +132,7 @@ fn why(view: &mut View<'_>, run: RunKey, now: Millis) -> Result<Option<Why>, Sto
         (None, None) => return Ok(None),
     };
     let text = match &message {
-        Some(message) => report::text(view, message)?.map(|text| preview(&text)),
+        Some(message) => stored_run::text(view, message)?.map(|text| preview(&text)),
         None => None,
     };
     let verdict = wake.as_ref().map(|wake| wake.verdict);

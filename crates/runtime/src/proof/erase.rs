@@ -5,6 +5,7 @@ use wakeful_core::blob::BlobHash;
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
+use wakeful_core::proof::Erasure;
 use wakeful_core::report::payload::{Actor, ContentErased, ErasedTarget};
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_store::rows::{CareRow, RunRow};
@@ -47,19 +48,6 @@ pub enum What {
     },
 }
 
-/// What was erased.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Erased {
-    /// The event that tells of it; none when nothing was left to erase.
-    pub seq: Option<u64>,
-    /// Events that lost what they say.
-    pub events: u64,
-    /// Transitions that lost what they were told.
-    pub transitions: u64,
-    /// Contents that are gone. Those that others name as well stay.
-    pub blobs: u64,
-}
-
 /// A reason as it is kept; none for one that says nothing or too much.
 #[must_use]
 pub fn reason(text: &str) -> Option<String> {
@@ -80,7 +68,7 @@ enum Found {
 
 #[derive(Default)]
 struct Done {
-    erased: Erased,
+    erased: Erasure,
     event: Option<Event>,
     gone: Vec<BlobHash>,
 }
@@ -98,7 +86,7 @@ pub(crate) async fn erase(
     erase: Erase,
     stamp: Stamp,
     tell: impl FnOnce(Event),
-) -> Result<Erased, EngineError> {
+) -> Result<Erasure, EngineError> {
     let agent = erase.agent.clone();
     let contents = match erase.what {
         What::Events { .. } => Contents::default(),
@@ -175,7 +163,7 @@ impl Task {
                 done
             }
         };
-        let Erased {
+        let Erasure {
             events,
             transitions,
             blobs,
@@ -222,7 +210,7 @@ impl Task {
         Ok(Ok(done))
     }
 
-    fn record(&self, erased: &Erased) -> Result<Sealed, StoreError> {
+    fn record(&self, erased: &Erasure) -> Result<Sealed, StoreError> {
         let Erase {
             what,
             reason,

@@ -15,7 +15,7 @@ use wakeful_store::rows::{EventRow, JournalRow};
 
 pub use self::audit::{ALTERATIONS_MAX, Alteration, Audit, Compared};
 pub(crate) use self::erase::erase;
-pub use self::erase::{Erase, Erased, REASON_CHARS_MAX, What, reason};
+pub use self::erase::{Erase, REASON_CHARS_MAX, What, reason};
 pub use self::export::{ExportError, Exported, Leaving, export};
 pub use self::notary::{EVENTS_BETWEEN, Notary, REST_MS, sign};
 pub use self::replay::{Replayed, replay};

@@ -12,8 +12,8 @@ use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock;
 
 use super::{Cared, Keeper, Sweep};
-use crate::problem::with_causes;
 use crate::{Halt, Observer, Spoken};
+use wakeful_core::problem::with_causes;
 
 /// Commits after which sizes are looked at, however early in the day it is.
 pub const COMMITS_BETWEEN: u64 = 50_000;

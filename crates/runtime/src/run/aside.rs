@@ -9,8 +9,8 @@ use wakeful_store::rows::DecisionFilter;
 use wakeful_store::{ROWS_MAX, Store, StoreError, Tx};
 
 use super::broken;
-use crate::problem::Problem;
 use crate::{EngineError, Stamp};
+use wakeful_core::problem::Problem;
 
 /// How often a run may be taken up without moving, before it counts as one that ends whoever takes it up.
 pub const CLAIMS_MAX: u32 = 10;
@@ -27,7 +27,10 @@ pub async fn move_aside(
         return Ok(None);
     }
     let Problem { code, message, .. } = error.into();
-    let fault = RunFault { code, why: message };
+    let fault = RunFault {
+        code: code.into_owned(),
+        why: message,
+    };
     let kept = fault.to_json();
     let draft = Draft::new(RunQuarantined { run_key: run, fault });
     let sealed = stamp.seal(draft, Some(run)).map_err(|e| broken(run, &e))?;

@@ -9,10 +9,9 @@ use wakeful_core::id::AgentId;
 use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_core::time::Millis;
 use wakeful_runtime::api;
-use wakeful_runtime::report::RunReport;
 use wakeful_runtime::rows::{ReceiptRow, SpendDay, StepRow};
 
-use super::{usage, word};
+use super::usage;
 
 /// What was spent, and what may be.
 #[must_use]
@@ -90,7 +89,7 @@ pub fn receipt(row: &ReceiptRow) -> Receipt {
 pub(super) fn parked(exceeded: &Exceeded) -> Parked {
     Parked {
         code: BUDGET_EXCEEDED.to_owned(),
-        scope: word(&exceeded.scope),
+        scope: exceeded.scope,
         cap_usd: exceeded.cap.to_string(),
         spent_usd: exceeded.spent.to_string(),
         needed_usd: exceeded.needed.to_string(),
@@ -98,14 +97,12 @@ pub(super) fn parked(exceeded: &Exceeded) -> Parked {
     }
 }
 
-/// The attempts of a run; none before it has made any.
-pub(super) fn timeline(report: &RunReport) -> Option<AttemptTimeline> {
-    let made = report
-        .steps
+/// The attempts of a run that asked for this model.
+pub(super) fn timeline(requested: &str, steps: &[StepRow]) -> AttemptTimeline {
+    let made = steps
         .iter()
         .filter_map(|step| Some((step, step.attempt.clone()?)));
     let (steps, records): (Vec<&StepRow>, Vec<AttemptRecord>) = made.unzip();
-    let requested = &report.begun_with.as_ref()?.model_ref;
     let timeline = Timeline::of(requested, records);
     // A step is put down when the one before it ended; what was waited in between stands there.
     let waits = timeline
@@ -115,13 +112,13 @@ pub(super) fn timeline(report: &RunReport) -> Option<AttemptTimeline> {
     let waits = std::iter::once(0).chain(waits);
     let attempts = steps.into_iter().zip(&timeline.attempts).zip(waits);
     let attempts = attempts.map(|((step, record), waited_ms)| attempt(step, record, waited_ms));
-    Some(AttemptTimeline {
+    AttemptTimeline {
         attempts: attempts.collect(),
         requested_model_ref: timeline.requested_model_ref,
         active_model_ref: timeline.active_model_ref,
         winning_model_ref: timeline.winning_model_ref,
         aggregated_token_usage: timeline.aggregated_token_usage.map(usage),
-    })
+    }
 }
 
 fn attempt(step: &StepRow, record: &AttemptRecord, waited_ms: u64) -> Attempt {
@@ -137,8 +134,8 @@ fn attempt(step: &StepRow, record: &AttemptRecord, waited_ms: u64) -> Attempt {
         completed_at: later(started, record.duration_ms).rfc3339(),
         duration_ms: record.duration_ms,
         failure_kind: record.failure_kind.clone(),
-        disposition: record.disposition.map(|kind| word(&kind)),
-        outcome: word(&record.outcome),
+        disposition: record.disposition,
+        outcome: record.outcome,
         advanced_to_fallback: record.advanced_to_fallback,
         backoff_ms: record.backoff_ms,
         token_usage: record.token_usage.map(usage),

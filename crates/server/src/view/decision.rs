@@ -1,13 +1,11 @@
 //! Questions and brakes over the wire.
 
-use wakeful_api::{
-    Announcement, Answer, Brake, BrakeList, Decision, DecisionList, DecisionOption, InputGone, NotDurable,
-};
+use wakeful_api::{Announcement, Answer, Brake, BrakeList, Decision, DecisionList, NotDurable};
 use wakeful_core::decision;
 use wakeful_core::stop::StopTarget;
 use wakeful_core::time::Millis;
 use wakeful_runtime::PendingStop;
-use wakeful_runtime::api::{Arguments, Gone};
+use wakeful_runtime::api::Arguments;
 use wakeful_runtime::rows::{AnnouncementRow, BrakeRow, Owed};
 
 /// Most questions in one answer: more than anybody answers at a sitting.
@@ -23,7 +21,7 @@ pub fn decision(
     let glance = glance(decision);
     let (input, is_input_cut, input_gone) = match arguments {
         Arguments::Whole(json) => (decision::visible(json), false, None),
-        Arguments::Gone(why) => (glance.input, glance.is_input_cut, Some(input_gone(*why))),
+        Arguments::Gone(why) => (glance.input, glance.is_input_cut, Some(*why)),
     };
     Decision {
         input,
@@ -47,7 +45,7 @@ fn glance(decision: &decision::Decision) -> Decision {
         input: decision::visible(&inquiry.input),
         is_input_cut: inquiry.is_input_cut(),
         input_gone: None,
-        options: inquiry.options.iter().map(option).collect(),
+        options: inquiry.options.clone(),
         recommended_option_id: inquiry.recommended_option_id.clone(),
         severity: inquiry.severity,
         blast_radius: inquiry.blast_radius,
@@ -132,34 +130,11 @@ pub fn not_durable(pending: &PendingStop) -> NotDurable {
     }
 }
 
-fn option(option: &decision::DecisionOption) -> DecisionOption {
-    let decision::DecisionOption {
-        id,
-        label,
-        description,
-        tradeoffs,
-    } = option.clone();
-    DecisionOption {
-        id,
-        label,
-        description,
-        tradeoffs,
-    }
-}
-
 fn answer(answer: &decision::Answer) -> Answer {
     Answer {
         option: answer.option.clone(),
         channel: answer.channel,
         note: answer.note.clone(),
         at: answer.at.rfc3339(),
-    }
-}
-
-const fn input_gone(gone: Gone) -> InputGone {
-    match gone {
-        Gone::Erased => InputGone::Erased,
-        Gone::Pruned => InputGone::Pruned,
-        Gone::Unreadable => InputGone::Unreadable,
     }
 }

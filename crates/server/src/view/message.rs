@@ -1,13 +1,13 @@
 //! Messages and what they came from, over the wire.
 
-use wakeful_api::{Gate, Queued, RunCause};
-use wakeful_core::wake;
-use wakeful_runtime::api::Waiting;
-use wakeful_runtime::report::Cause;
+use wakeful_api::{Queued, RunCause};
+use wakeful_runtime::api::Previewed;
+use wakeful_runtime::rows::QueueRow;
+use wakeful_runtime::stored_run::Cause;
 
 /// A message that waits.
 #[must_use]
-pub fn queued(waiting: &Waiting) -> Queued {
+pub fn queued(waiting: &Previewed<QueueRow>) -> Queued {
     let message = &waiting.row.message;
     Queued {
         run_key: message.run_key.to_string(),
@@ -23,8 +23,7 @@ pub(super) fn cause(cause: &Cause) -> RunCause {
     let message = &cause.message;
     let wake = cause.wake.as_ref();
     // Gates were written by this program; a row that somebody else changed shows none.
-    let gates = wake.and_then(|wake| serde_json::from_str::<Vec<wake::Gate>>(&wake.gates).ok());
-    let gates = gates.unwrap_or_default().into_iter();
+    let gates = wake.and_then(|wake| serde_json::from_str(&wake.gates).ok());
     let (why, own) = (&message.cause, &message.run_key);
     RunCause {
         kind: message.kind,
@@ -38,8 +37,6 @@ pub(super) fn cause(cause: &Cause) -> RunCause {
         causation_id: why.causation.as_ref().map(ToString::to_string),
         verdict: wake.map(|wake| wake.verdict),
         absorbed_by: wake.and_then(|wake| wake.absorbed_by).map(|run| run.to_string()),
-        gates: gates
-            .map(|wake::Gate { gate, passed, detail }| Gate { gate, passed, detail })
-            .collect(),
+        gates: gates.unwrap_or_default(),
     }
 }

@@ -1,6 +1,6 @@
 //! Why something woke an agent, and why nothing did, over the wire and in words.
 
-use wakeful_api::{Gate, Hold, NextMoment, RefusalCount, WaitingWake, Wake, WakeCause, WhyNot, WhyRun};
+use wakeful_api::{Hold, NextMoment, RefusalCount, WaitingWake, Wake, WakeCause, WhyNot, WhyRun};
 use wakeful_core::cause::{Cause, Origin, spelled};
 use wakeful_core::key::RunKey;
 use wakeful_core::run::RunStatus;
@@ -31,7 +31,7 @@ pub fn why(why: &api::Why) -> WhyRun {
         way_out: verdict.filter(|_| !waits).and_then(way_out),
         verdict: why.verdict,
         at: why.at.rfc3339(),
-        gates: why.gates.iter().cloned().map(gate).collect(),
+        gates: why.gates.clone(),
         absorbed_by: why.absorbed_by.map(|run| run.to_string()),
         absorbed: why.absorbed.iter().map(wake).collect(),
         absorbed_count: count(why.absorbed_count),
@@ -130,22 +130,16 @@ fn cause(cause: &Cause, own: &RunKey) -> WakeCause {
 }
 
 fn wake(row: &WakeRow) -> Wake {
-    // Gates were written by this program; a row that somebody else changed shows none.
-    let gates: Vec<wake::Gate> = serde_json::from_str(&row.gates).unwrap_or_default();
     Wake {
         run_key: row.run_key.to_string(),
         cause: cause(&row.cause, &row.run_key),
         verdict: row.verdict,
         words: verdict_words(row.verdict, row.absorbed_by),
         at: row.at.rfc3339(),
-        gates: gates.into_iter().map(gate).collect(),
+        // Gates were written by this program; a row that somebody else changed shows none.
+        gates: serde_json::from_str(&row.gates).unwrap_or_default(),
         way_out: way_out(row.verdict),
     }
-}
-
-fn gate(gate: wake::Gate) -> Gate {
-    let wake::Gate { gate, passed, detail } = gate;
-    Gate { gate, passed, detail }
 }
 
 fn hold(hold: &wake::Hold) -> Hold {

@@ -52,7 +52,7 @@ fn with_token(line: &str) -> String {
 fn error_code(answer: &str) -> String {
     let (_, body) = answer.split_once("\r\n\r\n").expect("a head");
     let error: wakeful_api::ErrorBody = serde_json::from_str(body).expect("the shape of errors");
-    error.error.code
+    error.error.code.into_owned()
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ async fn a_call_of_the_own_process_is_refused_with_the_codes_of_the_api() {
     let refused = in_process().call(&GetAgentStatus { agent_id }).await;
     match refused {
         Err(ClientError::Refused { status, problem }) => {
-            assert_eq!((status, problem.code.as_str()), (404, "agent_unknown"));
+            assert_eq!((status, problem.code.as_ref()), (404, "agent_unknown"));
         }
         other => panic!("{other:?}"),
     }

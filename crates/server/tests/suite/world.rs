@@ -20,11 +20,11 @@ use wakeful_api::client::Client;
 use wakeful_api::{AgentModelState, Model, ModelSource};
 use wakeful_core::id::AgentId;
 use wakeful_core::message::Wishes;
+use wakeful_core::problem::Problem;
 use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
-use wakeful_runtime::problem::Problem;
 use wakeful_server::{Access, Facts, Host, InProcess, Limits, LoginHost, Options, Peer, Stage, router};
 
 use super::services::{InMemoryServices, main};
@@ -272,11 +272,11 @@ impl Host for Told {
 
     fn wishes(&self, wishes: Wishes) -> Result<Wishes, Problem> {
         if wishes.model_ref.as_deref() == Some("nobody") {
-            return Err(Problem {
-                code: "model_unknown".to_owned(),
-                message: "there is no model nobody".to_owned(),
-                hint: "choose another".to_owned(),
-            });
+            return Err(Problem::new(
+                "model_unknown",
+                "there is no model nobody",
+                "choose another",
+            ));
         }
         Ok(wishes)
     }

@@ -107,7 +107,7 @@ async fn a_limited_service_drives_its_run_alone_and_ends() {
         process.ticks.ticks_ms() >= RETRY_AFTER_MS,
         "it slept until the retry"
     );
-    let status = async |run| process.api.runs.get(run).await.expect("a report").status;
+    let status = async |run| process.api.runs.get(run).await.expect("a run").row.status;
     assert_eq!(status(run).await, RunStatus::Completed);
     assert_eq!(status(later).await, RunStatus::Queued);
 }

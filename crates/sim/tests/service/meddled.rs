@@ -32,9 +32,9 @@ async fn who_takes_back_an_interjection_while_it_joins_leaves_what_a_tool_did_as
         daemon.faults.taken_back.lock().expect("a place").is_none(),
         "it was taken back"
     );
-    let report = daemon.api.runs.get(daemon.run).await.expect("a report");
-    assert_eq!(report.status.as_str(), "completed");
-    let calls: Vec<Status> = report.tool_calls().map(|step| step.status).collect();
+    let run = daemon.api.runs.get(daemon.run).await.expect("a run");
+    assert_eq!(run.row.status.as_str(), "completed");
+    let calls: Vec<Status> = run.tool_calls().map(|step| step.status).collect();
     assert_eq!(
         (calls, daemon.mailer.0.load(Ordering::Relaxed)),
         (vec![Status::Ok], 1)

@@ -30,6 +30,7 @@ use wakeful_core::inference::Terms;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::message::{Message, Wishes};
 use wakeful_core::policy::Rules;
+use wakeful_core::problem::Problem;
 use wakeful_core::prompt::Request;
 use wakeful_core::run::MACHINE_VERSION;
 use wakeful_core::step::{EffectClass, Fault};
@@ -41,7 +42,6 @@ use wakeful_ports::model::{Answer, Audience, Model};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_runtime::api::{NewAgent, Post, RuntimeApi};
 use wakeful_runtime::hub::Hub;
-use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::{Ending, Stuck, Workshop};
 use wakeful_runtime::wake::Limits;
 use wakeful_runtime::{Engine, EngineError, Governance, Halt};
@@ -374,7 +374,14 @@ impl Daemon {
     }
 
     async fn status_of(&self, run: RunKey) -> String {
-        self.api.runs.get(run).await.expect("a report").status.to_string()
+        self.api
+            .runs
+            .get(run)
+            .await
+            .expect("a run")
+            .row
+            .status
+            .to_string()
     }
 }
 

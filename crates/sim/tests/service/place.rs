@@ -43,9 +43,9 @@ impl Daemon {
 
     /// How the run stands, how its actions ended, and how many mails were sent.
     async fn sent(&self) -> (String, Vec<Status>, u32) {
-        let report = self.api.runs.get(self.run).await.expect("a report");
-        let calls = report.tool_calls().map(|step| step.status).collect();
-        (report.status.to_string(), calls, self.mails())
+        let run = self.api.runs.get(self.run).await.expect("a run");
+        let calls = run.tool_calls().map(|step| step.status).collect();
+        (run.row.status.to_string(), calls, self.mails())
     }
 }
 

@@ -180,7 +180,7 @@ fn a_migration_that_fails_leaves_the_tables_as_they_were() {
     let fresh = Fresh::new("broken");
     drop(fresh.connect());
     let steps: &'static [&'static str] =
-        Vec::leak([AGENT.postgres, &["DROP TABLE cap; CREATE TABLE broken (;"]].concat());
+        Vec::leak([AGENT.postgres, &["DROP TABLE cap", "CREATE TABLE broken (;"]].concat());
     let broken = Schema {
         sqlite: steps,
         postgres: steps,

@@ -2,7 +2,7 @@
 
 use wakeful_api::{Brake, Channel, Decision, Hex, ListDecisions, RuntimeStatus};
 use wakeful_core::key::RunKey;
-use wakeful_runtime::problem::Problem;
+use wakeful_runtime::problem::descends_from_tool;
 use wakeful_tools::descent;
 
 use super::Backend;
@@ -48,7 +48,7 @@ impl Backend {
 /// not reach anyway.
 pub(crate) fn by_a_person() -> Result<(), Failure> {
     if descent::is_own() {
-        return Err(Problem::descends_from_tool().into());
+        return Err(descends_from_tool().into());
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use wakeful_api::{
     Task,
 };
 use wakeful_core::journal::Refusal;
-use wakeful_runtime::problem::Problem;
+use wakeful_core::problem::Problem;
 
 use super::Backend;
 use crate::failure::Failure;
@@ -94,10 +94,5 @@ fn digits(given: &str, kind: &str) -> Result<Hex<1, 32>, Failure> {
 }
 
 fn refused(refusal: &Refusal) -> Failure {
-    let problem = Problem {
-        code: refusal.code().to_owned(),
-        message: refusal.to_string(),
-        hint: refusal.hint().to_owned(),
-    };
-    problem.into()
+    Problem::from(refusal).into()
 }

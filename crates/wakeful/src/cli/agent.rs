@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
 use wakeful_api::{
-    ActivateAgent, AgentStatus, CreateAgent, DestroyAgent, Endpoint, GetAgentStatus, GetExternalTrigger,
-    ListAgents, MakeAgentDormant, PauseAgent, ResumeAgent, RevokeExternalTrigger, RotateExternalTrigger,
-    SetAgentMode, SetAgentSleep, SetModel, StopAgent, Text, Visibility, WakeAgent,
+    ActivateAgent, AgentStatus, ClearQueue, CreateAgent, DestroyAgent, Endpoint, GetAgentStatus,
+    GetExternalTrigger, ListAgents, MakeAgentDormant, PauseAgent, ResumeAgent, RevokeExternalTrigger,
+    RotateExternalTrigger, SetAgentMode, SetAgentSleep, SetModel, StopAgent, Text, Visibility, WakeAgent,
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::time::Millis;
@@ -98,6 +98,11 @@ pub(crate) enum AgentVerb {
         /// You mean it: there is no way back
         #[arg(long)]
         yes: bool,
+    },
+    /// Cancel every message that waits for an agent; its open run continues
+    ClearQueue {
+        /// Its name
+        id: String,
     },
     /// Settle who may wake an agent
     Mode {
@@ -226,6 +231,7 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> R
             }
             change(DestroyAgent { agent_id: name(id)? }, shared, out).await?;
         }
+        AgentVerb::ClearQueue { id } => change(ClearQueue { agent_id: name(id)? }, shared, out).await?,
         AgentVerb::Mode { id, mode } => {
             let (agent_id, mode) = (name(id)?, (*mode).into());
             change(SetAgentMode { agent_id, mode }, shared, out).await?;

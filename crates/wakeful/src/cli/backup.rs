@@ -285,7 +285,7 @@ fn existing(target: &Path) -> Failure {
 fn told(target: &Path, broken: &Broken) -> Failure {
     match broken {
         Broken::Io(error) => unwritable(target, error),
-        Broken::Store(error) => Failure::from(wakeful_runtime::problem::Problem::from(error)),
+        Broken::Store(error) => Failure::from(wakeful_core::problem::Problem::from(error)),
         Broken::Missing(path) => Failure::new(
             "blob_missing",
             format!("the database names {}, which is gone", path.display()),

@@ -54,9 +54,12 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
         format!("parked   a run of {} waits for money: {hint}", run.agent_id)
     }));
     let stuck = daemon.iter().flat_map(|status| &status.stuck);
-    lines.extend(
-        stuck.map(|stuck| format!("stuck    {}: {} — {}", stuck.agent_id, stuck.message, stuck.hint)),
-    );
+    lines.extend(stuck.map(|stuck| {
+        format!(
+            "stuck    {}: {} — {}",
+            stuck.agent_id, stuck.problem.message, stuck.problem.hint
+        )
+    }));
     lines.push(signed(&proof));
     let answer = json!({
         "daemon": daemon, "agents": agents, "runs": runs.runs, "proof": proof, "brakes": standing.brakes,

@@ -9,10 +9,10 @@ use wakeful_api::AgentModelState;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::{Message, Wishes};
 use wakeful_core::policy::Rules;
+use wakeful_core::problem::{Problem, with_causes};
 use wakeful_core::prompt::Guidance;
 use wakeful_core::run::ROUNDS_MAX;
 use wakeful_models::Models;
-use wakeful_runtime::problem::{Problem, with_causes};
 use wakeful_runtime::service::{Ending, Workshop};
 use wakeful_runtime::wake::Limits;
 use wakeful_runtime::{EngineError, Halt, HaltSwitch, Observer};
@@ -125,12 +125,9 @@ impl Workshop for DaemonEngineFactory {
 
 /// A failure on its way to whoever asks why an agent is stuck.
 fn no_engine(agent: &AgentId, failure: Failure) -> EngineError {
-    let Problem { code, message, hint } = failure.into();
     EngineError::NoEngine {
         agent: agent.clone(),
-        code,
-        message,
-        hint,
+        problem: Box::new(failure.into()),
     }
 }
 

@@ -3,12 +3,12 @@
 use serde::Serialize;
 use serde_json::Value;
 use wakeful_api::{
-    Activity, AgentStatus, Block, Control, Mode, Run, RunLine, RunLink, RunList, RunState, Step,
-    TranscriptLine,
+    Activity, AgentStatus, Block, Control, Mode, Run, RunLine, RunList, RunState, Step, TranscriptLine,
 };
 use wakeful_core::failure::clip;
 use wakeful_core::report::payload::Payload;
 use wakeful_core::run::RunStatus;
+use wakeful_core::subrun::RunLink;
 use wakeful_runtime::run::fault_in_words;
 
 use super::view::{ResumedView, Waits};
@@ -158,7 +158,11 @@ pub(super) fn run(run: &Run) -> String {
     ));
     let link = |what: &str, link: &RunLink| {
         let held = link.held.as_ref().map(|held| format!(", held: {held}"));
-        let (key, agent, held) = (clip_key(&link.run_key), &link.agent_id, held.unwrap_or_default());
+        let (key, agent, held) = (
+            clip_key(&link.run_key.to_string()).to_owned(),
+            &link.agent_id,
+            held.unwrap_or_default(),
+        );
         format!("{what:<7}  run {key} of {agent}: {}{held}", link.status)
     };
     lines.extend(run.parent.iter().map(|parent| link("parent", parent)));

@@ -151,3 +151,21 @@ fn cancelling_on_postgres_waits_for_the_driver_and_leaves_no_runner_behind() {
         "0"
     );
 }
+
+#[test]
+fn clearing_a_queue_cancels_what_waits_for_this_agent_alone() {
+    let world = World::new();
+    let send = |agent: &str| {
+        world.wakeful(&["agent", "create", agent]);
+        let sent = world.wakeful(&["message", agent, "later", "--json"]).json();
+        sent["run_key"].as_str().expect("a key").to_owned()
+    };
+    let (first, other) = (send("main"), send("other"));
+    let cleared = world.wakeful(&["agent", "clear-queue", "main", "--json"]).json();
+    assert_eq!(cleared["pending"], 0, "{cleared}");
+    let outcome = |run: &str| world.wakeful(&["runs", "show", run, "--json"]).json()["outcome"].clone();
+    assert_eq!(
+        (outcome(&first), outcome(&other)),
+        ("cancelled".into(), "queued".into())
+    );
+}

@@ -1,22 +1,31 @@
 //! Where an event came from, as far as its payload says.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::{FACT_CHARS_MAX, line};
 use crate::report::payload::Payload;
 
 /// Where an event came from, as far as its payload says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// The message behind it, by its key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
     /// Whose word it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<String>,
     /// The door by which it came in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surface: Option<String>,
     /// How that door knew the sender.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// What belongs together: the chain of causes that a message is of, else the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,
     /// What caused a message, else the operation that caused the event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causation_id: Option<String>,
 }
 

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use wakeful_api::{Admission, GetAgentStatus, Run, Text};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
+use wakeful_core::problem::Problem;
 use wakeful_core::run::{RunStatus, Turn};
 use wakeful_models::Models;
 use wakeful_ports::fail;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::api::{NewAgent, StartAtOnce};
 use wakeful_runtime::hub::Hub;
-use wakeful_runtime::problem::Problem;
-use wakeful_runtime::report;
 use wakeful_runtime::run::decode;
 use wakeful_runtime::service::{Service, Stuck};
+use wakeful_runtime::stored_run;
 use wakeful_store::StoreError;
 
 use super::{RunRequest, cap, submit, workspace};
@@ -248,7 +248,7 @@ impl<'a> LocalRun<'a> {
         } = local;
         let working = service.limited_to(run).run();
         self.signals.during(working, self.out).await;
-        let seen = report::load(&self.place.store, run).await?;
+        let seen = stored_run::load(&self.place.store, run).await?;
         let seen = wakeful_server::view::run(&seen);
         if is_unfinished(seen.outcome) {
             let open = OpenRun {
@@ -347,11 +347,8 @@ fn waits(seen: &Run, stuck: &Stuck) -> Failure {
 
 /// An error of the loop as this command reports it: the caller knows which agent it asked.
 fn failure_of(error: &EngineError) -> Failure {
-    if let EngineError::NoEngine {
-        code, message, hint, ..
-    } = error
-    {
-        return Failure::new(code.clone(), message.clone(), hint.clone());
+    if let EngineError::NoEngine { problem, .. } = error {
+        return (**problem).clone().into();
     }
     Problem::from(error).into()
 }

@@ -7,6 +7,7 @@ use wakeful_api::{
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
+use wakeful_core::problem::Problem;
 use wakeful_core::report::Kind;
 use wakeful_core::report::payload::{BrakeChanged, Payload};
 use wakeful_core::run::BUDGET_EXCEEDED;
@@ -86,11 +87,12 @@ async fn tell_stuck(client: &Client, agent: &AgentStatus, out: &Out) -> Result<(
     else {
         return Ok(());
     };
-    if stuck.code == BUDGET_EXCEEDED {
-        let message = format!("the message waits its turn: {}", stuck.message);
-        return Err(Failure::new(stuck.code, message, stuck.hint).exiting(OUT_OF_MONEY));
+    let Problem { code, message, hint } = stuck.problem;
+    if code == BUDGET_EXCEEDED {
+        let message = format!("the message waits its turn: {message}");
+        return Err(Failure::new(code, message, hint).exiting(OUT_OF_MONEY));
     }
-    out.note(&format!("the agent is stuck: {} ({})", stuck.message, stuck.hint));
+    out.note(&format!("the agent is stuck: {message} ({hint})"));
     Ok(())
 }
 

@@ -1,0 +1,243 @@
+//! A run as it is stored: its row and its machine, with the rows that belong to it.
+
+use wakeful_core::budget::MicroUsd;
+use wakeful_core::conversation::{Block, Usage, text_of};
+use wakeful_core::failure::FailureArtifact;
+use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
+use wakeful_core::message::Message;
+use wakeful_core::run::{Outcome, Phase, RunStatus, Turn};
+use wakeful_core::step::Status;
+use wakeful_core::subrun::{RunHold, RunLink};
+use wakeful_core::wake::Control;
+use wakeful_ports::planted;
+use wakeful_store::rows::{RunRow, StepRow, WakeRow};
+use wakeful_store::{Store, StoreError, View};
+
+use crate::EngineError;
+use crate::run::{broken, decode};
+
+/// Steps read at once.
+const STEPS_PAGE: u32 = 1_000;
+
+/// A run with everything that is stored of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredRun {
+    /// The run; of a message that has not become one, the run that it may become.
+    pub row: RunRow,
+    /// Its machine; none before it began.
+    pub machine: Option<Result<Turn, Unreadable>>,
+    /// Every step, model rounds included.
+    pub steps: Vec<StepRow>,
+    /// The model's last words.
+    pub final_text: String,
+    /// What it cost so far, requests whose end nobody knows included.
+    pub cost: MicroUsd,
+    /// Why it ran, if that is still known.
+    pub cause: Option<Cause>,
+    /// The run that started it.
+    pub parent: Option<RunLink>,
+    /// The runs that it started.
+    pub children: Vec<RunLink>,
+}
+
+/// Why the machine of a run cannot be read, as a code; then only its rows are known.
+pub type Unreadable = &'static str;
+
+/// Why a run ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cause {
+    /// The message.
+    pub message: Message,
+    /// What it says; none when that was erased.
+    pub text: Option<String>,
+    /// What was decided about it; none while it waits.
+    pub wake: Option<WakeRow>,
+}
+
+impl StoredRun {
+    /// The machine, where there is one that can be read.
+    #[must_use]
+    pub fn turn(&self) -> Option<&Turn> {
+        self.machine.as_ref()?.as_ref().ok()
+    }
+
+    /// What went wrong, if it failed.
+    #[must_use]
+    pub fn failure(&self) -> Option<&FailureArtifact> {
+        match self.turn()?.outcome()? {
+            Outcome::Failed(failure) => Some(failure),
+            Outcome::Completed | Outcome::OutOfRounds | Outcome::Cancelled => None,
+        }
+    }
+
+    /// The tool calls among the steps.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &StepRow> {
+        self.steps.iter().filter(|step| step.class.is_some())
+    }
+
+    /// Tokens; without a machine, those of the steps.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let of_steps = || {
+            let used = self.steps.iter().map(|step| step.usage);
+            used.fold(Usage::default(), Usage::plus)
+        };
+        self.turn().map_or_else(of_steps, |turn| turn.usage)
+    }
+
+    /// Model replies; without a machine, the rounds among the steps that went well.
+    #[must_use]
+    pub fn rounds(&self) -> u32 {
+        let is_reply = |step: &&StepRow| step.class.is_none() && step.status == Status::Ok;
+        let of_steps = || u32::try_from(self.steps.iter().filter(is_reply).count()).unwrap_or(u32::MAX);
+        self.turn().map_or_else(of_steps, |turn| turn.rounds)
+    }
+}
+
+/// Reads a run with all its steps. A message whose run has not begun is shown as a run that waits.
+pub async fn load(store: &Store, run: RunKey) -> Result<StoredRun, EngineError> {
+    let found = store.read(move |view| read(view, run)).await?;
+    let (mut stored, reply) = found.ok_or(EngineError::UnknownRun(run))?;
+    if let Some(reply) = reply {
+        let blocks: Vec<Block> = serde_json::from_slice(&reply).map_err(|error| broken(run, &error))?;
+        stored.final_text = text_of(&blocks);
+    }
+    Ok(stored)
+}
+
+/// A run, and the content of the reply that ended it.
+type WithReply = (StoredRun, Option<Vec<u8>>);
+
+fn read(view: &mut View<'_>, run: RunKey) -> Result<Option<WithReply>, StoreError> {
+    let cause = cause(view, &run)?;
+    let row = view.run(&run)?;
+    let machine = row.as_ref().map(|row| {
+        decode(row).map_err(|error| {
+            if matches!(error, EngineError::MachineVersion { .. }) {
+                "machine_version_unsupported"
+            } else {
+                "run_broken"
+            }
+        })
+    });
+    let row = row.or_else(|| {
+        cause
+            .as_ref()
+            .map(|cause| without_run(&cause.message, cause.wake.as_ref()))
+    });
+    let Some(row) = row else { return Ok(None) };
+    let reply = match machine.as_ref().and_then(|turn| turn.as_ref().ok()) {
+        Some(Turn {
+            phase: Phase::Ended { reply, .. },
+            ..
+        }) => *reply,
+        Some(_) | None => None,
+    };
+    let reply = reply.map(|hash| view.blob(&hash)).transpose()?.flatten();
+    let parent = cause.as_ref().and_then(|cause| cause.message.parent.as_ref());
+    let parent = parent.map(|parent| link(view, &parent.run_key, &parent.agent_id));
+    let parent = parent.transpose()?;
+    let children = view.children(&run)?;
+    let children = children
+        .iter()
+        .map(|child| link(view, &child.run_key, &child.agent_id));
+    let children = children.collect::<Result<_, _>>()?;
+    let stored = StoredRun {
+        row,
+        machine,
+        steps: all_steps(view, &run)?,
+        final_text: String::new(),
+        cost: view.spent_by_run(&run)?,
+        cause,
+        parent,
+        children,
+    };
+    Ok(Some((stored, reply)))
+}
+
+/// A message that has not become a run, as the run that it may become: no machine has touched it.
+pub(crate) fn without_run(message: &Message, wake: Option<&WakeRow>) -> RunRow {
+    RunRow {
+        run_key: message.run_key,
+        agent_id: message.agent_id.clone(),
+        thread_id: message.thread_id.clone(),
+        machine: String::new(),
+        machine_version: 0,
+        version: 0,
+        state: String::new(),
+        status: wake.map_or(RunStatus::Queued, |wake| RunStatus::of_message(wake.verdict)),
+        started_at: message.admitted_at,
+        ended_at: None,
+        suspension: None,
+        fault: None,
+    }
+}
+
+pub(crate) fn cause(view: &mut View<'_>, run: &RunKey) -> Result<Option<Cause>, StoreError> {
+    let Some(message) = view.message(run)? else {
+        return Ok(None);
+    };
+    let text = text(view, &message)?;
+    // A refusal of a message that still waits is not the last word on it.
+    let wake = if view.is_queued(run)? {
+        None
+    } else {
+        view.wake(run)?
+    };
+    Ok(Some(Cause { message, text, wake }))
+}
+
+fn link(view: &mut View<'_>, run: &RunKey, agent: &AgentId) -> Result<RunLink, StoreError> {
+    let status = match view.run(run)? {
+        Some(row) => row.status,
+        None if view.is_queued(run)? => RunStatus::Queued,
+        None => view
+            .wake(run)?
+            .map_or(RunStatus::Gone, |wake| RunStatus::of_message(wake.verdict)),
+    };
+    let held = match view.agent(agent)? {
+        _ if !status.is_under_way() => None,
+        _ if view.is_braked(agent)? => Some(RunHold::Braked),
+        Some(agent) if status == RunStatus::Queued && agent.control == Control::Paused => {
+            Some(RunHold::Paused)
+        }
+        Some(_) | None => None,
+    };
+    Ok(RunLink {
+        run_key: *run,
+        agent_id: agent.clone(),
+        status,
+        held,
+    })
+}
+
+/// What a message says; none when it was erased.
+pub(crate) fn text(view: &mut View<'_>, message: &Message) -> Result<Option<String>, StoreError> {
+    let body = view.blob(&message.body)?;
+    let blocks = body.and_then(|body| serde_json::from_slice::<Vec<Block>>(&body).ok());
+    Ok(blocks.map(|blocks| text_of(&blocks)))
+}
+
+fn all_steps(view: &mut View<'_>, run: &RunKey) -> Result<Vec<StepRow>, StoreError> {
+    let mut steps: Vec<StepRow> = Vec::new();
+    loop {
+        let after = steps.last().map_or(0, |step| step.ordinal);
+        let page = view.steps(run, after, STEPS_PAGE)?;
+        if page.is_empty() {
+            return Ok(if planted::bug("told_early") {
+                told_early(steps)
+            } else {
+                steps
+            });
+        }
+        steps.extend(page);
+    }
+}
+
+/// A planted bug: what is only intended is told as done.
+fn told_early(mut steps: Vec<StepRow>) -> Vec<StepRow> {
+    let intended = steps.iter_mut().filter(|step| step.status == Status::Intended);
+    intended.for_each(|step| step.status = Status::Ok);
+    steps
+}
