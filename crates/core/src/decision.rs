@@ -226,21 +226,31 @@ pub enum Ruling {
     Lapsed,
 }
 
+/// An action that needs approval.
+#[derive(Debug, Clone, Copy)]
+pub struct ProposedAction<'a> {
+    /// The action.
+    pub operation_id: OperationId,
+    /// The tool it uses.
+    pub tool: &'a str,
+    /// Its arguments, possibly cut.
+    pub input: &'a str,
+    /// What may happen to it after a crash.
+    pub class: EffectClass,
+}
+
 impl Inquiry {
-    /// Asks whether an action may be taken; `again` names the equal action whose outcome nobody knows.
+    /// Asks for the first time whether an action may be taken; `again` names the equal action whose outcome is unknown.
     #[must_use]
-    pub fn new(
-        (operation_id, asked_before): (OperationId, u32),
-        (tool, input): (&str, &str),
-        class: EffectClass,
-        rule: &str,
-        again: Option<OperationId>,
-    ) -> Self {
+    pub fn new(action: ProposedAction<'_>, rule: &str, again: Option<OperationId>) -> Self {
+        let ProposedAction {
+            operation_id, tool, ..
+        } = action;
         let kind = match again {
             Some(_) => DecisionKind::OutcomeUnknown,
             None => DecisionKind::ToolApproval,
         };
-        let (severity, blast_radius) = risk(class, kind);
+        let (severity, blast_radius) = risk(action.class, kind);
         let title = match kind {
             DecisionKind::ToolApproval => format!("May {tool} be used?"),
             DecisionKind::OutcomeUnknown => {
@@ -248,12 +258,12 @@ impl Inquiry {
             }
         };
         Self {
-            decision_id: DecisionId::new(&operation_id, asked_before),
+            decision_id: DecisionId::new(&operation_id, 0),
             operation_id,
             kind,
             title: clip(&title, TITLE_CHARS_MAX),
             tool: tool.to_owned(),
-            input: input.to_owned(),
+            input: action.input.to_owned(),
             options: options(kind),
             recommended_option_id: again.map(|_| DENY.to_owned()),
             severity,

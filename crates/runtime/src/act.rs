@@ -85,6 +85,13 @@ impl Stop for Told {
     }
 }
 
+/// An action whose intent is committed.
+struct Intent {
+    operation_id: OperationId,
+    class: EffectClass,
+    call: ToolCall,
+}
+
 /// What became of an action that was to be carried out.
 enum Acted {
     /// It has ended.
@@ -121,7 +128,11 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             if class == EffectClass::Internal {
                 break;
             }
-            let call = self.call_at(claimed, position).await?;
+            let intent = Intent {
+                operation_id,
+                class,
+                call: self.call_at(claimed, position).await?,
+            };
             // The intent is committed; whether a brake was set since is looked at now: what is acknowledged there must
             // find nothing that begins after it.
             let look = match look.take() {
@@ -134,14 +145,14 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 },
             };
             let began = self.clock.ticks_ms();
-            let done = match self.one(claimed, (operation_id, class), &call, look).await? {
+            let done = match self.one(claimed, &intent, look).await? {
                 Acted::Done(done) => done,
                 Acted::Held(_) if !results.is_empty() => break,
                 Acted::Held(next) => return Ok(next),
             };
             let duration_ms = self.clock.ticks_ms().saturating_sub(began);
             let (result, content, more) = self
-                .ended((operation_id, &call_id), done, duration_ms)
+                .ended(operation_id, &call_id, done, duration_ms)
                 .map_err(|e| broken(run, &e))?;
             results.push(result);
             contents.push(content.clone());
@@ -156,13 +167,12 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 
     /// Carries out one action, unless something stands against it.
-    async fn one(
-        &self,
-        claimed: &Claimed,
-        (operation_id, class): (OperationId, EffectClass),
-        call: &ToolCall,
-        look: Look,
-    ) -> Result<Acted, EngineError> {
+    async fn one(&self, claimed: &Claimed, intent: &Intent, look: Look) -> Result<Acted, EngineError> {
+        let Intent {
+            operation_id,
+            class,
+            ref call,
+        } = *intent;
         match (claimed.freshness, class.after_crash()) {
             // What was found begun is settled even when the end was asked for.
             (Freshness::Recovered, AfterCrash::Unknown) if !planted::bug("plain_again") => {
@@ -193,7 +203,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     /// How an action ended, as it is kept: its result, what the model reads of it, and what that names.
     pub(crate) fn ended(
         &self,
-        (operation_id, call_id): (OperationId, &str),
+        operation_id: OperationId,
+        call_id: &str,
         done: Done,
         duration_ms: u64,
     ) -> Result<(StepResult, Blob, Vec<Blob>), NotCanonical> {

@@ -87,7 +87,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     pub(crate) async fn call_model(
         &self,
         claimed: &mut Claimed,
-        (operation_id, delay_ms): (OperationId, u64),
+        operation_id: OperationId,
+        delay_ms: u64,
         look: Look,
     ) -> Result<Next, EngineError> {
         let request = self.assembled(claimed)?;

@@ -43,6 +43,7 @@ pub mod retention;
 pub mod run;
 pub mod saga;
 pub mod service;
+mod stamp;
 mod step;
 pub mod stored_run;
 mod subrun;
@@ -54,6 +55,7 @@ use std::sync::Arc;
 
 pub use api::schedule::ScheduleFault;
 pub use halt::{Halt, HaltSwitch};
+pub use stamp::Stamp;
 use wakeful_core::budget::{DAILY_CAP_DEFAULT, Exceeded, MicroUsd};
 use wakeful_core::decision::{DEADLINE_MS_DEFAULT, Unanswerable};
 use wakeful_core::id::{AgentId, RunnerId};

@@ -252,10 +252,8 @@ impl Watcher {
             let next = if rest.is_empty() { None } else { last };
             let mut candidates = Vec::with_capacity(judged.len());
             for (_, row, predicate) in judged {
-                candidates.push(
-                    self.candidate(notice, &records, (&row, predicate), &preceding)
-                        .await?,
-                );
+                let candidate = self.candidate(notice, &records, &row, &preceding).await?;
+                candidates.push(candidate.with_predicate(predicate));
             }
             let Some(after) = self.commit(&seen, notice.seq, next, candidates).await? else {
                 return Ok(Came::Conflict);

@@ -12,7 +12,6 @@ mod transition;
 
 use std::sync::Arc;
 
-use wakeful_core::blob::Blob;
 use wakeful_core::conversation::{Entry, ToolCall};
 use wakeful_core::failure::clip;
 use wakeful_core::id::AgentId;
@@ -28,7 +27,7 @@ use wakeful_store::{Store, StoreError};
 pub use aside::{CLAIMS_MAX, fault_in_words, is_of_place, move_aside, poisoned};
 pub use claim::claim;
 pub(crate) use thread::{Thread, blocks};
-pub(crate) use transition::{Transition, Written};
+pub(crate) use transition::{Applied, Transition, Written};
 
 use self::reads::Known;
 use crate::interject::Words;
@@ -223,20 +222,15 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Applies one input and commits everything it leads to. Where a brake keeps the next action from beginning, what
     /// has ended is committed without it.
     async fn transit(&self, claimed: &mut Claimed, performed: Performed) -> Result<(), EngineError> {
-        let Performed {
-            input,
-            contents,
-            blobs,
-        } = performed;
-        let mut reads = self.reads(claimed, &input).await?;
-        let mut words = if input.may_end_round() {
+        let mut reads = self.reads(claimed, &performed.input).await?;
+        let mut words = if performed.input.may_end_round() {
             Words::Maybe
         } else {
             Words::Known
         };
         // Each reason to try again holds at most once.
         let done = loop {
-            let tried = self.try_transit(claimed, (&input, &reads, words), (&contents, blobs.clone()));
+            let tried = self.try_transit(claimed, &performed, &reads, words);
             match tried.await {
                 Ok(Tried::Interjected(interjected)) => {
                     words = Words::Known;
@@ -267,22 +261,27 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     async fn try_transit(
         &self,
         claimed: &mut Claimed,
-        (input, reads, words): (&Input, &Reads, Words),
-        (contents, blobs): (&[Blob], Vec<Blob>),
+        performed: &Performed,
+        reads: &Reads,
+        words: Words,
     ) -> Result<Tried, EngineError> {
+        let input = &performed.input;
         let moved = claimed.turn.clone().apply(reads, input.clone());
         let moved = moved.map_err(|e| broken(claimed.run_key(), &e))?;
         let (turn, effects, entries) = (moved.turn.clone(), moved.effects.clone(), moved.entries.clone());
-        let contents = thread::contents_of(contents.to_vec(), &moved);
+        let contents = thread::contents_of(performed.contents.clone(), &moved);
         // What did not join belongs to another run, and its name is not kept in this one.
         let mut reads = reads.clone();
         if moved.joined.is_empty() {
             reads.interjected.clear();
         }
-        let transition = Arc::new(
-            self.next_transition(claimed, moved, (input, &reads, words), blobs)
-                .await?,
-        );
+        let applied = Applied {
+            input,
+            reads: &reads,
+            moved,
+            blobs: performed.blobs.clone(),
+        };
+        let transition = Arc::new(self.next_transition(claimed, applied, words).await?);
         fail::point("transition.before_commit");
         let committed = self.commit(&transition, claimed.fence).await;
         let written = committed.inspect_err(|error| {

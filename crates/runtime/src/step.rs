@@ -118,7 +118,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 operation_id,
                 delay_ms,
                 ..
-            }) => self.call_model(claimed, (operation_id, delay_ms), look).await,
+            }) => self.call_model(claimed, operation_id, delay_ms, look).await,
             Some(Effect::Act {
                 class: EffectClass::Internal,
                 ..

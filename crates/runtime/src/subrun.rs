@@ -18,11 +18,11 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, Suspension, Wait, admit};
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::{Done, ToolHost};
-use wakeful_store::rows::{Fence, PackedBlob, WakeRow};
+use wakeful_store::rows::{Fence, PackedBlob, RunRow, WakeRow};
 use wakeful_store::{StoreError, Tx, View};
 
 use self::ending::ending;
-pub(crate) use self::ending::{all_under_way, concerned, end_children, ended, parent_of, take_back};
+pub(crate) use self::ending::{Withdrawal, all_under_way, concerned, end_children, ended, parent_of};
 use crate::cause::{AdmissionOutcome, QueueEntry, depth_of, wake_row};
 use crate::run::{Claimed, broken};
 use crate::step::{Next, Performed};
@@ -51,7 +51,8 @@ impl Heads {
     /// Locks the head of a run's own agent by its fence, and those of others. Others that are not there are left out.
     pub(crate) fn lock(
         tx: &mut Tx<'_>,
-        (own, fence): (&AgentId, Fence),
+        own: &AgentId,
+        fence: Fence,
         others: &BTreeSet<AgentId>,
     ) -> Result<Self, StoreError> {
         let mut locked = BTreeMap::new();
@@ -85,7 +86,7 @@ pub(crate) fn lock_all(
 /// the run is looked at again, and is told.
 pub(crate) fn start_in(
     tx: &mut Tx<'_>,
-    (agent, run): (&AgentId, &RunKey),
+    run: &RunRow,
     heads: &mut Heads,
     starts: &[StartWrite],
 ) -> Result<(), StoreError> {
@@ -93,12 +94,12 @@ pub(crate) fn start_in(
         return Ok(());
     }
     tx.lock_starting()?;
-    if tx.is_braked(agent)? {
+    if tx.is_braked(&run.agent_id)? {
         return Err(StoreError::Conflict);
     }
     for start in starts {
         let other = &start.message.agent_id;
-        let look = looked(tx, (agent, run), &start.message)?;
+        let look = looked(tx, &run.agent_id, &run.run_key, &start.message)?;
         if look.fault.is_some() {
             return Err(StoreError::Conflict);
         }
@@ -130,11 +131,7 @@ struct Look {
 }
 
 /// Judges a start: by the gates that every message passes, and by what only one that is waited for can do wrong.
-fn looked(
-    view: &mut View<'_>,
-    (agent, run): (&AgentId, &RunKey),
-    message: &Message,
-) -> Result<Look, StoreError> {
+fn looked(view: &mut View<'_>, agent: &AgentId, run: &RunKey, message: &Message) -> Result<Look, StoreError> {
     let other = &message.agent_id;
     let overview = view.overview(other)?;
     let facts = CauseFacts::of(&message.cause, other);
@@ -233,13 +230,11 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         };
         let starts = planned
             .iter()
-            .map(|one| self.message_of(claimed, one, (depth, &correlation)));
+            .map(|one| self.message_of(claimed, one, depth, &correlation));
         let starts: Vec<(Message, Blob, String)> = starts.collect();
         let messages: Vec<Message> = starts.iter().map(|(message, _, _)| message.clone()).collect();
         let looks = self.store.read(move |view| {
-            let looks = messages
-                .iter()
-                .map(|message| looked(view, (&agent, &run), message));
+            let looks = messages.iter().map(|message| looked(view, &agent, &run, message));
             looks.collect::<Result<Vec<_>, StoreError>>()
         });
         let looks = looks.await?;
@@ -261,7 +256,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 child,
                 depth,
             });
-            let write = self.start(run, message, (body, &words)).await?;
+            let write = self.start(run, message, body, &words).await?;
             claimed.starts.push(write);
         }
         Ok(Next::just(Input::Started { starts: kept }))
@@ -301,7 +296,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         &self,
         claimed: &Claimed,
         one: &Planned,
-        (depth, correlation): (u32, &TraceId),
+        depth: u32,
+        correlation: &TraceId,
     ) -> (Message, Blob, String) {
         let agent_id = claimed.row.agent_id.clone();
         let words = one.order.words(&agent_id);
@@ -323,7 +319,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         &self,
         run: RunKey,
         message: Message,
-        (body, words): (Blob, &str),
+        body: Blob,
+        words: &str,
     ) -> Result<StartWrite, EngineError> {
         let draft = admitted_event(&message, words);
         let salt = self.entropy.bytes32();
@@ -370,7 +367,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     fn told(&self, run: RunKey, told: Vec<((OperationId, String), Done, u64)>) -> Result<Next, EngineError> {
         let (mut results, mut contents): (Vec<_>, Vec<Blob>) = (Vec::new(), Vec::new());
         for ((operation_id, call_id), done, duration_ms) in told {
-            let ended = self.ended((operation_id, &call_id), done, duration_ms);
+            let ended = self.ended(operation_id, &call_id, done, duration_ms);
             let (result, content, _) = ended.map_err(|e| broken(run, &e))?;
             results.push(result);
             contents.push(content);

@@ -21,11 +21,12 @@ use wakeful_ports::planted;
 use wakeful_store::rows::Unreadable;
 use wakeful_store::{Store, StoreError};
 
+use self::firing::{Due, Plan};
 pub(crate) use self::firing::{Fired, Occasion};
-use self::firing::{Plan, Tools};
 use crate::api::{Work, append};
 use crate::hub::Hub;
 use crate::service::Writers;
+use crate::stamp::StampSource;
 use crate::{EngineError, Halt, Observer as _};
 use wakeful_core::problem::with_causes;
 
@@ -165,7 +166,7 @@ impl Timers {
             Asks::Nothing => true,
             Asks::Work | Asks::Guard(_) => self.is_changed(&timer, now).await?,
         };
-        let tools = Tools {
+        let stamps = StampSource {
             entropy: self.entropy.as_ref(),
             now,
         };
@@ -176,7 +177,13 @@ impl Timers {
         {
             ticked.firings.clear();
         }
-        let plan = Plan::new(&self.store, &timer, (ticked, is_changed), Occasion::Tick, &tools).await?;
+        let due = Due {
+            timer: &timer,
+            ticked,
+            is_changed,
+            occasion: Occasion::Tick,
+        };
+        let plan = Plan::new(&self.store, due, &stamps).await?;
         fail::point("timer.before_commit");
         // Whoever else looked at it has moved it on: then there is nothing to do here.
         let fired = match self.store.write(move |tx| plan.commit(tx)).await {
@@ -229,14 +236,18 @@ pub(crate) async fn by_hand(
     store: &Store,
     timer: &Timer,
     occasion: Occasion<'_>,
-    (entropy, now): (&dyn Entropy, Millis),
+    stamps: &StampSource<'_>,
 ) -> Result<Fired, EngineError> {
     let firing = Firing {
-        due_at: now,
+        due_at: stamps.now,
         is_catch_up: false,
     };
-    let ticked = Ticked::by_hand(timer, firing);
-    let tools = Tools { entropy, now };
-    let plan = Plan::new(store, timer, (Ok(ticked), true), occasion, &tools).await?;
+    let due = Due {
+        timer,
+        ticked: Ok(Ticked::by_hand(timer, firing)),
+        is_changed: true,
+        occasion,
+    };
+    let plan = Plan::new(store, due, stamps).await?;
     Ok(store.write(move |tx| plan.commit(tx)).await?)
 }

@@ -22,7 +22,7 @@ use wakeful_store::{StoreError, Tx};
 
 use crate::absorb::{AgentWork, Opening, all_wait, find, known_gates, take_up};
 use crate::cause::wake_row;
-use crate::run::{Claimed, Transition, broken};
+use crate::run::{Applied, Claimed, Transition, broken};
 use crate::{Engine, EngineError, Observer};
 
 /// How a run is limited.
@@ -180,9 +180,13 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             .map_err(|e| broken(run, &e))?;
         moved.events.insert(0, woken_event(&message, absorbs.len()));
         let (turn, effects) = (moved.turn.clone(), moved.effects.clone());
-        let transition = self
-            .first_transition(&message, moved, &input, (now, body))
-            .await?;
+        let applied = Applied {
+            input: &input,
+            reads: &Reads::default(),
+            moved,
+            blobs: body.into_iter().collect(),
+        };
+        let transition = self.first_transition(&message, applied, now).await?;
         let write = StartWrite {
             message,
             absorbs,

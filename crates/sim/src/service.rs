@@ -10,10 +10,10 @@ use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, Wishes};
 use wakeful_core::run::RunStatus;
 use wakeful_core::wake::{Mode, Wait};
-use wakeful_runtime::EngineError;
 use wakeful_runtime::api::{ApiContext, NewAgent, Post, RuntimeApi, StartAtOnce, Starter};
 use wakeful_runtime::run::{Claimed, DriveOutcome, claim, move_aside};
 use wakeful_runtime::wake::{Limits, PreparedStart, StartOutcome};
+use wakeful_runtime::{EngineError, Stamp};
 use wakeful_store::rows::{Agent, RunFilter, RunRow, RunState, Visibility};
 
 use crate::life::{Driven, Life, SimEngine};
@@ -73,8 +73,11 @@ pub(crate) async fn serve(
         Err(error) => {
             let standing = engine.store.read(move |view| view.overview(&agent)).await?;
             if let Some(run) = standing.and_then(|overview| overview.open_run) {
-                let now = (engine.clock.now(), engine.entropy.bytes32());
-                move_aside(&engine.store, run, &error, now).await?;
+                let stamp = Stamp {
+                    at: engine.clock.now(),
+                    salt: engine.entropy.bytes32(),
+                };
+                move_aside(&engine.store, run, &error, stamp).await?;
             }
             return Err(error);
         }

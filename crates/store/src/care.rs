@@ -159,13 +159,8 @@ impl Tx<'_> {
                 Ok(nothing)
             }
             Old::Trace { run_key } => prune_trace(&mut self.sql, run_key, at_most),
-            Old::Lines {
-                run_key,
-                thread_id,
-                first,
-                last,
-            } => {
-                let held = prune_lines(&mut self.sql, (run_key, thread_id), (*first, *last), at_most)?;
+            Old::Lines { run_key, .. } => {
+                let held = prune_lines(&mut self.sql, old, at_most)?;
                 let few = u64::from(at_most);
                 let is_all = held.rows < few && prune_decisions(&mut self.sql, run_key, at_most)? < few;
                 if is_all {
@@ -247,14 +242,18 @@ const LINES: &str = "
 const FORGET_LINES: &str = "
     DELETE FROM transcript_entry WHERE thread_id = ?1 AND run_key = ?2 AND position BETWEEN ?3 AND ?4";
 
-fn prune_lines(
-    sql: &mut dyn Sql,
-    (run, thread): (&RunKey, &ThreadId),
-    (first, last): (i64, i64),
-    at_most: u32,
-) -> Result<Held> {
-    let [thread, run, first] = [thread.into(), run.into(), first.into()];
-    let found = sql.query(LINES, &[thread, run, first, last.into(), limit(at_most)])?;
+fn prune_lines(sql: &mut dyn Sql, old: &Old, at_most: u32) -> Result<Held> {
+    let Old::Lines {
+        run_key,
+        thread_id,
+        first,
+        last,
+    } = old
+    else {
+        return Ok(Held::default());
+    };
+    let [thread, run, first, last] = [thread_id.into(), run_key.into(), (*first).into(), (*last).into()];
+    let found = sql.query(LINES, &[thread, run, first, last, limit(at_most)])?;
     let mut found = at_most_one(found).ok_or(StoreError::Malformed("transcript_entry.position"))?;
     let until = found.int("transcript_entry.position")?;
     let held = read_held(&mut found)?;

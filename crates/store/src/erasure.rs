@@ -68,7 +68,8 @@ impl Tx<'_> {
     pub fn erase_events(
         &mut self,
         agent: &AgentId,
-        (first, last): (u64, u64),
+        first: u64,
+        last: u64,
         run: Option<&RunKey>,
     ) -> Result<u64> {
         thoroughly(self, |tx| match run {

@@ -313,25 +313,39 @@ impl Tx<'_> {
     /// taken as stored: that may be the unreadable part.
     pub fn set_schedule_aside(&mut self, name: &str, at: Millis) -> Result<bool> {
         let ended = self.sql.query(SET_ASIDE, &[name.into()])?;
-        let because = (TriggerSource::Tick, Outcome::SetAside, UNREADABLE);
-        Ok(note_each(&mut self.sql, ended, because, at)? > 0)
+        let ending = Ending {
+            source: TriggerSource::Tick,
+            outcome: Outcome::SetAside,
+            reason: UNREADABLE,
+            at,
+        };
+        Ok(note_each(&mut self.sql, ended, &ending)? > 0)
     }
 
     /// Ends all schedules of an agent for good, also those that cannot be read, each with a record; and says how many.
     pub fn end_schedules(&mut self, agent: &AgentId, reason: &str, at: Millis) -> Result<u64> {
         let ended = self.sql.query(END_OF_AGENT, &[agent.into()])?;
-        let because = (TriggerSource::TriggerNow, Outcome::Disabled, reason);
-        note_each(&mut self.sql, ended, because, at)
+        let ending = Ending {
+            source: TriggerSource::TriggerNow,
+            outcome: Outcome::Disabled,
+            reason,
+            at,
+        };
+        note_each(&mut self.sql, ended, &ending)
     }
 }
 
-/// Makes a record of what became of schedules whose rows nobody looked into; their names may be none.
-fn note_each(
-    sql: &mut dyn Sql,
-    rows: Vec<Row>,
-    (source, outcome, reason): (TriggerSource, Outcome, &str),
+/// How and why schedules end.
+struct Ending<'a> {
+    source: TriggerSource,
+    outcome: Outcome,
+    reason: &'a str,
     at: Millis,
-) -> Result<u64> {
+}
+
+/// Makes a record of what became of schedules whose rows nobody looked into; their names may be none.
+fn note_each(sql: &mut dyn Sql, rows: Vec<Row>, ending: &Ending<'_>) -> Result<u64> {
+    let at = ending.at;
     let mut noted = 0;
     for mut row in rows {
         let name = row.text("schedule.schedule_id")?;
@@ -346,9 +360,9 @@ fn note_each(
             at.into(),
             1_u64.into(),
             false.into(),
-            source.as_str().into(),
-            outcome.as_str().into(),
-            reason.into(),
+            ending.source.as_str().into(),
+            ending.outcome.as_str().into(),
+            ending.reason.into(),
             Param::Null,
             false.into(),
             at.into(),

@@ -182,7 +182,12 @@ impl Tx<'_> {
         self.sql
             .touch(&bound::SPEND, &[(&reservation.operation_id).into()], Some(at));
         let (day, amount) = (reservation.day.0, signed(reservation.amount)?);
-        add(&mut self.sql, &reservation.agent_id, day, (amount, 0, 1))
+        let change = SpendChange {
+            reserved: amount,
+            settled: 0,
+            requests: 1,
+        };
+        add(&mut self.sql, &reservation.agent_id, day, &change)
     }
 }
 
@@ -210,12 +215,12 @@ impl Tx<'_> {
         self.sql.execute(SETTLE, &[operation.into(), cost.0.into()])?;
         self.sql
             .touch(&bound::SPEND, &[operation.into()], Some(Day(day).begins()));
-        add(
-            &mut self.sql,
-            &agent_id,
-            day,
-            (-signed(reserved)?, signed(cost)?, 0),
-        )
+        let change = SpendChange {
+            reserved: -signed(reserved)?,
+            settled: signed(cost)?,
+            requests: 0,
+        };
+        add(&mut self.sql, &agent_id, day, &change)
     }
 }
 
@@ -244,23 +249,25 @@ const MOVE: &str = "
         requests = requests + ?5
     WHERE agent_id = ?1 AND day = ?2";
 
+/// What is added to the sums of a day.
+struct SpendChange {
+    reserved: i64,
+    settled: i64,
+    requests: i64,
+}
+
 /// Moves the sums of an agent and of all together.
-fn add(
-    sql: &mut dyn Sql,
-    agent: &AgentId,
-    day: i64,
-    (reserved, settled, requests): (i64, i64, i64),
-) -> Result<()> {
+fn add(sql: &mut dyn Sql, agent: &AgentId, day: i64, change: &SpendChange) -> Result<()> {
     for scope in [ALL.into(), Param::from(agent)] {
         let params = [
             scope,
             day.into(),
-            reserved.into(),
-            settled.into(),
-            requests.into(),
+            change.reserved.into(),
+            change.settled.into(),
+            change.requests.into(),
         ];
         // A new row may not be negative, not even on its way into an old one.
-        let statement = if reserved < 0 { MOVE } else { ADD };
+        let statement = if change.reserved < 0 { MOVE } else { ADD };
         sql.execute(statement, &params)?;
         sql.touch(&bound::SPEND_DAY, &[scope, day.into()], None);
     }

@@ -1,9 +1,9 @@
-//! How long files, functions and lines may be.
+//! How long files, functions, lines and lists of parameters may be.
 //!
 //! The harm is in the tail: the median function is short everywhere, and the one of a thousand lines is where
 //! nobody dares to change anything. So the limits are hard and small, and what passes them is cut in two.
 
-use crate::scan::{is_text, item_end, scan};
+use crate::scan::{Token, closing, is_text, item_body, item_end, scan};
 use crate::tree::File;
 
 /// One file is one noun; beyond this many lines it is two.
@@ -39,25 +39,63 @@ pub fn long_functions(file: &File) -> Vec<String> {
     let scanned = scan(&file.text);
     let tokens = scanned.tokens();
     let mut found = Vec::new();
-    for (index, token) in tokens.iter().enumerate().filter(|(_, token)| token.text == "fn") {
-        // `fn(` is the type of a function and has no body of its own.
-        let Some(name) = tokens
-            .get(index + 1)
-            .filter(|_| !is_text(&tokens, index + 1, &["("]))
-        else {
-            continue;
-        };
+    for (index, name) in functions(&tokens) {
         let end = item_end(&tokens, index).saturating_sub(1);
-        let last = tokens.get(end).map_or(token.line, |last| last.line);
-        let lines = last - token.line + 1;
+        let last = tokens.get(end).map_or(name.line, |last| last.line);
+        let line = tokens.get(index).map_or(name.line, |token| token.line);
+        let lines = last - line + 1;
         if lines > FUNCTION_LINES_MAX {
-            let (path, line, name) = (&file.path, token.line, name.text);
+            let (path, name) = (&file.path, name.text);
             found.push(format!(
                 "{path}:{line}: `{name}` has {lines} lines, at most {FUNCTION_LINES_MAX}"
             ));
         }
     }
     found
+}
+
+/// Where each function begins, and its name. `fn(` is the type of a function and has neither name nor body.
+fn functions<'a>(tokens: &'a [Token<'a>]) -> impl Iterator<Item = (usize, &'a Token<'a>)> {
+    let begins = (0..tokens.len()).filter(|index| is_text(tokens, *index, &["fn"]));
+    let named = begins.filter_map(|index| Some((index, tokens.get(index + 1)?)));
+    named.filter(|(_, name)| name.text != "(")
+}
+
+/// Shipped functions that take a tuple apart beside other parameters, `(a, b): (A, B)`. It hides how many parameters
+/// there are; flat ones, a struct with named fields or a method say it.
+pub fn tuple_parameters(file: &File) -> Vec<String> {
+    let scanned = scan(&file.text).without_tests();
+    let tokens = scanned.tokens();
+    let mut found = Vec::new();
+    for (index, name) in functions(&tokens) {
+        for at in index + 2..item_body(&tokens, index) {
+            if is_tuple_beside_others(&tokens, at) {
+                let (path, line, name) = (&file.path, name.line, name.text);
+                found.push(format!(
+                    "{path}:{line}: `{name}` has a tuple of parameters; name them"
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// Whether the pattern of a tuple begins here, in a signature. Only a pattern has a colon behind its bracket. One that is
+/// the only parameter is a value of its own: what a list of pairs is mapped with.
+fn is_tuple_beside_others(tokens: &[Token<'_>], at: usize) -> bool {
+    let text = |index: usize| tokens.get(index).map_or("", |token| token.text);
+    let before = if text(at - 1) == "&" { at - 2 } else { at - 1 };
+    let colon = closing(tokens, at);
+    if text(at) != "(" || text(colon) != ":" || !["(", ","].contains(&text(before)) {
+        return false;
+    }
+    let kind = if text(colon + 1) == "&" {
+        colon + 2
+    } else {
+        colon + 1
+    };
+    let is_only = text(before) == "(" && text(kind) == "(" && text(closing(tokens, kind)) == ")";
+    !is_only
 }
 
 /// Lines of Rust that are too wide.
@@ -125,6 +163,31 @@ mod tests {
         let inner = format!("fn inner() {{\n{}}}\n", "one();\n".repeat(69));
         let file = File::new("a.rs", &format!("fn outer(f: fn(u8)) {{\n{inner}}}\n"));
         assert_eq!(long_functions(&file).len(), 2);
+    }
+
+    #[test]
+    fn a_tuple_taken_apart_beside_other_parameters_is_caught() {
+        let found = |text: &str| tuple_parameters(&File::new("a.rs", text));
+        assert_eq!(
+            found("fn a(z: u8, (x, y): (u8, u8)) {}\n"),
+            ["a.rs:1: `a` has a tuple of parameters; name them"]
+        );
+        for text in [
+            "fn a<F: Fn(u8) -> u8>(f: F, &(x, y): &(u8, u8)) {}",
+            "fn a((x, y): (u8, u8), z: u8) {}",
+            "fn a((x, y): Pair) {}",
+            "trait A { fn a(\n    &self,\n    z: [u8; 4],\n    (mut x, _): (u8, u8),\n) -> u8; }",
+        ] {
+            assert_eq!(found(text).len(), 1, "{text}");
+        }
+        for text in [
+            "fn a(pairs: &[(u8, u8)], map: Map<u8, (u8, u8)>, Json(x): Json<(u8, u8)>) -> (u8, u8) {}",
+            "fn a() { let one = |(x, y): (u8, u8)| x + y; let (p, q): (u8, u8) = (1, 2); }",
+            "fn a((x, y): (u8, u8)) {} fn b(&(x, y): &(u8, u8)) {}",
+            "#[cfg(test)]\nmod tests { fn a(z: u8, (x, y): (u8, u8)) {} }",
+        ] {
+            assert!(found(text).is_empty(), "{text}");
+        }
     }
 
     #[test]

@@ -94,11 +94,20 @@ pub fn closing(tokens: &[Token<'_>], open: usize) -> usize {
 
 /// The index just after the item that begins at `start`: its body's closing brace, or its semicolon.
 pub fn item_end(tokens: &[Token<'_>], start: usize) -> usize {
+    let body = item_body(tokens, start);
+    if is_text(tokens, body, &["{"]) {
+        closing(tokens, body)
+    } else {
+        tokens.len().min(body + 1)
+    }
+}
+
+/// The index of the brace that opens the body of the item that begins at `start`, or of its semicolon.
+pub fn item_body(tokens: &[Token<'_>], start: usize) -> usize {
     let mut index = start;
     while let Some(token) = tokens.get(index) {
         match token.text {
-            ";" => return index + 1,
-            "{" => return closing(tokens, index),
+            ";" | "{" => return index,
             "(" | "[" => index = closing(tokens, index),
             _ => index += 1,
         }

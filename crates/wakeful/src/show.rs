@@ -35,6 +35,11 @@ enum Form {
 }
 
 impl Out {
+    /// Whether answers are written as JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        self.form == Form::Json
+    }
+
     pub(crate) const fn new(json: bool) -> Self {
         Self {
             form: if json { Form::Json } else { Form::Text },

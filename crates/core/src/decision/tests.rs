@@ -11,9 +11,12 @@ fn operation() -> OperationId {
 
 fn inquiry(class: EffectClass, again: Option<OperationId>) -> Inquiry {
     Inquiry::new(
-        (operation(), 0),
-        ("ExecCommand", "rm -r build"),
-        class,
+        ProposedAction {
+            operation_id: operation(),
+            tool: "ExecCommand",
+            input: "rm -r build",
+            class,
+        },
         "ask_tool",
         again,
     )
@@ -203,8 +206,13 @@ fn an_answer_by_another_way_is_told_which_ways_there_are() {
 #[test]
 fn only_the_beginning_of_long_arguments_is_known_to_be_one() {
     let ask = |input: &str| {
-        let about = ("ExecCommand", input);
-        Inquiry::new((operation(), 0), about, EffectClass::Plain, "ask_tool", None).is_input_cut()
+        let action = ProposedAction {
+            operation_id: operation(),
+            tool: "ExecCommand",
+            input,
+            class: EffectClass::Plain,
+        };
+        Inquiry::new(action, "ask_tool", None).is_input_cut()
     };
     let of = |chars: usize| crate::run::preview(&serde_json::json!({"cmd": "x".repeat(chars)}).to_string());
     assert!(!ask(&of(190)));

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::chain::Place;
 use super::signing::{DeviceKey, PublicKey, Signature};
 use crate::id::AgentId;
 use crate::key::{Digest, h};
@@ -33,7 +34,11 @@ pub struct SignedHead {
 impl SignedHead {
     /// Signs the log of an agent up to one event.
     #[must_use]
-    pub fn sign(key: &DeviceKey, agent_id: AgentId, (seq, chain_hash): (u64, Digest), at: Millis) -> Self {
+    pub fn sign(key: &DeviceKey, agent_id: AgentId, place: Place, at: Millis) -> Self {
+        let Place {
+            seq,
+            hash: chain_hash,
+        } = place;
         let public_key = key.public();
         let signature = key.sign(&statement(&agent_id, seq, &chain_hash, at, &public_key));
         Self {

@@ -1,8 +1,8 @@
 //! Waiting for a person: asking whether an action may be taken, and going on with the answer.
 
+use super::plan::Plan;
 use super::{Call, DecisionWrite, Misfit, Moved, Phase, Reads, Turn};
-use crate::blob::BlobHash;
-use crate::decision::{Inquiry, Ruling};
+use crate::decision::{Inquiry, ProposedAction, Ruling};
 use crate::key::{DecisionId, OperationId};
 use crate::policy;
 use crate::report::Draft;
@@ -57,13 +57,14 @@ impl Turn {
     /// A question was closed: the action may begin, or it is called off.
     pub(super) fn decided(
         self,
-        (reply, mut actions): (BlobHash, Vec<Action>),
+        mut plan: Plan,
         decision_id: DecisionId,
         ruling: Ruling,
         reads: &Reads,
     ) -> Result<Moved, Misfit> {
         let mut moved = self.unmoved();
-        let Some(action) = asked_about(&mut actions, decision_id).filter(|action| action.fate == Fate::Asked)
+        let Some(action) =
+            asked_about(&mut plan.actions, decision_id).filter(|action| action.fate == Fate::Asked)
         else {
             return Err(Misfit::ForeignDecision(decision_id));
         };
@@ -91,20 +92,16 @@ impl Turn {
                 moved.call_off(action, Status::Denied, &fault)?;
             }
         }
-        moved.advance((reply, actions), reads);
+        moved.advance(plan, reads);
         Ok(moved)
     }
 
     /// A permission was not used in time: the same is asked again.
-    pub(super) fn lapsed(
-        self,
-        (reply, mut actions): (BlobHash, Vec<Action>),
-        inquiry: Inquiry,
-    ) -> Result<Moved, Misfit> {
+    pub(super) fn lapsed(self, mut plan: Plan, inquiry: Inquiry) -> Result<Moved, Misfit> {
         let mut moved = self.unmoved();
         let old = inquiry.decision_id;
         let waits = |action: &&mut Action| matches!(action.fate, Fate::Asked | Fate::Waiting);
-        let Some(action) = asked_about(&mut actions, old).filter(waits) else {
+        let Some(action) = asked_about(&mut plan.actions, old).filter(waits) else {
             return Err(Misfit::ForeignDecision(old));
         };
         if action.fate == Fate::Asked {
@@ -122,11 +119,7 @@ impl Turn {
             decision_id,
             ..inquiry
         });
-        moved.turn.phase = Phase::Acting {
-            reply,
-            actions,
-            delay_ms: 0,
-        };
+        moved.turn.phase = plan.acting(0);
         Ok(moved)
     }
 }
@@ -135,16 +128,20 @@ impl Moved {
     /// Asks a person about an action where that is needed.
     pub(super) fn ask_about(
         &mut self,
-        (operation_id, call): (OperationId, &Call),
+        operation_id: OperationId,
+        call: &Call,
         read: &CallReads,
     ) -> Option<Question> {
-        let is_asked = read.verdict.effect == policy::Effect::Ask || read.seen.unknown;
-        if !is_asked {
+        if !is_asked(read) {
             return None;
         }
-        let again = read.seen.newest_unknown;
-        let about = (call.parts.tool.as_str(), call.preview.as_str());
-        let inquiry = Inquiry::new((operation_id, 0), about, read.class, asking_rule(read), again);
+        let action = ProposedAction {
+            operation_id,
+            tool: &call.parts.tool,
+            input: &call.preview,
+            class: read.class,
+        };
+        let inquiry = Inquiry::new(action, asking_rule(read), read.seen.newest_unknown);
         let question = Question {
             decision_id: inquiry.decision_id,
             asked: 1,
@@ -165,6 +162,11 @@ impl Moved {
             self.decisions.push(DecisionWrite::Withdraw(question.decision_id));
         }
     }
+}
+
+/// Whether an action that may begin needs approval first.
+pub(super) fn is_asked(read: &CallReads) -> bool {
+    read.verdict.effect == policy::Effect::Ask || read.seen.unknown
 }
 
 /// The rule that makes an action a question.

@@ -33,6 +33,9 @@ use crate::report::{Draft, PREVIEW_CHARS_MAX};
 use crate::retry::RetryPolicy;
 use crate::step::{Action, EffectClass, Fate, model_operation};
 
+use plan::Plan;
+use round::ModelRound;
+
 pub use ask::{DECISION_TIMED_OUT, DENIED_BY_PERSON};
 pub use input::{Call, Input, Interjection, Reads, Reply, Start};
 pub use moved::{DecisionWrite, EntryWrite, Moved, StepWrite};
@@ -332,7 +335,7 @@ impl Turn {
                     duration_ms,
                     bill,
                 },
-            ) => Ok(self.attempt_failed((attempt, missed), failure, duration_ms, bill)),
+            ) => Ok(self.attempt_failed(ModelRound { attempt, missed }, failure, duration_ms, bill)),
             (
                 Phase::Modelling {
                     attempt: attempt @ 1..,
@@ -344,16 +347,16 @@ impl Turn {
             (Phase::Parked { attempt, missed, .. }, Input::Resumed) => Ok(self.resumed(attempt, missed)),
             (Phase::Parked { .. }, Input::Cancelled) => Ok(self.cancelled()),
             (Phase::Acting { reply, actions, .. }, Input::Settled { results }) => {
-                self.settled((reply, actions), results, reads)
+                self.settled(Plan { reply, actions }, results, reads)
             }
             (
                 Phase::Acting { reply, actions, .. },
                 Input::Decided {
                     decision_id, ruling, ..
                 },
-            ) => self.decided((reply, actions), decision_id, ruling, reads),
+            ) => self.decided(Plan { reply, actions }, decision_id, ruling, reads),
             (Phase::Acting { reply, actions, .. }, Input::Lapsed { inquiry }) => {
-                self.lapsed((reply, actions), *inquiry)
+                self.lapsed(Plan { reply, actions }, *inquiry)
             }
             (
                 Phase::Acting {
@@ -362,8 +365,10 @@ impl Turn {
                     delay_ms,
                 },
                 Input::Started { starts },
-            ) => self.started((reply, actions, delay_ms), starts),
-            (Phase::Acting { reply, actions, .. }, Input::Postponed) => self.postponed(reply, actions),
+            ) => self.started(Plan { reply, actions }, delay_ms, starts),
+            (Phase::Acting { reply, actions, .. }, Input::Postponed) => {
+                self.postponed(Plan { reply, actions })
+            }
             (Phase::Modelling { attempt: 1.., .. }, Input::Cancelled) => Ok(self.cancelled()),
             (Phase::Acting { actions, .. }, Input::Cancelled) => self.cancelled_while_acting(actions),
             (phase, input) => Err(Misfit::Unexpected {

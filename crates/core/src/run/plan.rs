@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ask::{asking_rule, has_lapsed};
+use super::ask::{asking_rule, has_lapsed, is_asked};
 use super::round::first_unpaid;
 use super::{
     Call, Effect, EntryWrite, Misfit, Moved, Outcome, Phase, Reads, Reply, StepWrite, Turn, is_open,
@@ -21,6 +21,24 @@ use crate::saga::{self, Saga};
 use crate::step::{Action, CallReads, EffectClass, Fate, Fault, Status, StepResult, UNDECIDED, result_blob};
 use crate::subrun::{self, START_RUN, STARTS_PER_ROUND_MAX};
 use crate::time::Millis;
+
+/// A model reply and the actions it asks for.
+pub(super) struct Plan {
+    pub(super) reply: BlobHash,
+    pub(super) actions: Vec<Action>,
+}
+
+impl Plan {
+    /// The phase that carries it out, after a wait.
+    pub(super) fn acting(self, delay_ms: u64) -> Phase {
+        let Self { reply, actions } = self;
+        Phase::Acting {
+            reply,
+            actions,
+            delay_ms,
+        }
+    }
+}
 
 impl Turn {
     /// The model answered: end, or plan what it asks for.
@@ -56,15 +74,18 @@ impl Turn {
             moved.end(Outcome::Completed, Some(reply.content));
             return Ok(moved);
         }
-        let actions = moved.plan(&run, &reply.calls, &reads.calls)?;
-        moved.advance((reply.content, actions), reads);
+        let plan = Plan {
+            reply: reply.content,
+            actions: moved.plan(&run, &reply.calls, &reads.calls)?,
+        };
+        moved.advance(plan, reads);
         Ok(moved)
     }
 
     /// Results came in: write them down, and go on with the next action or the next request.
     pub(super) fn settled(
         self,
-        (reply, mut actions): (BlobHash, Vec<Action>),
+        mut plan: Plan,
         results: Vec<StepResult>,
         reads: &Reads,
     ) -> Result<Moved, Misfit> {
@@ -76,7 +97,7 @@ impl Turn {
                 let is_under_way = matches!(action.fate, Fate::Intended | Fate::Started(_));
                 action.operation_id == result.operation_id && is_under_way
             };
-            let Some(action) = actions.iter_mut().find(intended) else {
+            let Some(action) = plan.actions.iter_mut().find(intended) else {
                 return Err(Misfit::ForeignOperation(result.operation_id));
             };
             if result.status == Status::OutcomeUnknown {
@@ -91,7 +112,8 @@ impl Turn {
             }
         }
         // Twins of an unknown action in the same plan were permitted before anybody knew.
-        for twin in actions.iter_mut().filter(|action| unknown.contains(&action.base)) {
+        let is_twin = |action: &&mut Action| unknown.contains(&action.base);
+        for twin in plan.actions.iter_mut().filter(is_twin) {
             match twin.fate {
                 Fate::Waiting => moved.call_off(twin, Status::Denied, &undecided())?,
                 Fate::Intended => twin.doubted = true,
@@ -103,7 +125,7 @@ impl Turn {
                 Fate::Started(_) | Fate::Settled(_) => {}
             }
         }
-        moved.advance((reply, actions), reads);
+        moved.advance(plan, reads);
         if let Phase::Acting { delay_ms: delay, .. } = &mut moved.turn.phase {
             *delay = delay_ms;
         }
@@ -112,9 +134,10 @@ impl Turn {
 
     /// A stop came before anything that is intended had begun. Its intent is taken back, so that whoever goes on
     /// neither takes it for begun nor leaves it out.
-    pub(super) fn postponed(self, reply: BlobHash, mut actions: Vec<Action>) -> Result<Moved, Misfit> {
+    pub(super) fn postponed(self, mut plan: Plan) -> Result<Moved, Misfit> {
         let mut moved = self.unmoved();
-        for action in actions.iter_mut().filter(|action| action.fate == Fate::Intended) {
+        let is_intended = |action: &&mut Action| action.fate == Fate::Intended;
+        for action in plan.actions.iter_mut().filter(is_intended) {
             if action.doubted {
                 moved.call_off(action, Status::Denied, &undecided())?;
                 continue;
@@ -122,11 +145,7 @@ impl Turn {
             action.fate = Fate::Waiting;
             moved.steps.push(StepWrite::Postpone(action.operation_id));
         }
-        moved.turn.phase = Phase::Acting {
-            reply,
-            actions,
-            delay_ms: 0,
-        };
+        moved.turn.phase = plan.acting(0);
         Ok(moved)
     }
 
@@ -171,7 +190,7 @@ impl Moved {
             starts += usize::from(call.parts.tool == START_RUN);
             let refusal = refusal(position, read).or_else(|| too_many_starts(&call.parts.tool, starts));
             let question = match &refusal {
-                None => self.ask_about((operation_id, call), read),
+                None => self.ask_about(operation_id, call, read),
                 Some(_) => None,
             };
             let (fate, status, reason) = match &refusal {
@@ -184,7 +203,7 @@ impl Moved {
                     (fate, *status, fault.kind.clone())
                 }
             };
-            self.show_verdict((operation_id, question.is_some()), call, read, refusal.as_ref());
+            self.show_verdict(operation_id, call, read, refusal.as_ref());
             let (tool, call_id) = (call.parts.tool.clone(), call.call_id.clone());
             let (name, class) = (tool.clone(), Some(read.class));
             self.steps.push(StepWrite::Put {
@@ -279,12 +298,13 @@ impl Moved {
     }
 
     /// Goes on: intend the next actions, or close the round and ask the model again.
-    pub(super) fn advance(&mut self, (reply, mut actions): (BlobHash, Vec<Action>), reads: &Reads) {
+    pub(super) fn advance(&mut self, mut plan: Plan, reads: &Reads) {
+        let actions = &mut plan.actions;
         // While an intent or a started run has no result nothing new begins, and what has begun is not asked for again.
         let is_idle = |action: &Action| !matches!(action.fate, Fate::Intended | Fate::Started(_));
         if !reads.hold && actions.iter().all(is_idle) {
-            intend_next(&mut actions, reads.now);
-            self.effects = intended(&actions);
+            intend_next(actions, reads.now);
+            self.effects = intended(actions);
             let begins = actions.iter().filter(|action| action.fate == Fate::Intended);
             self.steps.extend(
                 begins
@@ -296,16 +316,12 @@ impl Moved {
                 .extend(sagas.map(|action| StepWrite::Saga(Saga::intended(action.operation_id))));
         }
         if actions.iter().any(is_open) {
-            self.turn.phase = Phase::Acting {
-                reply,
-                actions,
-                delay_ms: 0,
-            };
+            self.turn.phase = plan.acting(0);
             return;
         }
-        self.close_round(&actions);
+        self.close_round(actions);
         if self.turn.rounds >= self.turn.max_rounds {
-            self.end(Outcome::OutOfRounds, Some(reply));
+            self.end(Outcome::OutOfRounds, Some(plan.reply));
         } else {
             self.join(&reads.interjected);
             self.ask(1, 0, Vec::new());
@@ -335,12 +351,12 @@ impl Moved {
 
     fn show_verdict(
         &mut self,
-        (operation_id, is_asked): (OperationId, bool),
+        operation_id: OperationId,
         call: &Call,
         read: &CallReads,
         refusal: Option<&(Status, Fault)>,
     ) {
-        let effect = if is_asked {
+        let effect = if refusal.is_none() && is_asked(read) {
             policy::Effect::Ask
         } else {
             read.verdict.effect

@@ -32,6 +32,14 @@ pub struct Bill {
     pub exceeded: Option<Exceeded>,
 }
 
+/// How far a model round has come.
+pub(super) struct ModelRound {
+    /// Which attempt with this model it is, from 1.
+    pub(super) attempt: u32,
+    /// Models of the route that were given up in this round.
+    pub(super) missed: Vec<Missed>,
+}
+
 /// A model of the route that was given up in this round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missed {
@@ -86,11 +94,12 @@ impl Turn {
 
     pub(super) fn attempt_failed(
         mut self,
-        (attempt, missed): (u32, Vec<Missed>),
+        round: ModelRound,
         failure: ModelFailure,
         duration_ms: u64,
         bill: Bill,
     ) -> Moved {
+        let ModelRound { attempt, mut missed } = round;
         let request = self.requests;
         self.requests = self.requests.saturating_add(1);
         self.cost = self.cost.plus(bill.cost.unwrap_or_default());
@@ -115,7 +124,6 @@ impl Turn {
         match next {
             Ok(delay_ms) => moved.ask(attempt + 1, delay_ms, missed),
             Err(outcome) => {
-                let mut missed = missed;
                 missed.push(Missed {
                     model_ref,
                     attempts: attempt,

@@ -1,7 +1,7 @@
 //! Starting runs of other agents, and waiting for their ends.
 
+use super::plan::Plan;
 use super::{Misfit, Moved, Phase, Start, Turn};
-use crate::blob::BlobHash;
 use crate::key::OperationId;
 use crate::report::Draft;
 use crate::report::payload::SubRunStarted;
@@ -43,11 +43,7 @@ impl Turn {
     }
 
     /// Intended actions started runs. Each ends with its run.
-    pub(super) fn started(
-        self,
-        (reply, mut actions, delay_ms): (BlobHash, Vec<Action>, u64),
-        starts: Vec<Start>,
-    ) -> Result<Moved, Misfit> {
+    pub(super) fn started(self, mut plan: Plan, delay_ms: u64, starts: Vec<Start>) -> Result<Moved, Misfit> {
         let mut moved = self.unmoved();
         for start in starts {
             let Start {
@@ -57,7 +53,7 @@ impl Turn {
             } = start;
             let intended =
                 |action: &&mut Action| action.operation_id == operation_id && action.fate == Fate::Intended;
-            let Some(action) = actions.iter_mut().find(intended) else {
+            let Some(action) = plan.actions.iter_mut().find(intended) else {
                 return Err(Misfit::ForeignOperation(operation_id));
             };
             moved.events.push(Draft::new(SubRunStarted {
@@ -69,11 +65,7 @@ impl Turn {
             }));
             action.fate = Fate::Started(child);
         }
-        moved.turn.phase = Phase::Acting {
-            reply,
-            actions,
-            delay_ms,
-        };
+        moved.turn.phase = plan.acting(delay_ms);
         Ok(moved)
     }
 }

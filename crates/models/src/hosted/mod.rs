@@ -33,9 +33,9 @@ pub use webhook::{Untaken, Webhook};
 use self::endpoint::Endpoint;
 use self::failure::Trouble;
 use self::hiding::Discreet;
-use self::shape::Shaped;
+use self::shape::{Shaped, Target};
 use self::thread::Threads;
-use self::transport::{Body, Form, Source, Transport};
+use self::transport::{Body, Form, Source, Transport, header_map};
 use crate::price::listed_or_assumed;
 use crate::provider::{API_VERSIONS, Keyed, Provider};
 use crate::thinking::BadThinking;
@@ -196,18 +196,19 @@ impl Hosted {
             max_output_tokens: longest,
             ..asked
         };
-        let shape = Shaped::new(
-            (provider, model),
-            endpoint.thinker(name, provider),
-            is_own,
-            &asked,
-        )?;
+        let target = Target {
+            provider,
+            model,
+            thinker: endpoint.thinker(name, provider),
+            own_server: is_own,
+        };
+        let shape = Shaped::new(target, &asked)?;
         Ok(Self {
             provider,
             name: name.to_owned(),
             model: model.to_owned(),
             url: endpoint.url(provider, model),
-            transport: Transport::new(endpoint.reach(), &shape.headers, key, (times, clients)),
+            transport: Transport::new(endpoint.reach(), header_map(&shape.headers, key), times, clients),
             endpoint,
             credential,
             key_source,

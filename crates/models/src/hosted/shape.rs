@@ -51,13 +51,24 @@ pub(super) struct Shaped {
     thoughtless: Arc<AtomicBool>,
 }
 
+/// Where requests go.
+pub(super) struct Target<'a> {
+    pub(super) provider: Provider,
+    pub(super) model: &'a str,
+    /// What stands in the thoughts that come from there.
+    pub(super) thinker: String,
+    /// Whether it is the provider's own server.
+    pub(super) own_server: bool,
+}
+
 impl Shaped {
-    pub(super) fn new(
-        (provider, model): (Provider, &str),
-        thinker: String,
-        own_server: bool,
-        shape: &Shape<'_>,
-    ) -> Result<Self, BadHosted> {
+    pub(super) fn new(target: Target<'_>, shape: &Shape<'_>) -> Result<Self, BadHosted> {
+        let Target {
+            provider,
+            model,
+            thinker,
+            own_server,
+        } = target;
         use ProviderPromptCapability::{
             ContextManagement, IncrementalResponses, PromptCacheBlocks, PromptCacheKey,
         };

@@ -112,20 +112,22 @@ pub(super) enum Form {
     Stream,
 }
 
+/// The headers of every request: those that are always the same, and the key.
+pub(super) fn header_map(
+    fixed: &[(&'static str, &'static str)],
+    key: Option<(&'static str, HeaderValue)>,
+) -> HeaderMap {
+    let fixed = fixed
+        .iter()
+        .map(|(name, value)| (*name, HeaderValue::from_static(value)));
+    let headers = fixed.chain(key);
+    headers
+        .map(|(name, value)| (HeaderName::from_static(name), value))
+        .collect()
+}
+
 impl Transport {
-    pub(super) fn new(
-        reach: Reach,
-        fixed: &[(&'static str, &'static str)],
-        key: Option<(&'static str, HeaderValue)>,
-        (times, clients): (Times, Clients),
-    ) -> Self {
-        let fixed = fixed
-            .iter()
-            .map(|(name, value)| (*name, HeaderValue::from_static(value)));
-        let headers = fixed.chain(key);
-        let headers: HeaderMap = headers
-            .map(|(name, value)| (HeaderName::from_static(name), value))
-            .collect();
+    pub(super) fn new(reach: Reach, headers: HeaderMap, times: Times, clients: Clients) -> Self {
         let mut asking = headers.clone();
         asking.extend(ASKING.map(|(name, value)| (name, HeaderValue::from_static(value))));
         Self {

@@ -7,7 +7,6 @@ use wakeful_core::report::payload::WakeDecided;
 use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::run::RunStatus;
 use wakeful_core::stop::{StopRequest, StopTarget};
-use wakeful_core::time::Millis;
 use wakeful_core::wake::{Wait, WakeOutcome};
 use wakeful_store::{PendingStop, StoreError, Tx};
 
@@ -15,8 +14,8 @@ use super::RunApi;
 use super::shared::Shared;
 use crate::run::fault_in_words;
 use crate::stored_run::StoredRun;
-use crate::subrun::{end_children, lock_all, take_back};
-use crate::{EngineError, Observer as _, stored_run};
+use crate::subrun::{Withdrawal, end_children, lock_all};
+use crate::{EngineError, Observer as _, Stamp, stored_run};
 
 /// What became of a request to cancel a run.
 #[derive(Debug)]
@@ -74,7 +73,7 @@ impl Shared {
         let decided = WakeDecided::new(run, WakeOutcome::Cancelled);
         let sealed = self.seal(Draft::new(decided), Some(run), at)?;
         let salt = self.entropy.bytes32();
-        let called = self.write(move |tx| call_off_in(tx, run, &sealed, (at, salt)));
+        let called = self.write(move |tx| call_off_in(tx, run, &sealed, Stamp { at, salt }));
         match called.await? {
             Called::Unknown => return Err(EngineError::UnknownRun(run)),
             Called::TooLate => {}
@@ -107,12 +106,7 @@ impl Shared {
 }
 
 /// Takes a message out of the queue, or asks whoever drives its run to end it.
-fn call_off_in(
-    tx: &mut Tx<'_>,
-    run: RunKey,
-    sealed: &Sealed,
-    (at, salt): (Millis, [u8; 32]),
-) -> Result<Called, StoreError> {
+fn call_off_in(tx: &mut Tx<'_>, run: RunKey, sealed: &Sealed, stamp: Stamp) -> Result<Called, StoreError> {
     let Some(message) = tx.message(&run)? else {
         return Ok(Called::Unknown);
     };
@@ -130,11 +124,11 @@ fn call_off_in(
     if !tx.is_queued(&run)? {
         return Ok(match tx.run(&run)? {
             Some(row) if row.status == RunStatus::Open => {
-                tx.request_cancel(&run, at)?;
+                tx.request_cancel(&run, stamp.at)?;
                 // The one in front of it may be driven for long, and only then does it take down what it started itself.
                 let waits = waits && row.wait() == Some(Wait::Turn);
                 let others = if waits {
-                    end_children(tx, &run, &mut heads, (at, salt))?
+                    end_children(tx, &run, &mut heads, stamp)?
                 } else {
                     Vec::new()
                 };
@@ -144,7 +138,12 @@ fn call_off_in(
             Some(_) | None => Called::TooLate,
         });
     }
-    let event = take_back(tx, &message, head, (sealed, &[]))?;
+    let withdrawal = Withdrawal {
+        message: &message,
+        sealed,
+        gates: &[],
+    };
+    let event = withdrawal.write(tx, head)?;
     if let Some(parent) = parent {
         tx.make_run_due(&parent.run_key)?;
     }

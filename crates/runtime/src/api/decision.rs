@@ -8,8 +8,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::DecisionId;
 use wakeful_core::proof::record::attach;
 use wakeful_core::report::payload::{AnswerGiven, DecisionAnswered};
-use wakeful_core::report::{Draft, Event, Sealed};
-use wakeful_core::time::Millis;
+use wakeful_core::report::{Draft, Event};
 use wakeful_ports::fail;
 use wakeful_store::rows::{AnnouncementRow, DecisionFilter, Owed};
 use wakeful_store::{ROWS_MAX, StoreError, Tx};
@@ -17,7 +16,7 @@ use wakeful_store::{ROWS_MAX, StoreError, Tx};
 use super::shared::{Shared, append};
 use super::{Arguments, decision_input};
 use crate::wait::late_draft;
-use crate::{EngineError, Observer as _};
+use crate::{EngineError, Observer as _, Stamp};
 
 /// What a beginning of a name leads to.
 enum Named {
@@ -68,9 +67,10 @@ impl DecisionApi {
         // Sealed inside the transaction: which version an answer makes is known only with the lock. What time it is, too:
         // an answer that waited for the lock may have missed its deadline.
         let (clock, salt) = (Arc::clone(&self.shared.clock), self.shared.entropy.bytes32());
-        let found = self
-            .shared
-            .write(move |tx| answer_in(tx, id, &reply, (clock.now(), salt)));
+        let found = self.shared.write(move |tx| {
+            let at = clock.now();
+            answer_in(tx, id, &reply, Stamp { at, salt })
+        });
         match found.await? {
             Found::Unknown => Err(EngineError::UnknownDecision(id.to_string())),
             Found::Refused(why) => Err(why.into()),
@@ -126,12 +126,7 @@ impl DecisionApi {
 }
 
 /// Takes an answer, writes it into the log, and has the run looked at.
-fn answer_in(
-    tx: &mut Tx<'_>,
-    id: DecisionId,
-    reply: &Reply,
-    (now, salt): (Millis, [u8; 32]),
-) -> Result<Found, StoreError> {
+fn answer_in(tx: &mut Tx<'_>, id: DecisionId, reply: &Reply, stamp: Stamp) -> Result<Found, StoreError> {
     let Some(decision) = tx.decision(&id)? else {
         return Ok(Found::Unknown);
     };
@@ -142,15 +137,16 @@ fn answer_in(
     let Some(decision) = tx.decision(&id)? else {
         return Ok(Found::Unknown);
     };
-    let answered = match decision.answer(reply.clone(), now) {
+    let answered = match decision.answer(reply.clone(), stamp.at) {
         Ok(answered) => answered,
         Err(why @ Unanswerable::Late { .. }) => {
-            let Some(next) = decision.escalate_if_overdue(now) else {
+            let Some(next) = decision.escalate_if_overdue(stamp.at) else {
                 return Ok(Found::Refused(why));
             };
             tx.put_decision(&next, decision.version)?;
             tx.make_run_due(&decision.run_key)?;
-            let sealed = Sealed::new(late_draft(&next), now, Some(decision.run_key), salt)
+            let sealed = stamp
+                .seal(late_draft(&next), Some(decision.run_key))
                 .map_err(|_| StoreError::Malformed("a deadline"))?;
             let event = append(tx, &decision.agent_id, &mut head, &sealed)?;
             return Ok(Found::Late(why, decision.agent_id, Box::new(event)));
@@ -168,7 +164,8 @@ fn answer_in(
         ..DecisionAnswered::new(&answered)
     });
     attach(&mut draft, &answered);
-    let sealed = Sealed::new(draft, now, Some(decision.run_key), salt)
+    let sealed = stamp
+        .seal(draft, Some(decision.run_key))
         .map_err(|_| StoreError::Malformed("an answer"))?;
     let event = append(tx, &decision.agent_id, &mut head, &sealed)?;
     Ok(Found::Taken(Box::new(answered), Box::new(event)))

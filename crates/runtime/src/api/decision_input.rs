@@ -58,7 +58,7 @@ pub(super) fn arguments(view: &mut View<'_>, decision: &Decision) -> Result<Argu
         return Ok(Arguments::Gone(InputGone::Unreadable));
     };
     let found = match decode(&row) {
-        Ok(turn) => call(view, (&row, &turn), inquiry.operation_id)?,
+        Ok(turn) => call(view, &row, &turn, inquiry.operation_id)?,
         Err(_) => None,
     };
     Ok(match found {
@@ -71,7 +71,8 @@ pub(super) fn arguments(view: &mut View<'_>, decision: &Decision) -> Result<Argu
 /// The call of an operation: in the reply that is acted on, and else in an earlier one of the run.
 fn call(
     view: &mut View<'_>,
-    (row, turn): (&RunRow, &Turn),
+    row: &RunRow,
+    turn: &Turn,
     wanted: OperationId,
 ) -> Result<Option<ToolCall>, StoreError> {
     if let Phase::Acting { reply, actions, .. } = &turn.phase
@@ -82,13 +83,14 @@ fn call(
         let mut calls = calls_of(&blocks).into_iter();
         return Ok(calls.find(|call| call.call_id == action.call_id).cloned());
     }
-    earlier(view, (row, turn), wanted)
+    earlier(view, row, turn, wanted)
 }
 
 /// Goes through what was said in a run from its beginning, and names each call as it was named when it was planned.
 fn earlier(
     view: &mut View<'_>,
-    (row, turn): (&RunRow, &Turn),
+    row: &RunRow,
+    turn: &Turn,
     wanted: OperationId,
 ) -> Result<Option<ToolCall>, StoreError> {
     let scope = scope_of(&turn.workspace);

@@ -8,7 +8,7 @@ use wakeful_store::rows::EventRow;
 use super::shared::Shared;
 use crate::hub::Listener;
 use crate::proof::{Erase, erase};
-use crate::{EngineError, Observer as _};
+use crate::{EngineError, Observer as _, Stamp};
 use wakeful_core::proof::Erasure;
 
 /// The event log.
@@ -20,8 +20,11 @@ impl EventApi {
     /// Erases contents of what has ended. The log stays whole and tells of it.
     pub async fn erase(&self, wanted: Erase) -> Result<Erasure, EngineError> {
         let agent = wanted.agent.clone();
-        let fresh = (self.shared.clock.now(), self.shared.entropy.bytes32());
-        erase(&self.shared.store, wanted, fresh, |event| {
+        let stamp = Stamp {
+            at: self.shared.clock.now(),
+            salt: self.shared.entropy.bytes32(),
+        };
+        erase(&self.shared.store, wanted, stamp, |event| {
             self.shared.hub.saw(&agent, &[event]);
         })
         .await

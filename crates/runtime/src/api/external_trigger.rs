@@ -171,7 +171,7 @@ impl TriggerApi {
         let arrival = PreparedAdmission::plain(message, self.shared.store.pack(body).await?, sealed);
         let arrived = self
             .shared
-            .write(move |tx| arrive(tx, &arrival, (&trigger, &named), now));
+            .write(move |tx| arrive(tx, &arrival, &trigger, &named));
         let Some((arrived, run_key)) = arrived.await? else {
             return Err(EngineError::NoTrigger);
         };
@@ -259,9 +259,10 @@ fn turn_in(
 fn arrive(
     tx: &mut Tx<'_>,
     arrival: &PreparedAdmission,
-    (called, named): (&TriggerRow, &[(String, RunKey)]),
-    now: Millis,
+    called: &TriggerRow,
+    named: &[(String, RunKey)],
 ) -> Result<Option<(AdmissionOutcome, RunKey)>, StoreError> {
+    let now = arrival.message.admitted_at;
     // Locked first, like in every transition.
     if tx.lock_head_to_announce(&called.agent_id)?.is_none() {
         return Ok(None);

@@ -7,7 +7,6 @@ use wakeful_core::key::RunKey;
 use wakeful_core::report::payload::RunReleased;
 use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::run::{RunStatus, preview};
-use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Refusal, Suspension, Wait};
 use wakeful_store::rows::{RunFilter, RunRow};
 use wakeful_store::{StoreError, Tx, View};
@@ -15,7 +14,7 @@ use wakeful_store::{StoreError, Tx, View};
 use super::shared::{Shared, append};
 use crate::stored_run::StoredRun;
 use crate::subrun::{end_children, lock_all, parent_of};
-use crate::{EngineError, Observer as _, stored_run};
+use crate::{EngineError, Observer as _, Stamp, stored_run};
 
 /// A row of a list with the first words of the message it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,11 +43,11 @@ impl RunApi {
     async fn move_aside(&self, run: RunKey, status: RunStatus) -> Result<StoredRun, EngineError> {
         let at = self.shared.clock.now();
         let released = RunReleased { run_key: run, status };
-        let sealed = self.shared.seal(Draft::new(released), Some(run), at)?;
+        let sealed = self.shared.seal(Draft::new(released.clone()), Some(run), at)?;
         let salt = self.shared.entropy.bytes32();
         let moved = self
             .shared
-            .write(move |tx| move_aside_in(tx, (run, status), &sealed, (at, salt)));
+            .write(move |tx| move_aside_in(tx, &released, &sealed, Stamp { at, salt }));
         match moved.await? {
             Moved::Unknown => return Err(EngineError::UnknownRun(run)),
             Moved::Not(row) => {
@@ -122,10 +121,11 @@ impl RunApi {
 /// Lets a run that stands aside go on, or ends it with what it started.
 fn move_aside_in(
     tx: &mut Tx<'_>,
-    (run, status): (RunKey, RunStatus),
+    released: &RunReleased,
     sealed: &Sealed,
-    moment: (Millis, [u8; 32]),
+    stamp: Stamp,
 ) -> Result<Moved, StoreError> {
+    let (run, status) = (released.run_key, released.status);
     let Some(row) = tx.run(&run)? else {
         return Ok(Moved::Unknown);
     };
@@ -155,18 +155,18 @@ fn move_aside_in(
     if is_aside && !is_end && lifecycle == Some(Lifecycle::Destroyed) {
         return Ok(Moved::Refused(Refusal::Destroyed));
     }
-    if !is_aside || !tx.set_aside(&run, status, None, moment.0)? {
+    if !is_aside || !tx.set_aside(&run, status, None, stamp.at)? {
         return Ok(Moved::Not(row));
     }
     if is_busy {
-        let (wait, since) = (Wait::Turn, moment.0);
+        let (wait, since) = (Wait::Turn, stamp.at);
         tx.suspend_run(&run, Suspension { wait, since })?;
     }
     let mut others = Vec::new();
     if is_end {
         // Nobody goes on with it, so nobody will ever find out, or be told of what it started.
         tx.leave_steps(&run)?;
-        others = end_children(tx, &run, &mut heads, moment)?;
+        others = end_children(tx, &run, &mut heads, stamp)?;
     }
     // One that goes on has not ended; who waits for it looks in vain, and waits on.
     if let Some(parent) = parent {

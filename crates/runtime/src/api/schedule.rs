@@ -15,6 +15,7 @@ use wakeful_store::rows::{Execution, ExecutionRow, ScheduleFilter, Schedules};
 use wakeful_store::{StoreError, Tx};
 
 use super::shared::{Shared, append};
+use crate::stamp::StampSource;
 use crate::timer::{Occasion, by_hand, tell};
 use crate::{EngineError, Observer as _};
 
@@ -246,9 +247,12 @@ impl ScheduleApi {
             if !may(&timer)? {
                 return Ok(None);
             }
-            let world = (self.shared.entropy.as_ref(), self.shared.clock.now());
+            let stamps = StampSource {
+                entropy: self.shared.entropy.as_ref(),
+                now: self.shared.clock.now(),
+            };
             tries += 1;
-            match by_hand(&self.shared.store, &timer, occasion, world).await {
+            match by_hand(&self.shared.store, &timer, occasion, &stamps).await {
                 Ok(fired) => break (timer, fired),
                 // Its moment came just now: it is read again.
                 Err(EngineError::Store(StoreError::Conflict)) if tries < TRIES_MAX => {}

@@ -115,7 +115,7 @@ impl AgentApi {
         let found = self
             .shared
             .store
-            .read(move |view| why_not(view, &wanted, (since, now)));
+            .read(move |view| why_not(view, &wanted, since, now));
         found.await?.ok_or(EngineError::UnknownAgent(agent))
     }
 }
@@ -179,7 +179,8 @@ fn held(overview: &Overview, now: Millis) -> Vec<Hold> {
 fn why_not(
     view: &mut View<'_>,
     agent: &AgentId,
-    (since, now): (Millis, Millis),
+    since: Millis,
+    now: Millis,
 ) -> Result<Option<WhyNot>, StoreError> {
     let Some(overview) = view.overview(agent)? else {
         return Ok(None);

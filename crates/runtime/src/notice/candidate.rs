@@ -27,6 +27,12 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
+    /// The same with whether its predicate holds; none where it has none.
+    pub(super) const fn with_predicate(mut self, predicate: Option<bool>) -> Self {
+        self.arrival.facts.predicate = predicate;
+        self
+    }
+
     /// Lets it arrive. None where the subscription was taken away meanwhile.
     pub(super) fn arrive(&self, tx: &mut Tx<'_>) -> Result<Option<(AgentId, AdmissionOutcome)>, StoreError> {
         // Locked first, like in every transition: whoever was told that it is put aside or gone was told the truth.
@@ -93,7 +99,7 @@ impl Watcher {
         &self,
         notice: &Notice,
         records: &[Told],
-        (row, predicate): (&SubscriptionRow, Option<bool>),
+        row: &SubscriptionRow,
         preceding: &Preceding,
     ) -> Result<Candidate, NoticeError> {
         let now = self.clock.now();
@@ -135,8 +141,7 @@ impl Watcher {
         let sealed = Sealed::new(draft, now, Some(run_key), self.entropy.bytes32());
         let sealed = sealed.map_err(|error| broken(run_key, &error))?;
         let body = self.store.pack(body).await?;
-        let mut arrival = PreparedAdmission::plain(message, body, sealed);
-        arrival.facts.predicate = predicate;
+        let arrival = PreparedAdmission::plain(message, body, sealed);
         Ok(Candidate {
             rule: rule.clone(),
             arrival,

@@ -119,7 +119,7 @@ impl NotificationPayload {
 
 #[cfg(test)]
 mod tests {
-    use wakeful_core::decision::Inquiry;
+    use wakeful_core::decision::{Inquiry, ProposedAction};
     use wakeful_core::id::AgentId;
     use wakeful_core::key::{Digest, OperationId, RunKey};
     use wakeful_core::step::EffectClass;
@@ -128,9 +128,12 @@ mod tests {
 
     fn asked() -> Decision {
         let inquiry = Inquiry::new(
-            (OperationId(Digest::of(b"operation")), 0),
-            ("ExecCommand", "curl -H 'Authorization: Bearer sk-very-secret'"),
-            EffectClass::Plain,
+            ProposedAction {
+                operation_id: OperationId(Digest::of(b"operation")),
+                tool: "ExecCommand",
+                input: "curl -H 'Authorization: Bearer sk-very-secret'",
+                class: EffectClass::Plain,
+            },
             "ask_tool",
             None,
         );

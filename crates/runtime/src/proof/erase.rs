@@ -8,13 +8,12 @@ use wakeful_core::key::RunKey;
 use wakeful_core::proof::Erasure;
 use wakeful_core::report::payload::{Actor, ContentErased, ErasedTarget};
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
-use wakeful_core::time::Millis;
 use wakeful_store::rows::{CareRow, RunRow};
 use wakeful_store::{Store, StoreError, Tx};
 
 use super::contents::{Contents, contents};
 use super::replay::has_ended;
-use crate::EngineError;
+use crate::{EngineError, Stamp};
 
 /// Events looked at at once.
 const PAGE: u32 = 500;
@@ -77,8 +76,7 @@ struct Done {
 /// Everything the transaction needs, prepared before it: the closure may run more than once.
 struct Task {
     erase: Erase,
-    at: Millis,
-    salt: [u8; 32],
+    stamp: Stamp,
     contents: Contents,
 }
 
@@ -86,7 +84,7 @@ struct Task {
 pub(crate) async fn erase(
     store: &Store,
     erase: Erase,
-    (at, salt): (Millis, [u8; 32]),
+    stamp: Stamp,
     tell: impl FnOnce(Event),
 ) -> Result<Erasure, EngineError> {
     let agent = erase.agent.clone();
@@ -105,8 +103,7 @@ pub(crate) async fn erase(
     };
     let task = Task {
         erase,
-        at,
-        salt,
+        stamp,
         contents,
     };
     match store.write(move |tx| task.commit(tx)).await? {
@@ -127,11 +124,7 @@ pub(crate) async fn erase(
 
 /// The last of these events, if all of them tell of what was taken away. Without them nobody could tell an erasure from
 /// a forgery.
-fn only_records(
-    tx: &mut Tx<'_>,
-    agent: &AgentId,
-    (first, last): (u64, u64),
-) -> Result<Option<u64>, StoreError> {
+fn only_records(tx: &mut Tx<'_>, agent: &AgentId, first: u64, last: u64) -> Result<Option<u64>, StoreError> {
     let (mut after, mut record) = (first.saturating_sub(1), None);
     while after < last {
         let page = tx.events(agent, after, PAGE)?;
@@ -162,11 +155,11 @@ impl Task {
                 if let Some(run) = tx.unended_among(agent, first, last)? {
                     return Ok(Found::NotEnded(run));
                 }
-                if let Some(seq) = only_records(tx, agent, (first, last))? {
+                if let Some(seq) = only_records(tx, agent, first, last)? {
                     return Ok(Found::Record(seq));
                 }
                 let mut done = Done::default();
-                done.erased.events = tx.erase_events(agent, (first, last), None)?;
+                done.erased.events = tx.erase_events(agent, first, last, None)?;
                 done
             }
         };
@@ -199,13 +192,13 @@ impl Task {
             return Ok(Err(Found::NotEnded(run)));
         }
         let mut done = Done::default();
-        if let Some(span) = tx.run_span(agent, &run)? {
-            done.erased.events = tx.erase_events(agent, span, Some(&run))?;
+        if let Some((first, last)) = tx.run_span(agent, &run)? {
+            done.erased.events = tx.erase_events(agent, first, last, Some(&run))?;
         }
         // What it took up was said to it as well, each under a key of its own.
         for wake in tx.absorbed_by(&run)? {
-            if let Some(span) = tx.run_span(agent, &wake.run_key)? {
-                done.erased.events += tx.erase_events(agent, span, Some(&wake.run_key))?;
+            if let Some((first, last)) = tx.run_span(agent, &wake.run_key)? {
+                done.erased.events += tx.erase_events(agent, first, last, Some(&wake.run_key))?;
             }
             tx.erase_message(&wake.run_key)?;
         }
@@ -239,7 +232,7 @@ impl Task {
                 },
             },
         });
-        let sealed = Sealed::new(draft, self.at, None, self.salt);
+        let sealed = self.stamp.seal(draft, None);
         sealed.map_err(|error| StoreError::Backend(error.into()))
     }
 }

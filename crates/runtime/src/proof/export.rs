@@ -64,18 +64,20 @@ pub struct Exported {
 
 /// How a run leaves.
 pub struct Leaving<'a> {
+    /// Signs where no head that is near enough was signed.
+    pub key: Option<&'a DeviceKey>,
     /// Whether a text may leave: false when a secret is in it.
     pub may_leave: &'a mut (dyn FnMut(&str) -> bool + Send),
     /// Takes each line. The error is why no more can be taken.
     pub write: &'a mut (dyn FnMut(Line) -> Result<(), String> + Send),
 }
 
-/// Exports a run that has ended, line by line. `key` signs where no head that is near enough was signed.
+/// Exports a run that has ended, line by line.
 pub async fn export(
     store: &Store,
     run: RunKey,
-    (key, now): (Option<&DeviceKey>, Millis),
     leaving: Leaving<'_>,
+    now: Millis,
 ) -> Result<Exported, ExportError> {
     let found = store.read(move |view| Ok((view.run(&run)?, view.is_pruned(&run)?)));
     let (row, is_pruned) = found.await?;
@@ -91,7 +93,7 @@ pub async fn export(
     let span = store.read(move |view| span(view, &wanted)).await?;
     let span = span
         .ok_or(EngineError::UnknownRun(run))?
-        .signed(key, &row.agent_id, now)?;
+        .signed(leaving.key, &row.agent_id, now)?;
     let mut export = Export {
         store,
         row,
@@ -153,7 +155,11 @@ impl Span {
         let span = match (key, is_near, nearest) {
             (_, true, _) | (None, false, Some(_)) => self,
             (Some(key), false, _) => {
-                let head = SignedHead::sign(key, agent.clone(), (self.last, self.last_hash), now);
+                let end = Place {
+                    seq: self.last,
+                    hash: self.last_hash,
+                };
+                let head = SignedHead::sign(key, agent.clone(), end, now);
                 let heads = vec![head];
                 Self { heads, ..self }
             }
@@ -193,7 +199,7 @@ struct Export<'a, 'b> {
 impl Export<'_, '_> {
     async fn all(&mut self, span: Span, ran: Ran, now: Millis) -> Result<Exported, ExportError> {
         let (first, end) = (span.first, span.end());
-        let replay = self.what_may_leave(ran, (first, end)).await?;
+        let replay = self.what_may_leave(ran, first, end).await?;
         self.exported.withheld += u64::from(replay.is_none());
         let opening = Opening {
             format: FORMAT.to_owned(),
@@ -226,19 +232,24 @@ impl Export<'_, '_> {
 
     /// The run with its journal and its contents, if they may leave and the log that goes with them holds them. Else the
     /// log goes alone: what nothing ties to it proves nothing.
-    async fn what_may_leave(&mut self, ran: Ran, span: (u64, u64)) -> Result<Option<Replay>, ExportError> {
+    async fn what_may_leave(
+        &mut self,
+        ran: Ran,
+        first: u64,
+        end: u64,
+    ) -> Result<Option<Replay>, ExportError> {
         let is_held = match ran.found {
             Ok(ties) => ties.hold(),
             Err(Difference::NoState(_)) => false,
             // Whoever checks the lines on their way says what is wrong, and nothing leaves.
             Err(_) => true,
         };
-        let may = is_held && self.journal_may_leave().await? && self.events_may_leave(span).await?;
+        let may = is_held && self.journal_may_leave().await? && self.events_may_leave(first, end).await?;
         Ok(ran.replay.filter(|_| may))
     }
 
     /// Whether the events that hold the journal may say what they say.
-    async fn events_may_leave(&mut self, (first, end): (u64, u64)) -> Result<bool, ExportError> {
+    async fn events_may_leave(&mut self, first: u64, end: u64) -> Result<bool, ExportError> {
         let mut after = first.saturating_sub(1);
         while after < end {
             let page = self.events_page(after).await?;

@@ -36,7 +36,7 @@ pub async fn sign(store: &Store, key: &DeviceKey, at: Millis) -> Result<u64, Eng
         // A log may have grown since; its head is as true as it was.
         let heads: Vec<SignedHead> = page
             .into_iter()
-            .map(|(agent, end)| SignedHead::sign(key, agent, (end.seq, end.hash), at))
+            .map(|(agent, end)| SignedHead::sign(key, agent, end, at))
             .collect();
         count += heads.len() as u64;
         let kept = store.write(move |tx| heads.iter().try_for_each(|head| tx.put_signed_head(head)));

@@ -77,7 +77,11 @@ pub async fn verify(
         let known = store.read(move |view| view.log_end(&name)).await?;
         known.ok_or_else(|| EngineError::UnknownAgent(agent.clone()))?;
         given.retain(|head| head.agent_id == *agent);
-        tell(one(store, (agent, wanted), take(&mut given, agent), &mut verified).await?);
+        tell(
+            wanted
+                .verify_log(store, agent, take(&mut given, agent), &mut verified)
+                .await?,
+        );
         return Ok(verified);
     }
     let mut after: Option<AgentId> = None;
@@ -88,7 +92,9 @@ pub async fn verify(
         let Some((last, _)) = page.last() else { break };
         after = Some(last.clone());
         for (agent, _) in &page {
-            let walked = one(store, (agent, wanted), take(&mut given, agent), &mut verified).await;
+            let walked = wanted
+                .verify_log(store, agent, take(&mut given, agent), &mut verified)
+                .await;
             match walked {
                 Ok(verdict) => tell(verdict),
                 Err(error) if wanted.contents => verified.audit.add([unreadable(agent, error)?]),
@@ -214,48 +220,52 @@ impl Journey {
     }
 }
 
-async fn one(
-    store: &Store,
-    (agent, wanted): (&AgentId, &Wanted),
-    given: Vec<SignedHead>,
-    verified: &mut Verified,
-) -> Result<Verdict, EngineError> {
-    let (name, since) = (agent.clone(), wanted.since);
-    let frame = store.read(move |view| frame(view, &name, since)).await?;
-    let end = frame.end.seq;
-    let mut journey = Journey {
-        walk: Walk::new(agent.clone(), frame.lives.clone(), frame.start),
-        given,
-        hash: wanted.hash,
-        is_found: false,
-        newest: None,
-    };
-    let read = |after: u64| {
-        let name = agent.clone();
-        store.read(move |view| page(view, &name, after, end))
-    };
-    let mut next = read(frame.start.seq).await?;
-    let mut flaw = None;
-    while let (None, Some(last)) = (&flaw, next.events.last().map(|event| event.seq)) {
-        let checking = tokio::task::spawn_blocking(move || {
-            let passed = journey.pass(&next);
-            (journey, passed)
-        });
-        let (checked, following) = tokio::join!(checking, read(last));
-        // A panic there would be a mistake of ours; nothing is known of the log then.
-        let (back, passed) = checked.map_err(|_| EngineError::Panicked(agent.clone()))?;
-        (journey, flaw, next) = (back, passed.err(), following?);
+impl Wanted {
+    /// Walks the log of one agent.
+    async fn verify_log(
+        &self,
+        store: &Store,
+        agent: &AgentId,
+        given: Vec<SignedHead>,
+        verified: &mut Verified,
+    ) -> Result<Verdict, EngineError> {
+        let (name, since) = (agent.clone(), self.since);
+        let frame = store.read(move |view| frame(view, &name, since)).await?;
+        let end = frame.end.seq;
+        let mut journey = Journey {
+            walk: Walk::new(agent.clone(), frame.lives.clone(), frame.start),
+            given,
+            hash: self.hash,
+            is_found: false,
+            newest: None,
+        };
+        let read = |after: u64| {
+            let name = agent.clone();
+            store.read(move |view| page(view, &name, after, end))
+        };
+        let mut next = read(frame.start.seq).await?;
+        let mut flaw = None;
+        while let (None, Some(last)) = (&flaw, next.events.last().map(|event| event.seq)) {
+            let checking = tokio::task::spawn_blocking(move || {
+                let passed = journey.pass(&next);
+                (journey, passed)
+            });
+            let (checked, following) = tokio::join!(checking, read(last));
+            // A panic there would be a mistake of ours; nothing is known of the log then.
+            let (back, passed) = checked.map_err(|_| EngineError::Panicked(agent.clone()))?;
+            (journey, flaw, next) = (back, passed.err(), following?);
+        }
+        let flaw = flaw.or_else(|| journey.arrive(&frame, self.key).err());
+        if self.contents && flaw.is_none() {
+            verified.audit.log(store, agent, frame.start.seq).await?;
+        }
+        let Journey {
+            walk,
+            newest,
+            is_found,
+            ..
+        } = journey;
+        verified.is_found |= is_found;
+        Ok(verdict(agent.clone(), &walk, newest, flaw))
     }
-    let flaw = flaw.or_else(|| journey.arrive(&frame, wanted.key).err());
-    if wanted.contents && flaw.is_none() {
-        verified.audit.log(store, agent, frame.start.seq).await?;
-    }
-    let Journey {
-        walk,
-        newest,
-        is_found,
-        ..
-    } = journey;
-    verified.is_found |= is_found;
-    Ok(verdict(agent.clone(), &walk, newest, flaw))
 }

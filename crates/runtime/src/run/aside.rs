@@ -5,12 +5,11 @@ use wakeful_core::key::RunKey;
 use wakeful_core::report::payload::{RunFault, RunQuarantined};
 use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::run::{RunStatus, is_newer};
-use wakeful_core::time::Millis;
 use wakeful_store::rows::DecisionFilter;
 use wakeful_store::{ROWS_MAX, Store, StoreError, Tx};
 
 use super::broken;
-use crate::EngineError;
+use crate::{EngineError, Stamp};
 use wakeful_core::problem::Problem;
 
 /// How often a run may be taken up without moving, before it counts as one that ends whoever takes it up.
@@ -22,7 +21,7 @@ pub async fn move_aside(
     store: &Store,
     run: RunKey,
     error: &EngineError,
-    (now, salt): (Millis, [u8; 32]),
+    stamp: Stamp,
 ) -> Result<Option<Event>, EngineError> {
     if poisoned(error) != Some(run) {
         return Ok(None);
@@ -34,7 +33,7 @@ pub async fn move_aside(
     };
     let kept = fault.to_json();
     let draft = Draft::new(RunQuarantined { run_key: run, fault });
-    let sealed = Sealed::new(draft, now, Some(run), salt).map_err(|e| broken(run, &e))?;
+    let sealed = stamp.seal(draft, Some(run)).map_err(|e| broken(run, &e))?;
     Ok(store.write(move |tx| aside_in(tx, run, &kept, &sealed)).await?)
 }
 

@@ -30,7 +30,16 @@ use crate::interject::{self, Words};
 use crate::proof::recorded;
 use crate::subrun::{self, Heads, StartWrite};
 use crate::wait::{Need, TransitionEvents};
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, Stamp};
+
+/// An input, what it was applied with, and what that led to.
+pub(crate) struct Applied<'a> {
+    pub(crate) input: &'a Input,
+    pub(crate) reads: &'a Reads,
+    pub(crate) moved: Moved,
+    /// Blobs to keep beside those of the transition itself.
+    pub(crate) blobs: Vec<Blob>,
+}
 
 /// Everything that one transition writes.
 pub(crate) struct Transition {
@@ -89,9 +98,8 @@ impl Transition {
     /// Commits the next state of a run with all that belongs to it.
     pub(crate) fn write(&self, tx: &mut Tx<'_>, fence: Fence) -> Result<Written, StoreError> {
         // The head is locked first in every transition: a runner that lost its lease stops here.
-        let whose = (&self.run.run_key, self.run.status);
-        let others = subrun::concerned(tx, whose, &self.starts)?;
-        let mut heads = Heads::lock(tx, (&self.run.agent_id, fence), &others)?;
+        let others = subrun::concerned(tx, &self.run, &self.starts)?;
+        let mut heads = Heads::lock(tx, &self.run.agent_id, fence, &others)?;
         if self.begins && tx.is_braked(&self.run.agent_id)? {
             return Err(StoreError::Braked(self.run.agent_id.clone()));
         }
@@ -111,11 +119,15 @@ impl Transition {
             ..self.run.clone()
         };
         tx.put_state(&run, run.version - 1)?;
-        subrun::start_in(tx, (&run.agent_id, &run.run_key), &mut heads, &self.starts)?;
+        subrun::start_in(tx, &run, &mut heads, &self.starts)?;
         self.refused.iter().try_for_each(|refused| tx.refuse(refused))?;
         interject::join_in(tx, &self.joined, run.run_key, self.journal.at)?;
         if run.status != RunStatus::Open {
-            subrun::ended(tx, whose, &mut heads.others, (self.journal.at, self.salt))?;
+            let stamp = Stamp {
+                at: self.journal.at,
+                salt: self.salt,
+            };
+            subrun::ended(tx, &run, &mut heads.others, stamp)?;
         }
         self.write_with(tx, heads.own, fence).map(Written::Events)
     }
@@ -206,9 +218,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     pub(crate) async fn first_transition(
         &self,
         message: &Message,
-        moved: Moved,
-        input: &Input,
-        (now, body): (Millis, Option<Blob>),
+        applied: Applied<'_>,
+        now: Millis,
     ) -> Result<Transition, EngineError> {
         let run = RunRow {
             run_key: message.run_key,
@@ -224,21 +235,19 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             suspension: None,
             fault: None,
         };
-        let blobs = body.into_iter().collect();
-        self.transition(run, moved, (input, &Reads::default()), blobs)
-            .await
+        self.transition(run, applied).await
     }
 
     /// The transition that follows an input.
     pub(crate) async fn next_transition(
         &self,
         claimed: &Claimed,
-        moved: Moved,
-        (input, reads, words): (&Input, &Reads, Words),
-        blobs: Vec<Blob>,
+        applied: Applied<'_>,
+        words: Words,
     ) -> Result<Transition, EngineError> {
-        let listens = words == Words::Maybe && begins(&moved.effects).1;
-        let transition = self.transition(claimed.row.clone(), moved, (input, reads), blobs);
+        let input = applied.input;
+        let listens = words == Words::Maybe && begins(&applied.moved.effects).1;
+        let transition = self.transition(claimed.row.clone(), applied);
         let transition = Transition {
             listens,
             ..transition.await?
@@ -268,16 +277,16 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         })
     }
 
-    async fn transition(
-        &self,
-        before: RunRow,
-        moved: Moved,
-        cause: (&Input, &Reads),
-        mut blobs: Vec<Blob>,
-    ) -> Result<Transition, EngineError> {
+    async fn transition(&self, before: RunRow, applied: Applied<'_>) -> Result<Transition, EngineError> {
         let (now, run_key) = (self.moment(&before), before.run_key);
-        let usage = replied_usage(cause.0);
-        let (journal, state) = journal(&before, &moved, cause, now).map_err(|e| broken(run_key, &e))?;
+        let (journal, state) = journal(&before, &applied, now).map_err(|e| broken(run_key, &e))?;
+        let Applied {
+            input,
+            moved,
+            mut blobs,
+            ..
+        } = applied;
+        let usage = replied_usage(input);
         within_bounds(run_key, &state)?;
         let mut events = moved.events;
         bind(&run_key, &recorded(&journal), &mut events);
@@ -305,7 +314,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             steps: moved
                 .steps
                 .into_iter()
-                .map(|write| step_change(run_key, write, cause.0, now))
+                .map(|write| step_change(run_key, write, input, now))
                 .collect(),
             journal,
             thread: before.thread_id.clone(),
@@ -398,12 +407,10 @@ fn replied_usage(input: &Input) -> Option<Usage> {
 }
 
 /// What is kept of an input, and the state that it leads to. Each is spelled once.
-fn journal(
-    before: &RunRow,
-    moved: &Moved,
-    (input, reads): (&Input, &Reads),
-    at: Millis,
-) -> Result<(JournalRow, String), NotCanonical> {
+fn journal(before: &RunRow, applied: &Applied<'_>, at: Millis) -> Result<(JournalRow, String), NotCanonical> {
+    let Applied {
+        input, reads, moved, ..
+    } = applied;
     let (input, reads, state) = (canonical(input)?, canonical(reads)?, canonical_text(&moved.turn)?);
     let row = JournalRow {
         run_key: before.run_key,

@@ -14,7 +14,7 @@ use crate::absorb::{self, AgentWork, NextMessage, Opening};
 use crate::hub::Hub;
 use crate::run::{Claimed, DriveOutcome, claim, give_back, move_aside, poisoned};
 use crate::wake::{Limits, StartOutcome};
-use crate::{EngineError, Observer as _};
+use crate::{EngineError, Observer as _, Stamp};
 
 /// An agent and the result of its turn; none where nothing may begin.
 pub(super) type TurnResult = (AgentId, Result<Option<DriveOutcome>, EngineError>);
@@ -63,8 +63,11 @@ impl<W: Workshop> AgentTurn<W> {
         let Some(run) = poisoned(&error) else {
             return Err(error);
         };
-        let now = (self.clock.now(), self.entropy.bytes32());
-        match move_aside(&self.store, run, &error, now).await? {
+        let stamp = Stamp {
+            at: self.clock.now(),
+            salt: self.entropy.bytes32(),
+        };
+        match move_aside(&self.store, run, &error, stamp).await? {
             Some(event) => {
                 self.hub.saw(&self.agent, &[event]);
                 Ok(DriveOutcome::Ended)

@@ -11,11 +11,12 @@ use wakeful_core::report::{Draft, Event, Head, Sealed};
 use wakeful_core::run::{Outcome, Phase, RunStatus};
 use wakeful_core::step::Child;
 use wakeful_core::subrun::Ending;
-use wakeful_core::time::Millis;
 use wakeful_core::wake::{Gate, WakeOutcome};
+use wakeful_store::rows::RunRow;
 use wakeful_store::{StoreError, Tx, View};
 
 use super::StartWrite;
+use crate::Stamp;
 use crate::absorb::known_gates;
 use crate::api::append;
 use crate::cause::wake_row;
@@ -24,18 +25,18 @@ use crate::run::decode;
 /// Whose heads a transition needs beside its own.
 pub(crate) fn concerned(
     tx: &mut Tx<'_>,
-    (run, status): (&RunKey, RunStatus),
+    run: &RunRow,
     starts: &[StartWrite],
 ) -> Result<BTreeSet<AgentId>, StoreError> {
     let mut agents: BTreeSet<AgentId> = starts
         .iter()
         .map(|start| start.message.agent_id.clone())
         .collect();
-    if status != RunStatus::Open {
-        agents.extend(parent_of(tx, run)?.map(|parent| parent.agent_id));
+    if run.status != RunStatus::Open {
+        agents.extend(parent_of(tx, &run.run_key)?.map(|parent| parent.agent_id));
     }
-    if status == RunStatus::Cancelled {
-        agents.extend(tx.children(run)?.into_iter().map(|child| child.agent_id));
+    if run.status == RunStatus::Cancelled {
+        agents.extend(tx.children(&run.run_key)?.into_iter().map(|child| child.agent_id));
     }
     Ok(agents)
 }
@@ -49,15 +50,15 @@ pub(crate) fn parent_of(view: &mut View<'_>, run: &RunKey) -> Result<Option<Pare
 /// person ended it. With the heads of all of them.
 pub(crate) fn ended(
     tx: &mut Tx<'_>,
-    (run, status): (&RunKey, RunStatus),
+    run: &RunRow,
     heads: &mut BTreeMap<AgentId, Head>,
-    moment: (Millis, [u8; 32]),
+    stamp: Stamp,
 ) -> Result<(), StoreError> {
-    if let Some(parent) = parent_of(tx, run)? {
+    if let Some(parent) = parent_of(tx, &run.run_key)? {
         tx.make_run_due(&parent.run_key)?;
     }
-    if status == RunStatus::Cancelled {
-        end_children(tx, run, heads, moment)?;
+    if run.status == RunStatus::Cancelled {
+        end_children(tx, &run.run_key, heads, stamp)?;
     }
     Ok(())
 }
@@ -69,7 +70,7 @@ pub(crate) fn end_children(
     tx: &mut Tx<'_>,
     run: &RunKey,
     heads: &mut BTreeMap<AgentId, Head>,
-    (at, salt): (Millis, [u8; 32]),
+    stamp: Stamp,
 ) -> Result<Vec<AgentId>, StoreError> {
     let mut whose = Vec::new();
     for child in tx.children(run)? {
@@ -81,37 +82,54 @@ pub(crate) fn end_children(
         match (message, heads.get_mut(&child.agent_id)) {
             (Some(message), Some(head)) if waits => {
                 // One chance for all of them; their names make it many.
-                let salt = Digest::of(&[salt, *child.run_key.0.as_bytes()].concat());
-                let sealed = called_off(child.run_key, (at, *salt.as_bytes()))?;
+                let salt = Digest::of(&[stamp.salt, *child.run_key.0.as_bytes()].concat());
+                let salt = *salt.as_bytes();
+                let sealed = called_off(child.run_key, Stamp { salt, ..stamp })?;
                 let gate =
                     Gate::new("parent", false).with(format!("run {run}, which asked for it, was ended"));
-                take_back(tx, &message, head, (&sealed, &[gate]))?;
+                let withdrawal = Withdrawal {
+                    message: &message,
+                    sealed: &sealed,
+                    gates: &[gate],
+                };
+                withdrawal.write(tx, head)?;
             }
-            (_, _) => tx.request_cancel(&child.run_key, at)?,
+            (_, _) => tx.request_cancel(&child.run_key, stamp.at)?,
         }
         whose.push(child.agent_id);
     }
     Ok(whose)
 }
 
-/// Takes a message out of the queue for good. With the head of its agent.
-pub(crate) fn take_back(
-    tx: &mut Tx<'_>,
-    message: &Message,
-    head: &mut Head,
-    (sealed, gates): (&Sealed, &[Gate]),
-) -> Result<Event, StoreError> {
-    tx.dequeue(&message.agent_id, &message.run_key)?;
-    let event = append(tx, &message.agent_id, head, sealed)?;
-    let gates = known_gates(tx, message, gates)?;
-    tx.put_wake(&wake_row(message, WakeOutcome::Cancelled, &gates, sealed.at))?;
-    Ok(event)
+/// A message that leaves the queue for good.
+pub(crate) struct Withdrawal<'a> {
+    pub(crate) message: &'a Message,
+    /// The event that announces it.
+    pub(crate) sealed: &'a Sealed,
+    /// Every gate that was looked at.
+    pub(crate) gates: &'a [Gate],
+}
+
+impl Withdrawal<'_> {
+    /// Takes the message out of the queue. With the head of its agent.
+    pub(crate) fn write(&self, tx: &mut Tx<'_>, head: &mut Head) -> Result<Event, StoreError> {
+        let Self {
+            message,
+            sealed,
+            gates,
+        } = self;
+        tx.dequeue(&message.agent_id, &message.run_key)?;
+        let event = append(tx, &message.agent_id, head, sealed)?;
+        let gates = known_gates(tx, message, gates)?;
+        tx.put_wake(&wake_row(message, WakeOutcome::Cancelled, &gates, sealed.at))?;
+        Ok(event)
+    }
 }
 
 /// The event by which a message that was taken back is told of.
-fn called_off(run: RunKey, (at, salt): (Millis, [u8; 32])) -> Result<Sealed, StoreError> {
+fn called_off(run: RunKey, stamp: Stamp) -> Result<Sealed, StoreError> {
     let decided = WakeDecided::new(run, WakeOutcome::Cancelled);
-    let sealed = Sealed::new(Draft::new(decided), at, Some(run), salt);
+    let sealed = stamp.seal(Draft::new(decided), Some(run));
     sealed.map_err(|_| StoreError::Malformed("an announcement"))
 }
 

@@ -1,5 +1,6 @@
 //! What one look at one schedule writes.
 
+use wakeful_core::blob::BlobHash;
 use wakeful_core::cause::{Cause, Origin};
 use wakeful_core::id::EventName;
 use wakeful_core::key::RunKey;
@@ -14,12 +15,12 @@ use wakeful_core::timer::{
     TriggerSource, settle,
 };
 use wakeful_core::wake::{Lifecycle, Refusal, WakeOutcome};
-use wakeful_ports::clock::Entropy;
 use wakeful_store::rows::{ExecutionRow, PackedBlob};
 use wakeful_store::{Store, StoreError, Tx};
 
 use crate::api::append;
 use crate::cause::{AdmissionOutcome, PreparedAdmission, wake_row};
+use crate::stamp::StampSource;
 use crate::wake::{admitted_event, opening};
 
 /// Why a schedule is over whose pattern this program cannot read.
@@ -62,12 +63,33 @@ impl Occasion<'_> {
             Self::Event(event, key) => timer.run_key_of_event(event, key),
         }
     }
+
+    /// The message that a firing becomes.
+    fn message(self, timer: &Timer, firing: &Firing, body: BlobHash, now: Millis) -> Message {
+        let cause = Cause {
+            origin: Origin::Schedule {
+                schedule: timer.schedule_id.clone(),
+                scheduled_at: firing.due_at,
+                is_catch_up: firing.is_catch_up,
+                event: match self {
+                    Self::Event(event, _) => Some(event.clone()),
+                    Self::Tick | Self::ByHand(_) => None,
+                },
+            },
+            ..Cause::default()
+        };
+        let run = self.run_key(timer, firing.due_at);
+        Message::from_cause(timer.agent_id.clone(), run, cause, body, now)
+    }
 }
 
-/// What is asked of the world while a transaction is prepared.
-pub(super) struct Tools<'a> {
-    pub(super) entropy: &'a dyn Entropy,
-    pub(super) now: Millis,
+/// A schedule that fires, or is looked at because its time has come.
+pub(super) struct Due<'a> {
+    pub(super) timer: &'a Timer,
+    pub(super) ticked: Result<Ticked, ScheduleError>,
+    /// Whether there is something new, as far as its guard asks.
+    pub(super) is_changed: bool,
+    pub(super) occasion: Occasion<'a>,
 }
 
 /// What a look led to.
@@ -99,11 +121,15 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) async fn new(
         store: &Store,
-        seen: &Timer,
-        (ticked, is_changed): (Result<Ticked, ScheduleError>, bool),
-        occasion: Occasion<'_>,
-        tools: &Tools<'_>,
+        due: Due<'_>,
+        stamps: &StampSource<'_>,
     ) -> Result<Self, StoreError> {
+        let Due {
+            timer: seen,
+            ticked,
+            is_changed,
+            occasion,
+        } = due;
         let (ticked, over) = match ticked {
             Ok(ticked) => (ticked, EXHAUSTED),
             Err(ScheduleError::Exhausted) => (Ticked::over(seen), EXHAUSTED),
@@ -112,13 +138,13 @@ impl Plan {
         let (_, body) = opening(&seen.say, Vec::new());
         let body = store.pack(body).await?;
         let arrivals = ticked.firings.iter().map(|firing| {
-            let message = message(seen, occasion, firing, (&body, tools.now));
-            Ok((*firing, arrival(message, &body, &seen.say, tools)?))
+            let message = occasion.message(seen, firing, body.hash, stamps.now);
+            Ok((*firing, arrival(message, &body, &seen.say, stamps)?))
         });
         let arrivals = arrivals.collect::<Result<_, StoreError>>()?;
         let taken_back = seen.last_run.map(|run| {
             let decided = WakeDecided::new(run, WakeOutcome::Replaced);
-            sealed(Draft::new(decided), run, tools)
+            sealed(Draft::new(decided), run, stamps)
         });
         Ok(Self {
             seen: seen.clone(),
@@ -128,7 +154,7 @@ impl Plan {
             taken_back: taken_back.transpose()?,
             is_changed,
             source: occasion.source(),
-            now: tools.now,
+            now: stamps.now,
         })
     }
 
@@ -373,40 +399,18 @@ impl Book {
     }
 }
 
-fn message(
-    timer: &Timer,
-    occasion: Occasion<'_>,
-    firing: &Firing,
-    (body, now): (&PackedBlob, Millis),
-) -> Message {
-    let cause = Cause {
-        origin: Origin::Schedule {
-            schedule: timer.schedule_id.clone(),
-            scheduled_at: firing.due_at,
-            is_catch_up: firing.is_catch_up,
-            event: match occasion {
-                Occasion::Event(event, _) => Some(event.clone()),
-                Occasion::Tick | Occasion::ByHand(_) => None,
-            },
-        },
-        ..Cause::default()
-    };
-    let run = occasion.run_key(timer, firing.due_at);
-    Message::from_cause(timer.agent_id.clone(), run, cause, body.hash, now)
-}
-
 fn arrival(
     message: Message,
     body: &PackedBlob,
     say: &str,
-    tools: &Tools<'_>,
+    stamps: &StampSource<'_>,
 ) -> Result<PreparedAdmission, StoreError> {
-    let sealed = sealed(admitted_event(&message, say), message.run_key, tools)?;
+    let sealed = sealed(admitted_event(&message, say), message.run_key, stamps)?;
     Ok(PreparedAdmission::plain(message, body.clone(), sealed))
 }
 
 /// What is announced here is made of words and numbers of our own, which always have a canonical form.
-fn sealed(draft: Draft, run: RunKey, tools: &Tools<'_>) -> Result<Sealed, StoreError> {
-    let sealed = Sealed::new(draft, tools.now, Some(run), tools.entropy.bytes32());
+fn sealed(draft: Draft, run: RunKey, stamps: &StampSource<'_>) -> Result<Sealed, StoreError> {
+    let sealed = stamps.stamp().seal(draft, Some(run));
     sealed.map_err(|_| StoreError::Malformed("an announcement"))
 }

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::sync::{Mutex, RwLock, RwLockWriteGuard};
 use wakeful_core::conversation::Usage;
-use wakeful_core::decision::{Decision, Inquiry};
+use wakeful_core::decision::{Decision, Inquiry, ProposedAction};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::step::EffectClass;
@@ -214,9 +214,12 @@ pub(super) fn main() -> AgentId {
 fn question() -> Decision {
     let operation = OperationId(Digest::of(b"operation"));
     let inquiry = Inquiry::new(
-        (operation, 0),
-        ("ExecCommand", "rm -r build"),
-        EffectClass::Plain,
+        ProposedAction {
+            operation_id: operation,
+            tool: "ExecCommand",
+            input: "rm -r build",
+            class: EffectClass::Plain,
+        },
         "ask_tool",
         None,
     );

@@ -9,9 +9,9 @@ use wakeful_core::message::{Message, Parent};
 use wakeful_core::run::RunStatus;
 use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
 use wakeful_ports::clock::{Clock as _, Entropy as _};
-use wakeful_runtime::EngineError;
 use wakeful_runtime::api::{AgentChange, NewAgent};
 use wakeful_runtime::run::{claim, move_aside};
+use wakeful_runtime::{EngineError, Stamp};
 use wakeful_store::rows::Visibility;
 
 use super::{Daemon, First, Salts, post};
@@ -23,8 +23,11 @@ impl Daemon {
     /// A run is moved aside as one that ends whoever takes it up.
     async fn set_aside(&self, run: RunKey) {
         let why = EngineError::CrashLoop { run, claims: 11 };
-        let now = (self.ticks.now(), Salts.bytes32());
-        let moved = move_aside(&self.store, run, &why, now).await;
+        let stamp = Stamp {
+            at: self.ticks.now(),
+            salt: Salts.bytes32(),
+        };
+        let moved = move_aside(&self.store, run, &why, stamp).await;
         assert!(moved.expect("written").is_some());
         // As after the turn in which that is found out.
         let main = self.agent();

@@ -474,7 +474,7 @@ fn records_of_what_is_gone_never_go_themselves_and_the_log_stays_provable() {
         };
         with_events(&store, "main", u64::from(EVENTS_KEPT_MIN), &[]).await;
         let erased = store.write(|tx| {
-            assert_eq!(tx.erase_events(&sample::agent_id("main"), (1, 5), None)?, 5);
+            assert_eq!(tx.erase_events(&sample::agent_id("main"), 1, 5, None)?, 5);
             record(tx, sample::erased(5), 2_000_000)
         });
         let erased = erased.await.expect("erased");

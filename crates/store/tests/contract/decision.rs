@@ -1,6 +1,8 @@
 //! Questions: asked once, answered at most once, told to their run once.
 
-use wakeful_core::decision::{APPROVE, Channel, DENY, Decision, DecisionStatus, Inquiry, Reply, Severity};
+use wakeful_core::decision::{
+    APPROVE, Channel, DENY, Decision, DecisionStatus, Inquiry, ProposedAction, Reply, Severity,
+};
 use wakeful_core::key::{DecisionId, Digest};
 use wakeful_core::run::RunStatus;
 use wakeful_core::step::EffectClass;
@@ -13,9 +15,12 @@ use crate::world::{everywhere, sample};
 /// A question of a run, asked at a moment.
 fn question(run: &str, name: &str, at: i64) -> Decision {
     let inquiry = Inquiry::new(
-        (sample::operation(name), 0),
-        ("ExecCommand", "rm -r build – wörtlich"),
-        EffectClass::Plain,
+        ProposedAction {
+            operation_id: sample::operation(name),
+            tool: "ExecCommand",
+            input: "rm -r build – wörtlich",
+            class: EffectClass::Plain,
+        },
         "ask_tool",
         None,
     );

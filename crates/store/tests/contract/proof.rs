@@ -35,7 +35,7 @@ async fn end(store: &Store, name: &'static str) -> Place {
 
 async fn sign(store: &Store, seed: u8, name: &'static str, at: Place) -> SignedHead {
     let key = DeviceKey::from_seed(&[seed; 32]);
-    let head = SignedHead::sign(&key, sample::agent_id(name), (at.seq, at.hash), Millis(77));
+    let head = SignedHead::sign(&key, sample::agent_id(name), at, Millis(77));
     let put = head.clone();
     store
         .write(move |tx| tx.put_signed_head(&put))
@@ -170,9 +170,9 @@ fn erased_events_lose_payload_and_salt_and_keep_their_place() {
         let name = id.clone();
         let erased = store.write(move |tx| {
             Ok([
-                tx.erase_events(&name, (1, 4), Some(&other))?,
-                tx.erase_events(&name, (2, 3), Some(&run))?,
-                tx.erase_events(&name, (1, 2), None)?,
+                tx.erase_events(&name, 1, 4, Some(&other))?,
+                tx.erase_events(&name, 2, 3, Some(&run))?,
+                tx.erase_events(&name, 1, 2, None)?,
             ])
         });
         assert_eq!(erased.await.expect("erased"), [0, 2, 1]);

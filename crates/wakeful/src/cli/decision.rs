@@ -6,7 +6,6 @@ use wakeful_api::{
     GetDecision, InputGone, ListDecisions, Severity,
 };
 use wakeful_core::failure::clip;
-use wakeful_core::key::RunKey;
 use wakeful_core::policy::rule_words;
 use wakeful_runtime::notifier::{NotificationPayload, NotificationSender as _};
 
@@ -287,12 +286,9 @@ fn ways(one: &Decision, by: Channel) -> String {
     }
 }
 
-/// A run that waits for a person: what is asked is told, with how it is answered by whoever comes by this way.
-pub(super) fn undecided(
-    (agent, run): (&str, RunKey),
-    (pending, by): (&[Decision], Channel),
-    out: &Out,
-) -> Failure {
+/// A run that waits for a person: what is asked is told, with how it is answered by whoever comes by this way. `run` names
+/// it and its agent.
+pub(super) fn undecided(run: &str, pending: &[Decision], by: Channel, out: &Out) -> Failure {
     for one in pending {
         let cut = match one.is_input_cut {
             true => format!(
@@ -309,8 +305,8 @@ pub(super) fn undecided(
         ));
     }
     let message = match pending.len() {
-        1 => format!("run {run} of agent {agent} waits for a decision"),
-        many => format!("run {run} of agent {agent} waits for {many} decisions"),
+        1 => format!("{run} waits for a decision"),
+        many => format!("{run} waits for {many} decisions"),
     };
     let hint = match pending {
         [] => "`wakeful decision list` shows what is asked".to_owned(),

@@ -61,6 +61,45 @@ impl Sink<'_> {
             }
         }
     }
+
+    /// Writes all lines of a run.
+    async fn write(
+        mut self,
+        args: &ExportArgs,
+        shared: &GlobalArgs,
+        store: &Store,
+        out: &Out,
+    ) -> Result<(Exported, Proven), Failure> {
+        let mut redactor = redactor(shared, out)?;
+        let key = shared.home()?.join(DEVICE_KEY);
+        redactor.know(&device::secret(&key).unwrap_or_default());
+        let key = device::read(&key).ok();
+        let run = Backend::of_store(store, shared)?.find_run(&args.run).await?;
+        let mut may_leave = |text: &str| {
+            let before = redactor.count();
+            redactor.text(text);
+            redactor.count() == before
+        };
+        let mut take = |line: Line| self.take(&line);
+        let leaving = Leaving {
+            key: key.as_ref(),
+            may_leave: &mut may_leave,
+            write: &mut take,
+        };
+        let exported = export_run(store, run, leaving, RealClock::new().now()).await;
+        let exported = match (exported, self.flaw.take()) {
+            (_, Some(flaw)) => return Err(unproven(&flaw, "the run cannot be exported")),
+            (Err(error), None) => return Err(failed(error)),
+            (Ok(exported), None) => exported,
+        };
+        let proven = self.check.finish();
+        let proven = proven.map_err(|flaw| unproven(&flaw, "the run cannot be exported"))?;
+        if let To::File(mut file) = self.to {
+            let written = file.flush().and_then(|()| file.get_ref().sync_all());
+            written.map_err(|error| unwritable("the bundle", &error))?;
+        }
+        Ok((exported, proven))
+    }
 }
 
 /// Runs the verb. The database is read as it is, also beside a daemon.
@@ -74,10 +113,7 @@ pub(crate) async fn export(args: &ExportArgs, shared: &GlobalArgs, out: &Out) ->
         flaw: None,
         to,
     };
-    let done = reading(shared, async |store| {
-        write(args, shared, store, (sink, out)).await
-    })
-    .await;
+    let done = reading(shared, async |store| sink.write(args, shared, store, out).await).await;
     let (exported, proven) = match done {
         Ok(done) => done,
         Err(failure) => {
@@ -88,42 +124,6 @@ pub(crate) async fn export(args: &ExportArgs, shared: &GlobalArgs, out: &Out) ->
     };
     tell(args, &exported, &proven, out);
     Ok(0)
-}
-
-async fn write(
-    args: &ExportArgs,
-    shared: &GlobalArgs,
-    store: &Store,
-    (mut sink, out): (Sink<'_>, &Out),
-) -> Result<(Exported, Proven), Failure> {
-    let mut redactor = redactor(shared, out)?;
-    let key = shared.home()?.join(DEVICE_KEY);
-    redactor.know(&device::secret(&key).unwrap_or_default());
-    let key = device::read(&key).ok();
-    let run = Backend::of_store(store, shared)?.find_run(&args.run).await?;
-    let mut may_leave = |text: &str| {
-        let before = redactor.count();
-        redactor.text(text);
-        redactor.count() == before
-    };
-    let mut take = |line: Line| sink.take(&line);
-    let leaving = Leaving {
-        may_leave: &mut may_leave,
-        write: &mut take,
-    };
-    let exported = export_run(store, run, (key.as_ref(), RealClock::new().now()), leaving).await;
-    let exported = match (exported, sink.flaw.take()) {
-        (_, Some(flaw)) => return Err(unproven(&flaw, "the run cannot be exported")),
-        (Err(error), None) => return Err(failed(error)),
-        (Ok(exported), None) => exported,
-    };
-    let proven = sink.check.finish();
-    let proven = proven.map_err(|flaw| unproven(&flaw, "the run cannot be exported"))?;
-    if let To::File(mut file) = sink.to {
-        let written = file.flush().and_then(|()| file.get_ref().sync_all());
-        written.map_err(|error| unwritable("the bundle", &error))?;
-    }
-    Ok((exported, proven))
 }
 
 fn tell(args: &ExportArgs, exported: &Exported, proven: &Proven, out: &Out) {

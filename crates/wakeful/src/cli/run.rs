@@ -122,10 +122,23 @@ async fn start(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Fai
     // Everything that can be wrong with the call is found before the home is touched.
     let settings = args.settings(shared)?;
     let call = Call::parse(args)?;
+    let request = RunRequest {
+        call: &call,
+        args,
+        settings: &settings,
+    };
     match daemon(shared).await? {
-        Some(client) => remote::start(&call, (args, &settings), client, shared, out).await,
-        None => local::start(&call, (args, &settings), shared, out).await,
+        Some(client) => remote::start(request, client, shared, out).await,
+        None => local::start(request, shared, out).await,
     }
+}
+
+/// A call with the options and the settings it was made with.
+#[derive(Clone, Copy)]
+struct RunRequest<'a> {
+    call: &'a Call,
+    args: &'a RunArgs,
+    settings: &'a LoadedConfig,
 }
 
 /// A call that was found to be right, as far as one can tell without looking at the home.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use wakeful_core::conversation::Usage;
-use wakeful_core::decision::{Decision, Inquiry};
+use wakeful_core::decision::{Decision, Inquiry, ProposedAction};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::run::RunStatus;
@@ -34,9 +34,12 @@ pub(super) fn write<T: Send + 'static>(
 /// A question of a run of `main`.
 pub(super) fn question(run: &str, name: &str) -> Decision {
     let inquiry = Inquiry::new(
-        (OperationId(Digest::of(name.as_bytes())), 0),
-        ("ExecCommand", "echo sk-very-secret"),
-        EffectClass::Plain,
+        ProposedAction {
+            operation_id: OperationId(Digest::of(name.as_bytes())),
+            tool: "ExecCommand",
+            input: "echo sk-very-secret",
+            class: EffectClass::Plain,
+        },
         "ask_tool",
         None,
     );

@@ -1,6 +1,6 @@
 //! Ratings and links: what is said about records.
 
-use super::super::{Life, Link, LinkKind, Mutation, Rating, Record, RecordId, Refusal, Target};
+use super::super::{Life, Link, Mutation, Rating, Record, RecordId, Refusal, Target};
 use super::{Reads, Written, there};
 use crate::time::Millis;
 
@@ -41,12 +41,10 @@ pub(super) fn rate(
     Ok(Written { after, before })
 }
 
-pub(super) fn link(
-    (from, to): (&RecordId, &RecordId),
-    kind: &LinkKind,
-    reads: &Reads,
-    at: Millis,
-) -> Result<Written, Refusal> {
+pub(super) fn link(mutation: &Mutation, reads: &Reads, at: Millis) -> Result<Written, Refusal> {
+    let Mutation::CreateLink { from, to, link: kind } = mutation else {
+        return Err(Refusal::NothingToChange);
+    };
     there(reads.any(from)?)?;
     there(reads.any(to)?)?;
     let id = RecordId::of_link(kind, from, to);

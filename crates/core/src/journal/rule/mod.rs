@@ -189,17 +189,13 @@ pub fn apply(
             description,
         } => one(time::update(
             reads.time_entry(entry)?,
-            (*started_at, *ended_at),
+            *started_at,
+            *ended_at,
             description.as_deref(),
         )),
-        Mutation::WriteDayPlan {
-            day,
-            note,
-            upserts,
-            deletes,
-        } => plan::write(*day, note.as_deref(), (upserts, deletes), reads, (operation, at)),
+        Mutation::WriteDayPlan { .. } => plan::write(mutation, reads, operation, at),
         Mutation::Rate { target, .. } => one(about::rate(mutation, target, reads, at)),
-        Mutation::CreateLink { from, to, link } => one(about::link((from, to), link, reads, at)),
+        Mutation::CreateLink { .. } => one(about::link(mutation, reads, at)),
         Mutation::Remove { record, move_to } => remove(record, move_to.as_ref(), reads, at),
         Mutation::Restore { record } => one(restore(reads.any(record)?, at)),
     }

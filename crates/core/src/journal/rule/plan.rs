@@ -1,7 +1,7 @@
 //! Plans of days and their blocks.
 
 use super::super::{
-    BLOCKS_MAX, BlockWrite, Day, DayPlan, DayPlanBlock, Kind, Life, Record, RecordId, Refusal,
+    BLOCKS_MAX, BlockWrite, DayPlan, DayPlanBlock, Kind, Life, Mutation, Record, RecordId, Refusal,
 };
 use super::check::at_most;
 use super::{Reads, Written, there, unknown};
@@ -10,13 +10,21 @@ use crate::time::Millis;
 
 /// Writes the plan and its blocks. The plan is written each time: whoever watches it hears of its blocks too.
 pub(super) fn write(
-    day: Day,
-    note: Option<&str>,
-    (upserts, deletes): (&[BlockWrite], &[RecordId]),
+    mutation: &Mutation,
     reads: &Reads,
-    (operation, at): (&OperationId, Millis),
+    operation: &OperationId,
+    at: Millis,
 ) -> Result<Vec<Written>, Refusal> {
-    let id = RecordId::of_day_plan(&day);
+    let Mutation::WriteDayPlan {
+        day,
+        note,
+        upserts,
+        deletes,
+    } = mutation
+    else {
+        return Err(Refusal::NothingToChange);
+    };
+    let id = RecordId::of_day_plan(day);
     let before = match reads.records.get(&id) {
         Some(record @ Record::DayPlan(plan)) => {
             there(record)?;
@@ -36,11 +44,10 @@ pub(super) fn write(
     at_most("blocks of the day", left, BLOCKS_MAX)?;
     let after = DayPlan {
         id: id.clone(),
-        day,
-        note: note.map_or_else(
-            || before.map(|plan| plan.note.clone()).unwrap_or_default(),
-            str::to_owned,
-        ),
+        day: *day,
+        note: note
+            .clone()
+            .unwrap_or_else(|| before.map(|plan| plan.note.clone()).unwrap_or_default()),
         life: before.map_or(Life::begun(at), |plan| plan.life.next()),
     };
     let mut written = vec![Written {
@@ -48,7 +55,18 @@ pub(super) fn write(
         before: before.cloned().map(Record::DayPlan),
     }];
     for (number, upsert) in upserts.iter().enumerate() {
-        written.push(block(&id, upsert, number, reads, (operation, at))?);
+        let before = block_before(&id, upsert, reads)?;
+        let (block_id, life) = before.map_or_else(
+            || {
+                let id = RecordId::part(Kind::DayPlanBlock, operation, number);
+                (id, Life::begun(at))
+            },
+            |block| (block.id.clone(), block.life.next()),
+        );
+        written.push(Written {
+            after: Record::DayPlanBlock(block(&id, upsert, block_id, life)),
+            before: before.cloned().map(Record::DayPlanBlock),
+        });
     }
     for gone in deletes {
         let before = Record::DayPlanBlock(of_plan(&id, gone, reads)?.clone());
@@ -60,41 +78,33 @@ pub(super) fn write(
     Ok(written)
 }
 
-fn block(
+/// The block that a write changes; none where it makes one. What the write names must be there.
+fn block_before<'a>(
     plan: &RecordId,
     write: &BlockWrite,
-    number: usize,
-    reads: &Reads,
-    (operation, at): (&OperationId, Millis),
-) -> Result<Written, Refusal> {
+    reads: &'a Reads,
+) -> Result<Option<&'a DayPlanBlock>, Refusal> {
     if let Some(task) = &write.task {
         reads.task(task)?;
     }
     if let Some(category) = &write.category {
         reads.category(category)?;
     }
-    let before = write
-        .block
-        .as_ref()
-        .map(|id| of_plan(plan, id, reads))
-        .transpose()?;
-    let after = DayPlanBlock {
-        id: before.map_or_else(
-            || RecordId::part(Kind::DayPlanBlock, operation, number),
-            |block| block.id.clone(),
-        ),
+    let block = write.block.as_ref();
+    block.map(|id| of_plan(plan, id, reads)).transpose()
+}
+
+fn block(plan: &RecordId, write: &BlockWrite, id: RecordId, life: Life) -> DayPlanBlock {
+    DayPlanBlock {
+        id,
         plan: plan.clone(),
         starts_at: write.starts_at,
         ends_at: write.ends_at,
         task: write.task.clone(),
         category: write.category.clone(),
         note: write.note.clone(),
-        life: before.map_or(Life::begun(at), |block| block.life.next()),
-    };
-    Ok(Written {
-        after: Record::DayPlanBlock(after),
-        before: before.cloned().map(Record::DayPlanBlock),
-    })
+        life,
+    }
 }
 
 /// A block of this very plan.

@@ -52,7 +52,8 @@ pub(super) fn add(mutation: &Mutation, operation: &OperationId, at: Millis) -> R
 
 pub(super) fn update(
     entry: &TimeEntry,
-    (started_at, ended_at): (Option<Millis>, Option<Millis>),
+    started_at: Option<Millis>,
+    ended_at: Option<Millis>,
     description: Option<&str>,
 ) -> Result<Written, Refusal> {
     let after = TimeEntry {

@@ -20,6 +20,13 @@ use crate::report::{Draft, Event};
 use crate::run::{MACHINE, MACHINE_VERSION, RunStatus, Turn};
 use crate::time::Millis;
 
+fn end(last: &Event) -> Place {
+    Place {
+        seq: last.seq,
+        hash: last.hash,
+    }
+}
+
 pub(super) fn event(event: &Event) -> Line {
     let sealed = &event.sealed;
     let payload = String::from_utf8(sealed.payload.clone()).expect("text");
@@ -83,7 +90,7 @@ pub(super) fn bundle((rows, turn, events): (&[Row], &Turn, &[Event]), contents: 
     };
     let mut lines = vec![Line::Opening(Box::new(opening))];
     lines.extend(events.iter().map(event));
-    let head = SignedHead::sign(&key(), agent(), (last.seq, last.hash), Millis(5));
+    let head = SignedHead::sign(&key(), agent(), end(last), Millis(5));
     lines.push(Line::Head(head));
     lines.extend(rows.iter().map(|row| {
         let [reads_hash, state_hash, effects_hash] = row.hashes;
@@ -235,7 +242,7 @@ fn the_log_of_one_run_does_not_prove_another() {
     let found = changed(|lines| {
         let last = other.last().expect("events");
         lines.retain(|line| !matches!(line, Line::Event(_) | Line::Head(_)));
-        let head = SignedHead::sign(&key(), agent(), (last.seq, last.hash), Millis(5));
+        let head = SignedHead::sign(&key(), agent(), end(last), Millis(5));
         lines.splice(1..1, other.iter().map(event).chain([Line::Head(head)]));
         if let Some(Line::Closing(closing)) = lines.last_mut() {
             closing.events = 4;

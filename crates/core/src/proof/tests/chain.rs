@@ -28,7 +28,7 @@ fn end(events: &[Event]) -> Place {
 }
 
 fn sign(event: &Event) -> SignedHead {
-    SignedHead::sign(&key(), agent(), (event.seq, event.hash), Millis(9))
+    SignedHead::sign(&key(), agent(), end(std::slice::from_ref(event)), Millis(9))
 }
 
 #[test]
@@ -98,7 +98,15 @@ fn a_log_that_was_cut_off_shows_in_its_head_and_in_every_signed_one() {
     let mut forged = sign(&good[3]);
     forged.chain_hash = Digest::ZERO;
     assert_eq!(other.head(&forged), Err(Flaw::Signature { seq: 4, key }));
-    let resigned = SignedHead::sign(&super::sample::key(), agent(), (4, Digest::ZERO), Millis(1));
+    let resigned = SignedHead::sign(
+        &super::sample::key(),
+        agent(),
+        Place {
+            seq: 4,
+            hash: Digest::ZERO,
+        },
+        Millis(1),
+    );
     assert!(matches!(other.head(&resigned), Err(Flaw::Signed { seq: 4, .. })));
 }
 

@@ -205,7 +205,7 @@ impl Audit {
                 self.take(&run, found.map_err(EngineError::from))
             }
             Task::Wake(decided, at) => {
-                let found = wake(view, agent, (&decided, at));
+                let found = wake(view, agent, &decided, at);
                 self.take(&decided.run_key, found.map_err(EngineError::from))
             }
             Task::Run(run, events) => {
@@ -273,7 +273,8 @@ fn waiting_wake(view: &mut View<'_>, message: &Message) -> Result<Option<&'stati
 fn wake(
     view: &mut View<'_>,
     agent: &AgentId,
-    (woken, at): (&WakeDecided, Millis),
+    woken: &WakeDecided,
+    at: Millis,
 ) -> Result<Vec<Alteration>, StoreError> {
     let altered = |column: &str, what: &str| Ok(vec![Alteration::new(column, &woken.run_key, what)]);
     let Some(row) = view.wake(&woken.run_key)? else {

@@ -153,6 +153,12 @@ pub(in crate::proof) struct Checked {
     pub(in crate::proof) alterations: Vec<Alteration>,
 }
 
+impl Checked {
+    const fn new(extent: Extent, alterations: Vec<Alteration>) -> Self {
+        Self { extent, alterations }
+    }
+}
+
 /// Compares a run with what the log says of it, and with what its journal leads to, as of one moment.
 pub(in crate::proof) fn check(
     view: &mut View<'_>,
@@ -160,21 +166,11 @@ pub(in crate::proof) fn check(
     run: RunKey,
     events: &RunEvents,
 ) -> Result<Checked, EngineError> {
-    let mut alterations = Vec::new();
-    let extent = compare(view, (agent, run), events, &mut alterations)?;
-    Ok(Checked { extent, alterations })
-}
-
-fn compare(
-    view: &mut View<'_>,
-    (agent, run): (&AgentId, RunKey),
-    events: &RunEvents,
-    found: &mut Vec<Alteration>,
-) -> Result<Extent, EngineError> {
+    let mut found = Vec::new();
     let (Some(row), Some(marks)) = (view.run(&run)?, view.run_marks(&run)?) else {
         let what = "the log tells of a run that is not there";
         found.push(Alteration::new("run.run_key", &run, what));
-        return Ok(Extent::Nothing);
+        return Ok(Checked::new(Extent::Nothing, found));
     };
     let message = view.message(&run)?;
     if message.is_none_or(|message| message.thread_id != row.thread_id) {
@@ -183,15 +179,15 @@ fn compare(
     }
     found.extend(columns(&row, agent, events, marks));
     if marks.pruned > 0 {
-        return Ok(Extent::Gone);
+        return Ok(Checked::new(Extent::Gone, found));
     }
     let (ran, rebuilt) = match again_with(view, &row, &events.told) {
         Ok(ran) => ran,
-        Err(EngineError::RunErased { .. }) => return Ok(Extent::Gone),
+        Err(EngineError::RunErased { .. }) => return Ok(Checked::new(Extent::Gone, found)),
         Err(EngineError::MachineVersion { .. }) => {
             let what = "it names a machine that this program does not have";
             found.push(Alteration::new("run.machine_version", &run, what));
-            return Ok(Extent::Nothing);
+            return Ok(Checked::new(Extent::Nothing, found));
         }
         Err(error) => return Err(error),
     };
@@ -199,7 +195,7 @@ fn compare(
         Err(difference) => found.push(Alteration::new(place(&difference), &run, difference.to_string())),
         Ok(_) => found.extend(rebuilt.compare(&row, &rows(view, &row)?, events)),
     }
-    Ok(Extent::Whole)
+    Ok(Checked::new(Extent::Whole, found))
 }
 
 /// The columns of a run that the log tells of.

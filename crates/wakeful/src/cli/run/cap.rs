@@ -12,7 +12,7 @@ use wakeful_runtime::Governance;
 
 use crate::backend::Backend;
 use crate::cli::budget::amount;
-use crate::config::Settings;
+use crate::config::{LoadedConfig, Settings};
 use crate::failure::Failure;
 use crate::model::{ModelRegistry, Whose, Why};
 use crate::place::Place;
@@ -27,7 +27,7 @@ pub(super) async fn settle(
     place: &Place,
     models: &Models,
     config: &Settings,
-    (out, json): (&Out, bool),
+    out: &Out,
 ) -> Result<(), Failure> {
     let costs = |(name, _): (&str, _)| models.terms(name).price.is_some();
     let is_settled = config.budget.daily_usd.is_some() || !models.candidates().any(costs);
@@ -36,7 +36,7 @@ pub(super) async fn settle(
     }
     let default = place.governance().daily_cap;
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if !terminal || json {
+    if !terminal || out.is_json() {
         out.note(&cap_unset(default));
         return Ok(());
     }
@@ -59,11 +59,11 @@ pub(super) async fn settle(
 /// at a terminal is not asked: the daemon spends for others as well.
 pub(super) async fn tell(
     backend: &Backend,
-    (agent, wished): (&AgentStatus, Option<&str>),
-    config: &Settings,
+    agent: &AgentStatus,
+    settings: &LoadedConfig,
     out: &Out,
 ) -> Result<(), Failure> {
-    if config.budget.daily_usd.is_some() || !may_cost(backend, (agent, wished), config).await? {
+    if settings.config.budget.daily_usd.is_some() || !may_cost(backend, agent, settings).await? {
         return Ok(());
     }
     let budget = backend.call(GetBudget {}).await?;
@@ -77,18 +77,16 @@ pub(super) async fn tell(
 
 /// Whether a run may cost money, as far as that is known without a key: the daemon has it, and a keyring may ask for a
 /// password.
-async fn may_cost(
-    backend: &Backend,
-    (agent, wished): (&AgentStatus, Option<&str>),
-    config: &Settings,
-) -> Result<bool, Failure> {
-    let (registry, id) = (ModelRegistry::new(config), AgentId::parse(&agent.agent_id)?);
+async fn may_cost(backend: &Backend, agent: &AgentStatus, settings: &LoadedConfig) -> Result<bool, Failure> {
+    let registry = ModelRegistry::new(&settings.config);
+    let id = AgentId::parse(&agent.agent_id)?;
+    let wished: Option<String> = settings.wished("model.default");
     let whose = Whose {
         agent: &id,
         chosen: agent.model.as_deref(),
     };
     // A route that is gone is told by the daemon.
-    let Ok(mut chain) = registry.chain(Some(whose), wished) else {
+    let Ok(mut chain) = registry.chain(Some(whose), wished.as_deref()) else {
         return Ok(false);
     };
     match &chain.why {

@@ -18,10 +18,10 @@ use wakeful_runtime::service::{Service, Stuck};
 use wakeful_runtime::stored_run;
 use wakeful_store::StoreError;
 
-use super::{Call, RunArgs, cap, submit, workspace};
+use super::{RunRequest, cap, submit, workspace};
 use crate::backend::Backend;
 use crate::cli::decision::undecided;
-use crate::config::{LoadedConfig, Settings};
+use crate::config::Settings;
 use crate::daemon::host::{DaemonEngineFactory, FirstEngine};
 use crate::daemon::work::service_options;
 use crate::failure::{DENIED, Failure, UNDECIDED};
@@ -33,12 +33,8 @@ use crate::signals::Signals;
 use crate::workspace::WorkspacePath;
 
 /// Sends the message and drives its run.
-pub(super) async fn start(
-    call: &Call,
-    (args, settings): (&RunArgs, &LoadedConfig),
-    shared: &GlobalArgs,
-    out: &Out,
-) -> Result<u8, Failure> {
+pub(super) async fn start(request: RunRequest<'_>, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
+    let RunRequest { call, args, settings } = request;
     let registry = ModelRegistry::new(&settings.config);
     let wished: Option<String> = settings.wished("model.default");
     let home = shared.home()?;
@@ -59,7 +55,7 @@ pub(super) async fn start(
                 out.note(&words);
             }
             place.recover_sagas_and_tell(out).await?;
-            cap::settle(place, &models, &settings.config, (out, shared.json)).await?;
+            cap::settle(place, &models, &settings.config, out).await?;
             let workspace = workspace(args.workspace.as_deref(), known.as_ref(), &home)?;
             let mut local = LocalRun::new(place, registry, &settings.config, out)?;
             local.sandboxing = args.sandboxing();
@@ -255,7 +251,12 @@ impl<'a> LocalRun<'a> {
         let seen = stored_run::load(&self.place.store, run).await?;
         let seen = wakeful_server::view::run(&seen);
         if is_unfinished(seen.outcome) {
-            return Err(self.why_open((agent, run), &seen, &stuck, &backend).await);
+            let open = OpenRun {
+                agent,
+                run,
+                seen: &seen,
+            };
+            return Err(self.why_open(open, &stuck, &backend).await);
         }
         let recovered = self.place.recover_sagas_and_tell(self.out).await;
         recovered.map_err(EngineError::from)?;
@@ -270,13 +271,8 @@ impl<'a> LocalRun<'a> {
     }
 
     /// Why a run does not go on.
-    async fn why_open(
-        &self,
-        (agent, run): (&AgentId, RunKey),
-        seen: &Run,
-        stuck: &Stuck,
-        backend: &Backend,
-    ) -> DriveFailure {
+    async fn why_open(&self, open: OpenRun<'_>, stuck: &Stuck, backend: &Backend) -> DriveFailure {
+        let OpenRun { agent, run, seen } = open;
         if self.signals.halt().is_set() {
             return DriveFailure::All(Failure::interrupted(run, self.signals.exit()));
         }
@@ -305,9 +301,17 @@ impl<'a> LocalRun<'a> {
         } else if pending.is_empty() {
             waits(seen, stuck)
         } else {
-            undecided((agent.as_str(), run), (&pending, backend.channel()), self.out)
+            let run = format!("run {run} of agent {agent}");
+            undecided(&run, &pending, backend.channel(), self.out)
         })
     }
+}
+
+/// A run that has not ended, and what is known of it.
+struct OpenRun<'a> {
+    agent: &'a AgentId,
+    run: RunKey,
+    seen: &'a Run,
 }
 
 /// Whether a run is under way or has not started yet.

@@ -14,11 +14,10 @@ use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_core::wake::WakeOutcome;
 
 use super::submit::{self, exit_code};
-use super::{Call, RunArgs, cap};
+use super::{Call, RunArgs, RunRequest, cap};
 use crate::backend::Backend;
 use crate::cli::decision::undecided;
 use crate::cli::events::events_after;
-use crate::config::LoadedConfig;
 use crate::failure::{DENIED, Failure, OUT_OF_MONEY};
 use crate::global_args::GlobalArgs;
 use crate::reach::{Patience, stays_away};
@@ -28,12 +27,12 @@ use crate::workspace::WorkspacePath;
 
 /// Sends the message and waits for its run.
 pub(super) async fn start(
-    call: &Call,
-    (args, settings): (&RunArgs, &LoadedConfig),
+    request: RunRequest<'_>,
     client: Client,
     shared: &GlobalArgs,
     out: &Out,
 ) -> Result<u8, Failure> {
+    let RunRequest { call, args, settings } = request;
     refuse_unsandboxed(args)?;
     let backend = Backend {
         client: client.clone(),
@@ -43,8 +42,7 @@ pub(super) async fn start(
     let look = |path| WorkspacePath::look(path, &home).map_err(Failure::into_usage);
     let workspace = given.map(look).transpose()?.map(|found| found.text.clone());
     let agent = ready(&backend, call, args, workspace.clone(), &home).await?;
-    let wished: Option<String> = settings.wished("model.default");
-    cap::tell(&backend, (&agent, wished.as_deref()), &settings.config, out).await?;
+    cap::tell(&backend, &agent, settings, out).await?;
     let accepted = backend.call(submit::message(call, settings, workspace)).await?;
     let run = submit::run_of(&accepted)?;
     if accepted.admission == Admission::New {
@@ -59,8 +57,9 @@ pub(super) async fn start(
     let watched = Watched {
         agent: call.agent.clone(),
         run,
+        after: agent.last_seq,
     };
-    watch(client, (&watched, agent.last_seq), shared, out).await
+    watch(client, watched, shared, out).await
 }
 
 /// Says why the answer may take its time.
@@ -142,30 +141,26 @@ async fn ready(
 struct Watched {
     agent: AgentId,
     run: RunKey,
+    /// The newest event that was seen.
+    after: u64,
 }
 
 /// Shows a run as it goes, and its end. Ctrl-C ends the watching and not the run.
-async fn watch(
-    client: Client,
-    (watched, after): (&Watched, u64),
-    shared: &GlobalArgs,
-    out: &Out,
-) -> Result<u8, Failure> {
+async fn watch(client: Client, mut watched: Watched, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let mut signals = Signals::listen()?;
     let halt = signals.halt();
     let watching = async {
         tokio::select! {
             biased;
             () = halt.asked() => Ok(None),
-            ended = end_of(client, (watched, after), shared, out) => ended.map(Some),
+            ended = end_of(client, &mut watched, shared, out) => ended.map(Some),
         }
     };
     match signals.during(watching, out).await? {
-        Some(End::Undecided(pending)) => Err(undecided(
-            (watched.agent.as_str(), watched.run),
-            (&pending, Channel::Api),
-            out,
-        )),
+        Some(End::Undecided(pending)) => {
+            let run = format!("run {} of agent {}", watched.run, watched.agent);
+            Err(undecided(&run, &pending, Channel::Api, out))
+        }
         Some(End::Braked) => Err(braked(&format!("run {} stands where it is", watched.run))),
         Some(End::Run(run)) => match &run.parked {
             Some(parked) => Err(waits(&run.run_key, parked)),
@@ -213,14 +208,14 @@ fn waits(run: &str, parked: &Parked) -> Failure {
 /// first one is restarted meanwhile.
 async fn end_of(
     client: Client,
-    (watched, after): (&Watched, u64),
+    watched: &mut Watched,
     shared: &GlobalArgs,
     out: &Out,
 ) -> Result<End, Failure> {
-    let (mut client, mut after, run) = (client, after, watched.run);
+    let (mut client, run) = (client, watched.run);
     let mut patience = Patience::new(shared, out);
     loop {
-        let failure = match listen(&client, watched, (&mut after, &mut patience), out).await {
+        let failure = match listen(&client, watched, &mut patience, out).await {
             Ok(Some(ended)) => return Ok(ended),
             Ok(None) => None,
             Err(failure) => Some(failure),
@@ -236,13 +231,13 @@ async fn end_of(
 /// Follows the agent's events. How the watching ends, and none when only the stream has ended.
 async fn listen(
     client: &Client,
-    Watched { agent, run }: &Watched,
-    (after, patience): (&mut u64, &mut Patience<'_>),
+    watched: &mut Watched,
+    patience: &mut Patience<'_>,
     out: &Out,
 ) -> Result<Option<End>, Failure> {
-    let (agent_id, run_key) = (Text(agent.clone()), Text(*run));
-    let events = events_after(agent.clone(), None, LIMIT_MAX);
-    let mut stream = client.follow(&events, Some(&after.to_string())).await?;
+    let (agent_id, run_key) = (Text(watched.agent.clone()), Text(watched.run));
+    let events = events_after(watched.agent.clone(), None, LIMIT_MAX);
+    let mut stream = client.follow(&events, Some(&watched.after.to_string())).await?;
     // Looked at after listening began, so that its end falls into one of the two.
     let seen = client.call(&GetRun { run_key }).await?;
     patience.heard();
@@ -255,14 +250,14 @@ async fn listen(
     if backend.call(GetAgentStatus { agent_id }).await?.is_braked {
         return Ok(Some(End::Braked));
     }
-    let mut pending = backend.decisions_of(*run).await?;
+    let mut pending = backend.decisions_of(watched.run).await?;
     while pending.is_empty() {
-        match until_news(&mut stream, *run, after, out).await? {
+        match until_news(&mut stream, watched, out).await? {
             News::Ended => return Ok(Some(End::Run(Box::new(backend.call(GetRun { run_key }).await?)))),
             News::Braked => return Ok(Some(End::Braked)),
             News::Nothing => return Ok(None),
             // Somebody may have answered before it was looked at.
-            News::Asked => pending = backend.decisions_of(*run).await?,
+            News::Asked => pending = backend.decisions_of(watched.run).await?,
         }
     }
     Ok(Some(End::Undecided(pending)))
@@ -281,13 +276,13 @@ enum News {
 }
 
 /// Shows what happens in a run, until it is worth a closer look.
-async fn until_news(stream: &mut Stream, run: RunKey, after: &mut u64, out: &Out) -> Result<News, Failure> {
-    let key = run.to_string();
+async fn until_news(stream: &mut Stream, watched: &mut Watched, out: &Out) -> Result<News, Failure> {
+    let key = watched.run.to_string();
     while let Some(frame) = stream.next().await? {
         let Ok(event) = serde_json::from_str::<Event>(frame.text()) else {
             continue;
         };
-        *after = event.seq;
+        watched.after = event.seq;
         let said = Payload::read(&event.kind, &event.payload);
         if let Some(Payload::BrakeChanged(BrakeChanged { is_on: true, .. })) = said {
             return Ok(News::Braked);
