@@ -18,8 +18,8 @@ use wakeful_core::message::Message;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
-use wakeful_store::Store;
 use wakeful_store::rows::Agent;
+use wakeful_store::{Store, StoreError};
 
 use self::scope::{ReadyWork, Scope};
 use self::start::ServiceStarter;
@@ -39,6 +39,9 @@ const SHARED_LOOK_MS: u64 = 1_000;
 
 /// When a look that failed is tried again.
 const FAILED_LOOK_MS: u64 = 1_000;
+
+/// Failed looks in a row after which a service that drives one run gives up. A daemon never does.
+const FAILED_LOOKS_MAX: u32 = 5;
 
 /// As long as more than these are known to have work, nobody asks who else has.
 const AGENTS_KNOWN_MIN: usize = 4 * AGENTS_AT_ONCE_MAX;
@@ -131,8 +134,10 @@ struct Busy {
     by_task: BTreeMap<Id, AgentId>,
     /// When to look without having been told: where others write, or when a look has failed.
     look_at: Option<u64>,
-    /// Whether the last look failed.
-    has_failed: bool,
+    /// How many looks in a row failed.
+    failed_looks: u32,
+    /// Why a limited service gave up.
+    failure: Option<StoreError>,
     /// When the next run that rests is due.
     due_at: Option<u64>,
     /// How far each log had grown when listeners were last told.
@@ -180,16 +185,26 @@ impl<W: Workshop + 'static> Service<W> {
         Arc::clone(&self.starter) as _
     }
 
-    /// The same service for one run and the runs it started: it ends when none of them can go on by itself.
-    #[must_use]
-    pub fn limited_to(self, run: RunKey) -> Self {
-        let scope = Scope::Tree(run);
-        Self { scope, ..self }
-    }
-
     /// Drives until a stop is asked for and everything under way has come to a safe point. What an earlier life left
     /// open is work like any other, and comes first.
     pub async fn run(self) {
+        // A failed look at the database is repeated until it succeeds, so there is no error.
+        let _ = self.work().await;
+    }
+
+    /// Drives one run and the runs it started until none of them can go on by itself. The error is why the database could not
+    /// be read.
+    pub async fn drive(self, run: RunKey) -> Result<(), StoreError> {
+        let limited = Self {
+            scope: Scope::Tree(run),
+            // Other processes cancel, brake and answer without the lock of the home.
+            writers: Writers::Many,
+            ..self
+        };
+        limited.work().await
+    }
+
+    async fn work(self) -> Result<(), StoreError> {
         let mut busy = Busy::default();
         self.work.look();
         while !self.halt.is_set() && !busy.is_done {
@@ -198,7 +213,11 @@ impl<W: Workshop + 'static> Service<W> {
             let moment = moments.into_iter().flatten().min();
             // A look that failed is tried again at its own moment: whoever has rested enough would bring it about at once,
             // again and again, as long as the database is away.
-            let moment = if busy.has_failed { busy.look_at } else { moment };
+            let moment = if busy.failed_looks > 0 {
+                busy.look_at
+            } else {
+                moment
+            };
             tokio::select! {
                 biased;
                 () = self.halt.asked() => break,
@@ -220,6 +239,7 @@ impl<W: Workshop + 'static> Service<W> {
         while let Some(done) = busy.tasks.join_next_with_id().await {
             self.finished(done, &mut busy);
         }
+        busy.failure.map_or(Ok(()), Err)
     }
 
     /// Resolves at a moment. Never where there is none, because nothing can change unheard.
@@ -257,17 +277,21 @@ impl<W: Workshop + 'static> Service<W> {
         };
         // A moment that is fixed already stays: where much happens here, others must be heard of as well.
         busy.look_at = next.map(|next| busy.look_at.map_or(next, |fixed| fixed.min(next)));
-        busy.has_failed = read.is_err();
-        let Ok(ReadyWork {
+        let ReadyWork {
             agents,
             targets,
             next,
-        }) = read
-        else {
-            // A caller that waits for one run reports the database error instead.
-            busy.is_done = self.scope != Scope::All;
-            return;
+        } = match read {
+            Ok(found) => found,
+            Err(error) => {
+                busy.failed_looks = busy.failed_looks.saturating_add(1);
+                if self.scope != Scope::All && busy.failed_looks >= FAILED_LOOKS_MAX {
+                    (busy.is_done, busy.failure) = (true, Some(error));
+                }
+                return;
+            }
         };
+        busy.failed_looks = 0;
         // Looked at once more before it comes, if it is far: the clock may be set meanwhile.
         busy.due_at = next.map(|due| now.saturating_add(due.since(wall).clamp(1, DUE_LOOK_MS_MAX)));
         self.stuck.retain(&agents);

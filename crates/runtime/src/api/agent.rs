@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use wakeful_core::conversation::Usage;
 use wakeful_core::id::AgentId;
-use wakeful_core::key::RunKey;
 use wakeful_core::message::QUEUE_MAX;
 use wakeful_core::report::payload::{Actor, AgentStateChanged};
 use wakeful_core::report::{Draft, Event, Sealed};
@@ -18,9 +17,6 @@ use super::Previewed;
 use super::run::with_preview;
 use super::shared::{Shared, announce};
 use crate::{EngineError, Observer as _};
-
-/// Messages of a destroyed agent that are taken back at once.
-const TAKEN_BACK_MAX: u32 = 500;
 
 /// An agent to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,7 +115,7 @@ impl AgentApi {
         if change == AgentChange::Life(Lifecycle::Destroyed) {
             // Its schedules are over.
             self.shared.work.rearm();
-            self.take_back(&agent).await?;
+            self.cancel_queued(&agent).await?;
         }
         self.get(agent).await
     }
@@ -127,30 +123,20 @@ impl AgentApi {
     /// Cancels every message that waits for an agent. The run that is under way goes on.
     pub async fn clear_queue(&self, agent: AgentId) -> Result<AgentView, EngineError> {
         self.get(agent.clone()).await?;
-        self.take_back(&agent).await?;
+        self.cancel_queued(&agent).await?;
         self.get(agent).await
     }
 
-    /// Takes back what waits for an agent that is gone: each message has its own end, and whoever waits for it hears of
-    /// it. Nothing new comes, because a destroyed agent takes nothing in; where this is cut off, destroying again goes on.
-    async fn take_back(&self, agent: &AgentId) -> Result<(), EngineError> {
-        let mut left = QUEUE_MAX;
-        loop {
-            let wanted = agent.clone();
-            let waiting = self
-                .shared
-                .store
-                .read(move |view| view.queue(&wanted, TAKEN_BACK_MAX))
-                .await?;
-            let keys: Vec<RunKey> = waiting.iter().map(|row| row.message.run_key).collect();
-            if keys.is_empty() || left == 0 {
-                return Ok(());
-            }
-            for run in keys {
-                self.shared.request_end(run).await?;
-                left = left.saturating_sub(1);
-            }
+    /// Cancels each message that waits for an agent, in a transaction of its own. Where this is interrupted, the next call
+    /// cancels the rest.
+    async fn cancel_queued(&self, agent: &AgentId) -> Result<(), EngineError> {
+        let wanted = agent.clone();
+        let read =
+            move |view: &mut View<'_>| view.queue(&wanted, u32::try_from(QUEUE_MAX).unwrap_or(u32::MAX));
+        for row in self.shared.store.read(read).await? {
+            self.shared.cancel_queued(row.message.run_key).await?;
         }
+        Ok(())
     }
 
     /// Chooses an agent's model for the runs that begin from now on, or gives it the default back.

@@ -67,13 +67,24 @@ impl RunApi {
 }
 
 impl Shared {
-    /// Asks for the end of a run in the database, or takes its message out of the queue.
+    /// Requests the end of a run in the database, or takes its message out of the queue.
     pub(super) async fn request_end(&self, run: RunKey) -> Result<(), EngineError> {
+        self.cancel(run, CancelScope::Any).await
+    }
+
+    /// Cancels a message that waits. A run that has started stays as it is.
+    pub(super) async fn cancel_queued(&self, run: RunKey) -> Result<(), EngineError> {
+        self.cancel(run, CancelScope::Queued).await
+    }
+
+    async fn cancel(&self, run: RunKey, scope: CancelScope) -> Result<(), EngineError> {
         let at = self.clock.now();
         let decided = WakeDecided::new(run, WakeOutcome::Cancelled);
         let sealed = self.seal(Draft::new(decided), Some(run), at)?;
         let salt = self.entropy.bytes32();
-        let called = self.write(move |tx| call_off_in(tx, run, &sealed, Stamp { at, salt }));
+        let stamp = Stamp { at, salt };
+        let request = CancelRequest { run, scope, stamp };
+        let called = self.write(move |tx| request.write(tx, &sealed));
         match called.await? {
             Called::Unknown => return Err(EngineError::UnknownRun(run)),
             Called::TooLate => {}
@@ -105,47 +116,66 @@ impl Shared {
     }
 }
 
-/// Takes a message out of the queue, or asks whoever drives its run to end it.
-fn call_off_in(tx: &mut Tx<'_>, run: RunKey, sealed: &Sealed, stamp: Stamp) -> Result<Called, StoreError> {
-    let Some(message) = tx.message(&run)? else {
-        return Ok(Called::Unknown);
-    };
-    let (agent_id, parent) = (message.agent_id.clone(), message.parent.clone());
-    let waiting = parent.as_ref().map(|parent| parent.agent_id.clone());
-    // Nobody drives a run that waits for its turn, so it starts nothing more.
-    let waits = tx.run(&run)?.is_some_and(|row| row.wait() == Some(Wait::Turn));
-    let children = if waits { tx.children(&run)? } else { Vec::new() };
-    let concerned = children.into_iter().map(|child| child.agent_id).chain(waiting);
-    // Before the look at the queue: whoever begins this run holds the same lock while it does.
-    let mut heads = lock_all(tx, &concerned.chain([agent_id.clone()]).collect())?;
-    let Some(head) = heads.get_mut(&agent_id) else {
-        return Ok(Called::Unknown);
-    };
-    if !tx.is_queued(&run)? {
-        return Ok(match tx.run(&run)? {
-            Some(row) if row.status == RunStatus::Open => {
-                tx.request_cancel(&run, stamp.at)?;
-                // The one in front of it may be driven for long, and only then does it take down what it started itself.
-                let waits = waits && row.wait() == Some(Wait::Turn);
-                let others = if waits {
-                    end_children(tx, &run, &mut heads, stamp)?
-                } else {
-                    Vec::new()
-                };
-                Called::Requested(agent_id, others)
-            }
-            Some(row) if row.status == RunStatus::Quarantined => Called::Aside(row.fault),
-            Some(_) | None => Called::TooLate,
-        });
+/// What a cancellation may end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CancelScope {
+    /// A message that waits, or its run.
+    Any,
+    /// Only a message that waits.
+    Queued,
+}
+
+struct CancelRequest {
+    run: RunKey,
+    scope: CancelScope,
+    stamp: Stamp,
+}
+
+impl CancelRequest {
+    /// Takes a message out of the queue, or requests the end of its run from its driver.
+    fn write(&self, tx: &mut Tx<'_>, sealed: &Sealed) -> Result<Called, StoreError> {
+        let Self { run, scope, stamp } = *self;
+        let Some(message) = tx.message(&run)? else {
+            return Ok(Called::Unknown);
+        };
+        let (agent_id, parent) = (message.agent_id.clone(), message.parent.clone());
+        let waiting = parent.as_ref().map(|parent| parent.agent_id.clone());
+        // Nobody drives a run that waits for its turn, so it starts nothing more.
+        let waits = tx.run(&run)?.is_some_and(|row| row.wait() == Some(Wait::Turn));
+        let children = if waits { tx.children(&run)? } else { Vec::new() };
+        let concerned = children.into_iter().map(|child| child.agent_id).chain(waiting);
+        // Before the look at the queue: whoever begins this run holds the same lock while it does.
+        let mut heads = lock_all(tx, &concerned.chain([agent_id.clone()]).collect())?;
+        let Some(head) = heads.get_mut(&agent_id) else {
+            return Ok(Called::Unknown);
+        };
+        if !tx.is_queued(&run)? {
+            return Ok(match tx.run(&run)? {
+                _ if scope == CancelScope::Queued => Called::TooLate,
+                Some(row) if row.status == RunStatus::Open => {
+                    tx.request_cancel(&run, stamp.at)?;
+                    // The one in front of it may be driven for long, and only then does it take down what it started itself.
+                    let waits = waits && row.wait() == Some(Wait::Turn);
+                    let others = if waits {
+                        end_children(tx, &run, &mut heads, stamp)?
+                    } else {
+                        Vec::new()
+                    };
+                    Called::Requested(agent_id, others)
+                }
+                Some(row) if row.status == RunStatus::Quarantined => Called::Aside(row.fault),
+                Some(_) | None => Called::TooLate,
+            });
+        }
+        let withdrawal = Withdrawal {
+            message: &message,
+            sealed,
+            gates: &[],
+        };
+        let event = withdrawal.write(tx, head)?;
+        if let Some(parent) = parent {
+            tx.make_run_due(&parent.run_key)?;
+        }
+        Ok(Called::Off(agent_id, Box::new(event)))
     }
-    let withdrawal = Withdrawal {
-        message: &message,
-        sealed,
-        gates: &[],
-    };
-    let event = withdrawal.write(tx, head)?;
-    if let Some(parent) = parent {
-        tx.make_run_due(&parent.run_key)?;
-    }
-    Ok(Called::Off(agent_id, Box::new(event)))
 }

@@ -6,9 +6,9 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Wait, is_set_back};
-use wakeful_store::rows::RunRow;
-use wakeful_store::{StoreError, View};
+use wakeful_core::wake::{Candidate, RunFacts, Wait, may_begin};
+use wakeful_store::rows::{RunFilter, RunRow, RunState};
+use wakeful_store::{ROWS_MAX, StoreError, View};
 
 use super::AGENTS_AT_ONCE_MAX;
 
@@ -70,7 +70,9 @@ fn tree(view: &mut View<'_>, root: RunKey, now: Millis) -> Result<ReadyWork, Sto
                 if row.wait() == Some(Wait::Children) {
                     left.extend(view.children(&run)?.into_iter().map(|child| child.run_key));
                 }
-                let at = ready_at(&row, now);
+                let blocking = blocking_run(view, &row)?;
+                left.extend(blocking);
+                let at = ready_at(&row, blocking.is_some(), now);
                 (row.agent_id, at)
             }
             None => {
@@ -82,7 +84,11 @@ fn tree(view: &mut View<'_>, root: RunKey, now: Millis) -> Result<ReadyWork, Sto
                     left.push(open);
                     continue;
                 }
-                (agent, Some(row.not_before.unwrap_or(now)))
+                // One whose agent sleeps is not waited for: that may take days.
+                (
+                    agent,
+                    row.not_before.is_none_or(|until| until <= now).then_some(now),
+                )
             }
         };
         match at {
@@ -95,16 +101,35 @@ fn tree(view: &mut View<'_>, root: RunKey, now: Millis) -> Result<ReadyWork, Sto
     Ok(ready)
 }
 
+/// The open run of the same agent that a run waits for to have its turn.
+fn blocking_run(view: &mut View<'_>, row: &RunRow) -> Result<Option<RunKey>, StoreError> {
+    if row.wait() != Some(Wait::Turn) {
+        return Ok(None);
+    }
+    let open = RunFilter {
+        agent_id: Some(row.agent_id.clone()),
+        state: RunState::Open,
+        limit: ROWS_MAX,
+        ..RunFilter::default()
+    };
+    let other = view.runs(&open)?.into_iter();
+    let mut other = other.filter(|other| other.run_key != row.run_key && other.wait() != Some(Wait::Turn));
+    Ok(other.next().map(|other| other.run_key))
+}
+
 /// When an open run goes on by itself; none where only a person or another run lets it go on.
-fn ready_at(row: &RunRow, now: Millis) -> Option<Millis> {
-    let suspension = row
-        .suspension
-        .filter(|suspension| !is_set_back(suspension.since, now));
-    match suspension.map(|suspension| suspension.wait) {
-        None | Some(Wait::Budget | Wait::Turn) => Some(now),
+fn ready_at(row: &RunRow, is_other_under_way: bool, now: Millis) -> Option<Millis> {
+    let facts = RunFacts {
+        suspension: row.suspension,
+        // Its driver finds both out, and says so.
+        is_cancel_requested: false,
+        is_braked: false,
+        is_other_under_way,
+    };
+    match row.wait() {
+        _ if may_begin(&Candidate::Run(&facts), now) => Some(now),
         Some(Wait::Due { until }) => Some(until),
-        // A deadline that has passed is acted on; one that is to come is not waited for.
-        Some(Wait::Decision { until }) => until.filter(|until| *until <= now),
-        Some(Wait::Children) => None,
+        // The deadline of a decision is acted on when it has passed, and not waited for.
+        None | Some(Wait::Decision { .. } | Wait::Children | Wait::Budget | Wait::Turn) => None,
     }
 }

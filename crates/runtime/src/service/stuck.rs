@@ -29,10 +29,10 @@ impl Stuck {
         map.get(agent).cloned()
     }
 
-    /// Forgets whoever has no work any more, and so nothing to be stuck with.
+    /// Forgets agents without work, which have nothing to be stuck with. `ready` is sorted.
     pub(super) fn retain(&self, ready: &[AgentId]) {
         let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        map.retain(|agent, _| ready.contains(agent));
+        map.retain(|agent, _| ready.binary_search(agent).is_ok());
     }
 
     /// Whether the last turn of an agent broke off for what lies in the place.

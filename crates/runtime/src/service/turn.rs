@@ -141,8 +141,11 @@ impl<W: Workshop> AgentTurn<W> {
         match engine.start_queued(message, opening, limits).await {
             Ok(StartOutcome::Started(claimed)) => engine.drive(claimed).await.map(Some),
             Ok(StartOutcome::NotQueued(_)) => Ok(Some(DriveOutcome::Ended)),
-            // Paused, or started by another runner, since it was read: the verdict is recorded, and the message waits.
-            Err(EngineError::Refused(_)) => Ok(None),
+            // Paused, or started by another runner, since it was read: the verdict is recorded, and the message waits. A caller
+            // that named this run is told why; of a brake it knows.
+            Err(EngineError::Refused(refusal)) if self.target.is_none() || refusal == Refusal::Braked => {
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }

@@ -118,7 +118,7 @@ async fn beyond_so_many_requests_at_once_the_next_is_sent_away_but_health_answer
 }
 
 /// Moves a future on once.
-async fn futures_poll<F: Future>(mut future: std::pin::Pin<&mut F>) -> Option<F::Output> {
+pub(super) async fn futures_poll<F: Future>(mut future: std::pin::Pin<&mut F>) -> Option<F::Output> {
     std::future::poll_fn(|context| match future.as_mut().poll(context) {
         std::task::Poll::Ready(output) => std::task::Poll::Ready(Some(output)),
         std::task::Poll::Pending => std::task::Poll::Ready(None),

@@ -1,7 +1,11 @@
 //! Why, why not and how an agent stands, over HTTP; and the public door of triggers before any service.
 
+use super::limit::futures_poll;
+use super::services::main;
 use axum::http::{Method, StatusCode};
 use serde_json::Value;
+use wakeful_core::run::RunStatus;
+use wakeful_store::rows::RunRow;
 
 use super::world::{World, posted, request};
 
@@ -80,4 +84,44 @@ async fn guesses_at_the_addresses_of_triggers_are_bounded_like_wrong_tokens() {
     // Only the delivery itself is for anybody.
     let secret = request(Method::POST, "/api/agents/main/trigger", &[]);
     assert_eq!(world.send(secret).await.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_starts_while_its_queue_is_cleared_is_not_cancelled() {
+    let world = World::new();
+    world
+        .post("/api/agents/main/messages", r#"{"text":"hello"}"#)
+        .await;
+    let (store, storage) = (&world.services.store, &world.services.storage);
+    let held = storage.hold_writes().await;
+    let mut clearing = Box::pin(world.post("/api/agents/main/queue/clear", ""));
+    for _ in 0..100 {
+        assert!(futures_poll(clearing.as_mut()).await.is_none(), "it waits");
+        tokio::task::yield_now().await;
+    }
+    storage.hold_no_more_writes();
+    let started = store.write(|tx| {
+        let message = tx.queue(&main(), 1)?.remove(0).message;
+        tx.dequeue(&message.agent_id, &message.run_key)?;
+        tx.create_run(&RunRow {
+            run_key: message.run_key,
+            agent_id: message.agent_id,
+            thread_id: message.thread_id,
+            machine: String::new(),
+            machine_version: 1,
+            version: 1,
+            state: String::new(),
+            status: RunStatus::Open,
+            started_at: message.admitted_at,
+            ended_at: None,
+            suspension: None,
+            fault: None,
+        })?;
+        Ok(message.run_key)
+    });
+    let run = started.await.expect("started");
+    drop(held);
+    assert_eq!(clearing.await.status, 200);
+    let requested = store.read(move |view| view.cancel_requested(&run)).await;
+    assert!(!requested.expect("read"));
 }

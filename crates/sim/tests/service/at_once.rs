@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::run::RunStatus;
+use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Refusal};
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::api::{ApiContext, NewAgent, RuntimeApi, StartAtOnce};
@@ -54,12 +55,7 @@ impl Process {
         });
         let api = api.starting_at_once(StartAtOnce {
             starter: service.starter(),
-            create: Some(NewAgent {
-                agent_id: agent(),
-                workspace: "/somewhere".into(),
-                visibility: Visibility::Public,
-                mode: wakeful_core::wake::Mode::default(),
-            }),
+            create: Some(new_agent()),
         });
         let context = ApiContext::new(store.clone(), Arc::<Ticks>::clone(&ticks), Arc::new(Salts));
         Self {
@@ -70,6 +66,15 @@ impl Process {
             api,
             other: RuntimeApi::alone(context),
         }
+    }
+}
+
+fn new_agent() -> NewAgent {
+    NewAgent {
+        agent_id: agent(),
+        workspace: "/somewhere".into(),
+        visibility: Visibility::Public,
+        mode: wakeful_core::wake::Mode::default(),
     }
 }
 
@@ -94,14 +99,9 @@ async fn a_limited_service_drives_its_run_alone_and_ends() {
     let process = Process::new(First::Fails);
     let run = post(&process.api, "turn-1").await;
     let later = post(&process.other, "turn-2").await;
-    let loops = tokio::spawn(process.service.limited_to(run).run());
-    while !loops.is_finished() {
-        for _ in 0..TURNS {
-            tokio::task::yield_now().await;
-        }
-        if !loops.is_finished() {
-            assert!(process.ticks.advance(), "it waits for a time");
-        }
+    let driving = tokio::spawn(process.service.drive(run));
+    while !has_ended(&driving).await {
+        assert!(process.ticks.advance(), "it waits for a time");
     }
     assert!(
         process.ticks.ticks_ms() >= RETRY_AFTER_MS,
@@ -110,6 +110,60 @@ async fn a_limited_service_drives_its_run_alone_and_ends() {
     let status = async |run| process.api.runs.get(run).await.expect("a run").row.status;
     assert_eq!(status(run).await, RunStatus::Completed);
     assert_eq!(status(later).await, RunStatus::Queued);
+}
+
+async fn has_ended<T>(task: &tokio::task::JoinHandle<T>) -> bool {
+    for _ in 0..TURNS {
+        tokio::task::yield_now().await;
+    }
+    task.is_finished()
+}
+
+#[tokio::test]
+async fn a_limited_service_hears_of_a_cancellation_by_another_process_while_it_waits() {
+    let process = Process::new(First::Fails);
+    let run = post(&process.api, "turn-1").await;
+    let driving = tokio::spawn(process.service.drive(run));
+    assert!(!has_ended(&driving).await, "it waits for the retry");
+    process.other.runs.cancel(run).await.expect("requested");
+    while !has_ended(&driving).await {
+        assert!(process.ticks.advance(), "it waits for a time");
+    }
+    assert!(process.ticks.ticks_ms() < RETRY_AFTER_MS / 10);
+    let stored = process.api.runs.get(run).await.expect("a run");
+    assert_eq!(stored.row.status, RunStatus::Cancelled);
+}
+
+#[tokio::test]
+async fn a_limited_service_does_not_wait_for_a_message_whose_agent_sleeps() {
+    let process = Process::new(First::Fails);
+    let created = process.other.agents.create(new_agent()).await;
+    created.expect("an agent");
+    let later = post(&process.other, "turn-1").await;
+    let delayed = process.store.write(move |tx| {
+        let row = tx.queue_row(&later)?.expect("it waits");
+        tx.dequeue(&agent(), &later)?;
+        let until = Millis(row.message.admitted_at.0 + RETRY_AFTER_MS.cast_signed());
+        tx.enqueue(&row.message, row.seq, Some(until))
+    });
+    delayed.await.expect("delayed");
+    let driving = tokio::spawn(process.service.drive(later));
+    assert!(has_ended(&driving).await, "it ends at once");
+}
+
+#[tokio::test]
+async fn a_limited_service_gives_up_when_the_database_stays_away() {
+    let process = Process::new(First::Fails);
+    let run = post(&process.api, "turn-1").await;
+    process.faults.away.store(true, Ordering::Relaxed);
+    let driving = tokio::spawn(process.service.drive(run));
+    let mut looks = 0;
+    while !has_ended(&driving).await {
+        assert!(process.ticks.advance(), "it waits for a time");
+        looks += 1;
+    }
+    assert!(looks > 1, "it tries more than once");
+    assert!(driving.await.expect("no panic").is_err());
 }
 
 #[tokio::test]

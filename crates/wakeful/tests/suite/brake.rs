@@ -346,3 +346,32 @@ fn a_daemon_answers_what_was_said_under_a_brake_with_the_model_that_was_named_fo
     brake(&world, &["off"]);
     wait_until(|| world.lines() == ["one"]);
 }
+
+#[test]
+fn a_message_that_a_brake_kept_says_why_it_cannot_start_afterwards() {
+    let world = World::new();
+    let model = world.script("repeat_last: true\nrounds:\n  - text: fine\n");
+    let run = || {
+        let call = [
+            "run",
+            "hello",
+            "--agent",
+            "main",
+            "--create-agent",
+            "--idempotency-key",
+            "k",
+        ];
+        world.wakeful(&[call.as_slice(), &["--model", &model, "--json"]].concat())
+    };
+    world.wakeful(&["agent", "create", "main"]);
+    world.wakeful(&["brake", "on"]);
+    assert_eq!(run().error_code(), "braked");
+    world.wakeful(&["agent", "pause", "main"]);
+    world.wakeful(&["brake", "off"]);
+    let said = run();
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "paused"),
+        "{said:?}"
+    );
+}

@@ -246,11 +246,11 @@ impl<'a> LocalRun<'a> {
             stuck,
             backend,
         } = local;
-        let working = service.limited_to(run).run();
-        self.signals.during(working, self.out).await;
+        let driven = self.signals.during(service.drive(run), self.out).await;
+        driven.map_err(EngineError::from)?;
         let seen = stored_run::load(&self.place.store, run).await?;
         let seen = wakeful_server::view::run(&seen);
-        if is_unfinished(seen.outcome) {
+        if seen.outcome.is_under_way() {
             let open = OpenRun {
                 agent,
                 run,
@@ -314,11 +314,6 @@ struct OpenRun<'a> {
     seen: &'a Run,
 }
 
-/// Whether a run is under way or has not started yet.
-const fn is_unfinished(status: RunStatus) -> bool {
-    matches!(status, RunStatus::Open | RunStatus::Queued)
-}
-
 /// A message that waits behind another one.
 fn queued(run: RunKey, hint: &str) -> Failure {
     let message = format!("the message of run {run} waits for its turn");
@@ -335,8 +330,12 @@ fn kept(run: RunKey) -> Failure {
 /// A run that waits for the runs it started: one of them waits for a person, for money or for a release.
 fn waits(seen: &Run, stuck: &Stuck) -> Failure {
     let run = &seen.run_key;
-    let under_way = seen.children.iter().filter(|child| is_unfinished(child.status));
-    let agents: BTreeSet<&str> = under_way.map(|child| child.agent_id.as_str()).collect();
+    let unended = seen.children.iter().filter(|child| !child.status.is_ended());
+    let agents: BTreeSet<&str> = unended.map(|child| child.agent_id.as_str()).collect();
+    if agents.is_empty() {
+        let message = format!("run {run} is open and can go on");
+        return Failure::new("run_waits", message, "`wakeful run --resume` drives it").exiting(UNDECIDED);
+    }
     let agents = agents.into_iter().collect::<Vec<_>>().join(", ");
     let why = stuck.all().pop().map(|(_, error)| failure_of(&error));
     let why = why.map(|failure| format!(": {failure}")).unwrap_or_default();
