@@ -51,8 +51,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     let store = world::sqlite(&folder)?;
     let engine = world::engine(store.clone(), Arc::clone(&model), Arc::new(NoOp));
     let most = u32::try_from(model.talker.rounds + 1)?;
-    let run = runtime.block_on(world::send(&store, ("long", 1)))?;
-    runtime.block_on(world::drive(&engine, run, "/", most))?;
+    runtime.block_on(world::drive(&engine, "long", "/", most))?;
     runtime.block_on(store.close())?;
 
     let took = model.talker.took();
@@ -107,8 +106,7 @@ impl Long {
         let model = Arc::new(Talker::of(rounds));
         let store = world::sqlite(home.path())?;
         let engine = world::engine(store.clone(), Arc::clone(&model), Arc::new(NoOp));
-        let run = world::send(&store, ("fresh", 1)).await?;
-        world::drive(&engine, run, "/", u32::try_from(rounds + 1)?).await?;
+        world::drive(&engine, "fresh", "/", u32::try_from(rounds + 1)?).await?;
         store.close().await?;
         let took = model.took();
         Ok(median(took.get(WARM_UP..).context("too few rounds")?))

@@ -34,8 +34,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     world::runtime()?.block_on(async {
         let store = world::sqlite(&home)?;
         let engine = world::engine(store.clone(), Arc::new(model), Arc::clone(&tools));
-        let run = world::send(&store, ("rounds", 1)).await?;
-        world::drive(&engine, run, &workspace.to_string_lossy(), 1_000).await?;
+        world::drive(&engine, "rounds", &workspace.to_string_lossy(), 1_000).await?;
         store.close().await?;
         anyhow::Ok(())
     })?;

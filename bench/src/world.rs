@@ -4,27 +4,27 @@ use std::collections::BTreeSet;
 use std::future::Future;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use tokio::runtime::Runtime;
-use wakeful_core::blob::Blob;
-use wakeful_core::conversation::{Block, Usage};
-use wakeful_core::id::{AgentId, RunnerId, SessionId, TurnId};
-use wakeful_core::key::RunKey;
-use wakeful_core::message::Message;
+use wakeful_core::cause::Priority;
+use wakeful_core::conversation::Entry;
+use wakeful_core::id::{AgentId, RunnerId, TurnId};
+use wakeful_core::message::{Message, Wishes};
 use wakeful_core::policy::Rules;
 use wakeful_core::report::Event;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle, Mode};
+use wakeful_core::wake::Mode;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
-use wakeful_runtime::run::DriveOutcome;
-use wakeful_runtime::wake::{Limits, StartOutcome};
-use wakeful_runtime::{Engine, Governance, Halt, Observer};
+use wakeful_runtime::api::{ApiContext, NewAgent, Post, RuntimeApi, StartAtOnce, Starter};
+use wakeful_runtime::run::{Claimed, DriveOutcome};
+use wakeful_runtime::wake::{Limits, PreparedStart};
+use wakeful_runtime::{Engine, EngineError, Governance, Halt, Observer};
 use wakeful_store::rows::{Agent, Visibility};
 use wakeful_store::{SqliteOptions, Store};
 
@@ -52,9 +52,9 @@ pub(crate) fn sqlite(home: &Path) -> Result<Store> {
 }
 
 /// An engine as the program builds it, with these tools and this model.
-pub(crate) fn engine<M: Model, T: ToolHost>(store: Store, model: Arc<M>, tools: Arc<T>) -> Engine<M, T> {
+pub(crate) fn engine<M: Model, T: ToolHost>(store: Store, model: Arc<M>, tools: Arc<T>) -> Arc<Engine<M, T>> {
     let names: BTreeSet<String> = tools.specs().into_iter().map(|spec| spec.name).collect();
-    Engine {
+    Arc::new(Engine {
         store,
         model,
         tools,
@@ -66,73 +66,86 @@ pub(crate) fn engine<M: Model, T: ToolHost>(store: Store, model: Arc<M>, tools: 
         observer: Arc::new(Nobody),
         runner: RunnerId::new(RUNNER),
         governance: Governance::default(),
+    })
+}
+
+/// Starts one run with the transaction that admits its message, as `wakeful run` does.
+struct Starting<M, T> {
+    engine: Arc<Engine<M, T>>,
+    limits: Limits,
+    started: Mutex<Option<Box<Claimed>>>,
+}
+
+impl<M: Model, T: ToolHost> Starter for Starting<M, T> {
+    fn prepare<'a>(
+        &'a self,
+        _agent: &'a Agent,
+        message: Message,
+        entry: Entry,
+    ) -> Pin<Box<dyn Future<Output = Result<PreparedStart, EngineError>> + Send + 'a>> {
+        Box::pin(self.engine.prepare_start(message, entry, self.limits.clone()))
+    }
+
+    fn started(&self, claimed: Box<Claimed>) {
+        *self.started.lock().unwrap_or_else(PoisonError::into_inner) = Some(claimed);
     }
 }
 
-/// Puts one message in the queue of an agent, which is made if need be. How fast messages are admitted is measured with the
-/// daemon.
-pub(crate) async fn send(store: &Store, (agent, turn): (&str, usize)) -> Result<RunKey> {
-    let agent_id = AgentId::parse(agent)?;
-    let blocks = [Block::Text {
-        text: format!("Do your work, {agent}."),
-    }];
-    let body = Blob::new(serde_json::to_vec(&blocks)?);
-    // A conversation of its own: what a history costs is measured elsewhere.
-    let session = SessionId::new(format!("bench-{turn}"));
-    let now = Millis(0);
-    let turn_id = TurnId::parse(&turn.to_string())?;
-    let message = Message::from_operator(agent_id.clone(), &session, &turn_id, body.hash(), now);
-    let run = message.run_key;
-    let body = store.pack(body).await?;
-    let agent = Agent {
-        model_ref: None,
-        agent_id,
-        visibility: Visibility::Public,
-        lifecycle: Lifecycle::Active,
-        control: Control::Running,
-        mode: Mode::default(),
-        sleep_until: None,
-        workspace: "/".to_owned(),
-        created_at: now,
-        usage: Usage::default(),
-        model_rounds: 0,
-    };
-    let seq = u64::try_from(turn)?;
-    let sent = store.write(move |tx| {
-        tx.create_agent(&agent)?;
-        tx.admit_message(&message)?;
-        tx.enqueue(&message, seq, None)?;
-        tx.put_blob(&body)
-    });
-    sent.await?;
-    Ok(run)
-}
-
-/// Begins the run of a message that waits in the queue, and drives it to the end.
-pub(crate) async fn drive<M: Model, T: ToolHost>(
-    engine: &Engine<M, T>,
-    run: RunKey,
+/// Sends one message to an agent, which is made if need be, and drives its run to the end.
+pub(crate) async fn drive<M: Model + 'static, T: ToolHost + 'static>(
+    engine: &Arc<Engine<M, T>>,
+    agent: &str,
     workspace: &str,
     max_rounds: u32,
 ) -> Result<()> {
-    let limits = Limits {
-        model_ref: "bench".to_owned(),
-        fallbacks: Vec::new(),
-        max_rounds,
-        workspace: workspace.to_owned(),
-        deny_tools: BTreeSet::new(),
-        ask_tools: BTreeSet::new(),
-        may_start: BTreeSet::new(),
-        outside_runs: wakeful_core::policy::OutsideRuns::Ask,
-    };
-    match engine.wake(run, limits).await? {
-        StartOutcome::Started(claimed) => match engine.drive(claimed).await? {
-            DriveOutcome::Ended => Ok(()),
-            DriveOutcome::Stopped => bail!("the run was stopped"),
-            DriveOutcome::Braked => bail!("the run is braked"),
-            DriveOutcome::Waiting(wait) => bail!("the run waits: {wait:?}"),
+    let starting = Arc::new(Starting {
+        engine: Arc::clone(engine),
+        limits: Limits {
+            model_ref: "bench".to_owned(),
+            fallbacks: Vec::new(),
+            max_rounds,
+            workspace: workspace.to_owned(),
+            deny_tools: BTreeSet::new(),
+            ask_tools: BTreeSet::new(),
+            may_start: BTreeSet::new(),
+            outside_runs: wakeful_core::policy::OutsideRuns::Ask,
         },
-        StartOutcome::NotQueued(run) => bail!("run {run} was there before"),
+        started: Mutex::default(),
+    });
+    let (store, clock) = (engine.store.clone(), Arc::clone(&engine.clock));
+    let context = ApiContext::new(store, clock, Arc::clone(&engine.entropy));
+    let agent_id = AgentId::parse(agent)?;
+    let api = RuntimeApi::alone(context).starting_at_once(StartAtOnce {
+        starter: Arc::clone(&starting) as _,
+        create: Some(NewAgent {
+            agent_id: agent_id.clone(),
+            workspace: workspace.to_owned(),
+            visibility: Visibility::Public,
+            mode: Mode::default(),
+        }),
+    });
+    let sent = api.messages.send(Post {
+        agent: agent_id,
+        turn: TurnId::parse("1")?,
+        text: format!("Do your work, {agent}."),
+        attachments: Vec::new(),
+        wishes: Wishes::default(),
+        priority: Priority::default(),
+    });
+    let run = sent.await?.run_key;
+    let started = starting
+        .started
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    match engine
+        .drive(started.with_context(|| format!("run {run} was there before"))?)
+        .await?
+    {
+        DriveOutcome::Ended => Ok(()),
+        DriveOutcome::Stopped => bail!("the run was stopped"),
+        DriveOutcome::Braked => bail!("the run is braked"),
+        DriveOutcome::Waiting(wait) => bail!("the run waits: {wait:?}"),
     }
 }
 

@@ -90,8 +90,7 @@ async fn engine_pass(scratch: &Scratch, load: Load) -> Result<Duration> {
         pid_started: 0,
     };
     store.write(move |tx| tx.register_runner(&runner)).await?;
-    let sent = workload::send(&store, load).await?;
-    let wall = workload::drive(&store, load, sent).await?;
+    let wall = workload::drive(&store, load).await?;
     store.close().await?;
     Ok(wall)
 }

@@ -17,8 +17,8 @@ use wakeful_core::run::{Input, Moved, Reads, StepWrite, Turn};
 use super::table::{Queues, Table, bytes};
 use crate::plain;
 
-/// The message and the wake of a run are shown by two events that the machine does not know of.
-const EVENTS_OF_ADMISSION: usize = 2;
+/// The agent, the message and the wake of a run are shown by three events that the machine does not know of.
+const EVENTS_OF_ADMISSION: usize = 3;
 
 /// The first statements; after them come the insertions, one for each table.
 const UPDATES: [&str; 3] = [

@@ -147,9 +147,8 @@ pub(crate) fn engine_pass(folder: &Path, load: Load) -> Result<Written> {
     let database = folder.join("agent.sqlite");
     let runtime = world::runtime()?;
     let store = world::sqlite(folder)?;
-    let sent = runtime.block_on(workload::send(&store, load))?;
     let before = commits(&database)?;
-    let spent = Spent::on(|| runtime.block_on(workload::drive(&store, load, sent)))?;
+    let spent = Spent::on(|| runtime.block_on(workload::drive(&store, load)))?;
     let commits = commits(&database)?.wrapping_sub(before);
     ensure!(commits > 0, "no commit was counted");
     runtime.block_on(store.close())?;

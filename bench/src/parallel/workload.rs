@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use wakeful_core::conversation::{Block, ToolCall, ToolSpec, Usage};
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::inference::Terms;
-use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::key::OperationId;
 use wakeful_core::prompt::Request;
 use wakeful_core::run::ROUNDS_DEFAULT;
 use wakeful_core::step::{EffectClass, Fault};
@@ -22,9 +22,9 @@ use crate::world;
 /// How much there is to do.
 #[derive(Clone, Copy)]
 pub(crate) struct Load {
-    /// Agents that run at the same time.
+    /// Runs at the same time.
     pub(crate) agents: usize,
-    /// Runs of each, one after the other.
+    /// Runs one after the other in each of these places, each of an agent of its own.
     pub(crate) runs: usize,
     /// Rounds of a run with a tool; one more answers.
     tool_rounds: u32,
@@ -61,35 +61,20 @@ impl Load {
 
 pub(crate) const TOOL: &str = "Note";
 
-/// The runs of each agent, whose messages wait in its queue.
-pub(crate) type Sent = Vec<Vec<RunKey>>;
-
-/// Puts the messages of all runs in the queues.
-pub(crate) async fn send(store: &Store, load: Load) -> Result<Sent> {
-    let mut sent = Vec::new();
-    for agent in 0..load.agents {
-        let name = format!("agent-{agent:02}");
-        let mut runs = Vec::new();
-        for run in 0..load.runs {
-            runs.push(world::send(store, (&name, run)).await?);
-        }
-        sent.push(runs);
-    }
-    Ok(sent)
-}
-
 /// Drives the runs of every agent to their end and says how long all of them took.
-pub(crate) async fn drive(store: &Store, load: Load, sent: Sent) -> Result<Duration> {
+pub(crate) async fn drive(store: &Store, load: Load) -> Result<Duration> {
     let tools = Arc::new(NoOp);
     let mut runs = JoinSet::new();
     let begun = Instant::now();
-    for (agent, own) in sent.into_iter().enumerate() {
+    for agent in 0..load.agents {
         let tool_rounds = load.tool_rounds;
         let model = Arc::new(Prompt { agent, tool_rounds });
         let engine = world::engine(store.clone(), model, Arc::clone(&tools));
         runs.spawn(async move {
-            for run in own {
-                world::drive(&engine, run, "/", ROUNDS_DEFAULT).await?;
+            for run in 0..load.runs {
+                // An agent of its own: what a history costs is measured elsewhere.
+                let name = format!("agent-{agent:02}-{run:02}");
+                world::drive(&engine, &name, "/", ROUNDS_DEFAULT).await?;
             }
             anyhow::Ok(())
         });
