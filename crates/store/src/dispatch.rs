@@ -214,6 +214,9 @@ impl View<'_> {
     }
 }
 
+/// Messages of an agent that are read at once, also where fewer are wanted: many of them may not begin.
+const QUEUE_PAGE_MIN: u32 = 64;
+
 const QUEUED: &str = "
     SELECT seq, run_key, due_at_ms, rank, admitted_at_ms FROM queue
     WHERE agent_id = ?1 AND (due_at_ms IS NULL OR due_at_ms <= ?2 OR admitted_at_ms > ?3) AND (rank, seq) > (?4, ?5)
@@ -241,7 +244,7 @@ impl View<'_> {
                 set_back(now),
                 rank.into(),
                 seq.into(),
-                limit(at_most),
+                limit(at_most.max(QUEUE_PAGE_MIN)),
             ];
             let rows = records(self.sql.query(QUEUED, &after)?, |mut row| {
                 let place = QueuedAt::read(&mut row)?;
