@@ -1,7 +1,7 @@
 //! Brakes and cancellations: in force at once, stored as soon as the database accepts them.
 //!
 //! A request holds in this process before the database is asked. Where the database does not take it in time it is kept in
-//! the home, the caller is told what is not durable yet, and [`RuntimeApi::store_stops`] goes on trying. A release is the
+//! the home, the caller is told what is not durable yet, and [`BrakeApi::store_until_halted`] tries again. A release is the
 //! opposite: it counts when the database has it.
 
 use std::collections::BTreeSet;

@@ -221,14 +221,7 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> R
         AgentVerb::Activate { id } => change(ActivateAgent { agent_id: name(id)? }, shared, out).await?,
         AgentVerb::Dormant { id } => change(MakeAgentDormant { agent_id: name(id)? }, shared, out).await?,
         AgentVerb::Destroy { id, yes } => {
-            if !yes {
-                let message = format!("agent {id} would be gone for good");
-                return Err(Failure::usage(
-                    "not_confirmed",
-                    message,
-                    "say --yes if you mean it",
-                ));
-            }
+            confirm_destroy(id, *yes)?;
             change(DestroyAgent { agent_id: name(id)? }, shared, out).await?;
         }
         AgentVerb::ClearQueue { id } => change(ClearQueue { agent_id: name(id)? }, shared, out).await?,
@@ -245,6 +238,18 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> R
         AgentVerb::Wake { id } => change(WakeAgent { agent_id: name(id)? }, shared, out).await?,
     }
     Ok(0)
+}
+
+fn confirm_destroy(id: &str, is_confirmed: bool) -> Result<(), Failure> {
+    if is_confirmed {
+        return Ok(());
+    }
+    let message = format!("agent {id} would be gone for good");
+    Err(Failure::usage(
+        "not_confirmed",
+        message,
+        "say --yes if you mean it",
+    ))
 }
 
 async fn choose(id: &str, model: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
