@@ -178,7 +178,7 @@ impl RuntimeApi {
         }
     }
 
-    /// Tries a write where the last one was refused: nobody else may come while the daemon says that it cannot be used.
+    /// Tries a write after one was refused. While the daemon reports that it cannot be used, no request would try one.
     pub async fn try_storage(&self) -> Result<(), EngineError> {
         if self.shared.store.trouble().is_some() {
             let written = self.shared.store.write(|tx| {

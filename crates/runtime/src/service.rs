@@ -1,5 +1,5 @@
-//! The daemon's loop: whoever has something to do is driven, one message after the other per agent, many agents at
-//! once, within bounds. It sleeps without any timer until it is told that there may be something to do.
+//! The daemon's loop: drives agents that have work, one message after the other per agent, many agents at once, within
+//! bounds. It sleeps without a timer until it is signalled that there may be work.
 
 mod scope;
 mod start;
@@ -77,7 +77,7 @@ pub type Ending<M, T> = (Engine<M, T>, Box<dyn Send>);
 /// Whether others write to the same database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writers {
-    /// This process alone: whatever happens, it knows.
+    /// This process alone: every change passes through it.
     Alone,
     /// Others as well: it has to look.
     Many,
@@ -302,7 +302,7 @@ impl<W: Workshop + 'static> Service<W> {
         busy.is_done = self.scope != Scope::All && busy.tasks.is_empty() && busy.due_at.is_none();
     }
 
-    /// Begins with whoever is next among those who had work at the last look.
+    /// Starts the turns of the next agents among those that had work at the last look.
     fn begin(&self, busy: &mut Busy) {
         for agent in busy
             .line
@@ -341,7 +341,7 @@ impl<W: Workshop + 'static> Service<W> {
             Ok(Some(DriveOutcome::Ended | DriveOutcome::Stopped)) => Ended::Worked,
             // Within one run, only the work of another run of its tree is a reason to try again.
             Ok(Some(DriveOutcome::Braked) | None) if self.scope != Scope::All => Ended::Stuck,
-            // Whoever releases a brake has the agent looked at again.
+            // A release of the brake makes the loop look at the agent again.
             Ok(Some(DriveOutcome::Waiting(_) | DriveOutcome::Braked) | None) => Ended::Idle,
             Err(EngineError::BudgetExceeded { exceeded, .. }) => Ended::Waits {
                 // A cap that is raised and a request that is settled here rouse it; those of others are not heard.

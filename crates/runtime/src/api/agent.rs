@@ -43,7 +43,7 @@ pub struct AgentView {
 /// What is to become different about an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentChange {
-    /// It goes on in its life. One that stands there already stays as it is.
+    /// Its lifecycle. An agent that has it already stays as it is.
     Life(Lifecycle),
     /// Others may wake it.
     Mode(Mode),
@@ -99,7 +99,7 @@ pub struct AgentApi {
 }
 
 impl AgentApi {
-    /// Changes how an agent stands. It is durable and told of when this returns.
+    /// Changes an agent. The change is durable and recorded when this returns.
     pub async fn change(&self, agent: AgentId, change: AgentChange) -> Result<AgentView, EngineError> {
         let now = self.shared.clock.now();
         if let AgentChange::Sleep(until) = change
@@ -120,7 +120,7 @@ impl AgentApi {
         self.get(agent).await
     }
 
-    /// Cancels every message that waits for an agent. The run that is under way goes on.
+    /// Cancels every message that waits for an agent. An open run continues.
     pub async fn clear_queue(&self, agent: AgentId) -> Result<AgentView, EngineError> {
         self.get(agent.clone()).await?;
         self.cancel_queued(&agent).await?;
@@ -169,7 +169,7 @@ impl AgentApi {
         self.get(agent_id).await
     }
 
-    /// Pauses an agent, stops it, or lets it go on.
+    /// Pauses, stops or resumes an agent.
     pub async fn set_control(&self, agent: AgentId, control: Control) -> Result<AgentView, EngineError> {
         let payload = AgentStateChanged::Control { control };
         let change = move |tx: &mut Tx<'_>, agent: &Agent| {
@@ -241,7 +241,7 @@ fn change_in(
             tx.delay_queued(id, agent.sleep_until, until)?;
             tx.set_sleep(id, Some(until)).map(Ok)
         }
-        // It would still take nothing in: whoever wakes it has to let it go on first.
+        // It would still refuse every message: resume it first.
         AgentChange::Wake if agent.control == Control::Stopped => Ok(Err(Refusal::Stopped.into())),
         AgentChange::Wake => {
             tx.release_delayed(id)?;
@@ -268,7 +268,7 @@ fn life(
         let agent = id.clone();
         return Ok(Err(EngineError::Lifecycle { agent, from, to }));
     }
-    // A run that is under way would go on for an agent that is gone.
+    // An open run would continue for an agent that no longer exists.
     let open = tx.overview(id)?.and_then(|overview| overview.open_run);
     if let (Lifecycle::Destroyed, Some(run)) = (to, open) {
         return Ok(Err(Refusal::RunOpen { run }.into()));

@@ -115,7 +115,7 @@ impl BudgetApi {
             channel,
         };
         let reset = move |tx: &mut Tx<'_>| {
-            // A request locks the head of its agent and then spending; the heads are told of the reset below.
+            // A request locks the head of its agent and then spending; the reset is recorded in their logs below.
             let agents: BTreeSet<AgentId> = tx.heads()?.into_iter().map(|(agent, _)| agent).collect();
             for agent in &agents {
                 tx.lock_head_to_announce(agent)?;

@@ -32,7 +32,7 @@ enum Called {
     Requested(AgentId, Vec<AgentId>),
     Off(AgentId, Box<Event>),
     TooLate,
-    /// It stands aside, for this reason: it has not ended, and nobody drives it.
+    /// It is quarantined, for this reason: it has not ended and is not driven.
     Aside(Option<String>),
     Unknown,
 }
@@ -92,12 +92,12 @@ impl Shared {
                 let why = fault.as_deref().map(fault_in_words).unwrap_or_default();
                 return Err(EngineError::Quarantined { run, why });
             }
-            // The driver looks for the request; an open run that nobody drives needs somebody to write its end.
+            // A driver finds the request; the loop ends an open run that has no driver.
             Called::Requested(agent, others) => {
                 self.work.look_at(agent);
                 self.look_at_all(others);
             }
-            // Whoever stood behind it is next.
+            // The next message may start.
             Called::Off(agent, event) => {
                 self.hub.saw(&agent, &[*event]);
                 self.work.look_at(agent);
@@ -109,7 +109,7 @@ impl Shared {
     /// Has agents looked at whose runs were changed from outside.
     pub(super) fn look_at_all(&self, agents: Vec<AgentId>) {
         for agent in agents {
-            // Its log may have grown; whoever listens reads what it says.
+            // Its log may have grown: followers read it again.
             self.hub.saw(&agent, &[]);
             self.work.look_at(agent);
         }
@@ -140,11 +140,11 @@ impl CancelRequest {
         };
         let (agent_id, parent) = (message.agent_id.clone(), message.parent.clone());
         let waiting = parent.as_ref().map(|parent| parent.agent_id.clone());
-        // Nobody drives a run that waits for its turn, so it starts nothing more.
+        // A run that waits for its turn has no driver, so it starts no more runs.
         let waits = tx.run(&run)?.is_some_and(|row| row.wait() == Some(Wait::Turn));
         let children = if waits { tx.children(&run)? } else { Vec::new() };
         let concerned = children.into_iter().map(|child| child.agent_id).chain(waiting);
-        // Before the look at the queue: whoever begins this run holds the same lock while it does.
+        // Locked before the queue is read: a process that starts this run holds the same lock.
         let mut heads = lock_all(tx, &concerned.chain([agent_id.clone()]).collect())?;
         let Some(head) = heads.get_mut(&agent_id) else {
             return Ok(Called::Unknown);

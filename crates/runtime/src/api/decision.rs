@@ -61,7 +61,7 @@ impl DecisionApi {
         }
     }
 
-    /// Answers a question. Whoever comes second is told what the first one said.
+    /// Answers a decision. A second answer is refused with the first one.
     pub async fn answer(&self, hex_prefix: String, reply: Reply) -> Result<Decision, EngineError> {
         let id = self.get(hex_prefix).await?.inquiry.decision_id;
         // Sealed inside the transaction: which version an answer makes is known only with the lock. What time it is, too:
@@ -112,7 +112,7 @@ impl DecisionApi {
         Ok(found.await?)
     }
 
-    /// Who was told of a question, and who could not be.
+    /// The notifications of a decision, sent and failed.
     pub async fn announcements(&self, decision: DecisionId) -> Result<Vec<AnnouncementRow>, EngineError> {
         let found = self.shared.store.read(move |view| view.announcements(&decision));
         Ok(found.await?)

@@ -1,7 +1,7 @@
 //! What a question is about, in full: the arguments of the action as the reply has them that asked for it.
 //!
 //! The record of a question has only as much of them as one line shows, because it is listed, told in events and part of
-//! what a machine decides on. Whoever answers is shown all of them; they are at most as long as a reply may be.
+//! what a machine decides on. The person who answers sees all of them; they are at most as long as a reply may be.
 
 use std::collections::BTreeMap;
 
@@ -139,8 +139,8 @@ impl Searched {
     }
 }
 
-/// A content as it is kept; nothing where it is gone or damaged. One that is damaged keeps nobody from reading the others, and
-/// nobody from seeing what is asked.
+/// A content as it is kept; nothing where it is gone or damaged. A damaged one hides neither the
+/// others nor the decision.
 fn body(view: &mut View<'_>, content: &BlobHash) -> Result<Vec<u8>, StoreError> {
     match view.blob(content) {
         Ok(body) => Ok(body.unwrap_or_default()),

@@ -1,5 +1,5 @@
-//! Triggers: how systems outside wake an agent. Whoever shows the right address says that there may be something to do;
-//! what they send is evidence and nobody's instruction.
+//! External triggers: secret addresses by which other systems wake an agent. What they send is untrusted data, not
+//! instructions.
 
 use std::sync::Arc;
 
@@ -221,7 +221,7 @@ impl TriggerApi {
         .await
     }
 
-    /// A trigger by name, for whoever was called by it; none where there is none.
+    /// A trigger by name.
     pub async fn find(&self, trigger: RuleId) -> Result<Option<Capability>, EngineError> {
         let found = self
             .shared

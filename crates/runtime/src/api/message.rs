@@ -123,7 +123,7 @@ impl MessageApi {
                 })
             }
             AdmissionOutcome::Known => {
-                // Whoever sent it first may have gone away before anybody was told.
+                // The first sender may have died before it signalled the loop.
                 self.shared.work.look_at(agent);
                 Ok(Posted {
                     run_key,

@@ -20,7 +20,7 @@ pub(super) fn post(mut post: Post, now: Millis) -> Post {
     post
 }
 
-/// Now and then an acknowledgement of what nobody keeps, if a test asks for it.
+/// Sometimes an acknowledgement of a message that is not stored, if a test asks for it.
 pub(super) fn dropped(run_key: RunKey, now: Millis) -> Option<Posted> {
     let is_new = true;
     (planted::bug("message_dropped") && now.0 % 4 == 0).then_some(Posted { run_key, is_new })

@@ -25,7 +25,7 @@ pub struct Previewed<R> {
     pub preview: Option<String>,
 }
 
-/// What became of a wish about a run that stands aside.
+/// What became of a request to retry or abandon a quarantined run.
 enum Moved {
     /// With those whose runs end with it.
     Done(AgentId, Box<Event>, Vec<AgentId>),
@@ -118,7 +118,7 @@ impl RunApi {
     }
 }
 
-/// Lets a run that stands aside go on, or ends it with what it started.
+/// Releases a quarantined run, or ends it with the runs it started.
 fn move_aside_in(
     tx: &mut Tx<'_>,
     released: &RunReleased,
@@ -134,7 +134,7 @@ fn move_aside_in(
         parent_of(tx, &run)?,
         status == RunStatus::Abandoned,
     );
-    // Whoever could start more holds the same head, and nobody drives a run that stands aside.
+    // Starting a run needs the same head, and a quarantined run has no driver.
     let children = if is_end { tx.children(&run)? } else { Vec::new() };
     let concerned = children.into_iter().map(|child| child.agent_id);
     let concerned = concerned.chain(parent.as_ref().map(|parent| parent.agent_id.clone()));
@@ -142,7 +142,7 @@ fn move_aside_in(
     let Some(mut head) = heads.remove(&agent) else {
         return Ok(Moved::Unknown);
     };
-    // With the head nobody begins another: two under way in one thread would answer each other's questions.
+    // While the head is locked no other run starts: two open runs in one thread would answer each other's questions.
     let is_busy = !is_end
         && tx
             .overview(&agent)?
@@ -150,7 +150,7 @@ fn move_aside_in(
     let is_aside = tx
         .run(&run)?
         .is_some_and(|row| row.status == RunStatus::Quarantined);
-    // It would go on for an agent that is gone.
+    // It would continue for an agent that no longer exists.
     let lifecycle = tx.agent(&agent)?.map(|agent| agent.lifecycle);
     if is_aside && !is_end && lifecycle == Some(Lifecycle::Destroyed) {
         return Ok(Moved::Refused(Refusal::Destroyed));
@@ -164,11 +164,11 @@ fn move_aside_in(
     }
     let mut others = Vec::new();
     if is_end {
-        // Nobody goes on with it, so nobody will ever find out, or be told of what it started.
+        // It never continues, so the outcomes of its steps and of the runs it started stay unknown to it.
         tx.leave_steps(&run)?;
         others = end_children(tx, &run, &mut heads, stamp)?;
     }
-    // One that goes on has not ended; who waits for it looks in vain, and waits on.
+    // A released run has not ended: its parent looks once and waits on.
     if let Some(parent) = parent {
         tx.make_run_due(&parent.run_key)?;
     }

@@ -217,7 +217,7 @@ impl ScheduleApi {
             let page = page.await?;
             let names = page.timers.into_iter().map(|timer| timer.schedule_id);
             let names: Vec<RuleId> = names.collect();
-            // What cannot be read is set aside when its moment comes, and passed by here.
+            // A row that cannot be read is skipped here, and disabled when it is due.
             let passed = page.unreadable.iter();
             let passed = passed.filter_map(|row| RuleId::parse(&row.schedule_id).ok());
             let Some(newest) = passed.chain(names.iter().cloned()).max() else {
@@ -302,7 +302,7 @@ impl ScheduleApi {
         .await
     }
 
-    /// Lets a schedule rest, go on, or be over. One that stands there already stays as it is.
+    /// Pauses, resumes or ends a schedule. One that has this status already stays as it is.
     pub async fn set_status(&self, schedule: RuleId, status: Status) -> Result<Timer, EngineError> {
         let word = match status {
             Status::Active => AgentStateChanged::ScheduleResumed,
@@ -322,7 +322,7 @@ impl ScheduleApi {
         .await
     }
 
-    /// Whether a new schedule makes up for firings that were missed, where nobody says.
+    /// Whether a new schedule makes up for missed firings by default.
     #[must_use]
     pub fn makes_up_for_missed(&self) -> bool {
         self.shared.governance.makes_up_for_missed

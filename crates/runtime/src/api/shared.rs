@@ -19,7 +19,7 @@ use crate::hub::Hub;
 use crate::run::broken;
 use crate::{EngineError, Governance, Observer as _};
 
-/// Agents that are told of a brake in its own transaction. A log takes well under a millisecond.
+/// Agents whose logs record a brake in its own transaction. A log takes well under a millisecond.
 const TOLD_AT_ONCE_MAX: usize = 500;
 
 /// What the services share. Cloning it is cheap.
@@ -31,7 +31,7 @@ pub struct ApiContext {
     pub clock: Arc<dyn Clock>,
     /// Where salts and fresh ids come from.
     pub entropy: Arc<dyn Entropy>,
-    /// Who is told of what was committed.
+    /// Publishes what was committed.
     pub hub: Arc<Hub>,
     /// What holds where no setting says otherwise.
     pub governance: Governance,
@@ -120,7 +120,7 @@ impl Shared {
     }
 
     /// Lays a hand on the brake, and in the same transaction writes that into the log of whom it concerns: one agent or
-    /// all. Where there are very many, the last of them are told after it, because a brake does not wait.
+    /// all. Where there are very many, the last logs are written afterwards, because a brake does not wait.
     async fn change_all(
         &self,
         agent: Option<AgentId>,
@@ -212,7 +212,7 @@ impl Shared {
             None => {}
             Some(event) => self.hub.saw(&agent_id, &[event]),
         }
-        // Also where nothing changed: somebody wants to see the agent move.
+        // Also where nothing changed: the caller wants the agent to be looked at.
         self.work.look_at(agent_id);
         Ok(())
     }
@@ -237,8 +237,8 @@ impl Shared {
         sealed.map_err(|error| broken(run.unwrap_or(RunKey(Digest::ZERO)), &error))
     }
 
-    /// Writes in one transaction. Whoever does it says afterwards what there is to do; where the answer is lost nobody
-    /// could, although the commit may stand.
+    /// Writes in one transaction. The caller then signals the work that it caused; where the answer of the database
+    /// is lost, everything is looked at, because the commit may stand.
     pub(super) async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -251,7 +251,7 @@ impl Shared {
         written
     }
 
-    /// Lets everybody look who is else told what there is to do. Nobody knows whether something was written.
+    /// Makes every loop look for work, for a write whose outcome is unknown.
     pub(super) fn look_everywhere(&self) {
         self.hub.look();
         self.work.look();
@@ -272,7 +272,7 @@ pub(crate) fn append(
     Ok(event)
 }
 
-/// Tells of something that concerns no run. None when there is no such agent.
+/// Records an event that concerns no run. None when there is no such agent.
 pub(super) fn announce(
     tx: &mut Tx<'_>,
     agent: &AgentId,
@@ -283,7 +283,7 @@ pub(super) fn announce(
         .transpose()
 }
 
-/// Writes into the log of each what it is told. Who is not there is told nothing.
+/// Records an event in the log of each agent that exists.
 fn tell_all(tx: &mut Tx<'_>, told: &[(AgentId, Sealed)]) -> Result<Vec<(AgentId, Event)>, StoreError> {
     let mut events = Vec::new();
     for (agent, sealed) in told {

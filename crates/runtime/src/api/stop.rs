@@ -1,7 +1,7 @@
 //! Brakes and cancellations: in force at once, stored as soon as the database accepts them.
 //!
 //! A request holds in this process before the database is asked. Where the database does not take it in time it is kept in
-//! the home, the caller is told what is not durable yet, and [`BrakeApi::store_until_halted`] tries again. A release is the
+//! the home, the caller learns what is not durable yet, and [`BrakeApi::store_until_halted`] tries again. A release is the
 //! opposite: it counts when the database has it.
 
 use std::collections::BTreeSet;
@@ -89,7 +89,7 @@ impl BrakeApi {
             .change_brake(agent, payload, move |tx| tx.lift_brake(lifted.as_ref()))
             .await?;
         let now = self.shared.clock.now();
-        // It is released, whatever becomes of this look.
+        // It is released, even if this read fails.
         let ready = self
             .shared
             .store
@@ -211,7 +211,7 @@ impl Shared {
                 return Err(error);
             }
             Err(Ok(code)) => {
-                // What cannot be kept is in force all the same, and the caller is told so.
+                // A request that cannot be kept is in force all the same, and the caller learns it.
                 let _ = self.on_disk(stops, Stops::keep).await;
                 stops.note(&code);
             }

@@ -124,14 +124,14 @@ impl SubscriptionApi {
         self.shared.seal(draft, None, self.shared.clock.now())
     }
 
-    /// Tells whoever follows the agent.
+    /// Publishes the event.
     fn tell(&self, row: &SubscriptionRow, event: Option<Event>) {
         if let Some(event) = event {
             self.shared.hub.saw(&row.agent_id, &[event]);
         }
     }
 
-    /// A name that nobody has.
+    /// A fresh name.
     fn made_up(&self) -> RuleId {
         RuleId::made_up("sub", &Digest::from_bytes(self.shared.entropy.bytes32()))
     }
@@ -154,7 +154,7 @@ impl SubscriptionApi {
         Ok(row)
     }
 
-    /// Puts one aside or takes it up again. One that stands so already stays as it is.
+    /// Pauses or resumes a subscription. One that has this state already stays as it is.
     async fn turn(&self, id: RuleId, state: SubscriptionChange) -> Result<SubscriptionRow, EngineError> {
         let is_active = state == SubscriptionChange::Resumed;
         let seen = match is_active {
@@ -193,12 +193,12 @@ impl SubscriptionApi {
         Ok(row)
     }
 
-    /// Puts a subscription aside: until it is taken up again, it wakes nobody. What waits because of it stays.
+    /// Pauses a subscription: until it is resumed it causes no wake. What it queued stays queued.
     pub async fn pause(&self, subscription: RuleId) -> Result<SubscriptionRow, EngineError> {
         self.turn(subscription, SubscriptionChange::Paused).await
     }
 
-    /// Takes a subscription up again. What happened meanwhile stays unseen.
+    /// Resumes a subscription. Changes made meanwhile are not matched.
     pub async fn resume(&self, subscription: RuleId) -> Result<SubscriptionRow, EngineError> {
         self.turn(subscription, SubscriptionChange::Resumed).await
     }

@@ -14,10 +14,10 @@ use wakeful_store::{StoreError, View};
 use super::{AgentApi, RunApi};
 use crate::{EngineError, stored_run};
 
-/// How far back one looks where nobody says otherwise: a day.
+/// How far back `why-not` looks by default: a day.
 pub const SINCE_DEFAULT_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Rows of each kind that are told: as many as fit on a screen.
+/// Rows of each kind that are shown: as many as fit on a screen.
 pub const TOLD_MAX: usize = 20;
 
 /// Wake records that are looked through for refusals.
@@ -153,7 +153,7 @@ fn why(view: &mut View<'_>, run: RunKey, now: Millis) -> Result<Option<Why>, Sto
         }
         (_, _) => (Vec::new(), None),
     };
-    // Gates were written by this program; a row that somebody else changed shows none.
+    // Gates that cannot be read, because the row was altered, are not shown.
     let gates = wake.as_ref().map(|wake| serde_json::from_str(&wake.gates));
     Ok(Some(Why {
         run_key: run,

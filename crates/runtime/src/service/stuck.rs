@@ -1,4 +1,4 @@
-//! Who cannot go on.
+//! Agents that cannot work.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use wakeful_core::id::AgentId;
 use crate::EngineError;
 use crate::run::is_of_place;
 
-/// Agents whose work cannot go on, and why. Shared with whoever shows it.
+/// Agents whose work fails, and why. Shared with the status.
 #[derive(Debug, Clone, Default)]
 pub struct Stuck(Arc<Mutex<BTreeMap<AgentId, Arc<EngineError>>>>);
 
@@ -22,7 +22,7 @@ impl Stuck {
             .collect()
     }
 
-    /// Why an agent cannot go on, if it cannot.
+    /// Why an agent's work fails, if it does.
     #[must_use]
     pub fn of(&self, agent: &AgentId) -> Option<Arc<EngineError>> {
         let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
