@@ -27,13 +27,13 @@ pub enum Cancelled {
 }
 
 /// What became of a wish to end a run.
-enum Called {
+enum CancelOutcome {
     /// With those whose runs end with it.
     Requested(AgentId, Vec<AgentId>),
-    Off(AgentId, Box<Event>),
+    Dequeued(AgentId, Box<Event>),
     TooLate,
     /// It is quarantined, for this reason: it has not ended and is not driven.
-    Aside(Option<String>),
+    Quarantined(Option<String>),
     Unknown,
 }
 
@@ -86,19 +86,19 @@ impl Shared {
         let request = CancelRequest { run, scope, stamp };
         let called = self.write(move |tx| request.write(tx, &sealed));
         match called.await? {
-            Called::Unknown => return Err(EngineError::UnknownRun(run)),
-            Called::TooLate => {}
-            Called::Aside(fault) => {
+            CancelOutcome::Unknown => return Err(EngineError::UnknownRun(run)),
+            CancelOutcome::TooLate => {}
+            CancelOutcome::Quarantined(fault) => {
                 let why = fault.as_deref().map(fault_in_words).unwrap_or_default();
                 return Err(EngineError::Quarantined { run, why });
             }
             // A driver finds the request; the loop ends an open run that has no driver.
-            Called::Requested(agent, others) => {
+            CancelOutcome::Requested(agent, others) => {
                 self.work.look_at(agent);
                 self.look_at_all(others);
             }
             // The next message may start.
-            Called::Off(agent, event) => {
+            CancelOutcome::Dequeued(agent, event) => {
                 self.hub.saw(&agent, &[*event]);
                 self.work.look_at(agent);
             }
@@ -133,10 +133,10 @@ struct CancelRequest {
 
 impl CancelRequest {
     /// Takes a message out of the queue, or requests the end of its run from its driver.
-    fn write(&self, tx: &mut Tx<'_>, sealed: &Sealed) -> Result<Called, StoreError> {
+    fn write(&self, tx: &mut Tx<'_>, sealed: &Sealed) -> Result<CancelOutcome, StoreError> {
         let Self { run, scope, stamp } = *self;
         let Some(message) = tx.message(&run)? else {
-            return Ok(Called::Unknown);
+            return Ok(CancelOutcome::Unknown);
         };
         let (agent_id, parent) = (message.agent_id.clone(), message.parent.clone());
         let waiting = parent.as_ref().map(|parent| parent.agent_id.clone());
@@ -147,11 +147,11 @@ impl CancelRequest {
         // Locked before the queue is read: a process that starts this run holds the same lock.
         let mut heads = lock_all(tx, &concerned.chain([agent_id.clone()]).collect())?;
         let Some(head) = heads.get_mut(&agent_id) else {
-            return Ok(Called::Unknown);
+            return Ok(CancelOutcome::Unknown);
         };
         if !tx.is_queued(&run)? {
             return Ok(match tx.run(&run)? {
-                _ if scope == CancelScope::Queued => Called::TooLate,
+                _ if scope == CancelScope::Queued => CancelOutcome::TooLate,
                 Some(row) if row.status == RunStatus::Open => {
                     tx.request_cancel(&run, stamp.at)?;
                     // The one in front of it may be driven for long, and only then does it take down what it started itself.
@@ -161,10 +161,10 @@ impl CancelRequest {
                     } else {
                         Vec::new()
                     };
-                    Called::Requested(agent_id, others)
+                    CancelOutcome::Requested(agent_id, others)
                 }
-                Some(row) if row.status == RunStatus::Quarantined => Called::Aside(row.fault),
-                Some(_) | None => Called::TooLate,
+                Some(row) if row.status == RunStatus::Quarantined => CancelOutcome::Quarantined(row.fault),
+                Some(_) | None => CancelOutcome::TooLate,
             });
         }
         let withdrawal = Withdrawal {
@@ -176,6 +176,6 @@ impl CancelRequest {
         if let Some(parent) = parent {
             tx.make_run_due(&parent.run_key)?;
         }
-        Ok(Called::Off(agent_id, Box::new(event)))
+        Ok(CancelOutcome::Dequeued(agent_id, Box::new(event)))
     }
 }

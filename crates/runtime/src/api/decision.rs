@@ -19,14 +19,14 @@ use crate::wait::late_draft;
 use crate::{EngineError, Observer as _, Stamp};
 
 /// What a beginning of a name leads to.
-enum Named {
+enum PrefixMatch {
     One(Box<Decision>),
     Unknown,
     Several,
 }
 
 /// What the answering transaction found.
-enum Found {
+enum AnswerOutcome {
     Taken(Box<Decision>, Box<Event>),
     Refused(Unanswerable),
     /// The answer came after the deadline. The question has grown more severe, or is called off.
@@ -46,18 +46,18 @@ impl DecisionApi {
         let found =
             self.shared.store.read(
                 move |view| match view.decisions_with_prefix(&wanted)?.as_slice() {
-                    [] => Ok(Named::Unknown),
+                    [] => Ok(PrefixMatch::Unknown),
                     [one] => Ok(view
                         .decision(one)?
-                        .map_or(Named::Unknown, |one| Named::One(Box::new(one)))),
-                    _ => Ok(Named::Several),
+                        .map_or(PrefixMatch::Unknown, |one| PrefixMatch::One(Box::new(one)))),
+                    _ => Ok(PrefixMatch::Several),
                 },
             );
         let given = clip(&hex_prefix, 64);
         match found.await? {
-            Named::One(decision) => Ok(*decision),
-            Named::Unknown => Err(EngineError::UnknownDecision(given)),
-            Named::Several => Err(EngineError::AmbiguousDecision(given)),
+            PrefixMatch::One(decision) => Ok(*decision),
+            PrefixMatch::Unknown => Err(EngineError::UnknownDecision(given)),
+            PrefixMatch::Several => Err(EngineError::AmbiguousDecision(given)),
         }
     }
 
@@ -72,14 +72,14 @@ impl DecisionApi {
             answer_in(tx, id, &reply, Stamp { at, salt })
         });
         match found.await? {
-            Found::Unknown => Err(EngineError::UnknownDecision(id.to_string())),
-            Found::Refused(why) => Err(why.into()),
-            Found::Late(why, agent, event) => {
+            AnswerOutcome::Unknown => Err(EngineError::UnknownDecision(id.to_string())),
+            AnswerOutcome::Refused(why) => Err(why.into()),
+            AnswerOutcome::Late(why, agent, event) => {
                 self.shared.hub.saw(&agent, &[*event]);
                 self.shared.work.look_at(agent);
                 Err(why.into())
             }
-            Found::Taken(decision, event) => {
+            AnswerOutcome::Taken(decision, event) => {
                 fail::point("decision.after_answer");
                 self.shared.hub.saw(&decision.agent_id, &[*event]);
                 self.shared.work.look_at(decision.agent_id.clone());
@@ -126,22 +126,27 @@ impl DecisionApi {
 }
 
 /// Takes an answer, writes it into the log, and has the run looked at.
-fn answer_in(tx: &mut Tx<'_>, id: DecisionId, reply: &Reply, stamp: Stamp) -> Result<Found, StoreError> {
+fn answer_in(
+    tx: &mut Tx<'_>,
+    id: DecisionId,
+    reply: &Reply,
+    stamp: Stamp,
+) -> Result<AnswerOutcome, StoreError> {
     let Some(decision) = tx.decision(&id)? else {
-        return Ok(Found::Unknown);
+        return Ok(AnswerOutcome::Unknown);
     };
     // The head first, as in every transition; then what was read is read again.
     let Some(mut head) = tx.lock_head_to_announce(&decision.agent_id)? else {
-        return Ok(Found::Unknown);
+        return Ok(AnswerOutcome::Unknown);
     };
     let Some(decision) = tx.decision(&id)? else {
-        return Ok(Found::Unknown);
+        return Ok(AnswerOutcome::Unknown);
     };
     let answered = match decision.answer(reply.clone(), stamp.at) {
         Ok(answered) => answered,
         Err(why @ Unanswerable::Late { .. }) => {
             let Some(next) = decision.escalate_if_overdue(stamp.at) else {
-                return Ok(Found::Refused(why));
+                return Ok(AnswerOutcome::Refused(why));
             };
             tx.put_decision(&next, decision.version)?;
             tx.make_run_due(&decision.run_key)?;
@@ -149,9 +154,9 @@ fn answer_in(tx: &mut Tx<'_>, id: DecisionId, reply: &Reply, stamp: Stamp) -> Re
                 .seal(late_draft(&next), Some(decision.run_key))
                 .map_err(|_| StoreError::Malformed("a deadline"))?;
             let event = append(tx, &decision.agent_id, &mut head, &sealed)?;
-            return Ok(Found::Late(why, decision.agent_id, Box::new(event)));
+            return Ok(AnswerOutcome::Late(why, decision.agent_id, Box::new(event)));
         }
-        Err(why) => return Ok(Found::Refused(why)),
+        Err(why) => return Ok(AnswerOutcome::Refused(why)),
     };
     tx.put_decision(&answered, decision.version)?;
     tx.make_run_due(&decision.run_key)?;
@@ -168,5 +173,5 @@ fn answer_in(tx: &mut Tx<'_>, id: DecisionId, reply: &Reply, stamp: Stamp) -> Re
         .seal(draft, Some(decision.run_key))
         .map_err(|_| StoreError::Malformed("an answer"))?;
     let event = append(tx, &decision.agent_id, &mut head, &sealed)?;
-    Ok(Found::Taken(Box::new(answered), Box::new(event)))
+    Ok(AnswerOutcome::Taken(Box::new(answered), Box::new(event)))
 }

@@ -26,7 +26,7 @@ pub struct Previewed<R> {
 }
 
 /// What became of a request to retry or abandon a quarantined run.
-enum Moved {
+enum QuarantineExit {
     /// With those whose runs end with it.
     Done(AgentId, Box<Event>, Vec<AgentId>),
     Not(RunRow),
@@ -49,13 +49,13 @@ impl RunApi {
             .shared
             .write(move |tx| move_aside_in(tx, &released, &sealed, Stamp { at, salt }));
         match moved.await? {
-            Moved::Unknown => return Err(EngineError::UnknownRun(run)),
-            Moved::Not(row) => {
+            QuarantineExit::Unknown => return Err(EngineError::UnknownRun(run)),
+            QuarantineExit::Not(row) => {
                 let status = row.status;
                 return Err(EngineError::NotQuarantined { run, status });
             }
-            Moved::Refused(refusal) => return Err(refusal.into()),
-            Moved::Done(agent, event, others) => {
+            QuarantineExit::Refused(refusal) => return Err(refusal.into()),
+            QuarantineExit::Done(agent, event, others) => {
                 self.shared.hub.saw(&agent, &[*event]);
                 self.shared.work.look_at(agent);
                 self.shared.look_at_all(others);
@@ -124,10 +124,10 @@ fn move_aside_in(
     released: &RunReleased,
     sealed: &Sealed,
     stamp: Stamp,
-) -> Result<Moved, StoreError> {
+) -> Result<QuarantineExit, StoreError> {
     let (run, status) = (released.run_key, released.status);
     let Some(row) = tx.run(&run)? else {
-        return Ok(Moved::Unknown);
+        return Ok(QuarantineExit::Unknown);
     };
     let (agent, parent, is_end) = (
         row.agent_id.clone(),
@@ -140,7 +140,7 @@ fn move_aside_in(
     let concerned = concerned.chain(parent.as_ref().map(|parent| parent.agent_id.clone()));
     let mut heads = lock_all(tx, &concerned.chain([agent.clone()]).collect())?;
     let Some(mut head) = heads.remove(&agent) else {
-        return Ok(Moved::Unknown);
+        return Ok(QuarantineExit::Unknown);
     };
     // While the head is locked no other run starts: two open runs in one thread would answer each other's questions.
     let is_busy = !is_end
@@ -153,10 +153,10 @@ fn move_aside_in(
     // It would continue for an agent that no longer exists.
     let lifecycle = tx.agent(&agent)?.map(|agent| agent.lifecycle);
     if is_aside && !is_end && lifecycle == Some(Lifecycle::Destroyed) {
-        return Ok(Moved::Refused(Refusal::Destroyed));
+        return Ok(QuarantineExit::Refused(Refusal::Destroyed));
     }
     if !is_aside || !tx.set_aside(&run, status, None, stamp.at)? {
-        return Ok(Moved::Not(row));
+        return Ok(QuarantineExit::Not(row));
     }
     if is_busy {
         let (wait, since) = (Wait::Turn, stamp.at);
@@ -173,7 +173,7 @@ fn move_aside_in(
         tx.make_run_due(&parent.run_key)?;
     }
     let event = append(tx, &agent, &mut head, sealed)?;
-    Ok(Moved::Done(agent, Box::new(event), others))
+    Ok(QuarantineExit::Done(agent, Box::new(event), others))
 }
 
 pub(super) fn with_preview(view: &mut View<'_>, row: RunRow) -> Result<Previewed<RunRow>, StoreError> {
