@@ -273,6 +273,35 @@ impl Inquiry {
         }
     }
 
+    /// The decision of a run that asks this now.
+    #[must_use]
+    pub fn asked_by(
+        self,
+        agent_id: AgentId,
+        run_key: RunKey,
+        at: Millis,
+        terms: impl Into<Terms>,
+    ) -> Decision {
+        let Terms {
+            patience_ms,
+            may_answer,
+        } = terms.into();
+        Decision {
+            inquiry: self,
+            agent_id,
+            run_key,
+            status: DecisionStatus::Pending,
+            version: 1,
+            badges: Vec::new(),
+            asked_at: at,
+            patience_ms,
+            deadline_at: patience_ms.map(|patience| later(at, patience)),
+            may_answer,
+            closed_at: None,
+            answer: None,
+        }
+    }
+
     /// Whether [`Self::input`] is only the beginning of the arguments. They are JSON, which never ends like this.
     #[must_use]
     pub fn is_input_cut(&self) -> bool {
@@ -323,35 +352,6 @@ const fn risk(class: EffectClass, kind: DecisionKind) -> (Severity, BlastRadius)
 }
 
 impl Decision {
-    /// A question that was just asked.
-    #[must_use]
-    pub fn asked(
-        inquiry: Inquiry,
-        agent_id: AgentId,
-        run_key: RunKey,
-        at: Millis,
-        terms: impl Into<Terms>,
-    ) -> Self {
-        let Terms {
-            patience_ms,
-            may_answer,
-        } = terms.into();
-        Self {
-            inquiry,
-            agent_id,
-            run_key,
-            status: DecisionStatus::Pending,
-            version: 1,
-            badges: Vec::new(),
-            asked_at: at,
-            patience_ms,
-            deadline_at: patience_ms.map(|patience| later(at, patience)),
-            may_answer,
-            closed_at: None,
-            answer: None,
-        }
-    }
-
     /// Takes an answer, if it may be given.
     pub fn answer(&self, reply: Reply, at: Millis) -> Result<Self, Unanswerable> {
         if self.status != DecisionStatus::Pending {

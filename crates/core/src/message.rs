@@ -147,30 +147,35 @@ pub struct Parent {
     pub depth: u32,
 }
 
+/// What every message has when it is admitted.
+#[derive(Debug, Clone)]
+pub struct NewMessage {
+    /// Whose queue it goes into.
+    pub agent_id: AgentId,
+    /// The contents, as a transcript entry.
+    pub body: BlobHash,
+    /// When it is admitted.
+    pub admitted_at: Millis,
+}
+
 impl Message {
     /// Admits what a person typed at this machine. The key comes from agent, session and turn alone, so the
     /// same turn submitted twice, also across a restart, asks for one run.
     #[must_use]
-    pub fn from_operator(
-        agent: AgentId,
-        session: &SessionId,
-        turn: &TurnId,
-        body: BlobHash,
-        now: Millis,
-    ) -> Self {
+    pub fn from_operator(new: NewMessage, session: &SessionId, turn: &TurnId) -> Self {
         Self {
-            run_key: RunKey::of_user(&agent, session, turn),
-            thread_id: ThreadId::of_session(&agent, session),
-            agent_id: agent,
+            run_key: RunKey::of_user(&new.agent_id, session, turn),
+            thread_id: ThreadId::of_session(&new.agent_id, session),
+            agent_id: new.agent_id,
             kind: Kind::OperatorPrompt,
             authority: Authority::OperatorInstruction,
             surface: DeliverySurface::RunOnce,
             context: AdmissionContext::LocalProcess,
-            body,
+            body: new.body,
             wishes: Wishes::default(),
             cause: Cause::default(),
             parent: None,
-            admitted_at: now,
+            admitted_at: new.admitted_at,
         }
     }
 
@@ -183,7 +188,7 @@ impl Message {
     /// What the program says to an agent by itself: a change, a moment or a call from outside came to pass. Whose word it
     /// is follows from where it comes from. Each has a thread of its own, named by its run.
     #[must_use]
-    pub fn from_cause(agent: AgentId, run_key: RunKey, cause: Cause, body: BlobHash, now: Millis) -> Self {
+    pub fn from_cause(new: NewMessage, run_key: RunKey, cause: Cause) -> Self {
         let (kind, authority, surface, context) = match &cause.origin {
             Origin::Operator => (
                 Kind::OperatorPrompt,
@@ -218,31 +223,25 @@ impl Message {
         };
         Self {
             run_key,
-            thread_id: ThreadId::of_run(&agent, &run_key),
-            agent_id: agent,
+            thread_id: ThreadId::of_run(&new.agent_id, &run_key),
+            agent_id: new.agent_id,
             kind,
             authority,
             surface,
             context,
-            body,
+            body: new.body,
             wishes: Wishes::default(),
             cause,
             parent: None,
-            admitted_at: now,
+            admitted_at: new.admitted_at,
         }
     }
 
     /// What one run asks of another agent, in the chain of causes that it belongs to. Its key comes from the agent and the
     /// operation alone. The run gets a thread of its own: nobody's conversation is continued by somebody else.
     #[must_use]
-    pub fn from_run(
-        agent: AgentId,
-        parent: Parent,
-        correlation: TraceId,
-        body: BlobHash,
-        now: Millis,
-    ) -> Self {
-        let run_key = RunKey::of_spawn(&agent, &parent.operation_id);
+    pub fn from_run(new: NewMessage, parent: Parent, correlation: TraceId) -> Self {
+        let run_key = RunKey::of_spawn(&new.agent_id, &parent.operation_id);
         let cause = Cause {
             origin: Origin::Run { run: parent.run_key },
             depth: parent.depth,
@@ -250,17 +249,17 @@ impl Message {
         };
         Self {
             run_key,
-            thread_id: ThreadId::of_run(&agent, &run_key),
-            agent_id: agent,
+            thread_id: ThreadId::of_run(&new.agent_id, &run_key),
+            agent_id: new.agent_id,
             kind: Kind::InternalFollowup,
             authority: Authority::RuntimeInstruction,
             surface: DeliverySurface::RuntimeSystem,
             context: AdmissionContext::RuntimeOwned,
-            body,
+            body: new.body,
             wishes: Wishes::default(),
             cause: cause.following(TraceId::of(&parent.run_key.0), correlation),
             parent: Some(parent),
-            admitted_at: now,
+            admitted_at: new.admitted_at,
         }
     }
 

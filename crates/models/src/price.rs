@@ -14,31 +14,55 @@ struct Listed {
     price: Price,
 }
 
+/// What the provider's cache costs, in thousandths of the input.
+#[derive(Clone, Copy)]
+struct CachePrice {
+    read: u64,
+    write: u64,
+}
+
+const TENTH: CachePrice = CachePrice {
+    read: 100,
+    write: 1_000,
+};
+const QUARTER: CachePrice = CachePrice {
+    read: 250,
+    write: 1_000,
+};
+const HALF: CachePrice = CachePrice {
+    read: 500,
+    write: 1_000,
+};
+
 /// Anthropic: reading from the cache costs a tenth of the input, writing to it a quarter more.
 const fn anthropic(model: &'static str, input_cents: u64, output_cents: u64) -> Listed {
-    listed(model, input_cents, output_cents, 100, 1_250)
+    let cache = CachePrice {
+        read: 100,
+        write: 1_250,
+    };
+    listed(model, input_cents, output_cents, cache)
 }
 
 /// OpenAI: reading from the cache costs a tenth, writing to it as much as the input.
 const fn openai(model: &'static str, input_cents: u64, output_cents: u64) -> Listed {
-    listed(model, input_cents, output_cents, 100, 1_000)
+    listed(model, input_cents, output_cents, TENTH)
 }
 
 /// Gemini: reading from the cache costs at most a quarter.
 const fn gemini(model: &'static str, input_cents: u64, output_cents: u64) -> Listed {
-    listed(model, input_cents, output_cents, 250, 1_000)
+    listed(model, input_cents, output_cents, QUARTER)
 }
 
-/// Cents for a million tokens; what is read from the cache and written to it in thousandths of the input.
-const fn listed(model: &'static str, input_cents: u64, output_cents: u64, read: u64, write: u64) -> Listed {
+/// Cents for a million tokens.
+const fn listed(model: &'static str, input_cents: u64, output_cents: u64, cache: CachePrice) -> Listed {
     let input = input_cents * 10_000;
     Listed {
         model,
         price: Price {
             input: MicroUsd(input),
             output: MicroUsd(output_cents * 10_000),
-            cached_read: MicroUsd(input * read / 1_000),
-            cached_write: MicroUsd(input * write / 1_000),
+            cached_read: MicroUsd(input * cache.read / 1_000),
+            cached_write: MicroUsd(input * cache.write / 1_000),
         },
     }
 }
@@ -67,13 +91,13 @@ const TABLE: [Listed; 34] = [
     openai("gpt-5-mini", 25, 200),
     openai("gpt-5-nano", 5, 40),
     // What is older than gpt-5 has dearer caches.
-    listed("gpt-4-1", 200, 800, 250, 1_000),
-    listed("gpt-4-1-mini", 40, 160, 250, 1_000),
-    listed("gpt-4-1-nano", 10, 40, 250, 1_000),
-    listed("gpt-4o", 250, 1_000, 500, 1_000),
-    listed("gpt-4o-mini", 15, 60, 500, 1_000),
-    listed("o3", 200, 800, 250, 1_000),
-    listed("o4-mini", 110, 440, 250, 1_000),
+    listed("gpt-4-1", 200, 800, QUARTER),
+    listed("gpt-4-1-mini", 40, 160, QUARTER),
+    listed("gpt-4-1-nano", 10, 40, QUARTER),
+    listed("gpt-4o", 250, 1_000, HALF),
+    listed("gpt-4o-mini", 15, 60, HALF),
+    listed("o3", 200, 800, QUARTER),
+    listed("o4-mini", 110, 440, QUARTER),
     gemini("gemini-3-1-pro", 200, 1_200),
     gemini("gemini-3-pro", 200, 1_200),
     gemini("gemini-3-flash", 50, 300),

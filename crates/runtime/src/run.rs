@@ -34,6 +34,7 @@ use crate::interject::Words;
 use crate::step::{Freshness, Next, Performed};
 use crate::subrun::StartWrite;
 use crate::wait::Need;
+use crate::wake::PreparedStart;
 use crate::{Engine, EngineError};
 
 /// How often a transition is tried again when the run was changed behind our back. Only our own mistakes can
@@ -91,18 +92,17 @@ enum Tried {
 
 impl Claimed {
     /// A run that has just been admitted by this process.
-    pub(crate) fn fresh(row: RunRow, turn: Turn, fence: Fence, effects: Vec<Effect>, opening: Entry) -> Self {
-        let (freshness, opening) = (Freshness::Fresh, Some(opening));
+    pub(crate) fn fresh(row: RunRow, fence: Fence, start: PreparedStart) -> Self {
         Self {
             row,
-            turn,
+            turn: start.turn,
             fence,
-            effects,
-            freshness,
+            effects: start.effects,
+            freshness: Freshness::Fresh,
             thread: None,
             asked: Vec::new(),
             known: Known::nothing_yet(),
-            opening,
+            opening: Some(start.entry),
             starts: Vec::new(),
             refused: Vec::new(),
         }

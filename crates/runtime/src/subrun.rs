@@ -9,7 +9,7 @@ use wakeful_core::wake::WakeOutcome;
 use wakeful_core::blob::Blob;
 use wakeful_core::id::{AgentId, TraceId};
 use wakeful_core::key::{OperationId, RunKey};
-use wakeful_core::message::{Message, Parent, QUEUE_MAX};
+use wakeful_core::message::{Message, NewMessage, Parent, QUEUE_MAX};
 use wakeful_core::report::{Head, Sealed};
 use wakeful_core::run::{Effect, Input, Start};
 use wakeful_core::step::{Child, EffectClass, Fault};
@@ -308,8 +308,12 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             operation_id: one.operation_id,
             depth,
         };
-        let other = one.order.agent_id.clone();
-        let message = Message::from_run(other, parent, correlation.clone(), body.hash(), self.clock.now())
+        let new = NewMessage {
+            agent_id: one.order.agent_id.clone(),
+            body: body.hash(),
+            admitted_at: self.clock.now(),
+        };
+        let message = Message::from_run(new, parent, correlation.clone())
             .following_outside(claimed.turn.outside.is_some());
         (message, body, words)
     }

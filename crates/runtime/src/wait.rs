@@ -153,7 +153,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 continue;
             };
             let (agent, terms) = (run.agent_id.clone(), self.terms(&run.agent_id));
-            let asked = Decision::asked((**inquiry).clone(), agent, run.run_key, at, terms);
+            let asked = (**inquiry).clone().asked_by(agent, run.run_key, at, terms);
             let event = events.iter_mut().find(|event| {
                 matches!(&event.body.payload, Payload::DecisionAsked(asked) if asked.decision_id == inquiry.decision_id)
             });

@@ -92,9 +92,9 @@ pub(crate) struct StartWrite {
 /// The start of a run, ready to be committed, and what its driver needs then.
 pub struct PreparedStart {
     pub(crate) write: Arc<StartWrite>,
-    turn: Turn,
-    effects: Vec<Effect>,
-    entry: Entry,
+    pub(crate) turn: Turn,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) entry: Entry,
     observer: Arc<dyn Observer>,
 }
 
@@ -103,7 +103,7 @@ impl PreparedStart {
     pub(crate) fn committed(self, fence: Fence, events: &[Event]) -> Box<Claimed> {
         let row = self.write.transition.run.clone();
         self.observer.saw(&row.agent_id, events);
-        Box::new(Claimed::fresh(row, self.turn, fence, self.effects, self.entry))
+        Box::new(Claimed::fresh(row, fence, self))
     }
 }
 

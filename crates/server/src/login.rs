@@ -44,7 +44,7 @@ pub(crate) const TOKEN_HEADER: &str = "x-wakeful-token";
 /// Most draws for an id that no other login has. Of 64 logins the second draw nearly always succeeds.
 const ID_DRAWS_MAX: usize = 8;
 
-/// What logins need of the binary: files of the home, and the log.
+/// What logins need of the binary: files of the home.
 pub trait LoginHost: Send + Sync + 'static {
     /// The saved list of logins; none where there is none.
     fn read_list(&self) -> io::Result<Option<Vec<u8>>>;
@@ -60,9 +60,6 @@ pub trait LoginHost: Send + Sync + 'static {
 
     /// Deletes such a file, if it is still there.
     fn remove_page(&self, path: &FilePath);
-
-    /// Writes a line to the log.
-    fn log(&self, line: &str);
 }
 
 /// Keeps no logins: for a router that no browser can reach.
@@ -86,8 +83,6 @@ impl LoginHost for NoLogins {
     }
 
     fn remove_page(&self, _path: &FilePath) {}
-
-    fn log(&self, _line: &str) {}
 }
 
 pub(crate) fn routes() -> Routes {
@@ -153,7 +148,7 @@ pub(crate) fn touch(app: &App, id: LoginId) {
         let app = app.clone();
         tokio::task::spawn_blocking(move || {
             if let Err(error) = app.logins.list.save() {
-                app.logins.host.log(&error.to_string());
+                tracing::warn!(%error, "the last use of a login is not saved");
             }
         });
     }

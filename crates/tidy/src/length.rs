@@ -10,6 +10,8 @@ use crate::tree::File;
 pub const FILE_LINES_MAX: usize = 500;
 /// One function fits on one screen, signature and closing brace included.
 pub const FUNCTION_LINES_MAX: usize = 70;
+/// Beside `self`; what needs more takes a struct with named fields.
+pub const PARAMETERS_MAX: usize = 4;
 /// Formatting aims at 110 columns; strings and comments may overshoot it, but not this.
 pub const LINE_COLUMNS_MAX: usize = 160;
 
@@ -96,6 +98,75 @@ fn is_tuple_beside_others(tokens: &[Token<'_>], at: usize) -> bool {
     };
     let is_only = text(before) == "(" && text(kind) == "(" && text(closing(tokens, kind)) == ")";
     !is_only
+}
+
+/// Shipped functions with too many parameters. Clippy counts `self` too, so its limit is one higher. A property in a
+/// module of tests has as many as it draws.
+pub fn many_parameters(file: &File) -> Vec<String> {
+    let scanned = scan(&file.text).without_tests();
+    let tokens = scanned.tokens();
+    let mut found = Vec::new();
+    for (index, name) in functions(&tokens) {
+        let count = parameters(&tokens, index + 2);
+        let is_property = is_text(&tokens, index.saturating_sub(4), &["#", "[", "test", "]"]);
+        if count > PARAMETERS_MAX && !is_property {
+            let (path, line, name) = (&file.path, name.line, name.text);
+            found.push(format!(
+                "{path}:{line}: `{name}` has {count} parameters, at most {PARAMETERS_MAX}; name them in a struct"
+            ));
+        }
+    }
+    found
+}
+
+/// How many parameters beside `self` a signature has. `at` is the index behind the name of its function.
+fn parameters(tokens: &[Token<'_>], at: usize) -> usize {
+    let text = |index: usize| tokens.get(index).map_or("", |token| token.text);
+    let open = if text(at) == "<" {
+        angle_end(tokens, at)
+    } else {
+        at
+    };
+    let end = closing(tokens, open).saturating_sub(1);
+    let (mut count, mut start, mut index) = (0, open + 1, open + 1);
+    while index < end {
+        match text(index) {
+            "(" | "[" | "{" => index = closing(tokens, index),
+            "<" => index = angle_end(tokens, index),
+            "," => {
+                count += usize::from(!is_receiver(tokens, start));
+                index += 1;
+                start = index;
+            }
+            _ => index += 1,
+        }
+    }
+    count + usize::from(start < end && !is_receiver(tokens, start))
+}
+
+/// The index just after the angle bracket that closes the one at `open`. The one of an arrow closes nothing.
+fn angle_end(tokens: &[Token<'_>], open: usize) -> usize {
+    let mut depth = 0_usize;
+    for (index, token) in tokens.iter().enumerate().skip(open) {
+        match token.text {
+            "<" => depth += 1,
+            ">" if !is_text(tokens, index.saturating_sub(1), &["-"]) => depth = depth.saturating_sub(1),
+            _ => continue,
+        }
+        if depth == 0 {
+            return index + 1;
+        }
+    }
+    tokens.len()
+}
+
+/// Whether the parameter that begins here is `self`, of whatever kind.
+fn is_receiver(tokens: &[Token<'_>], start: usize) -> bool {
+    let mut pattern = tokens
+        .iter()
+        .skip(start)
+        .take_while(|token| ![":", ",", ")"].contains(&token.text));
+    pattern.any(|token| token.text == "self")
 }
 
 /// Lines of Rust that are too wide.
@@ -185,6 +256,34 @@ mod tests {
             "fn a() { let one = |(x, y): (u8, u8)| x + y; let (p, q): (u8, u8) = (1, 2); }",
             "fn a((x, y): (u8, u8)) {} fn b(&(x, y): &(u8, u8)) {}",
             "#[cfg(test)]\nmod tests { fn a(z: u8, (x, y): (u8, u8)) {} }",
+        ] {
+            assert!(found(text).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_fifth_parameter_beside_self_is_caught() {
+        let found = |text: &str| many_parameters(&File::new("a.rs", text));
+        assert_eq!(
+            found("fn a(p: u8, q: u8, r: u8, s: u8, t: u8) {}\n"),
+            ["a.rs:1: `a` has 5 parameters, at most 4; name them in a struct"]
+        );
+        for text in [
+            "fn a<'x, F: Fn(u8) -> Map<u8, u8>>(f: F, p: &'x u8, q: u8, r: u8, s: u8) {}",
+            "trait A { fn a(\n    &self,\n    p: u8,\n    q: u8,\n    r: u8,\n    s: u8,\n    t: u8,\n) -> u8; }",
+            "fn a(p: Map<u8, u8>, (q, r): (u8, u8), s: impl Fn(u8) -> u8, t: [u8; 4], Json(u): Json<u8>) {}",
+            "fn outer() { fn a(p: u8, q: u8, r: u8, s: u8, t: u8) {} }",
+        ] {
+            assert_eq!(found(text).len(), 1, "{text}");
+        }
+        for text in [
+            "fn a(p: u8, q: u8, r: u8, s: u8,) {}",
+            "impl A { fn a(&'x mut self, p: u8, q: u8, r: u8, s: u8) {} }",
+            "impl A { fn a(mut self: Box<Self>, p: u8, q: u8, r: u8, s: u8) {} }",
+            "fn a<P, Q, R, S, T>(p: Map<P, Q>, f: fn(u8, u8, u8) -> Map<u8, u8>, q: (R, S, T), r: [u8; 4]) {}",
+            "fn a() { call(1, 2, 3, 4, 5); } fn b() -> Five<u8, u8, u8, u8, u8> {}",
+            "proptest! { #[test] fn a(p in 0..1, q in 0..1, r in 0..1, s in 0..1, t in 0..1) {} }",
+            "#[cfg(test)]\nmod tests { fn a(p: u8, q: u8, r: u8, s: u8, t: u8) {} }",
         ] {
             assert!(found(text).is_empty(), "{text}");
         }

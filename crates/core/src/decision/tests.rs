@@ -25,7 +25,7 @@ fn inquiry(class: EffectClass, again: Option<OperationId>) -> Inquiry {
 fn asked(patience_ms: Option<u64>) -> Decision {
     let agent = AgentId::parse("main").expect("a name");
     let run = RunKey(Digest::of(b"run"));
-    Decision::asked(inquiry(EffectClass::Plain, None), agent, run, NOW, patience_ms)
+    inquiry(EffectClass::Plain, None).asked_by(agent, run, NOW, patience_ms)
 }
 
 fn reply(option: &str) -> Reply {
@@ -191,7 +191,7 @@ fn an_answer_by_another_way_is_told_which_ways_there_are() {
     };
     let question = inquiry(EffectClass::Plain, None);
     let agent = AgentId::parse("main").expect("a name");
-    let decision = Decision::asked(question, agent, RunKey(Digest::of(b"run")), NOW, terms);
+    let decision = question.asked_by(agent, RunKey(Digest::of(b"run")), NOW, terms);
     let by_api = Reply {
         channel: Channel::Api,
         ..reply(DENY)

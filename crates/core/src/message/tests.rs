@@ -6,13 +6,12 @@ use crate::key::Digest;
 fn message(text: &str, at: i64) -> Message {
     let agent = AgentId::parse("main").expect("id");
     let turn = TurnId::parse("t").expect("id");
-    Message::from_operator(
-        agent,
-        &SessionId::new("cli"),
-        &turn,
-        BlobHash(Digest::of(text.as_bytes())),
-        Millis(at),
-    )
+    let new = NewMessage {
+        agent_id: agent,
+        body: BlobHash(Digest::of(text.as_bytes())),
+        admitted_at: Millis(at),
+    };
+    Message::from_operator(new, &SessionId::new("cli"), &turn)
 }
 
 #[test]
@@ -93,7 +92,12 @@ fn whose_word_it_is_follows_from_where_it_comes_from() {
             origin,
             ..Cause::default()
         };
-        written(&Message::from_cause(agent.clone(), run, cause, body, Millis(0)))
+        let new = NewMessage {
+            agent_id: agent.clone(),
+            body,
+            admitted_at: Millis(0),
+        };
+        written(&Message::from_cause(new, run, cause))
     });
     let wanted = [
         "notice runtime_instruction runtime_system runtime_owned",
@@ -129,9 +133,12 @@ fn a_message_is_read_as_it_was_written_with_all_that_it_can_hold_and_with_the_le
         depth: 1,
     };
     let first = TraceId::parse("order 66").expect("a name");
-    let agent = AgentId::parse("main").expect("id");
-    let body = BlobHash(Digest::of(b"x"));
-    let all = Message::from_run(agent, parent.clone(), first.clone(), body, Millis(1));
+    let new = NewMessage {
+        agent_id: AgentId::parse("main").expect("id"),
+        body: BlobHash(Digest::of(b"x")),
+        admitted_at: Millis(1),
+    };
+    let all = Message::from_run(new, parent.clone(), first.clone());
     assert_eq!(
         (all.cause.correlation.as_ref(), all.cause.causation.as_ref()),
         (Some(&first), Some(&TraceId::of(&parent.run_key.0)))

@@ -35,16 +35,12 @@ impl SignedHead {
     /// Signs the log of an agent up to one event.
     #[must_use]
     pub fn sign(key: &DeviceKey, agent_id: AgentId, place: Place, at: Millis) -> Self {
-        let Place {
-            seq,
-            hash: chain_hash,
-        } = place;
         let public_key = key.public();
-        let signature = key.sign(&statement(&agent_id, seq, &chain_hash, at, &public_key));
+        let signature = key.sign(&statement(&agent_id, &place, at, &public_key));
         Self {
             agent_id,
-            seq,
-            chain_hash,
+            seq: place.seq,
+            chain_hash: place.hash,
             signed_at: at,
             public_key,
             signature,
@@ -54,23 +50,21 @@ impl SignedHead {
     /// Whether the key that it names has signed it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        let statement = statement(
-            &self.agent_id,
-            self.seq,
-            &self.chain_hash,
-            self.signed_at,
-            &self.public_key,
-        );
+        let place = Place {
+            seq: self.seq,
+            hash: self.chain_hash,
+        };
+        let statement = statement(&self.agent_id, &place, self.signed_at, &self.public_key);
         self.public_key.has_signed(&statement, &self.signature)
     }
 }
 
 /// What is signed: `H("head", agent, seq, chain hash, time, public key)`, as 32 bytes.
-fn statement(agent: &AgentId, seq: u64, chain_hash: &Digest, at: Millis, key: &PublicKey) -> Digest {
+fn statement(agent: &AgentId, place: &Place, at: Millis, key: &PublicKey) -> Digest {
     let fields = [
         agent.as_str(),
-        &seq.to_string(),
-        &chain_hash.to_string(),
+        &place.seq.to_string(),
+        &place.hash.to_string(),
         &at.rfc3339(),
         &key.to_string(),
     ];

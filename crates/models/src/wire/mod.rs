@@ -230,13 +230,15 @@ fn count(usage: &Value, pointer: &str) -> u64 {
 }
 
 /// The tokens of an answer. A part is never more than what it is a part of, whatever a provider says.
-fn usage(input: u64, output: u64, read: u64, written: u64, reasoning: u64) -> Usage {
-    let cached_read_tokens = read.min(input);
+fn usage(said: Usage) -> Usage {
+    let cached_read_tokens = said.cached_read_tokens.min(said.input_tokens);
     Usage {
         cached_read_tokens,
-        cached_write_tokens: written.min(input - cached_read_tokens),
-        reasoning_tokens: reasoning.min(output),
-        ..Usage::of(input, output)
+        cached_write_tokens: said
+            .cached_write_tokens
+            .min(said.input_tokens - cached_read_tokens),
+        reasoning_tokens: said.reasoning_tokens.min(said.output_tokens),
+        ..said
     }
 }
 

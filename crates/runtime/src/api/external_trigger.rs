@@ -7,7 +7,7 @@ use wakeful_core::cause::{CONTENT_TYPE_CHARS_MAX, Cause, Origin};
 use wakeful_core::failure::clip;
 use wakeful_core::id::{AgentId, RuleId, TraceId, TurnId};
 use wakeful_core::key::{Cause as KeyCause, Digest, RunKey, SourceKind};
-use wakeful_core::message::Message;
+use wakeful_core::message::{Message, NewMessage};
 use wakeful_core::report::payload::{AgentStateChanged, TriggerChange};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Refusal};
@@ -164,7 +164,12 @@ impl TriggerApi {
         };
         let text = delivery.words(&trigger.trigger_id);
         let (_, body) = opening(&text, Vec::new());
-        let message = Message::from_cause(agent.clone(), run_key, cause, body.hash(), now);
+        let new = NewMessage {
+            agent_id: agent.clone(),
+            body: body.hash(),
+            admitted_at: now,
+        };
+        let message = Message::from_cause(new, run_key, cause);
         let sealed = self
             .shared
             .seal(admitted_event(&message, &text), Some(run_key), now)?;

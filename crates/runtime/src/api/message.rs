@@ -6,7 +6,7 @@ use wakeful_core::cause::Priority;
 use wakeful_core::conversation::{Attachment, Block};
 use wakeful_core::id::{AgentId, SessionId, ThreadId, TurnId};
 use wakeful_core::key::RunKey;
-use wakeful_core::message::{Message, Wishes};
+use wakeful_core::message::{Message, NewMessage, Wishes};
 use wakeful_core::run::preview;
 use wakeful_store::rows::{EntryRow, QueueRow};
 use wakeful_store::{StoreError, View};
@@ -83,7 +83,12 @@ impl MessageApi {
         } = planted_bugs::post(post, now);
         let (entry, body) = opening(&text, attachments);
         let session = SessionId::new(SESSION);
-        let message = Message::from_operator(agent.clone(), &session, &turn, body.hash(), now);
+        let new = NewMessage {
+            agent_id: agent.clone(),
+            body: body.hash(),
+            admitted_at: now,
+        };
+        let message = Message::from_operator(new, &session, &turn);
         let message = match &self.shared.ingress {
             Ingress::Daemon => message.through_api(wishes),
             Ingress::Process => message.through_cli(wishes),

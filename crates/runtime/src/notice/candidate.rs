@@ -4,7 +4,7 @@ use wakeful_core::cause::{CAUSE_TOKENS_MAX, Cause, Origin};
 use wakeful_core::change::Token;
 use wakeful_core::id::{AgentId, RuleId, TraceId};
 use wakeful_core::key::{self, RunKey};
-use wakeful_core::message::Message;
+use wakeful_core::message::{Message, NewMessage};
 use wakeful_core::notice::{Told, words, words_of_agent};
 use wakeful_core::report::Sealed;
 use wakeful_core::subscription::terms::Circumstances;
@@ -136,7 +136,12 @@ impl Watcher {
         let change = TraceId::of(&notice.key.0);
         let first = preceding.correlation.clone().unwrap_or_else(|| change.clone());
         let cause = cause.following(change, first);
-        let message = Message::from_cause(agent, run_key, cause, body.hash(), now);
+        let new = NewMessage {
+            agent_id: agent,
+            body: body.hash(),
+            admitted_at: now,
+        };
+        let message = Message::from_cause(new, run_key, cause);
         let draft = admitted_event(&message, &text);
         let sealed = Sealed::new(draft, now, Some(run_key), self.entropy.bytes32());
         let sealed = sealed.map_err(|error| broken(run_key, &error))?;

@@ -139,7 +139,7 @@ mod tests {
         );
         let agent = AgentId::parse("main").expect("a name");
         let run = RunKey(Digest::of(b"run"));
-        Decision::asked(inquiry, agent, run, Millis(0), Some(1_000))
+        inquiry.asked_by(agent, run, Millis(0), Some(1_000))
     }
 
     #[test]

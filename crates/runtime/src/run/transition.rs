@@ -2,7 +2,7 @@
 
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::Usage;
-use wakeful_core::decision::{Decision, DecisionStatus, Terms};
+use wakeful_core::decision::{DecisionStatus, Terms};
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::json::{NotCanonical, canonical, canonical_text, digest};
 use wakeful_core::key::{Digest, RunKey};
@@ -136,7 +136,7 @@ impl Transition {
         let (agent, run, at) = (self.run.agent_id.clone(), self.run.run_key, self.journal.at);
         match write {
             DecisionWrite::Ask(inquiry) => {
-                let asked = Decision::asked((**inquiry).clone(), agent, run, at, self.terms.clone());
+                let asked = (**inquiry).clone().asked_by(agent, run, at, self.terms.clone());
                 tx.put_decision(&asked, 0)
             }
             DecisionWrite::Apply(id) => tx.apply_decision(id),

@@ -4,7 +4,7 @@ use wakeful_core::blob::BlobHash;
 use wakeful_core::cause::{Cause, Origin};
 use wakeful_core::id::EventName;
 use wakeful_core::key::RunKey;
-use wakeful_core::message::Message;
+use wakeful_core::message::{Message, NewMessage};
 use wakeful_core::report::payload::WakeDecided;
 use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::run::RunStatus;
@@ -79,7 +79,12 @@ impl Occasion<'_> {
             ..Cause::default()
         };
         let run = self.run_key(timer, firing.due_at);
-        Message::from_cause(timer.agent_id.clone(), run, cause, body, now)
+        let new = NewMessage {
+            agent_id: timer.agent_id.clone(),
+            body,
+            admitted_at: now,
+        };
+        Message::from_cause(new, run, cause)
     }
 }
 

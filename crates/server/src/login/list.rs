@@ -175,17 +175,17 @@ impl LoginList {
             let Some(dropped) = oldest.map(|(at, _)| at).and_then(|at| entries.remove(at)) else {
                 break;
             };
-            self.host.log(&format!(
-                "login {} ({}) is ended: there are more than {LOGINS_MAX}, and it was not used for longest",
-                dropped.record.id, dropped.record.name
-            ));
+            tracing::warn!(
+                login = %dropped.record.id,
+                name = dropped.record.name,
+                "a login is ended: there are more than {LOGINS_MAX}, and it was not used for longest"
+            );
         }
         let alive = watch::Sender::new(());
         entries.push_back(Entry { record, alive });
         drop(entries);
         if let Err(error) = self.save() {
-            self.host
-                .log(&format!("{error}; new logins end with this daemon"));
+            tracing::warn!(%error, "new logins end with this daemon");
         }
     }
 
@@ -261,8 +261,7 @@ impl LoginList {
     /// none back.
     fn save_or_delete(&self) -> Result<(), Unsaved> {
         let Err(error) = self.save() else { return Ok(()) };
-        self.host
-            .log(&format!("{error}; deleting it: all logins end with this daemon"));
+        tracing::warn!(%error, "deleting the list of logins: all logins end with this daemon");
         self.host.remove_list().map_err(Unsaved)
     }
 
@@ -286,18 +285,12 @@ impl LoginList {
 
 fn read(host: &dyn LoginHost) -> Option<Saved> {
     let bytes = host.read_list().unwrap_or_else(|error| {
-        host.log(&format!(
-            "the list of logins cannot be read: {error}; all logins are ended"
-        ));
+        tracing::warn!(%error, "the list of logins cannot be read; all logins are ended");
         None
     })?;
     let saved = serde_json::from_slice(&bytes);
     saved
-        .inspect_err(|error| {
-            host.log(&format!(
-                "the list of logins is damaged: {error}; all logins are ended"
-            ))
-        })
+        .inspect_err(|error| tracing::warn!(%error, "the list of logins is damaged; all logins are ended"))
         .ok()
 }
 

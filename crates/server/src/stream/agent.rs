@@ -9,10 +9,10 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use serde_json::json;
 use wakeful_core::id::AgentId;
-use wakeful_runtime::EngineError;
 use wakeful_runtime::api::RuntimeApi;
 use wakeful_runtime::hub::News;
 use wakeful_runtime::rows::EventRow;
+use wakeful_runtime::{EngineError, Spoken};
 
 use super::ear::{Ear, Heard};
 use super::flow::{Source, Step};
@@ -151,7 +151,13 @@ impl Following {
                 attempt,
                 chunk,
                 text,
-            } if *agent_id == self.agent => Some(frame::delta(agent_id, *run_key, *attempt, *chunk, text)),
+            } if *agent_id == self.agent => Some(frame::delta(Spoken {
+                agent: agent_id,
+                run: *run_key,
+                attempt: *attempt,
+                chunk: *chunk,
+                text,
+            })),
             News::Events { .. } | News::Words { .. } => None,
         }
     }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use serde_json::json;
 use wakeful_core::id::AgentId;
-use wakeful_runtime::EngineError;
 use wakeful_runtime::api::{AgentView, RuntimeApi};
 use wakeful_runtime::hub::News;
 use wakeful_runtime::rows::{EventRow, Visibility};
+use wakeful_runtime::{EngineError, Spoken};
 
 use super::agent::{Follows, follows};
 use super::cursor::{CURSOR_AGENTS_MAX, Positions, Tag};
@@ -214,7 +214,15 @@ impl Following {
                 text,
             } => {
                 let listed = self.position(agent_id).await?;
-                Ok(listed.map(|_| frame::delta(agent_id, *run_key, *attempt, *chunk, text)))
+                Ok(listed.map(|_| {
+                    frame::delta(Spoken {
+                        agent: agent_id,
+                        run: *run_key,
+                        attempt: *attempt,
+                        chunk: *chunk,
+                        text,
+                    })
+                }))
             }
         }
     }

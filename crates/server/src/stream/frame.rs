@@ -4,8 +4,7 @@ use axum::body::Bytes;
 use serde::Serialize;
 use serde_json::json;
 use wakeful_api::Delta;
-use wakeful_core::id::AgentId;
-use wakeful_core::key::RunKey;
+use wakeful_runtime::Spoken;
 
 /// What a client sees when nothing happens: that the stream is there.
 pub(super) const ALIVE: Bytes = Bytes::from_static(b":\n\n");
@@ -35,13 +34,13 @@ pub(super) fn event(id: Option<&str>, data: &str) -> Bytes {
 }
 
 /// Words that a model is saying.
-pub(super) fn delta(agent: &AgentId, run: RunKey, attempt: u32, chunk: u32, words: &str) -> Bytes {
+pub(super) fn delta(spoken: Spoken<'_>) -> Bytes {
     let delta = Delta {
-        agent_id: agent.to_string(),
-        run_key: run.to_string(),
-        attempt,
-        chunk,
-        text: words.to_owned(),
+        agent_id: spoken.agent.to_string(),
+        run_key: spoken.run.to_string(),
+        attempt: spoken.attempt,
+        chunk: spoken.chunk,
+        text: spoken.text.to_owned(),
     };
     let mut text = String::new();
     put(&mut text, None, "delta", &delta);

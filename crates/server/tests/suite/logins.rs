@@ -1,10 +1,13 @@
 //! The list of logins: saved, listed, revoked; and the tickets of their streams.
 
+use std::io;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use axum::http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
+use tracing::{Dispatch, Level, dispatcher};
 
 use super::login::{Browser, code, refused, refused_stream};
 use super::world::{BEARER, TOKEN, World, posted, request};
@@ -197,19 +200,51 @@ async fn the_streams_of_a_revoked_login_end() {
     assert!(next.is_err(), "another login's stream goes on");
 }
 
-#[tokio::test]
-async fn beyond_64_logins_the_least_recently_used_ends() {
-    let world = World::new();
-    let (idle, used) = (Browser::enter(&world).await, Browser::enter(&world).await);
-    world.time.pass(3_600_000);
-    assert_eq!(used.get(&world, "/api/agents").await.status, 200);
-    for _ in 2..65 {
-        Browser::enter(&world).await;
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("a lock").write(bytes)
     }
-    assert_eq!(idle.get(&world, "/api/agents").await.code(), refused());
-    assert_eq!(used.get(&world, "/api/agents").await.status, 200);
-    assert_eq!(used.logins(&world).await.0.len(), 64);
-    let log = world.logins.log.lock().expect("a lock").clone();
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The lines that are logged while this goes on, also by the threads for blocking work.
+fn log_of(work: impl Future<Output = ()>) -> Vec<String> {
+    let log = Log::default();
+    let writer = log.clone();
+    let lines = tracing_subscriber::fmt().with_writer(move || writer.clone());
+    let dispatch = Dispatch::new(lines.with_max_level(Level::WARN).finish());
+    let inherited = dispatch.clone();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .on_thread_start(move || std::mem::forget(dispatcher::set_default(&inherited)))
+        .build()
+        .expect("a runtime");
+    dispatcher::with_default(&dispatch, || runtime.block_on(work));
+    drop(runtime);
+    let written = String::from_utf8(log.0.lock().expect("a lock").clone()).expect("text");
+    written.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn beyond_64_logins_the_least_recently_used_ends() {
+    let log = log_of(async {
+        let world = World::new();
+        let (idle, used) = (Browser::enter(&world).await, Browser::enter(&world).await);
+        world.time.pass(3_600_000);
+        assert_eq!(used.get(&world, "/api/agents").await.status, 200);
+        for _ in 2..65 {
+            Browser::enter(&world).await;
+        }
+        assert_eq!(idle.get(&world, "/api/agents").await.code(), refused());
+        assert_eq!(used.get(&world, "/api/agents").await.status, 200);
+        assert_eq!(used.logins(&world).await.0.len(), 64);
+    });
     assert!(
         matches!(&log[..], [line] if line.contains("is ended: there are more than 64")),
         "{log:?}"

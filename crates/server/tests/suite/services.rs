@@ -224,5 +224,5 @@ fn question() -> Decision {
         None,
     );
     let (run, asked_at) = (RunKey(Digest::of(b"run")), Millis(NOON_MS));
-    Decision::asked(inquiry, main(), run, asked_at, Some(1_000))
+    inquiry.asked_by(main(), run, asked_at, Some(1_000))
 }

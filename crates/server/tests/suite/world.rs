@@ -318,7 +318,6 @@ impl Host for Told {
 pub(super) struct LoginFiles {
     pub(super) list: Mutex<Option<Vec<u8>>>,
     pub(super) pages: Mutex<BTreeMap<PathBuf, String>>,
-    pub(super) log: Mutex<Vec<String>>,
     /// Whether nothing more can be written.
     pub(super) is_full: AtomicBool,
 }
@@ -360,9 +359,5 @@ impl LoginHost for LoginFiles {
 
     fn remove_page(&self, path: &Path) {
         self.pages.lock().expect("a lock").remove(path);
-    }
-
-    fn log(&self, line: &str) {
-        self.log.lock().expect("a lock").push(line.to_owned());
     }
 }

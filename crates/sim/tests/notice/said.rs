@@ -9,7 +9,7 @@ use wakeful_core::cause::{Cause, Origin, Priority};
 use wakeful_core::conversation::Role;
 use wakeful_core::id::{RuleId, TraceId, TurnId};
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_core::message::{Kind, Message, Wishes};
+use wakeful_core::message::{Kind, Message, NewMessage, Wishes};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::WakeOutcome;
 use wakeful_runtime::api::{Delivery, Post};
@@ -82,7 +82,12 @@ async fn a_persons_interjection_joins_the_run_before_its_next_request_and_others
     };
     let body = said_blob(&home, "somebody-else").await;
     let key = RunKey(Digest::of(b"signal"));
-    let message = Message::from_cause(agent("coach"), key, signal, body, Millis(0));
+    let new = NewMessage {
+        agent_id: agent("coach"),
+        body,
+        admitted_at: Millis(0),
+    };
+    let message = Message::from_cause(new, key, signal);
     let put = home.store.write(move |tx| {
         tx.admit_message(&message)?;
         tx.enqueue(&message, 1_000, None)

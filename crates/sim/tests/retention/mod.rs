@@ -14,7 +14,7 @@ use wakeful_core::blob::{Blob, BlobHash, names_in};
 use wakeful_core::conversation::Role;
 use wakeful_core::id::{AgentId, SessionId, ThreadId, TurnId};
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_core::message::Message;
+use wakeful_core::message::{Message, NewMessage};
 use wakeful_core::report::payload::RunStarted;
 use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::retention::{Bounds, DAY_MS, EVENTS_KEPT_MIN, RUNS_KEPT_MIN, Retention};
@@ -189,7 +189,12 @@ fn commit(
         panic!("three blobs")
     };
     let turn = TurnId::parse(&number.to_string()).expect("a turn");
-    let message = Message::from_operator(agent.clone(), &SessionId::new("cli"), &turn, prompt.hash, now);
+    let new = NewMessage {
+        agent_id: agent.clone(),
+        body: prompt.hash,
+        admitted_at: now,
+    };
+    let message = Message::from_operator(new, &SessionId::new("cli"), &turn);
     let run_key = key(number);
     tx.admit_message(&Message { run_key, ..message })?;
     let status = if is_open {
@@ -221,28 +226,21 @@ fn commit(
         at: now,
     })?;
     for (role, content) in [(Role::User, prompt.hash), (Role::Tool, result.hash)] {
-        let at = now;
-        tx.append_entry(
-            &thread(),
-            &EntryRow {
-                run_key,
-                role,
-                content,
-                at,
-            },
-        )?;
+        let entry = EntryRow {
+            run_key,
+            role,
+            content,
+            at: now,
+        };
+        tx.append_entry(&thread(), &entry)?;
     }
     let mut head = tx.lock_head_to_announce(agent)?.expect("a head");
-    let sealed = Sealed::new(
-        Draft::new(RunStarted {
-            run_key,
-            model_ref: "scripted:a".to_owned(),
-            max_rounds: 1,
-        }),
-        now,
-        Some(run_key),
-        [1; 32],
-    );
+    let started = Draft::new(RunStarted {
+        run_key,
+        model_ref: "scripted:a".to_owned(),
+        max_rounds: 1,
+    });
+    let sealed = Sealed::new(started, now, Some(run_key), [1; 32]);
     let event = head.chain(agent, sealed.expect("canonical"));
     tx.append_event(agent, &event)?;
     tx.put_head(agent, &head)

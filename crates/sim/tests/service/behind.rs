@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use wakeful_core::decision::{APPROVE, Channel, Decision, Reply};
 use wakeful_core::id::{AgentId, RunnerId, SessionId, TurnId};
 use wakeful_core::key::{Digest, OperationId, RunKey};
-use wakeful_core::message::{Message, Parent};
+use wakeful_core::message::{Message, NewMessage, Parent};
 use wakeful_core::run::RunStatus;
 use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
 use wakeful_ports::clock::{Clock as _, Entropy as _};
@@ -109,6 +109,11 @@ impl Daemon {
         let sent = self.store.write(move |tx| {
             let body = tx.message(&parent)?.expect("a message").body;
             let turn = TurnId::parse("turn-1").expect("a turn");
+            let new = NewMessage {
+                agent_id: wanted.clone(),
+                body,
+                admitted_at: at,
+            };
             let message = Message {
                 parent: Some(Parent {
                     run_key: parent,
@@ -116,7 +121,7 @@ impl Daemon {
                     operation_id: OperationId(Digest::of(wanted.as_str().as_bytes())),
                     depth: 1,
                 }),
-                ..Message::from_operator(wanted.clone(), &SessionId::new("of-a-run"), &turn, body, at)
+                ..Message::from_operator(new, &SessionId::new("of-a-run"), &turn)
             };
             tx.admit_message(&message)?;
             tx.enqueue(&message, 1_000, None)?;

@@ -25,7 +25,7 @@ fn question(run: &str, name: &str, at: i64) -> Decision {
         None,
     );
     let agent = sample::agent_id("main");
-    Decision::asked(inquiry, agent, sample::run_key(run), Millis(at), Some(1_000))
+    inquiry.asked_by(agent, sample::run_key(run), Millis(at), Some(1_000))
 }
 
 fn reply(option: &str, channel: Channel) -> Reply {

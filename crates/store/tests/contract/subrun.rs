@@ -2,7 +2,7 @@
 
 use wakeful_core::id::{AgentId, TraceId};
 use wakeful_core::key::{Digest, OperationId, RunKey};
-use wakeful_core::message::{Message, Parent};
+use wakeful_core::message::{Message, NewMessage, Parent};
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_store::Store;
@@ -22,9 +22,13 @@ fn sent(to: &str, by: RunKey, operation: &str) -> Message {
         operation_id: OperationId(Digest::of(operation.as_bytes())),
         depth: 3,
     };
-    let body = sample::message("t", "hello").body;
+    let new = NewMessage {
+        agent_id: sample::agent_id(to),
+        body: sample::message("t", "hello").body,
+        admitted_at: Millis(7),
+    };
     let chain = TraceId::of(&parent.run_key.0);
-    Message::from_run(sample::agent_id(to), parent, chain, body, Millis(7))
+    Message::from_run(new, parent, chain)
 }
 
 async fn awaited(store: &Store, agent: &'static str) -> Vec<AgentId> {

@@ -6,7 +6,7 @@ use wakeful_core::conversation::{Role, Usage};
 use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, RunnerId, SessionId, ThreadId, TurnId};
 use wakeful_core::key::{ActionBase, Digest, OperationId, RunKey};
-use wakeful_core::message::Message;
+use wakeful_core::message::{Message, NewMessage};
 use wakeful_core::report::payload::{Actor, ContentErased, ErasedTarget, ToolExecuted};
 use wakeful_core::report::{Draft, Event, Head, Sealed};
 use wakeful_core::run::RunStatus;
@@ -51,14 +51,12 @@ pub(crate) fn agent(name: &str) -> Agent {
 
 pub(crate) fn message(turn: &str, body: &str) -> Message {
     let turn = TurnId::parse(turn).expect("a good turn");
-    let body = BlobHash(digest(body));
-    Message::from_operator(
-        agent_id("main"),
-        &SessionId::new("cli"),
-        &turn,
-        body,
-        Millis(2_000),
-    )
+    let new = NewMessage {
+        agent_id: agent_id("main"),
+        body: BlobHash(digest(body)),
+        admitted_at: Millis(2_000),
+    };
+    Message::from_operator(new, &SessionId::new("cli"), &turn)
 }
 
 pub(crate) fn wake(run: &str, verdict: &str) -> WakeRow {

@@ -68,7 +68,7 @@ pub(crate) async fn restore(args: &RestoreArgs, shared: &GlobalArgs, out: &Out) 
         .into_iter()
         .flatten()
         .for_each(closed::remember);
-    tell(&contents, &home, &restored, aside.as_deref(), out);
+    restored.tell(&contents, &home, aside.as_deref(), out);
     Ok(0)
 }
 
@@ -348,35 +348,40 @@ fn aside_of(home: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn tell(contents: &Contents, home: &Path, restored: &Restored, aside: Option<&Path>, out: &Out) {
-    let about = &contents.about;
-    let object = json!({
-        "home": home, "made_at": about.made_at, "incarnation": restored.incarnation,
-        "agents": restored.agents, "open_runs": restored.open_runs, "kept_aside": aside,
-        "files": contents.files.len(), "bytes": contents.bytes(), "with_secrets": about.with_secrets,
-    });
-    let mut lines = vec![format!(
-        "{} is what it was at {}: agents {}, open runs {}",
-        home.display(),
-        about.made_at,
-        restored.agents,
-        restored.open_runs
-    )];
-    if let Some(aside) = aside {
-        lines.push(format!("what was there before is kept at {}", aside.display()));
-    }
-    if restored.open_runs > 0 {
-        lines.push(
-            "open runs go on from where they stood then, and do again what they did since: look at `wakeful runs list \
+impl Restored {
+    /// Says what the home is now.
+    fn tell(&self, contents: &Contents, home: &Path, aside: Option<&Path>, out: &Out) {
+        let about = &contents.about;
+        let object = json!({
+            "home": home, "made_at": about.made_at, "incarnation": self.incarnation,
+            "agents": self.agents, "open_runs": self.open_runs, "kept_aside": aside,
+            "files": contents.files.len(), "bytes": contents.bytes(), "with_secrets": about.with_secrets,
+        });
+        let mut lines = vec![format!(
+            "{} is what it was at {}: agents {}, open runs {}",
+            home.display(),
+            about.made_at,
+            self.agents,
+            self.open_runs
+        )];
+        if let Some(aside) = aside {
+            lines.push(format!("what was there before is kept at {}", aside.display()));
+        }
+        if self.open_runs > 0 {
+            lines.push(
+                "open runs go on from where they stood then, and do again what they did since: look at `wakeful runs list \
              --open`, and end what shall not go on with `wakeful runs cancel RUN`, before a daemon starts"
-                .to_owned(),
+                    .to_owned(),
+            );
+        }
+        if !about.with_secrets {
+            lines.push("tokens and keys were not in it: the daemon makes new ones".to_owned());
+        }
+        lines.push(
+            "`wakeful doctor` looks whether all is in order, `wakeful daemon start` goes on".to_owned(),
         );
+        out.answer(&object, &lines.join("\n"));
     }
-    if !about.with_secrets {
-        lines.push("tokens and keys were not in it: the daemon makes new ones".to_owned());
-    }
-    lines.push("`wakeful doctor` looks whether all is in order, `wakeful daemon start` goes on".to_owned());
-    out.answer(&object, &lines.join("\n"));
 }
 
 #[cfg(test)]

@@ -75,10 +75,6 @@ impl LoginHost for LoginFiles {
         // One that stays holds a link that no longer works.
         let _ = fs::remove_file(path);
     }
-
-    fn log(&self, line: &str) {
-        tracing::warn!("{line}");
-    }
 }
 
 #[cfg(test)]

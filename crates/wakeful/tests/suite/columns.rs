@@ -11,7 +11,7 @@ use wakeful_core::cause::{Cause, Origin};
 use wakeful_core::decision::Severity;
 use wakeful_core::id::{AgentId, PolicyVersion, RuleId};
 use wakeful_core::key::{Cause as KeyCause, DecisionId, Digest, OperationId, RunKey, SourceKind};
-use wakeful_core::message::Message;
+use wakeful_core::message::{Message, NewMessage};
 use wakeful_core::notice::Telling;
 use wakeful_core::proof::record::attach;
 use wakeful_core::report::payload::MessageAdmitted;
@@ -208,7 +208,12 @@ fn deliver(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     let body = tx.queue(&AgentId::parse("idle").expect("a name"), 1)?[0]
         .message
         .body;
-    let message = Message::from_cause(agent(), run, cause, body, at);
+    let new = NewMessage {
+        agent_id: agent(),
+        body,
+        admitted_at: at,
+    };
+    let message = Message::from_cause(new, run, cause);
     let mut draft = Draft::new(MessageAdmitted {
         run_key: run,
         kind: message.kind,

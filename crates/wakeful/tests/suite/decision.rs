@@ -45,7 +45,7 @@ pub(super) fn question(run: &str, name: &str) -> Decision {
     );
     let run = RunKey(Digest::from_hex(run).expect("a key"));
     let agent = AgentId::parse("main").expect("a name");
-    Decision::asked(inquiry, agent, run, Millis(1_771_344_000_000), None)
+    inquiry.asked_by(agent, run, Millis(1_771_344_000_000), None)
 }
 
 /// Asks, and returns the name of the question.

@@ -8,58 +8,53 @@ use super::check::at_most;
 use crate::key::OperationId;
 use crate::time::Millis;
 
-pub(super) fn create(
-    task: &RecordId,
-    title: &str,
-    items: &[String],
-    operation: &OperationId,
-    at: Millis,
-) -> Vec<Written> {
-    let id = RecordId::derived(Kind::Checklist, operation);
-    let checklist = Record::Checklist(Checklist {
-        id: id.clone(),
-        task: task.clone(),
-        title: title.trim().to_owned(),
-        life: Life::begun(at),
-    });
-    let items = new_items(&id, items, 1, operation, at);
-    std::iter::once(Written::new(checklist)).chain(items).collect()
+/// The write that makes a checklist or its items.
+pub(super) struct ListWrite<'a> {
+    pub(super) operation: &'a OperationId,
+    pub(super) at: Millis,
 }
 
-/// Steps that come after those that are there.
-pub(super) fn add(
-    checklist: &RecordId,
-    items: &[String],
-    there: &[Record],
-    operation: &OperationId,
-    at: Millis,
-) -> Result<Vec<Written>, Refusal> {
-    at_most("items", there.len().saturating_add(items.len()), ITEMS_MAX)?;
-    let last = of_list(there).map(|item| item.position).max().unwrap_or(0);
-    Ok(new_items(checklist, items, last.saturating_add(1), operation, at).collect())
-}
+impl ListWrite<'_> {
+    pub(super) fn create(&self, task: &RecordId, title: &str, items: &[String]) -> Vec<Written> {
+        let id = RecordId::derived(Kind::Checklist, self.operation);
+        let checklist = Record::Checklist(Checklist {
+            id: id.clone(),
+            task: task.clone(),
+            title: title.trim().to_owned(),
+            life: Life::begun(self.at),
+        });
+        let items = self.items(&id, items, 1);
+        std::iter::once(Written::new(checklist)).chain(items).collect()
+    }
 
-fn new_items<'a>(
-    checklist: &'a RecordId,
-    items: &'a [String],
-    first: u32,
-    operation: &'a OperationId,
-    at: Millis,
-) -> impl Iterator<Item = Written> + 'a {
-    items
-        .iter()
-        .enumerate()
-        .zip(first..)
-        .map(move |((number, text), position)| {
-            Written::new(Record::ChecklistItem(ChecklistItem {
-                id: RecordId::part(Kind::ChecklistItem, operation, number),
-                checklist: checklist.clone(),
-                text: text.trim().to_owned(),
-                checked: false,
-                position,
-                life: Life::begun(at),
-            }))
-        })
+    /// Steps that come after those that are there.
+    pub(super) fn add(
+        &self,
+        checklist: &RecordId,
+        items: &[String],
+        there: &[Record],
+    ) -> Result<Vec<Written>, Refusal> {
+        at_most("items", there.len().saturating_add(items.len()), ITEMS_MAX)?;
+        let last = of_list(there).map(|item| item.position).max().unwrap_or(0);
+        Ok(self.items(checklist, items, last.saturating_add(1)).collect())
+    }
+
+    fn items(&self, checklist: &RecordId, items: &[String], first: u32) -> impl Iterator<Item = Written> {
+        items
+            .iter()
+            .enumerate()
+            .zip(first..)
+            .map(move |((number, text), position)| {
+                Written::new(Record::ChecklistItem(ChecklistItem {
+                    id: RecordId::part(Kind::ChecklistItem, self.operation, number),
+                    checklist: checklist.clone(),
+                    text: text.trim().to_owned(),
+                    checked: false,
+                    position,
+                    life: Life::begun(self.at),
+                }))
+            })
+    }
 }
 
 pub(super) fn update(item: &ChecklistItem, text: Option<&str>, checked: Option<bool>) -> Written {

@@ -19,6 +19,7 @@ mod world;
 
 use std::collections::BTreeMap;
 
+use self::list::ListWrite;
 use super::{Category, Kind, MOVED_MAX, Mutation, Note, Record, RecordId, Refusal, Task, TaskStatus};
 use crate::key::OperationId;
 use crate::time::Millis;
@@ -157,14 +158,17 @@ pub fn apply(
         Mutation::RenameCategory { category, name } => one(rename(reads.category(category)?, name)),
         Mutation::CreateTask { .. } => one(create_task(mutation, reads, operation, at)),
         Mutation::UpdateTask { .. } => one(update_task(mutation, reads, at)),
-        Mutation::CreateNote { text, task } => one(create_note(text, task.as_ref(), reads, operation, at)),
+        Mutation::CreateNote { text, task } => {
+            task.as_ref().map(|task| reads.task(task)).transpose()?;
+            one(Ok(create_note(text, task.as_ref(), operation, at)))
+        }
         Mutation::CreateChecklist { task, title, items } => {
             reads.task(task)?;
-            Ok(list::create(task, title, items, operation, at))
+            Ok(ListWrite { operation, at }.create(task, title, items))
         }
         Mutation::AddItems { checklist, items } => {
             reads.checklist(checklist)?;
-            list::add(checklist, items, &reads.members, operation, at)
+            ListWrite { operation, at }.add(checklist, items, &reads.members)
         }
         Mutation::UpdateItem { item, text, checked } => {
             one(Ok(list::update(reads.item(item)?, text.as_deref(), *checked)))
@@ -284,24 +288,15 @@ fn update_task(mutation: &Mutation, reads: &Reads, at: Millis) -> Result<Written
     Ok(Written::from(Record::Task(before.clone()), Record::Task(after)))
 }
 
-fn create_note(
-    text: &str,
-    task: Option<&RecordId>,
-    reads: &Reads,
-    operation: &OperationId,
-    at: Millis,
-) -> Result<Written, Refusal> {
-    if let Some(task) = task {
-        reads.task(task)?;
-    }
-    Ok(Written::new(Record::Note(Note {
+fn create_note(text: &str, task: Option<&RecordId>, operation: &OperationId, at: Millis) -> Written {
+    Written::new(Record::Note(Note {
         id: RecordId::derived(Kind::Note, operation),
         task: task.cloned(),
         text: text.to_owned(),
         created_at: at,
         version: 1,
         removed_at: None,
-    })))
+    }))
 }
 
 fn remove(

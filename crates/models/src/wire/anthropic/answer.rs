@@ -67,7 +67,13 @@ impl Counted {
     /// The request's tokens are all of them, wherever the provider read them from.
     fn usage(self) -> Usage {
         let input = self.input.saturating_add(self.written).saturating_add(self.read);
-        usage(input, self.output, self.read, self.written, self.reasoning)
+        usage(Usage {
+            input_tokens: input,
+            output_tokens: self.output,
+            cached_read_tokens: self.read,
+            cached_write_tokens: self.written,
+            reasoning_tokens: self.reasoning,
+        })
     }
 }
 

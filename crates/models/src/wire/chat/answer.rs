@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use wakeful_core::conversation::Usage;
 use wakeful_ports::model::{Answer, Audience};
 
 use crate::provider::Provider;
@@ -197,13 +198,13 @@ impl Decoder for Stream {
         let counts = &self.usage;
         Ok(Answer {
             blocks: said.collect(),
-            usage: usage(
-                count(counts, "/prompt_tokens"),
-                count(counts, "/completion_tokens"),
-                count(counts, "/prompt_tokens_details/cached_tokens"),
-                count(counts, "/prompt_tokens_details/cache_write_tokens"),
-                count(counts, "/completion_tokens_details/reasoning_tokens"),
-            ),
+            usage: usage(Usage {
+                input_tokens: count(counts, "/prompt_tokens"),
+                output_tokens: count(counts, "/completion_tokens"),
+                cached_read_tokens: count(counts, "/prompt_tokens_details/cached_tokens"),
+                cached_write_tokens: count(counts, "/prompt_tokens_details/cache_write_tokens"),
+                reasoning_tokens: count(counts, "/completion_tokens_details/reasoning_tokens"),
+            }),
         }
         .into())
     }

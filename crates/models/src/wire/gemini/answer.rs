@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use wakeful_core::conversation::Block;
+use wakeful_core::conversation::{Block, Usage};
 use wakeful_ports::model::{Answer, Audience};
 
 use crate::provider::Provider;
@@ -213,13 +213,13 @@ impl Decoder for Stream {
         let thoughts = count(counts, "/thoughtsTokenCount");
         Ok(Answer {
             blocks: self.blocks,
-            usage: usage(
-                count(counts, "/promptTokenCount"),
-                count(counts, "/candidatesTokenCount").saturating_add(thoughts),
-                count(counts, "/cachedContentTokenCount"),
-                0,
-                thoughts,
-            ),
+            usage: usage(Usage {
+                input_tokens: count(counts, "/promptTokenCount"),
+                output_tokens: count(counts, "/candidatesTokenCount").saturating_add(thoughts),
+                cached_read_tokens: count(counts, "/cachedContentTokenCount"),
+                reasoning_tokens: thoughts,
+                ..Usage::default()
+            }),
         }
         .into())
     }

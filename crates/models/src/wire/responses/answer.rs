@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use wakeful_core::conversation::Block;
+use wakeful_core::conversation::{Block, Usage};
 use wakeful_ports::model::{Answer, Audience};
 
 use crate::provider::Provider;
@@ -94,13 +94,13 @@ fn finish(whole: Whole, provider: Provider) -> Result<Heard, Fault> {
         Some(_) | None => {}
     }
     let counts = &whole.usage;
-    let usage = usage(
-        count(counts, "/input_tokens"),
-        count(counts, "/output_tokens"),
-        count(counts, "/input_tokens_details/cached_tokens"),
-        count(counts, "/input_tokens_details/cache_write_tokens"),
-        count(counts, "/output_tokens_details/reasoning_tokens"),
-    );
+    let usage = usage(Usage {
+        input_tokens: count(counts, "/input_tokens"),
+        output_tokens: count(counts, "/output_tokens"),
+        cached_read_tokens: count(counts, "/input_tokens_details/cached_tokens"),
+        cached_write_tokens: count(counts, "/input_tokens_details/cache_write_tokens"),
+        reasoning_tokens: count(counts, "/output_tokens_details/reasoning_tokens"),
+    });
     Ok(Heard {
         answer: Answer {
             blocks: blocks(whole.output, provider)?,

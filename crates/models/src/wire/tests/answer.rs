@@ -367,7 +367,13 @@ fn counts_that_are_missing_or_no_counts_are_zero() {
 #[test]
 fn a_part_is_never_counted_as_more_than_the_whole() {
     assert_eq!(
-        usage(10, 5, 8, 9, 6),
+        usage(Usage {
+            input_tokens: 10,
+            output_tokens: 5,
+            cached_read_tokens: 8,
+            cached_write_tokens: 9,
+            reasoning_tokens: 6,
+        }),
         Usage {
             input_tokens: 10,
             output_tokens: 5,

@@ -108,7 +108,14 @@ pub(super) async fn time(verb: &TimeVerb, shared: &GlobalArgs, out: &Out) -> Res
             });
             added.await
         }
-        TimeVerb::List { task, running, limit } => list(task.as_deref(), *running, *limit, shared, out).await,
+        TimeVerb::List { task, running, limit } => {
+            let filter = TimeFilter {
+                task: task.as_deref(),
+                running: *running,
+                limit: *limit,
+            };
+            list(filter, shared, out).await
+        }
     }
 }
 
@@ -151,22 +158,23 @@ async fn running(backend: &Backend, given: Option<&str>) -> Result<Text<RecordId
     }
 }
 
-async fn list(
-    task: Option<&str>,
+/// Which time entries are listed.
+struct TimeFilter<'a> {
+    task: Option<&'a str>,
     running: bool,
     limit: u32,
-    shared: &GlobalArgs,
-    out: &Out,
-) -> Result<(), Failure> {
+}
+
+async fn list(filter: TimeFilter<'_>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let entries = read(shared, async |backend| {
-        let of = match task {
+        let of = match filter.task {
             Some(task) => Some(backend.find_task(task).await?.task_id),
             None => None,
         };
         let wanted = ListRecords {
             of,
-            running,
-            ..ListRecords::all(Listed::TimeEntry, Limit(limit))
+            running: filter.running,
+            ..ListRecords::all(Listed::TimeEntry, Limit(filter.limit))
         };
         backend.call(wanted).await
     });

@@ -14,7 +14,7 @@ use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_core::wake::WakeOutcome;
 
 use super::submit::{self, exit_code};
-use super::{Call, RunArgs, RunRequest, cap};
+use super::{RunArgs, RunRequest, cap};
 use crate::backend::Backend;
 use crate::cli::decision::undecided;
 use crate::cli::events::events_after;
@@ -41,7 +41,7 @@ pub(super) async fn start(
     let given = args.workspace.as_deref();
     let look = |path| WorkspacePath::look(path, &home).map_err(Failure::into_usage);
     let workspace = given.map(look).transpose()?.map(|found| found.text.clone());
-    let agent = ready(&backend, call, args, workspace.clone(), &home).await?;
+    let agent = ready(&backend, request, workspace.clone(), &home).await?;
     cap::tell(&backend, &agent, settings, out).await?;
     let accepted = backend.call(submit::message(call, settings, workspace)).await?;
     let run = submit::run_of(&accepted)?;
@@ -109,11 +109,11 @@ fn refuse_unsandboxed(args: &RunArgs) -> Result<(), Failure> {
 /// The agent is there when this returns; made, if it was to be. Says how it stands.
 async fn ready(
     backend: &Backend,
-    call: &Call,
-    args: &RunArgs,
+    request: RunRequest<'_>,
     workspace: Option<String>,
     home: &std::path::Path,
 ) -> Result<AgentStatus, Failure> {
+    let RunRequest { call, args, .. } = request;
     let make = call.named.is_none() || args.create_agent;
     let agent_id = Text(call.agent.clone());
     match backend.call(GetAgentStatus { agent_id }).await {
