@@ -129,7 +129,7 @@ const PARTS: [Part; 32] = [
         take: version::take,
     },
     Part {
-        names: &[run::EXISTING, run::MEMORY],
+        names: &[run::EXISTING, run::STATUS, run::MEMORY],
         take: run::take_existing,
     },
     Part {

@@ -105,6 +105,14 @@ impl Program {
         command
     }
 
+    /// `wakeful status` on the site's home.
+    pub(crate) fn status(&self, site: &Site) -> Command {
+        let mut command = Command::new(&self.path);
+        command.arg("status").arg("--home").arg(&site.home);
+        command.env_remove("WAKEFUL_DATABASE");
+        command
+    }
+
     /// `wakeful run` of the site's script.
     pub(crate) fn run(&self, site: &Site) -> Command {
         let mut command = Command::new(&self.path);

@@ -8,6 +8,7 @@ use crate::plain;
 use crate::program::{ONE_ROUND, Site, peak_mb, wall_ms};
 
 pub(crate) const EXISTING: &str = "run_existing_ms";
+pub(crate) const STATUS: &str = "status_existing_ms";
 pub(crate) const MEMORY: &str = "run_peak_rss_mb";
 pub(crate) const FRESH: &str = "run_fresh_ms";
 
@@ -23,24 +24,28 @@ pub(crate) fn take_existing(setting: &Setting) -> Result<Vec<Measure>> {
     // The first of each makes what the others find.
     wall_ms(&mut setting.program.run(&site))?;
     plain::commits_ms(&beside, TABLE, COMMITS)?;
-    let (mut here, mut bare) = (Vec::new(), Vec::new());
+    let (mut here, mut bare, mut status, mut started) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..setting.effort.pick(8, 30) {
         here.push(wall_ms(&mut setting.program.run(&site))?);
-        let started = wall_ms(&mut setting.program.version())?;
-        bare.push(started + plain::commits_ms(&beside, TABLE, COMMITS)?);
+        let version = wall_ms(&mut setting.program.version())?;
+        bare.push(version + plain::commits_ms(&beside, TABLE, COMMITS)?);
+        started.push(version);
+        status.push(wall_ms(&mut setting.program.status(&site))?);
     }
     let (mut peaks, mut floor) = (Vec::new(), Vec::new());
     for _ in 0..setting.effort.pick(2, 5) {
         peaks.push(peak_mb(&mut setting.program.run(&site))?);
         floor.push(peak_mb(&mut setting.program.version())?);
     }
-    let time = Measure::median(EXISTING, "ms", &here, Target::Below(60.0)).beside(
+    let time = Measure::median(EXISTING, "ms", &here, Target::Below(25.0)).beside(
         "`wakeful --version`, then plain SQLite: open, two commits, close",
         &bare,
     );
+    let status =
+        Measure::median(STATUS, "ms", &status, Target::Below(15.0)).beside("`wakeful --version`", &started);
     let memory =
         Measure::most(MEMORY, "MB", &peaks, Target::AtMost(40.0)).beside("`wakeful --version`", &floor);
-    Ok(vec![time, memory])
+    Ok(vec![time, status, memory])
 }
 
 /// On a home that has to be made first.
