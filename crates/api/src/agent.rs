@@ -56,7 +56,7 @@ endpoints! { "agents":
         200 "It is gone for good",
         409 "A run of it is under way",
     }
-    /// Cancels every message that waits for an agent. The run that is under way goes on.
+    /// Cancels every message that waits for an agent. An open run continues.
     ClearQueue { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/queue/clear" -> AgentStatus { 200 "Nothing waits" }
     /// Sets who may wake an agent.
     SetAgentMode = Post "/api/agents/{agent_id}/mode" -> AgentStatus { 200 "It is set" }

@@ -181,7 +181,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancels every message that waits for an agent. The run that is under way goes on. */
+        /** Cancels every message that waits for an agent. An open run continues. */
         post: operations["clear_queue"];
         delete?: never;
         options?: never;

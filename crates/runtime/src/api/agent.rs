@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use wakeful_core::conversation::Usage;
 use wakeful_core::id::AgentId;
-use wakeful_core::message::QUEUE_MAX;
 use wakeful_core::report::payload::{Actor, AgentStateChanged};
 use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::time::Millis;
@@ -17,6 +16,9 @@ use super::Previewed;
 use super::run::with_preview;
 use super::shared::{Shared, announce};
 use crate::{EngineError, Observer as _};
+
+/// Queued messages that are read at once to be cancelled.
+const CANCEL_PAGE: u32 = 500;
 
 /// An agent to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,19 +124,27 @@ impl AgentApi {
 
     /// Cancels every message that waits for an agent. An open run continues.
     pub async fn clear_queue(&self, agent: AgentId) -> Result<AgentView, EngineError> {
-        self.get(agent.clone()).await?;
         self.cancel_queued(&agent).await?;
         self.get(agent).await
     }
 
-    /// Cancels each message that waits for an agent, in a transaction of its own. Where this is interrupted, the next call
-    /// cancels the rest.
+    /// Cancels as many messages as wait for an agent now, each in a transaction of its own. Where this is interrupted, the
+    /// next call cancels the rest.
     async fn cancel_queued(&self, agent: &AgentId) -> Result<(), EngineError> {
-        let wanted = agent.clone();
-        let read =
-            move |view: &mut View<'_>| view.queue(&wanted, u32::try_from(QUEUE_MAX).unwrap_or(u32::MAX));
-        for row in self.shared.store.read(read).await? {
-            self.shared.cancel_queued(row.message.run_key).await?;
+        let mut left = self.get(agent.clone()).await?.overview.queued;
+        while left > 0 {
+            let wanted = agent.clone();
+            let read = move |view: &mut View<'_>| view.queue(&wanted, CANCEL_PAGE);
+            let page = self.shared.store.read(read).await?;
+            if page.is_empty() {
+                break;
+            }
+            for row in page {
+                if left > 0 {
+                    self.shared.cancel_queued(row.message.run_key).await?;
+                }
+                left = left.saturating_sub(1);
+            }
         }
         Ok(())
     }

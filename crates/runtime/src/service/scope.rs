@@ -72,8 +72,14 @@ fn tree(view: &mut View<'_>, root: RunKey, now: Millis) -> Result<ReadyWork, Sto
                 }
                 let blocking = blocking_run(view, &row)?;
                 left.extend(blocking);
-                let at = ready_at(&row, blocking.is_some(), now);
-                (row.agent_id, at)
+                let facts = RunFacts {
+                    suspension: row.suspension,
+                    is_cancel_requested: view.cancel_requested(&run)?,
+                    // Its driver finds that out, and says so.
+                    is_braked: false,
+                    is_other_under_way: blocking.is_some(),
+                };
+                (row.agent_id, ready_at(&facts, now))
             }
             None => {
                 let Some(row) = view.queue_row(&run)? else {
@@ -117,17 +123,10 @@ fn blocking_run(view: &mut View<'_>, row: &RunRow) -> Result<Option<RunKey>, Sto
     Ok(other.next().map(|other| other.run_key))
 }
 
-/// When an open run goes on by itself; none where only a person or another run lets it go on.
-fn ready_at(row: &RunRow, is_other_under_way: bool, now: Millis) -> Option<Millis> {
-    let facts = RunFacts {
-        suspension: row.suspension,
-        // Its driver finds both out, and says so.
-        is_cancel_requested: false,
-        is_braked: false,
-        is_other_under_way,
-    };
-    match row.wait() {
-        _ if may_begin(&Candidate::Run(&facts), now) => Some(now),
+/// When an open run continues by itself; none where only a person or another run lets it continue.
+fn ready_at(facts: &RunFacts, now: Millis) -> Option<Millis> {
+    match facts.suspension.map(|suspension| suspension.wait) {
+        _ if may_begin(&Candidate::Run(facts), now) => Some(now),
         Some(Wait::Due { until }) => Some(until),
         // The deadline of a decision is acted on when it has passed, and not waited for.
         None | Some(Wait::Decision { .. } | Wait::Children | Wait::Budget | Wait::Turn) => None,

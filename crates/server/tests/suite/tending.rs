@@ -4,7 +4,11 @@ use super::limit::futures_poll;
 use super::services::main;
 use axum::http::{Method, StatusCode};
 use serde_json::Value;
+use wakeful_core::cause::Priority;
+use wakeful_core::id::TurnId;
+use wakeful_core::message::Wishes;
 use wakeful_core::run::RunStatus;
+use wakeful_runtime::api::Post;
 use wakeful_store::rows::RunRow;
 
 use super::world::{World, posted, request};
@@ -124,4 +128,23 @@ async fn a_run_that_starts_while_its_queue_is_cleared_is_not_cancelled() {
     assert_eq!(clearing.await.status, 200);
     let requested = store.read(move |view| view.cancel_requested(&run)).await;
     assert!(!requested.expect("read"));
+}
+
+#[tokio::test]
+async fn a_queue_longer_than_a_page_is_cleared() {
+    let world = World::new();
+    for turn in 0..501 {
+        let sent = world.services.open.runtime.messages.send(Post {
+            agent: main(),
+            turn: TurnId::parse(&turn.to_string()).expect("a turn"),
+            text: "hello".to_owned(),
+            attachments: Vec::new(),
+            wishes: Wishes::default(),
+            priority: Priority::default(),
+        });
+        sent.await.expect("queued");
+    }
+    let answer = world.post("/api/agents/main/queue/clear", "").await;
+    let status: Value = serde_json::from_str(&answer.body).expect("JSON");
+    assert_eq!(status["pending"], 0);
 }
