@@ -8,6 +8,7 @@ use wakeful_core::attempt::AttemptOutcome;
 use wakeful_core::budget::{MicroUsd, Scope as CapScope};
 use wakeful_core::failure::ModelFailureKind;
 use wakeful_core::id::{AgentId, RuleId};
+use wakeful_core::inference::ReceiptChannel;
 
 use crate::endpoint::endpoints;
 use crate::text::{Date, DateTime, Text};
@@ -126,7 +127,7 @@ pub struct Receipt {
     /// Under which rules. Under others it has to be given anew.
     pub policy_version: String,
     /// How it was given.
-    pub channel: String,
+    pub channel: ReceiptChannel,
     /// When.
     #[schemars(with = "DateTime")]
     pub at: String,

@@ -35,11 +35,14 @@ mod why;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub use wakeful_core::cause::Priority;
+pub use wakeful_core::change::ChangeKind as JournalChangeKind;
 pub use wakeful_core::conversation::Role;
 pub use wakeful_core::decision::{
     Badge, BlastRadius, Channel, DecisionKind, DecisionOption, DecisionStatus, InputGone, Severity,
 };
+pub use wakeful_core::external_trigger::{DeliveryMode, TriggerStatus};
 pub use wakeful_core::failure::{Category as FailureCategory, FailureArtifact};
+pub use wakeful_core::inference::ReceiptChannel;
 pub use wakeful_core::journal::{Kind as RecordKind, TaskStatus};
 pub use wakeful_core::outside::SourceKind;
 pub use wakeful_core::problem::Problem;
@@ -51,9 +54,10 @@ pub use wakeful_core::saga::{Phase as SagaPhase, Status as SagaStatus};
 pub use wakeful_core::step::Status as StepStatus;
 pub use wakeful_core::subrun::RunLink;
 pub use wakeful_core::timer::{
-    Concurrency, Outcome as ExecutionOutcome, Status as ScheduleStatus, TriggerSource,
+    Concurrency, Outcome as ExecutionOutcome, Reason as ExecutionReason, Status as ScheduleStatus,
+    TriggerSource,
 };
-pub use wakeful_core::wake::{Control, Gate, Lifecycle, Mode, Visibility};
+pub use wakeful_core::wake::{Control, Gate, HoldCode, Lifecycle, Mode, Visibility};
 
 pub use self::agent::*;
 pub use self::brake::*;

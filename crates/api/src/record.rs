@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use wakeful_core::change::ChangeKind as JournalChangeKind;
 use wakeful_core::id::TurnId;
 use wakeful_core::journal::{Day, Kind as RecordKind, RecordId};
 use wakeful_core::time::Millis;
@@ -333,7 +334,7 @@ pub struct JournalChange {
     /// Which transaction of that host.
     pub counter: u64,
     /// What kind of record.
-    pub kind: String,
+    pub kind: JournalChangeKind,
     /// Which one.
     pub record_id: String,
     /// The keys of what it says to the outside.

@@ -31,7 +31,15 @@ endpoints! { "daemon":
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
     /// Always `ok`: a dead process does not answer.
-    pub status: String,
+    pub status: HealthStatus,
+}
+
+/// What a process that answers says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HealthStatus {
+    /// It lives.
+    Ok,
 }
 
 /// Whether it can be used.

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use wakeful_core::id::{AgentId, EventName, RuleId, TurnId};
 use wakeful_core::run::RunStatus;
 use wakeful_core::timer::{
-    Concurrency, Outcome as ExecutionOutcome, Status as ScheduleStatus, TriggerSource,
+    Concurrency, Outcome as ExecutionOutcome, Reason as ExecutionReason, Status as ScheduleStatus,
+    TriggerSource,
 };
 
 use crate::endpoint::endpoints;
@@ -341,7 +342,7 @@ pub struct ScheduledExecution {
     pub outcome: ExecutionOutcome,
     /// Why, where it did not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<ExecutionReason>,
     /// The run that it asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_key: Option<String>,

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wakeful_core::external_trigger::{DeliveryMode, TriggerStatus};
 use wakeful_core::id::AgentId;
 
 use crate::endpoint::endpoints;
@@ -32,10 +33,10 @@ pub struct ExternalTrigger {
     /// Where to POST to, under the daemon's address; absent while it is revoked. A secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger_path: Option<String>,
-    /// What a delivery does: `wake_hint`.
-    pub delivery_mode: String,
-    /// `active` or `revoked`.
-    pub status: String,
+    /// What a delivery does.
+    pub delivery_mode: DeliveryMode,
+    /// Whether it accepts deliveries.
+    pub status: TriggerStatus,
     /// How many deliveries were taken in.
     pub trigger_count: u64,
     /// When the newest of them was.

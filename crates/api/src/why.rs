@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::cause::OriginKind;
 use wakeful_core::run::RunStatus;
-use wakeful_core::wake::WakeOutcome;
+use wakeful_core::wake::{HoldCode, WakeOutcome};
 
 use crate::Gate;
 use crate::endpoint::endpoints;
@@ -91,8 +91,8 @@ pub struct Wake {
 /// Something that holds an agent right now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hold {
-    /// A stable word for programs, such as `paused`, `braked`, `asleep` or `run_open`.
-    pub code: String,
+    /// Which kind, for programs.
+    pub code: HoldCode,
     /// What it is, in one sentence.
     pub words: String,
     /// Until when by itself; absent where it stays until somebody acts.

@@ -9,17 +9,30 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::id::Incarnation;
+use crate::journal::Kind;
 use crate::key::{Digest, escape_into};
+use crate::outside::EntryKind;
+
+string_union! {
+    /// What a change unit is about.
+    #[schemars(rename = "JournalChangeKind")]
+    pub enum ChangeKind {
+        /// A record of the journal.
+        Record(Kind),
+        /// An entry of a watched source.
+        Entry(EntryKind),
+    }
+}
 
 /// One record that one transaction wrote.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unit {
     /// Who wrote it: the host with its incarnation.
     pub host: Incarnation,
     /// Which transaction of that host. It only ever grows.
     pub counter: u64,
     /// What kind of record.
-    pub payload_type: String,
+    pub payload_type: ChangeKind,
     /// Which record.
     pub payload_id: String,
 }
@@ -38,14 +51,23 @@ impl Unit {
     /// The unit's name: the hash of `v2|host|counter|payload type|payload id`.
     #[must_use]
     pub fn key(&self) -> UnitKey {
-        let counter = self.counter.to_string();
-        let fields = [self.host.as_str(), &counter, &self.payload_type, &self.payload_id];
+        let payload_type = self.payload_type.as_str();
+        UnitKey::of(&self.host, self.counter, payload_type, &self.payload_id)
+    }
+}
+
+impl UnitKey {
+    /// The name of a unit of any payload type, also one that the journal does not store.
+    #[must_use]
+    pub fn of(host: &Incarnation, counter: u64, payload_type: &str, payload_id: &str) -> Self {
+        let counter = counter.to_string();
+        let fields = [host.as_str(), &counter, payload_type, payload_id];
         let mut text = "v2".to_owned();
         for field in fields {
             text.push('|');
             escape_into(field, &mut text);
         }
-        UnitKey(Digest::of(text.as_bytes()))
+        Self(Digest::of(text.as_bytes()))
     }
 }
 

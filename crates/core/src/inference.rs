@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Price, PriceBasis};
 use crate::conversation::Block;
+use crate::decision::Channel;
 use crate::prompt::{Request, Source};
 
 string_enum! {
@@ -20,6 +21,24 @@ string_enum! {
         Conversation = "conversation",
         /// Vectors of texts, for search.
         Embedding = "embedding",
+    }
+}
+
+string_enum! {
+    /// How a person confirmed a provider without saying so.
+    pub enum ImpliedChannel {
+        /// By requesting a run that needs it.
+        OperatorRun = "operator_run",
+    }
+}
+
+string_union! {
+    /// How a person confirmed a provider.
+    pub enum ReceiptChannel {
+        /// By a command or a request.
+        Explicit(Channel),
+        /// Without saying so.
+        Implied(ImpliedChannel),
     }
 }
 

@@ -33,6 +33,7 @@
 //! | [`timer`] | schedules as records, and what a tick makes of them |
 //! | [`change`] | what a committed write is called, and what it says to the outside |
 //! | [`outside`] | what changed in watched folders and repositories, and what that says |
+//! | [`external_trigger`] | whether systems outside may wake an agent by its address |
 //! | [`notice`] | what a notice says to an agent, in words |
 //! | [`subscription`] | what an agent wants to be woken for, and whom a notice concerns |
 //! | [`kernel`] | all of this as a service: a line of JSON in, a line of JSON out |
@@ -55,6 +56,7 @@ pub mod change;
 pub mod conversation;
 pub mod decision;
 pub mod embedding;
+pub mod external_trigger;
 pub mod failure;
 pub mod id;
 pub mod inference;

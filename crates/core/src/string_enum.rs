@@ -46,3 +46,93 @@ macro_rules! string_enum {
         }
     };
 }
+
+/// Declares an enum whose words are those of several others, each declared with `string_enum!`: `Refusal(WakeOutcome)`. It is
+/// stored and sent as the word alone, so the words of its parts must differ.
+macro_rules! string_union {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident {
+            $($(#[$variant_meta:meta])* $variant:ident($part:ty)),+ $(,)?
+        }
+    ) => {
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
+        #[serde(untagged)]
+        $(#[$meta])*
+        $vis enum $name {
+            $($(#[$variant_meta])* $variant($part)),+
+        }
+
+        impl $name {
+            /// The word that is stored, hashed and sent.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant(part) => part.as_str()),+
+                }
+            }
+
+            /// Reads the word. None for any other.
+            #[must_use]
+            pub fn parse(text: &str) -> Option<Self> {
+                None$(.or_else(|| <$part>::parse(text).map(Self::$variant)))+
+            }
+
+            /// The words of all values, part by part.
+            pub fn words() -> impl Iterator<Item = &'static str> {
+                std::iter::empty()$(.chain(<$part>::WORDS))+
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        $(
+            impl From<$part> for $name {
+                fn from(part: $part) -> Self {
+                    Self::$variant(part)
+                }
+            }
+        )+
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use crate::change::ChangeKind;
+    use crate::inference::ReceiptChannel;
+    use crate::timer::Reason;
+    use crate::wake::HoldCode;
+
+    fn is_unambiguous(words: impl Iterator<Item = &'static str>) -> bool {
+        let mut seen = BTreeSet::new();
+        words.into_iter().all(|word| seen.insert(word))
+    }
+
+    #[test]
+    fn no_word_of_a_union_has_two_meanings() {
+        assert!(is_unambiguous(HoldCode::words()));
+        assert!(is_unambiguous(Reason::words()));
+        assert!(is_unambiguous(ChangeKind::words()));
+        assert!(is_unambiguous(ReceiptChannel::words()));
+    }
+
+    #[test]
+    fn every_word_of_a_union_is_read_and_sent_as_it_is() {
+        for word in HoldCode::words() {
+            let code = HoldCode::parse(word).expect("a code");
+            assert_eq!(code.as_str(), word);
+            let sent = serde_json::to_value(code).expect("JSON");
+            assert_eq!(sent, word);
+            assert_eq!(serde_json::from_value::<HoldCode>(sent).ok(), Some(code));
+        }
+        assert_eq!(HoldCode::parse("hold"), None);
+    }
+}

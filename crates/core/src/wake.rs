@@ -14,9 +14,9 @@ pub use self::eligibility::{
     AgentAvailability, Asker, Candidate, CauseFacts, Check, Delay, MessageFacts, Obstacle, RunFacts,
     eligibility, may_begin,
 };
-pub use self::hold::{Hold, holds};
+pub use self::hold::{DelayKind, Hold, HoldCode, holds};
 pub use self::outcome::WakeOutcome;
-pub use self::wait::{SET_BACK_MS, Suspension, Wait, is_set_back};
+pub use self::wait::{SET_BACK_MS, Suspension, Wait, WaitKind, is_set_back};
 use crate::key::RunKey;
 use crate::time::Millis;
 

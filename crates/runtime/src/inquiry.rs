@@ -11,7 +11,7 @@ use wakeful_core::conversation::ToolSpec;
 use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::{
-    self, ALL_GATES, Boundary, Denial, Field, Permissions, Question, Receipt, Terms,
+    self, ALL_GATES, Boundary, Denial, Field, ImpliedChannel, Permissions, Question, Receipt, Terms,
 };
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::prompt::{Ingredients, Request, assemble};
@@ -33,9 +33,6 @@ const MODEL_MS_MAX: u64 = 15 * 60 * 1000;
 
 /// The rule that let a request through whose sender a person confirmed by asking for it.
 const IMPLIED: &str = "inference_gates_implied_receipt";
-
-/// How a person confirmed a provider without a word: by asking for a run that needs it.
-const IMPLIED_CHANNEL: &str = "operator_run";
 
 /// Leave to ask a model.
 struct Permit {
@@ -364,7 +361,7 @@ impl Petition {
             tx.put_receipt(&ReceiptRow {
                 provider: self.terms.provider.clone(),
                 policy_version: self.policy_version.clone(),
-                channel: IMPLIED_CHANNEL.to_owned(),
+                channel: ImpliedChannel::OperatorRun.into(),
                 at: self.now,
             })?;
         }

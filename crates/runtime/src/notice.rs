@@ -354,7 +354,7 @@ fn told(notice: &Notice, entities: &BTreeMap<String, Entity>) -> Vec<Told> {
         named.and_then(Value::as_str).map(str::to_owned)
     };
     let told = notice.records.iter().map(|(kind, id)| Told {
-        kind: kind.clone(),
+        kind: kind.to_string(),
         id: id.clone(),
         title: title(id),
     });

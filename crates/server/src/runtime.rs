@@ -4,8 +4,8 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use wakeful_api::{
-    Control, DaemonState, GetHealth, GetReadiness, GetRuntimeStatus, Health, LastFailure, Phase, Readiness,
-    Ready, RuntimeStatus, ShutDown,
+    Control, DaemonState, GetHealth, GetReadiness, GetRuntimeStatus, Health, HealthStatus, LastFailure,
+    Phase, Readiness, Ready, RuntimeStatus, ShutDown,
 };
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
@@ -33,8 +33,9 @@ pub(crate) fn routes() -> Routes {
 }
 
 async fn health(_: Call, _: GetHealth) -> Result<Health, ApiError> {
-    let status = "ok".to_owned();
-    Ok(Health { status })
+    Ok(Health {
+        status: HealthStatus::Ok,
+    })
 }
 
 async fn ready(call: Call, _: GetReadiness) -> Result<Response, ApiError> {

@@ -13,6 +13,7 @@ use wakeful_api::{
     DeliverExternalTrigger, ExternalTrigger, GetExternalTrigger, RevokeExternalTrigger,
     RotateExternalTrigger, TriggerDelivered,
 };
+use wakeful_core::external_trigger::{DeliveryMode, TriggerStatus};
 use wakeful_core::id::{RuleId, TraceId, TurnId};
 use wakeful_core::key::Digest;
 use wakeful_core::time::Millis;
@@ -68,9 +69,9 @@ pub fn external_trigger(capability: &Capability) -> ExternalTrigger {
     ExternalTrigger {
         external_trigger_id: id.to_owned(),
         target_agent_id: row.agent_id.to_string(),
-        trigger_path: row.is_active.then(path),
-        delivery_mode: "wake_hint".to_owned(),
-        status: if row.is_active { "active" } else { "revoked" }.to_owned(),
+        trigger_path: (row.status == TriggerStatus::Active).then(path),
+        delivery_mode: DeliveryMode::WakeHint,
+        status: row.status,
         trigger_count: row.delivered,
         last_triggered_at: row.last_at.map(Millis::rfc3339),
         created_at: row.created_at.rfc3339(),
@@ -80,13 +81,13 @@ pub fn external_trigger(capability: &Capability) -> ExternalTrigger {
 /// Whether an address is that of this trigger, in a time that tells nothing. Where there is no trigger the same is worked
 /// out in vain.
 fn is_right(capability: Option<&Capability>, id: &str, shown: &str) -> bool {
-    let (secret, generation, is_active) = match capability {
-        Some(Capability { row, secret }) => (*secret, row.generation, row.is_active),
-        None => (Digest::ZERO, 0, false),
+    let (secret, generation, status) = match capability {
+        Some(Capability { row, secret }) => (*secret, row.generation, row.status),
+        None => (Digest::ZERO, 0, TriggerStatus::Revoked),
     };
     let wanted = token(&secret, id, generation);
     let shown = Digest::from_hex(shown).unwrap_or(Digest::ZERO);
-    bool::from(wanted.as_bytes().ct_eq(shown.as_bytes())) && is_active
+    bool::from(wanted.as_bytes().ct_eq(shown.as_bytes())) && status == TriggerStatus::Active
 }
 
 /// What deliveries by an address are counted under. Only who knew it is ever counted by it: guesses would use up what
@@ -219,13 +220,13 @@ mod tests {
 
     use super::*;
 
-    fn capability(generation: u64, is_active: bool) -> Capability {
+    fn capability(generation: u64, status: TriggerStatus) -> Capability {
         Capability {
             row: TriggerRow {
                 trigger_id: RuleId::parse("trigger-1").expect("a name"),
                 agent_id: AgentId::parse("coach").expect("a name"),
                 generation,
-                is_active,
+                status,
                 delivered: 0,
                 last_at: None,
                 created_at: Millis(0),
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn only_the_address_of_this_generation_is_right() {
-        let now = capability(2, true);
+        let now = capability(2, TriggerStatus::Active);
         let shown = token(&now.secret, "trigger-1", 2).to_string();
         assert!(is_right(Some(&now), "trigger-1", &shown));
         let earlier = token(&now.secret, "trigger-1", 1).to_string();
@@ -246,7 +247,7 @@ mod tests {
             assert!(!is_right(Some(&now), "trigger-1", wrong), "{wrong}");
         }
         assert!(
-            !is_right(Some(&capability(2, false)), "trigger-1", &shown),
+            !is_right(Some(&capability(2, TriggerStatus::Revoked)), "trigger-1", &shown),
             "revoked"
         );
         let of_nothing = token(&Digest::ZERO, "trigger-1", 0).to_string();
@@ -258,12 +259,15 @@ mod tests {
 
     #[test]
     fn the_address_is_shown_over_the_wire_only_and_only_while_it_holds() {
-        let wire = external_trigger(&capability(1, true));
+        let wire = external_trigger(&capability(1, TriggerStatus::Active));
         let path = wire.trigger_path.clone().expect("a path");
         assert!(path.starts_with("/api/triggers/trigger-1/"), "{path}");
-        let logged = format!("{wire:?} {:?}", capability(1, true));
+        let logged = format!("{wire:?} {:?}", capability(1, TriggerStatus::Active));
         let (_, token) = path.rsplit_once('/').expect("a token");
         assert!(!logged.contains(token) && !logged.contains(&Digest::of(b"secret").to_string()));
-        assert_eq!(external_trigger(&capability(1, false)).trigger_path, None);
+        assert_eq!(
+            external_trigger(&capability(1, TriggerStatus::Revoked)).trigger_path,
+            None
+        );
     }
 }

@@ -4,7 +4,7 @@ use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Suspension, Wait};
+use wakeful_core::wake::{Suspension, Wait, WaitKind};
 
 use crate::rows::{RunFilter, RunRow, RunState};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
@@ -170,21 +170,21 @@ fn read(mut row: Row) -> Result<RunRow> {
 /// Reads `wait_kind, wait_until_ms, suspended_at_ms`.
 pub(crate) fn suspension(row: &mut Row) -> Result<Option<Suspension>> {
     let (kind, until) = (
-        row.optional_text("run.wait_kind")?,
+        row.optional_word("run.wait_kind", WaitKind::parse)?,
         row.optional_millis("run.wait_until_ms")?,
     );
     let since = row.optional_millis("run.suspended_at_ms")?;
     let Some((kind, since)) = kind.zip(since) else {
         return Ok(None);
     };
-    let wait = Wait::parse(&kind, until).ok_or(StoreError::Malformed("run.wait_kind"))?;
+    let wait = Wait::new(kind, until).ok_or(StoreError::Malformed("run.wait_kind"))?;
     Ok(Some(Suspension { wait, since }))
 }
 
 fn wait_params(suspension: Option<Suspension>) -> [Param<'static>; 3] {
     let wait = suspension.map(|suspension| suspension.wait);
     [
-        wait.map(Wait::kind).into(),
+        wait.map(|wait| wait.kind().as_str()).into(),
         wait.and_then(Wait::until).into(),
         suspension.map(|suspension| suspension.since).into(),
     ]

@@ -5,7 +5,8 @@ use wakeful_core::key::RunKey;
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{
-    Concurrency, EXECUTIONS_KEPT_MAX, Guard, Outcome, SET_BACK_MS, Status, Timer, TriggerSource, UNREADABLE,
+    Concurrency, EXECUTIONS_KEPT_MAX, Guard, Outcome, Reason, SET_BACK_MS, ScheduleReason, Status, Timer,
+    TriggerSource,
 };
 
 use crate::rows::{Execution, ExecutionRow, ScheduleFilter, Schedules, Unreadable};
@@ -274,7 +275,7 @@ impl Tx<'_> {
             row.is_capped.into(),
             row.source.as_str().into(),
             row.outcome.as_str().into(),
-            row.reason.as_deref().into(),
+            row.reason.map(Reason::as_str).into(),
             row.run_key.as_ref().into(),
             row.is_catch_up.into(),
             row.at.into(),
@@ -316,19 +317,19 @@ impl Tx<'_> {
         let ending = Ending {
             source: TriggerSource::Tick,
             outcome: Outcome::SetAside,
-            reason: UNREADABLE,
+            reason: ScheduleReason::Unreadable,
             at,
         };
         Ok(note_each(&mut self.sql, ended, &ending)? > 0)
     }
 
-    /// Ends all schedules of an agent for good, also those that cannot be read, each with a record; and says how many.
-    pub fn end_schedules(&mut self, agent: &AgentId, reason: &str, at: Millis) -> Result<u64> {
+    /// Ends all schedules of a destroyed agent, also those that cannot be read, each with a record; returns how many.
+    pub fn end_schedules(&mut self, agent: &AgentId, at: Millis) -> Result<u64> {
         let ended = self.sql.query(END_OF_AGENT, &[agent.into()])?;
         let ending = Ending {
             source: TriggerSource::TriggerNow,
             outcome: Outcome::Disabled,
-            reason,
+            reason: ScheduleReason::AgentDestroyed,
             at,
         };
         note_each(&mut self.sql, ended, &ending)
@@ -336,15 +337,15 @@ impl Tx<'_> {
 }
 
 /// How and why schedules end.
-struct Ending<'a> {
+struct Ending {
     source: TriggerSource,
     outcome: Outcome,
-    reason: &'a str,
+    reason: ScheduleReason,
     at: Millis,
 }
 
 /// Makes a record of what became of schedules whose rows nobody looked into; their names may be none.
-fn note_each(sql: &mut dyn Sql, rows: Vec<Row>, ending: &Ending<'_>) -> Result<u64> {
+fn note_each(sql: &mut dyn Sql, rows: Vec<Row>, ending: &Ending) -> Result<u64> {
     let at = ending.at;
     let mut noted = 0;
     for mut row in rows {
@@ -362,7 +363,7 @@ fn note_each(sql: &mut dyn Sql, rows: Vec<Row>, ending: &Ending<'_>) -> Result<u
             false.into(),
             ending.source.as_str().into(),
             ending.outcome.as_str().into(),
-            ending.reason.into(),
+            ending.reason.as_str().into(),
             Param::Null,
             false.into(),
             at.into(),
@@ -401,7 +402,7 @@ impl View<'_> {
                         is_capped: row.flag("scheduled_execution.is_capped")?,
                         source: row.word("scheduled_execution.trigger_source", TriggerSource::parse)?,
                         outcome: row.word("scheduled_execution.outcome", Outcome::parse)?,
-                        reason: row.optional_text("scheduled_execution.reason")?,
+                        reason: row.optional_word("scheduled_execution.reason", Reason::parse)?,
                         run_key: row.optional_digest("scheduled_execution.run_key")?.map(RunKey),
                         is_catch_up: row.flag("scheduled_execution.is_catch_up")?,
                         at: row.millis("scheduled_execution.at_ms")?,

@@ -2,6 +2,7 @@
 
 use wakeful_core::budget::{Day, MicroUsd, Spent, Sum};
 use wakeful_core::id::{AgentId, PolicyVersion};
+use wakeful_core::inference::ReceiptChannel;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::time::Millis;
 
@@ -359,7 +360,7 @@ impl View<'_> {
             Ok(ReceiptRow {
                 provider: row.text("privacy_receipt.provider")?,
                 policy_version: PolicyVersion::new(row.text("privacy_receipt.policy_version")?),
-                channel: row.text("privacy_receipt.channel")?,
+                channel: row.word("privacy_receipt.channel", ReceiptChannel::parse)?,
                 at: row.millis("privacy_receipt.at_ms")?,
             })
         })

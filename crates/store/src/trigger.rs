@@ -1,5 +1,6 @@
 //! Triggers of systems outside, and what came by them.
 
+use wakeful_core::external_trigger::TriggerStatus;
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::Digest;
 use wakeful_core::time::Millis;
@@ -39,7 +40,10 @@ fn read(mut row: Row) -> Result<TriggerRow> {
         trigger_id: row.rule_id("external_trigger.external_trigger_id")?,
         agent_id: row.agent_id("external_trigger.agent_id")?,
         generation: row.count("external_trigger.generation")?,
-        is_active: row.flag("external_trigger.is_active")?,
+        status: match row.flag("external_trigger.is_active")? {
+            true => TriggerStatus::Active,
+            false => TriggerStatus::Revoked,
+        },
         delivered: row.count("external_trigger.trigger_count")?,
         last_at: row.optional_millis("external_trigger.last_triggered_at_ms")?,
         created_at: row.millis("external_trigger.created_at_ms")?,
@@ -59,7 +63,7 @@ impl Tx<'_> {
             (&row.trigger_id).into(),
             (&row.agent_id).into(),
             row.generation.into(),
-            row.is_active.into(),
+            (row.status == TriggerStatus::Active).into(),
             row.delivered.into(),
             row.last_at.into(),
             row.created_at.into(),
@@ -67,7 +71,7 @@ impl Tx<'_> {
         // Counting a delivery changes nothing that is bound. Writers hold the head of the agent, so no other changes it.
         let kept = self.trigger(&row.trigger_id)?;
         let is_counted_only =
-            kept.is_some_and(|kept| kept.generation == row.generation && kept.is_active == row.is_active);
+            kept.is_some_and(|kept| kept.generation == row.generation && kept.status == row.status);
         if !is_counted_only {
             let at = row.last_at.or(Some(row.created_at));
             self.sql.touch(&bound::TRIGGER, &[(&row.trigger_id).into()], at);

@@ -2236,6 +2236,10 @@ export interface components {
         };
         /** @description Where a question stands. */
         DecisionStatus: "pending" | "answered" | "cancelled" | "withdrawn";
+        /** @description Why the queue holds a message back. */
+        DelayKind: "asleep" | "not_before";
+        /** @description What a delivery does. */
+        DeliveryMode: "wake_hint";
         /** @description The door by which it came in. */
         DeliverySurface: "run_once" | "cli_prompt" | "http_control_prompt" | "http_callback_wake" | "timer_scheduler" | "runtime_system";
         /** @description A piece of text as the model produces it. Only on streams, never stored, without an id: what was said is in the event and the transcript that follow. A new attempt begins again. */
@@ -2299,6 +2303,8 @@ export interface components {
             /** @description The code of the link. */
             code: string;
         };
+        /** @description What an entry of a source is, as the payload of a change unit. */
+        EntryKind: "file" | "git_ref";
         /** @description Contents to erase, of a run or of some events, and why. They must have ended. */
         EraseContent: {
             /** @description The first event whose contents go. */
@@ -2548,6 +2554,8 @@ export interface components {
         };
         /** @description What was decided about a firing, or about the schedule itself. */
         ExecutionOutcome: "run" | "skipped" | "replaced" | "refused" | "disabled" | "expired" | "recomputed" | "set_aside";
+        /** @description Why a firing became no run, or why a schedule ended. */
+        ExecutionReason: components["schemas"]["ScheduleReason"] | components["schemas"]["WakeOutcome"];
         /** @description The one capability by which systems outside may wake an agent. Its address is a secret: whoever has it can wake the agent. */
         ExternalTrigger: {
             /**
@@ -2555,8 +2563,8 @@ export interface components {
              * @description When it was made.
              */
             created_at: string;
-            /** @description What a delivery does: `wake_hint`. */
-            delivery_mode: string;
+            /** @description What a delivery does. */
+            delivery_mode: components["schemas"]["DeliveryMode"];
             /** @description Its name. */
             external_trigger_id: string;
             /**
@@ -2564,8 +2572,8 @@ export interface components {
              * @description When the newest of them was.
              */
             last_triggered_at?: string;
-            /** @description `active` or `revoked`. */
-            status: string;
+            /** @description Whether it accepts deliveries. */
+            status: components["schemas"]["ExternalTriggerStatus"];
             /** @description Who is woken. */
             target_agent_id: string;
             /** @description How many deliveries were taken in. */
@@ -2573,6 +2581,8 @@ export interface components {
             /** @description Where to POST to, under the daemon's address; absent while it is revoked. A secret. */
             trigger_path?: string;
         };
+        /** @description Whether an external trigger accepts deliveries. */
+        ExternalTriggerStatus: "active" | "revoked";
         /** @description What is kept of a failure: bounded, without raw logs or secrets. */
         FailureArtifact: {
             /** @description Where it failed. */
@@ -2612,12 +2622,14 @@ export interface components {
         /** @description Whether the process lives. */
         Health: {
             /** @description Always `ok`: a dead process does not answer. */
-            status: string;
+            status: components["schemas"]["HealthStatus"];
         };
+        /** @description What a process that answers says of itself. */
+        HealthStatus: "ok";
         /** @description Something that holds an agent right now. */
         Hold: {
-            /** @description A stable word for programs, such as `paused`, `braked`, `asleep` or `run_open`. */
-            code: string;
+            /** @description Which kind, for programs. */
+            code: components["schemas"]["HoldCode"];
             /**
              * Format: date-time
              * @description Until when by itself; absent where it stays until somebody acts.
@@ -2628,6 +2640,10 @@ export interface components {
             /** @description What it is, in one sentence. */
             words: string;
         };
+        /** @description What holds an agent, for programs. */
+        HoldCode: components["schemas"]["WakeOutcome"] | components["schemas"]["DelayKind"] | components["schemas"]["WaitKind"];
+        /** @description How a person confirmed a provider without saying so. */
+        ImpliedChannel: "operator_run";
         /** @description A host and its life: changes when a device is restored or cloned, so that old and new never share a name. */
         Incarnation: string;
         /** @description Why the arguments of an action are not there in full. */
@@ -2663,7 +2679,7 @@ export interface components {
             /** @description The host that wrote it, with its incarnation. */
             host: string;
             /** @description What kind of record. */
-            kind: string;
+            kind: components["schemas"]["JournalChangeKind"];
             /** @description The operation that it was known by. */
             operation_id: string;
             /** @description Which one. */
@@ -2673,6 +2689,8 @@ export interface components {
             /** @description The keys of what it says to the outside. */
             tokens: string[];
         };
+        /** @description What a change unit is about. */
+        JournalChangeKind: components["schemas"]["RecordKind"] | components["schemas"]["EntryKind"];
         /** @description What was committed, oldest first, in whole transactions. */
         JournalChangeList: {
             /** @description The changes. */
@@ -3216,12 +3234,14 @@ export interface components {
              */
             at: string;
             /** @description How it was given. */
-            channel: string;
+            channel: components["schemas"]["ReceiptChannel"];
             /** @description Under which rules. Under others it has to be given anew. */
             policy_version: string;
             /** @description Which provider. */
             provider: string;
         };
+        /** @description How a person confirmed a provider. */
+        ReceiptChannel: components["schemas"]["Channel"] | components["schemas"]["ImpliedChannel"];
         /** @description Rows that govern were changed. */
         RecordBound: {
             /** @description What the event says of each row. */
@@ -3676,6 +3696,8 @@ export interface components {
             interval_seconds?: null;
             time_zone?: null;
         });
+        /** @description Why a schedule itself did not fire, or ended. */
+        ScheduleReason: "missed" | "concurrency_forbid" | "concurrency_replace" | "already_run" | "agent_destroyed" | "unreadable" | "pattern_unreadable" | "exhausted" | "once";
         /** @description Whether a schedule is at work. */
         ScheduleStatus: "active" | "paused" | "disabled" | "expired";
         /** @description A record of a firing. */
@@ -3699,7 +3721,7 @@ export interface components {
             /** @description What was decided. */
             outcome: components["schemas"]["ExecutionOutcome"];
             /** @description Why, where it did not run. */
-            reason?: string;
+            reason?: components["schemas"]["ExecutionReason"];
             /** @description Which revision of the schedule. */
             revision: number;
             /**
@@ -4092,6 +4114,8 @@ export interface components {
         };
         /** @description Whether an agent is listed. */
         Visibility: "public" | "private";
+        /** @description What an open run waits for, in one word. */
+        WaitKind: "due" | "decision" | "children" | "budget" | "turn";
         /** @description A message that waits. */
         WaitingWake: {
             /** @description What arose. */

@@ -8,7 +8,7 @@ fn unit(counter: u64, payload_id: &str) -> Unit {
     Unit {
         host: Incarnation::new("laptop.1"),
         counter,
-        payload_type: "task".into(),
+        payload_type: Kind::Task.into(),
         payload_id: payload_id.into(),
     }
 }

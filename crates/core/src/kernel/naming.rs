@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::fault::{Code, Fault};
 use super::form::{Form, Tokens, hex};
-use crate::change::{LogicalChangeKey, Unit, UnitKey};
+use crate::change::{LogicalChangeKey, UnitKey};
 use crate::id::Incarnation;
 use crate::json::digest;
 use crate::key::{self, ActionParts, Cause, Digest, OperationId, RunKey, SourceKind, Span, SummaryId};
@@ -26,13 +26,10 @@ pub(super) fn hash(form: &Form<'_, '_>) -> Result<Value, Fault> {
 
 pub(super) fn change_key(form: &Form<'_, '_>) -> Result<Value, Fault> {
     form.only(&["id", "op", "host_id", "counter", "payload_type", "payload_id"])?;
-    let unit = Unit {
-        host: Incarnation::new(form.text("host_id")?),
-        counter: form.counter("counter")?,
-        payload_type: form.text("payload_type")?.to_owned(),
-        payload_id: form.text("payload_id")?.to_owned(),
-    };
-    Ok(key(unit.key().0))
+    let host = Incarnation::new(form.text("host_id")?);
+    let counter = form.counter("counter")?;
+    let (payload_type, payload_id) = (form.text("payload_type")?, form.text("payload_id")?);
+    Ok(key(UnitKey::of(&host, counter, payload_type, payload_id).0))
 }
 
 pub(super) fn logical_change_key(form: &Form<'_, '_>) -> Result<Value, Fault> {

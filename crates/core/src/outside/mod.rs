@@ -78,13 +78,23 @@ string_enum! {
     }
 }
 
+string_enum! {
+    /// What an entry of a source is, as the payload of a change unit.
+    pub enum EntryKind {
+        /// A file.
+        File = "file",
+        /// A ref of a Git repository.
+        GitRef = "git_ref",
+    }
+}
+
 impl SourceKind {
-    /// What an entry is called as the payload of a change unit.
+    /// What its entries are.
     #[must_use]
-    pub const fn payload_type(self) -> &'static str {
+    pub const fn entry_kind(self) -> EntryKind {
         match self {
-            Self::Folder => "file",
-            Self::Git => "git_ref",
+            Self::Folder => EntryKind::File,
+            Self::Git => EntryKind::GitRef,
         }
     }
 
@@ -228,7 +238,7 @@ impl Entry {
     pub fn fields(&self) -> Value {
         let name = String::from_utf8_lossy(&self.name);
         let mut fields = json!({
-            "kind": self.kind.payload_type(),
+            "kind": self.kind.entry_kind(),
             "id": Self::id(self.kind, &self.source_id, &self.name).to_string(),
             "source": self.source_id.as_str(),
             "removed": self.mark.is_none(),

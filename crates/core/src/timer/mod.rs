@@ -24,6 +24,7 @@ use crate::id::{AgentId, EventName, RuleId};
 use crate::key::{Cause, RunKey, SourceKind};
 use crate::schedule::ScheduleError;
 use crate::time::Millis;
+use crate::wake::WakeOutcome;
 
 /// Longest text that a schedule says to its agent.
 pub const SAY_BYTES_MAX: usize = 16 * 1024;
@@ -135,18 +136,40 @@ string_enum! {
     }
 }
 
-/// Firings that were missed and are not made up for.
-pub const MISSED: &str = "missed";
-/// A firing while the one before it was under way.
-pub const CONCURRENCY_FORBID: &str = "concurrency_forbid";
-/// A firing whose place a later one took.
-pub const CONCURRENCY_REPLACE: &str = "concurrency_replace";
-/// A firing that had its run before: the clock was set back over it.
-pub const ALREADY_RUN: &str = "already_run";
-/// A schedule that is over because its agent is gone for good.
-pub const AGENT_DESTROYED: &str = "agent_destroyed";
-/// A schedule of which something cannot be read.
-pub const UNREADABLE: &str = "unreadable";
+string_enum! {
+    /// Why a schedule itself did not fire, or ended.
+    pub enum ScheduleReason {
+        /// The firings were missed, and catch-up does not cover them.
+        Missed = "missed",
+        /// The firing before it was under way.
+        ConcurrencyForbid = "concurrency_forbid",
+        /// A later firing replaced it.
+        ConcurrencyReplace = "concurrency_replace",
+        /// The firing has a run already: the clock was set back, or the request was repeated.
+        AlreadyRun = "already_run",
+        /// The agent of the schedule was destroyed.
+        AgentDestroyed = "agent_destroyed",
+        /// The stored schedule is malformed.
+        Unreadable = "unreadable",
+        /// This version cannot read the schedule's pattern.
+        PatternUnreadable = "pattern_unreadable",
+        /// The schedule has no firing left.
+        Exhausted = "exhausted",
+        /// The schedule was for a single firing.
+        Once = "once",
+    }
+}
+
+string_union! {
+    /// Why a firing became no run, or why a schedule ended.
+    #[schemars(rename = "ExecutionReason")]
+    pub enum Reason {
+        /// The schedule's own reason.
+        Schedule(ScheduleReason),
+        /// The rule by which the wake was refused.
+        Refusal(WakeOutcome),
+    }
+}
 
 /// A schedule of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]

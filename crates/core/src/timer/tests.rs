@@ -342,14 +342,14 @@ fn the_three_ways_with_one_that_is_under_way() {
         forbid
             .skip
             .iter()
-            .all(|(_, reason)| *reason == CONCURRENCY_FORBID)
+            .all(|(_, reason)| *reason == ScheduleReason::ConcurrencyForbid)
     );
     let free = settle(Concurrency::Forbid, two(), false);
     assert_eq!(free.fire, [firing(2)]);
-    assert_eq!(free.skip, [(firing(1), CONCURRENCY_FORBID)]);
+    assert_eq!(free.skip, [(firing(1), ScheduleReason::ConcurrencyForbid)]);
     let replace = settle(Concurrency::Replace, two(), true);
     assert_eq!((replace.fire, replace.replaces), (vec![firing(2)], true));
-    assert_eq!(replace.skip, [(firing(1), CONCURRENCY_REPLACE)]);
+    assert_eq!(replace.skip, [(firing(1), ScheduleReason::ConcurrencyReplace)]);
     assert!(!settle(Concurrency::Replace, Vec::new(), true).replaces);
 }
 

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    CONCURRENCY_FORBID, CONCURRENCY_REPLACE, Concurrency, GRACE_SECONDS, SET_BACK_MS, Status, Timer,
-};
+use super::{Concurrency, GRACE_SECONDS, SET_BACK_MS, ScheduleReason, Status, Timer};
 use crate::schedule::{CatchUp, Schedule, ScheduleError};
 use crate::time::Millis;
 
@@ -65,7 +63,7 @@ pub struct Settled {
     /// Those that fire.
     pub fire: Vec<Firing>,
     /// Those that do not, and why.
-    pub skip: Vec<(Firing, &'static str)>,
+    pub skip: Vec<(Firing, ScheduleReason)>,
     /// Whether what is under way has to make room.
     pub replaces: bool,
 }
@@ -246,8 +244,8 @@ pub fn settle(concurrency: Concurrency, mut firings: Vec<Firing>, is_under_way: 
         replaces: is_under_way && newest.is_some(),
         fire: newest.into_iter().collect(),
         skip: match concurrency {
-            Concurrency::Replace => skipped(firings, CONCURRENCY_REPLACE),
-            Concurrency::Allow | Concurrency::Forbid => skipped(firings, CONCURRENCY_FORBID),
+            Concurrency::Replace => skipped(firings, ScheduleReason::ConcurrencyReplace),
+            Concurrency::Allow | Concurrency::Forbid => skipped(firings, ScheduleReason::ConcurrencyForbid),
         },
     }
 }

@@ -352,7 +352,7 @@ fn of_run(facts: &RunFacts, now: Millis) -> Vec<Check> {
         Check {
             gate: "wait",
             obstacle: waits.map(|suspension| Obstacle::Waiting(suspension.wait)),
-            note: waits.map(|suspension| suspension.wait.kind().to_owned()),
+            note: waits.map(|suspension| suspension.wait.kind().to_string()),
         },
     ]
 }

@@ -1,14 +1,36 @@
 //! What holds an agent right now: what waits for it does not begin, or would not even be taken in.
 
-use super::Refusal;
 use super::eligibility::{AgentAvailability, Candidate, CauseFacts, MessageFacts, Obstacle, eligibility};
+use super::{Refusal, WaitKind, WakeOutcome};
 use crate::time::Millis;
+
+string_enum! {
+    /// Why the queue holds a message back.
+    pub enum DelayKind {
+        /// The agent sleeps.
+        Asleep = "asleep",
+        /// A cooldown, a debounce window or a retry ends later.
+        NotBefore = "not_before",
+    }
+}
+
+string_union! {
+    /// What holds an agent, for programs.
+    pub enum HoldCode {
+        /// A rule by which a wake is refused.
+        Refusal(WakeOutcome),
+        /// A time that has not come yet.
+        Delay(DelayKind),
+        /// What the open run waits for.
+        Wait(WaitKind),
+    }
+}
 
 /// One thing that holds an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
-    /// The stable word for programs.
-    pub code: &'static str,
+    /// Which of them, for programs.
+    pub code: HoldCode,
     /// What it is, in one sentence without its full stop.
     pub words: String,
     /// Until when by itself; none where it stays until somebody acts.
@@ -20,7 +42,7 @@ pub struct Hold {
 impl From<Refusal> for Hold {
     fn from(refusal: Refusal) -> Self {
         Self {
-            code: refusal.code(),
+            code: refusal.outcome().into(),
             words: refusal.to_string(),
             until: None,
             way_out: refusal.way_out(),
@@ -34,19 +56,19 @@ impl From<Obstacle> for Hold {
         match obstacle {
             Obstacle::Refusal(refusal) => refusal.into(),
             Obstacle::Asleep(end) => Self {
-                code: "asleep",
+                code: DelayKind::Asleep.into(),
                 words: format!("the agent sleeps until {}: only a person wakes it", end.rfc3339()),
                 until,
                 way_out: Some("take the barrier away with `wakeful agent wake`"),
             },
             Obstacle::NotBefore(end) => Self {
-                code: "not_before",
+                code: DelayKind::NotBefore.into(),
                 words: format!("it waits until {}", end.rfc3339()),
                 until,
                 way_out: None,
             },
             Obstacle::Waiting(wait) => Self {
-                code: wait.kind(),
+                code: wait.kind().into(),
                 words: format!("the run waits ({})", wait.kind()),
                 until,
                 way_out: None,
@@ -103,7 +125,7 @@ mod tests {
     fn codes(standing: &AgentAvailability, is_braked: bool, open: Option<RunKey>) -> Vec<&'static str> {
         found(standing, is_braked, open)
             .into_iter()
-            .map(|hold| hold.code)
+            .map(|hold| hold.code.as_str())
             .collect()
     }
 

@@ -29,16 +29,32 @@ pub enum Wait {
     Turn,
 }
 
+string_enum! {
+    /// What an open run waits for, in one word.
+    pub enum WaitKind {
+        /// A time.
+        Due = "due",
+        /// A person's answer.
+        Decision = "decision",
+        /// The end of a run that it started.
+        Children = "children",
+        /// Money.
+        Budget = "budget",
+        /// The end of another run of its agent.
+        Turn = "turn",
+    }
+}
+
 impl Wait {
     /// The stored name of its kind.
     #[must_use]
-    pub const fn kind(self) -> &'static str {
+    pub const fn kind(self) -> WaitKind {
         match self {
-            Self::Due { .. } => "due",
-            Self::Decision { .. } => "decision",
-            Self::Children => "children",
-            Self::Budget => "budget",
-            Self::Turn => "turn",
+            Self::Due { .. } => WaitKind::Due,
+            Self::Decision { .. } => WaitKind::Decision,
+            Self::Children => WaitKind::Children,
+            Self::Budget => WaitKind::Budget,
+            Self::Turn => WaitKind::Turn,
         }
     }
 
@@ -52,16 +68,16 @@ impl Wait {
         }
     }
 
-    /// Reads the stored kind and time; none where they do not belong together.
+    /// The wait of a stored kind and time; none where they do not belong together.
     #[must_use]
-    pub fn parse(kind: &str, until: Option<Millis>) -> Option<Self> {
+    pub const fn new(kind: WaitKind, until: Option<Millis>) -> Option<Self> {
         match (kind, until) {
-            ("due", Some(until)) => Some(Self::Due { until }),
-            ("decision", until) => Some(Self::Decision { until }),
-            ("children", None) => Some(Self::Children),
-            ("budget", None) => Some(Self::Budget),
-            ("turn", None) => Some(Self::Turn),
-            (_, _) => None,
+            (WaitKind::Due, Some(until)) => Some(Self::Due { until }),
+            (WaitKind::Decision, until) => Some(Self::Decision { until }),
+            (WaitKind::Children, None) => Some(Self::Children),
+            (WaitKind::Budget, None) => Some(Self::Budget),
+            (WaitKind::Turn, None) => Some(Self::Turn),
+            (WaitKind::Due, None) | (WaitKind::Children | WaitKind::Budget | WaitKind::Turn, Some(_)) => None,
         }
     }
 }
@@ -98,15 +114,15 @@ mod tests {
             Wait::Turn,
         ];
         for wait in waits {
-            assert_eq!(Wait::parse(wait.kind(), wait.until()), Some(wait));
+            assert_eq!(Wait::new(wait.kind(), wait.until()), Some(wait));
         }
         for (kind, until) in [
-            ("due", None),
-            ("turn", Some(at)),
-            ("children", Some(at)),
-            ("asleep", None),
+            (WaitKind::Due, None),
+            (WaitKind::Turn, Some(at)),
+            (WaitKind::Children, Some(at)),
+            (WaitKind::Budget, Some(at)),
         ] {
-            assert_eq!(Wait::parse(kind, until), None, "{kind}");
+            assert_eq!(Wait::new(kind, until), None, "{kind}");
         }
     }
 }

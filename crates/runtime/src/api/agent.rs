@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use wakeful_core::conversation::Usage;
+use wakeful_core::external_trigger::TriggerStatus;
 use wakeful_core::id::AgentId;
 use wakeful_core::report::payload::{Actor, AgentStateChanged};
 use wakeful_core::report::{Draft, Event, Sealed};
 use wakeful_core::time::Millis;
-use wakeful_core::timer::AGENT_DESTROYED;
 use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
 use wakeful_store::rows::{Agent, Overview, RunRow, TriggerRow, Visibility};
 use wakeful_store::{StoreError, Tx, View};
@@ -285,13 +285,13 @@ fn life(
     }
     if let (Lifecycle::Destroyed, Some(trigger)) = (to, tx.trigger_of(id)?) {
         tx.put_trigger(&TriggerRow {
-            is_active: false,
+            status: TriggerStatus::Revoked,
             ..trigger
         })?;
     }
     if to == Lifecycle::Destroyed {
         // They would fire into refusals for ever.
-        tx.end_schedules(id, AGENT_DESTROYED, now)?;
+        tx.end_schedules(id, now)?;
     }
     tx.set_lifecycle(id, to).map(Ok)
 }

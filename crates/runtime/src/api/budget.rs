@@ -152,7 +152,7 @@ impl ReceiptApi {
         let receipts = versions.into_iter().map(|policy_version| ReceiptRow {
             provider: provider.clone(),
             policy_version,
-            channel: channel.to_string(),
+            channel: channel.into(),
             at,
         });
         let receipts: Vec<ReceiptRow> = receipts.collect();

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use wakeful_core::cause::{CONTENT_TYPE_CHARS_MAX, Cause, Origin};
+use wakeful_core::external_trigger::TriggerStatus;
 use wakeful_core::failure::clip;
 use wakeful_core::id::{AgentId, RuleId, TraceId, TurnId};
 use wakeful_core::key::{Cause as KeyCause, Digest, RunKey, SourceKind};
@@ -114,7 +115,7 @@ impl TriggerApi {
             trigger_id: RuleId::made_up("trigger", &Digest::from_bytes(self.shared.entropy.bytes32())),
             agent_id: agent.clone(),
             generation: 1,
-            is_active: true,
+            status: TriggerStatus::Active,
             delivered: 0,
             last_at: None,
             created_at: secret.made_at,
@@ -207,7 +208,7 @@ impl TriggerApi {
         self.turn(agent, TriggerChange::Rotated, |kept, new| {
             Some(kept.map_or(new, |kept| TriggerRow {
                 generation: kept.generation.saturating_add(1),
-                is_active: true,
+                status: TriggerStatus::Active,
                 ..kept
             }))
         })
@@ -218,8 +219,8 @@ impl TriggerApi {
     pub async fn revoke(&self, agent: AgentId) -> Result<Capability, EngineError> {
         self.turn(agent, TriggerChange::Revoked, |kept, new| {
             let kept = kept.unwrap_or(new);
-            kept.is_active.then_some(TriggerRow {
-                is_active: false,
+            (kept.status == TriggerStatus::Active).then_some(TriggerRow {
+                status: TriggerStatus::Revoked,
                 ..kept
             })
         })
@@ -272,7 +273,8 @@ fn arrive(
     if tx.lock_head_to_announce(&called.agent_id)?.is_none() {
         return Ok(None);
     }
-    let Some(row) = tx.trigger(&called.trigger_id)?.filter(|row| row.is_active) else {
+    let row = tx.trigger(&called.trigger_id)?;
+    let Some(row) = row.filter(|row| row.status == TriggerStatus::Active) else {
         return Ok(None);
     };
     if row.generation != called.generation {

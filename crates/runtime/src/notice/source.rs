@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use wakeful_core::change::{LogicalChangeKey, Token, Unit};
+use wakeful_core::change::{ChangeKind, LogicalChangeKey, Token, UnitKey};
 use wakeful_core::id::Incarnation;
 use wakeful_core::journal::Author;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_ports::journal::Change;
 use wakeful_store::rows::{AlertRow, Cursor, Place, SubscriptionRow, TellingRow};
 use wakeful_store::{StoreError, Tx};
+
+/// The payload type by which a notice of an agent is named. The journal has no such units.
+const AGENT_UNIT: &str = "agent";
 
 /// What one committed transaction says.
 #[derive(Debug)]
@@ -20,7 +23,7 @@ pub(super) struct Notice {
     pub(super) seq: u64,
     pub(super) by: By,
     /// What changed: kind and id.
-    pub(super) records: Vec<(String, String)>,
+    pub(super) records: Vec<(ChangeKind, String)>,
     /// What happened to an agent, in words; none for a change of the journal.
     pub(super) what: Option<String>,
     /// Where it stands among the subscriptions: the change's own place, or the version under which it was told.
@@ -57,7 +60,7 @@ impl Notice {
     fn of_transaction(changes: &[Change]) -> Option<Self> {
         let first = changes.first()?;
         let keys = changes.iter().flat_map(|change| &change.tokens);
-        let record = |change: &Change| (change.unit.payload_type.clone(), change.unit.payload_id.clone());
+        let record = |change: &Change| (change.unit.payload_type, change.unit.payload_id.clone());
         Some(Self {
             key: LogicalChangeKey::of(changes.iter().map(|change| &change.unit)),
             tokens: keys.filter_map(|key| Token::parse_key(key)).collect(),
@@ -76,15 +79,10 @@ impl Notice {
 
     /// The notice of something that happened to an agent. Its event names it, on every device alike.
     pub(super) fn of_agent(row: &TellingRow, host: Incarnation) -> Self {
-        let unit = Unit {
-            host,
-            counter: row.seq,
-            payload_type: "agent".into(),
-            payload_id: row.agent_id.to_string(),
-        };
+        let unit = UnitKey::of(&host, row.seq, AGENT_UNIT, row.agent_id.as_str());
         let telling = &row.telling;
         Self {
-            key: LogicalChangeKey::of([&unit]),
+            key: LogicalChangeKey::of_keys(&BTreeSet::from([unit])),
             tokens: telling
                 .tokens
                 .iter()

@@ -11,8 +11,8 @@ use wakeful_core::run::RunStatus;
 use wakeful_core::schedule::ScheduleError;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{
-    AGENT_DESTROYED, ALREADY_RUN, Asks, Circumstances, Firing, MISSED, Outcome, Status, Ticked, Timer,
-    TriggerSource, settle,
+    Asks, Circumstances, Firing, Outcome, Reason, ScheduleReason, Status, Ticked, Timer, TriggerSource,
+    settle,
 };
 use wakeful_core::wake::{Lifecycle, Refusal, WakeOutcome};
 use wakeful_store::rows::{ExecutionRow, PackedBlob};
@@ -22,18 +22,6 @@ use crate::api::append;
 use crate::cause::{AdmissionOutcome, PreparedAdmission, wake_row};
 use crate::stamp::StampSource;
 use crate::wake::{admitted_event, opening};
-
-/// Why a schedule is over whose pattern this program cannot read.
-const UNREADABLE: &str = "pattern_unreadable";
-
-/// Why a schedule is over that has no firing left.
-const EXHAUSTED: &str = "exhausted";
-
-/// Why a schedule is over that was for once.
-const ONCE: &str = "once";
-
-/// Why a schedule is over whose agent is gone.
-const AGENT_GONE: &str = "agent_unknown";
 
 /// What a schedule fires for.
 #[derive(Debug, Clone, Copy)]
@@ -113,7 +101,7 @@ pub(super) struct Plan {
     seen: Timer,
     ticked: Ticked,
     /// Why the schedule is over, where it is.
-    over: &'static str,
+    over: ScheduleReason,
     arrivals: Vec<(Firing, PreparedAdmission)>,
     /// What announces that the newest message of the schedule was taken back.
     taken_back: Option<Sealed>,
@@ -136,9 +124,9 @@ impl Plan {
             occasion,
         } = due;
         let (ticked, over) = match ticked {
-            Ok(ticked) => (ticked, EXHAUSTED),
-            Err(ScheduleError::Exhausted) => (Ticked::over(seen), EXHAUSTED),
-            Err(_) => (Ticked::over(seen), UNREADABLE),
+            Ok(ticked) => (ticked, ScheduleReason::Exhausted),
+            Err(ScheduleError::Exhausted) => (Ticked::over(seen), ScheduleReason::Exhausted),
+            Err(_) => (Ticked::over(seen), ScheduleReason::PatternUnreadable),
         };
         let (_, body) = opening(&seen.say, Vec::new());
         let body = store.pack(body).await?;
@@ -181,9 +169,11 @@ impl Plan {
             source: self.source,
             now: self.now,
         };
-        let gone = match (head, tx.agent(agent)?) {
-            (None, _) | (_, None) => Some(AGENT_GONE),
-            (Some(_), Some(agent)) if agent.lifecycle == Lifecycle::Destroyed => Some(AGENT_DESTROYED),
+        let gone: Option<Reason> = match (head, tx.agent(agent)?) {
+            (None, _) | (_, None) => Some(WakeOutcome::AgentUnknown.into()),
+            (Some(_), Some(agent)) if agent.lifecycle == Lifecycle::Destroyed => {
+                Some(ScheduleReason::AgentDestroyed.into())
+            }
             (Some(_), Some(_)) => None,
         };
         if let Some(reason) = gone {
@@ -200,17 +190,17 @@ impl Plan {
         }
         if let Some(first) = self.ticked.missed_from {
             book.note(Outcome::Skipped, first, |row| {
-                row.reason = Some(MISSED.to_owned());
+                row.reason = Some(ScheduleReason::Missed.into());
                 (row.count, row.is_capped) = (self.ticked.missed, self.ticked.is_capped);
             });
         }
         self.fire(tx, &mut book)?;
         match (book.timer.status, self.seen.status) {
             (Status::Disabled, Status::Active | Status::Paused) => {
-                book.because(Outcome::Disabled, self.now, ONCE);
+                book.because(Outcome::Disabled, self.now, ScheduleReason::Once.into());
             }
             (Status::Expired, Status::Active) => {
-                book.because(Outcome::Expired, self.now, self.over);
+                book.because(Outcome::Expired, self.now, self.over.into());
             }
             (Status::Active | Status::Paused | Status::Disabled | Status::Expired, _) => {}
         }
@@ -230,7 +220,7 @@ impl Plan {
         }
         book.timer = self.seen.clone();
         book.note(Outcome::Skipped, firing.due_at, |row| {
-            row.reason = Some(ALREADY_RUN.to_owned());
+            row.reason = Some(ScheduleReason::AlreadyRun.into());
             row.run_key = Some(run);
         });
         Ok(true)
@@ -248,7 +238,7 @@ impl Plan {
         let settled = settle(self.seen.concurrency, firings, under_way.is_some());
         for (firing, reason) in settled.skip {
             book.note(Outcome::Skipped, firing.due_at, |row| {
-                row.reason = Some(reason.to_owned());
+                row.reason = Some(reason.into());
                 row.is_catch_up = firing.is_catch_up;
             });
         }
@@ -337,23 +327,25 @@ fn arrive(
     book: &mut Book,
 ) -> Result<bool, StoreError> {
     let run = arrival.message.run_key;
-    let (outcome, reason) = match arrival.commit(tx)? {
+    let (outcome, reason): (Outcome, Option<Reason>) = match arrival.commit(tx)? {
         AdmissionOutcome::New(event) => {
             book.timer.last_run = Some(run);
             book.fired.events.push(event);
             book.fired.is_work = true;
             (Outcome::Run, None)
         }
-        AdmissionOutcome::Known | AdmissionOutcome::KeyReused => (Outcome::Skipped, Some(ALREADY_RUN)),
+        AdmissionOutcome::Known | AdmissionOutcome::KeyReused => {
+            (Outcome::Skipped, Some(ScheduleReason::AlreadyRun.into()))
+        }
         // What the schedule itself asks for is not as it wants it: nobody refused it anything.
         AdmissionOutcome::Refused(Refusal::GuardFalse) => {
-            (Outcome::Skipped, Some(Refusal::GuardFalse.code()))
+            (Outcome::Skipped, Some(WakeOutcome::GuardFalse.into()))
         }
-        AdmissionOutcome::Refused(refusal) => (Outcome::Refused, Some(refusal.code())),
-        AdmissionOutcome::Unknown => (Outcome::Refused, Some(AGENT_GONE)),
+        AdmissionOutcome::Refused(refusal) => (Outcome::Refused, Some(refusal.outcome().into())),
+        AdmissionOutcome::Unknown => (Outcome::Refused, Some(WakeOutcome::AgentUnknown.into())),
     };
     book.note(outcome, firing.due_at, |row| {
-        row.reason = reason.map(str::to_owned);
+        row.reason = reason;
         row.is_catch_up = firing.is_catch_up;
         row.run_key = Some(run);
     });
@@ -391,8 +383,8 @@ impl Book {
     }
 
     /// The same with a reason.
-    fn because(&mut self, outcome: Outcome, due_at: Millis, reason: &str) {
-        self.note(outcome, due_at, |row| row.reason = Some(reason.to_owned()));
+    fn because(&mut self, outcome: Outcome, due_at: Millis, reason: Reason) {
+        self.note(outcome, due_at, |row| row.reason = Some(reason));
     }
 
     fn close(self, tx: &mut Tx<'_>) -> Result<Fired, StoreError> {

@@ -81,7 +81,7 @@ pub fn receipt(row: &ReceiptRow) -> Receipt {
     Receipt {
         provider: row.provider.clone(),
         policy_version: row.policy_version.to_string(),
-        channel: row.channel.clone(),
+        channel: row.channel,
         at: row.at.rfc3339(),
     }
 }

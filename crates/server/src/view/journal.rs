@@ -55,7 +55,7 @@ pub fn change(change: &Change) -> JournalChange {
         seq: change.seq,
         host: change.unit.host.to_string(),
         counter: change.unit.counter,
-        kind: change.unit.payload_type.clone(),
+        kind: change.unit.payload_type,
         record_id: change.unit.payload_id.clone(),
         tokens: change.tokens.clone(),
         author: change.author.to_text(),

@@ -108,7 +108,7 @@ pub fn execution(execution: &Execution) -> ScheduledExecution {
         is_capped: row.is_capped,
         trigger_source: row.source,
         outcome: row.outcome,
-        reason: row.reason.clone(),
+        reason: row.reason,
         run_key: row.run_key.map(|run| run.to_string()),
         run_status: execution.run_status,
         run_started_at: execution.run_started_at.map(Millis::rfc3339),

@@ -144,7 +144,7 @@ fn wake(row: &WakeRow) -> Wake {
 
 fn hold(hold: &wake::Hold) -> Hold {
     Hold {
-        code: hold.code.to_owned(),
+        code: hold.code,
         words: hold.words.clone(),
         until: hold.until.map(Millis::rfc3339),
         way_out: hold.way_out.map(str::to_owned),

@@ -1,6 +1,7 @@
 //! What people and systems outside do in an alert world, at the desks of the daemon that is alive.
 
 use wakeful_core::decision::Channel;
+use wakeful_core::external_trigger::TriggerStatus;
 use wakeful_core::id::{AgentId, RuleId, TurnId};
 use wakeful_core::journal::{Author, Mutation, TaskStatus, operation_of_person};
 use wakeful_core::key::{Cause, RunKey, SourceKind};
@@ -162,8 +163,10 @@ impl House {
         let row = capability.row;
         let unique = format!("forged-{number}");
         let (row, name, body, is_forged) = match called {
-            Called::Named(name) if row.is_active => (row, Some(format!("delivery-{name}")), name, false),
-            Called::Unnamed(body) if row.is_active => (row, None, body, false),
+            Called::Named(name) if row.status == TriggerStatus::Active => {
+                (row, Some(format!("delivery-{name}")), name, false)
+            }
+            Called::Unnamed(body) if row.status == TriggerStatus::Active => (row, None, body, false),
             // It was revoked.
             Called::Named(body) | Called::Unnamed(body) => (row, Some(unique), body, true),
             Called::Outdated(body) => {

@@ -26,6 +26,7 @@ use std::sync::Arc;
 use tokio::runtime::Builder;
 use wakeful_core::failure::clip;
 use wakeful_core::key::{Digest, h};
+use wakeful_core::timer::Reason;
 use wakeful_store::{JournalStore, Store, StoreError};
 
 use self::clock::Wall;
@@ -77,7 +78,7 @@ pub(crate) fn tally(scene: &Scene) -> Tally {
         met(format!("alert: {source} {}", wake.verdict));
     }
     for row in scene.schedules.iter().flat_map(|(_, rows)| rows) {
-        let reason = row.reason.as_deref().unwrap_or_default();
+        let reason = row.reason.map_or("", Reason::as_str);
         let late = if row.is_catch_up { " late" } else { "" };
         met(format!("alert: firing {} {reason}{late}", row.outcome.as_str()));
     }

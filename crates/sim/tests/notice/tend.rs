@@ -3,7 +3,7 @@
 use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::message::Wishes;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle, Mode, WakeOutcome};
+use wakeful_core::wake::{Control, DelayKind, Lifecycle, Mode, WakeOutcome};
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::api::{AgentChange, Post, WhyNot};
@@ -86,7 +86,7 @@ async fn a_sleep_barrier_holds_a_change_until_its_moment_and_lets_a_person_pass(
     home.add_task("Leg day", None).await;
     assert_eq!(ran(&daemon).await, 0);
     let told = why_not(&daemon).await;
-    assert_eq!(told.holds[0].code, "asleep");
+    assert_eq!(told.holds[0].code, DelayKind::Asleep.into());
     assert_eq!(told.waiting[0].not_before, Some(Millis(60_000)));
     say(&daemon, "t1").await.expect("taken in");
     assert_eq!(ran(&daemon).await, 1, "a person passes the barrier");

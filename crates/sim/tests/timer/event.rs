@@ -4,7 +4,9 @@ use serde_json::json;
 use wakeful_core::cause::Origin;
 use wakeful_core::id::EventName;
 use wakeful_core::journal::Author;
-use wakeful_core::timer::{Concurrency, Draft, Guard, Outcome, Status, Timer, TriggerSource};
+use wakeful_core::timer::{
+    Concurrency, Draft, Guard, Outcome, Reason, ScheduleReason, Status, Timer, TriggerSource,
+};
 use wakeful_core::wake::{Control, Lifecycle, Refusal};
 use wakeful_runtime::api::{AgentChange, Edit};
 use wakeful_runtime::{EngineError, ScheduleFault};
@@ -158,8 +160,8 @@ async fn an_event_lets_every_schedule_fire_that_waits_for_it_once_per_delivery()
         .expect("edited");
     for row in came(&house, "backup.done", "k").await {
         assert_eq!(
-            (row.outcome, row.reason.as_deref()),
-            (Outcome::Skipped, Some("already_run")),
+            (row.outcome, row.reason),
+            because(Outcome::Skipped, "already_run"),
             "{row:?}"
         );
     }
@@ -211,7 +213,7 @@ async fn an_event_meets_the_same_policy_and_the_same_history_as_the_clock() {
     let again = came(&house, "e", "k").await;
     let reasons: Vec<_> = again
         .iter()
-        .map(|row| (row.schedule_id.as_str(), row.reason.as_deref()))
+        .map(|row| (row.schedule_id.as_str(), row.reason.map(Reason::as_str)))
         .collect();
     assert_eq!(
         reasons,
@@ -232,13 +234,13 @@ async fn the_same_delivery_is_told_so_also_while_its_own_run_is_under_way() {
     let first = came(&house, "e", "k").await;
     let again = came(&house, "e", "k").await;
     let other = came(&house, "e", "k2").await;
-    let told = |rows: &[ExecutionRow]| rows.first().and_then(|row| row.reason.clone());
+    let told = |rows: &[ExecutionRow]| rows.first().and_then(|row| row.reason);
     assert_eq!(
         [told(&first), told(&again), told(&other)],
         [
             None,
-            Some("already_run".into()),
-            Some("concurrency_forbid".into())
+            Some(ScheduleReason::AlreadyRun.into()),
+            Some(ScheduleReason::ConcurrencyForbid.into())
         ]
     );
     assert_eq!(house.runs().await, 1);

@@ -19,7 +19,7 @@ use wakeful_core::key::{OperationId, h};
 use wakeful_core::prompt::Request;
 use wakeful_core::step::{EffectClass, Fault};
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{Draft, Outcome, Timer, When};
+use wakeful_core::timer::{Draft, Outcome, Reason, Timer, When};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::{Journal, Order};
 use wakeful_ports::model::{Answer, Audience, Model};
@@ -384,7 +384,7 @@ impl House {
     }
 
     /// The same in short.
-    pub(crate) async fn outcomes(&self, id: &str) -> Vec<(Outcome, Option<String>)> {
+    pub(crate) async fn outcomes(&self, id: &str) -> Vec<(Outcome, Option<Reason>)> {
         let records = self.records(id).await.into_iter();
         records.map(|one| (one.row.outcome, one.row.reason)).collect()
     }

@@ -9,7 +9,7 @@ use wakeful_core::cause::Origin;
 use wakeful_core::journal::Author;
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{Outcome, Status, When};
+use wakeful_core::timer::{Outcome, Reason, Status, When};
 use wakeful_core::wake::Control;
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::{EngineError, ScheduleFault};
@@ -22,12 +22,12 @@ fn time(text: &str) -> Millis {
     Millis::parse_rfc3339(text).expect("a time")
 }
 
-fn run(count: usize) -> Vec<(Outcome, Option<String>)> {
+fn run(count: usize) -> Vec<(Outcome, Option<Reason>)> {
     vec![(Outcome::Run, None); count]
 }
 
-fn because(outcome: Outcome, reason: &str) -> (Outcome, Option<String>) {
-    (outcome, Some(reason.to_owned()))
+fn because(outcome: Outcome, reason: &str) -> (Outcome, Option<Reason>) {
+    (outcome, Some(Reason::parse(reason).expect("a reason")))
 }
 
 #[tokio::test]
@@ -415,8 +415,8 @@ async fn the_same_wish_by_hand_is_one_run() {
         (Outcome::Run, "trigger_now")
     );
     assert_eq!(
-        (second.outcome, second.reason.as_deref()),
-        (Outcome::Skipped, Some("already_run"))
+        (second.outcome, second.reason),
+        because(Outcome::Skipped, "already_run")
     );
     assert_eq!(first.run_key, second.run_key);
     assert_eq!(house.runs().await, 1);

@@ -7,6 +7,7 @@ use wakeful_core::journal::Author;
 use wakeful_core::retention::DataClass;
 use wakeful_core::subscription::Terms;
 use wakeful_core::timer::{Draft, Outcome};
+use wakeful_core::wake::WakeOutcome;
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::api::SESSION;
 use wakeful_runtime::api::subscription::NewSubscription;
@@ -66,7 +67,7 @@ async fn a_quiet_day_of_a_thousand_agents_asks_no_model_and_writes_no_line() {
     let outcomes = house.outcomes(&last).await;
     assert_eq!(outcomes.len(), 4, "it was looked at each time");
     assert!(outcomes.iter().all(|(outcome, reason)| {
-        *outcome == Outcome::Refused && reason.as_deref() == Some("nothing_to_do")
+        *outcome == Outcome::Refused && *reason == Some(WakeOutcome::NothingToDo.into())
     }));
     assert_eq!((house.asked(), house.runs().await), (0, 0), "no model was asked");
     let day = Day::of(house.ground.wall.now());

@@ -472,7 +472,7 @@ impl Telling<'_> {
         Unit {
             host: self.place.host.clone(),
             counter: self.place.counter,
-            payload_type: record.kind().as_str().to_owned(),
+            payload_type: record.kind().into(),
             payload_id: record.id().to_string(),
         }
     }

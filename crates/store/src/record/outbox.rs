@@ -1,7 +1,7 @@
 //! The outbox of the journal, and the operations it has carried out.
 
 use serde::{Deserialize, Serialize};
-use wakeful_core::change::Unit;
+use wakeful_core::change::{ChangeKind, Unit};
 use wakeful_core::id::Incarnation;
 use wakeful_core::journal::{Author, Kind, Record, RecordId, Refusal};
 use wakeful_core::key::{Digest, OperationId};
@@ -100,7 +100,7 @@ fn read_change(mut row: Row) -> Result<Change> {
     let unit = Unit {
         host: Incarnation::new(row.text("change.host_id")?),
         counter: row.count("change.counter")?,
-        payload_type: row.text("change.payload_type")?,
+        payload_type: row.word("change.payload_type", ChangeKind::parse)?,
         payload_id: row.text("change.payload_id")?,
     };
     Ok(Change {

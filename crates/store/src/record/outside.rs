@@ -235,7 +235,7 @@ fn told_of(finding: &Finding, place: &Place, name: &[u8], change: EntryChange) -
         unit: Unit {
             host: place.host.clone(),
             counter: place.counter,
-            payload_type: source.kind.payload_type().to_owned(),
+            payload_type: source.kind.entry_kind().into(),
             payload_id: Entry::id(source.kind, &source.source_id, name).to_string(),
         },
         tokens: tokens.iter().map(Token::key).collect(),

@@ -1,5 +1,6 @@
 //! Triggers of systems outside.
 
+use wakeful_core::external_trigger::TriggerStatus;
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::time::Millis;
 
@@ -13,7 +14,7 @@ pub struct TriggerRow {
     /// Counts its addresses: an older one is worth nothing.
     pub generation: u64,
     /// Whether it may be called.
-    pub is_active: bool,
+    pub status: TriggerStatus,
     /// How many deliveries were taken in.
     pub delivered: u64,
     /// When the newest of them was.

@@ -4,7 +4,7 @@ use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::RunKey;
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{Outcome, Timer, TriggerSource};
+use wakeful_core::timer::{Outcome, Reason, Timer, TriggerSource};
 
 /// What was decided about a firing of a schedule, or about the schedule itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct ExecutionRow {
     /// What was decided.
     pub outcome: Outcome,
     /// Why, where it did not run: a stable word.
-    pub reason: Option<String>,
+    pub reason: Option<Reason>,
     /// The run that it asked for.
     pub run_key: Option<RunKey>,
     /// Whether it was missed and is made up for.

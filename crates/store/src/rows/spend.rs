@@ -2,6 +2,7 @@
 
 use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::id::{AgentId, PolicyVersion};
+use wakeful_core::inference::ReceiptChannel;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::time::Millis;
 
@@ -60,7 +61,7 @@ pub struct ReceiptRow {
     /// Under which rules.
     pub policy_version: PolicyVersion,
     /// How they said so.
-    pub channel: String,
+    pub channel: ReceiptChannel,
     /// When.
     pub at: Millis,
 }

@@ -50,7 +50,7 @@ fn a_change_names_what_it_belongs_to_and_what_a_subscription_may_narrow_it_by() 
         let all = changes(&journal).await;
         let item = all
             .iter()
-            .find(|change| change.unit.payload_type == "checklist_item")
+            .find(|change| change.unit.payload_type == Kind::ChecklistItem.into())
             .expect("an item");
         for token in [
             "semanticKey|-|CHECKLIST",

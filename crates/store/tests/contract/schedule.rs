@@ -3,7 +3,8 @@
 use wakeful_core::id::{EventName, RuleId};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{
-    Draft, EXECUTIONS_KEPT_MAX, Guard, Outcome, SET_BACK_MS, Status, Timer, TriggerSource, When,
+    Draft, EXECUTIONS_KEPT_MAX, Guard, Outcome, SET_BACK_MS, ScheduleReason, Status, Timer, TriggerSource,
+    When,
 };
 use wakeful_store::rows::{ExecutionRow, ScheduleFilter, WakeRow};
 use wakeful_store::{Store, StoreError};
@@ -54,7 +55,7 @@ fn record(timer: &Timer, seq: u64, outcome: Outcome) -> ExecutionRow {
         is_capped: true,
         source: TriggerSource::Tick,
         outcome,
-        reason: Some("missed".to_owned()),
+        reason: Some(ScheduleReason::Missed.into()),
         run_key: None,
         is_catch_up: true,
         at: Millis(60_001),
@@ -285,9 +286,7 @@ fn the_schedules_of_an_agent_that_is_gone_are_ended_at_once_each_with_a_record()
         };
         create(&store, other.clone()).await;
         let end = |at| {
-            move |tx: &mut wakeful_store::Tx<'_>| {
-                tx.end_schedules(&sample::agent_id("main"), "agent_destroyed", Millis(at))
-            }
+            move |tx: &mut wakeful_store::Tx<'_>| tx.end_schedules(&sample::agent_id("main"), Millis(at))
         };
         assert_eq!(store.write(end(70_000)).await.expect("ended"), 2);
         assert_eq!(store.write(end(80_000)).await.expect("nothing is left"), 0);
@@ -304,7 +303,7 @@ fn the_schedules_of_an_agent_that_is_gone_are_ended_at_once_each_with_a_record()
                 count: 1,
                 is_capped: false,
                 source: TriggerSource::TriggerNow,
-                reason: Some("agent_destroyed".to_owned()),
+                reason: Some(ScheduleReason::AgentDestroyed.into()),
                 is_catch_up: false,
                 at: Millis(70_000),
                 ..record(&now, seq, Outcome::Disabled)

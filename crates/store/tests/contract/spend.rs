@@ -1,7 +1,9 @@
 //! Caps, reservations and receipts.
 
 use wakeful_core::budget::{Day, MicroUsd, Spent};
+use wakeful_core::decision::Channel;
 use wakeful_core::id::PolicyVersion;
+use wakeful_core::inference::{ImpliedChannel, ReceiptChannel};
 use wakeful_core::key::OperationId;
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
@@ -182,13 +184,16 @@ fn a_cap_is_set_changed_and_taken_away() {
 #[test]
 fn a_receipt_holds_for_one_provider_under_one_set_of_rules() {
     everywhere(async |store| {
-        let receipt = |channel: &str| ReceiptRow {
+        let receipt = |channel: ReceiptChannel| ReceiptRow {
             provider: "anthropic".into(),
             policy_version: PolicyVersion::new("inference-1"),
-            channel: channel.into(),
+            channel,
             at: Millis(4),
         };
-        let (first, second) = (receipt("cli"), receipt("api"));
+        let (first, second) = (
+            receipt(Channel::Cli.into()),
+            receipt(ImpliedChannel::OperatorRun.into()),
+        );
         let kept = first.clone();
         store
             .write(move |tx| {

@@ -1,5 +1,6 @@
 //! Triggers, their secret, and which deliveries are known.
 
+use wakeful_core::external_trigger::TriggerStatus;
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::Digest;
 use wakeful_core::time::Millis;
@@ -12,7 +13,7 @@ fn row() -> TriggerRow {
         trigger_id: RuleId::parse("trigger-1").expect("a name"),
         agent_id: AgentId::parse("main").expect("a name"),
         generation: 1,
-        is_active: true,
+        status: TriggerStatus::Active,
         delivered: 0,
         last_at: None,
         created_at: Millis(5),
@@ -24,7 +25,7 @@ fn a_trigger_and_the_first_secret_are_kept() {
     everywhere(async |store| {
         let turned = TriggerRow {
             generation: 2,
-            is_active: false,
+            status: TriggerStatus::Revoked,
             delivered: 7,
             last_at: Some(Millis(9)),
             ..row()

@@ -2,7 +2,7 @@
 
 use wakeful_core::id::RuleId;
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{Draft, Outcome, When};
+use wakeful_core::timer::{Draft, Outcome, ScheduleReason, When};
 use wakeful_store::rows::{ScheduleFilter, Unreadable};
 
 use super::behind;
@@ -90,9 +90,12 @@ fn a_schedule_that_cannot_be_read_does_not_hide_the_others_and_is_set_aside_once
         assert_eq!(unreadable, []);
         let told: Vec<_> = records
             .iter()
-            .map(|one| (one.row.outcome, one.row.reason.as_deref()))
+            .map(|one| (one.row.outcome, one.row.reason))
             .collect();
-        assert_eq!(told, [(Outcome::SetAside, Some("unreadable"))]);
+        assert_eq!(
+            told,
+            [(Outcome::SetAside, Some(ScheduleReason::Unreadable.into()))]
+        );
         store.close().await.expect("closed");
     });
 }

@@ -8,7 +8,8 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::cause::{Cause, Origin};
-use wakeful_core::decision::Severity;
+use wakeful_core::decision::{Channel, Severity};
+use wakeful_core::external_trigger::TriggerStatus;
 use wakeful_core::id::{AgentId, PolicyVersion, RuleId};
 use wakeful_core::key::{Cause as KeyCause, DecisionId, Digest, OperationId, RunKey, SourceKind};
 use wakeful_core::message::{Message, NewMessage};
@@ -18,7 +19,7 @@ use wakeful_core::report::payload::MessageAdmitted;
 use wakeful_core::report::{Draft, Sealed};
 use wakeful_core::saga::{Phase, Saga, Status};
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{Outcome, TriggerSource};
+use wakeful_core::timer::{Outcome, ScheduleReason, TriggerSource};
 use wakeful_core::wake::WakeOutcome;
 use wakeful_runtime::proof::{Wanted, verify};
 use wakeful_store::rows::{
@@ -163,7 +164,7 @@ fn rest(tx: &mut Tx<'_>, run: RunKey) -> Result<(), StoreError> {
     tx.put_receipt(&ReceiptRow {
         provider: "some".to_owned(),
         policy_version: PolicyVersion::new("v1"),
-        channel: "cli".to_owned(),
+        channel: Channel::Cli.into(),
         at: Millis(1),
     })?;
     tx.request_cancel(&run, Millis(2))?;
@@ -253,7 +254,7 @@ fn outside(tx: &mut Tx<'_>) -> Result<(), StoreError> {
         trigger_id: rule("trigger-1"),
         agent_id: agent(),
         generation: 1,
-        is_active: true,
+        status: TriggerStatus::Active,
         delivered: 1,
         last_at: Some(Millis(6)),
         created_at: Millis(6),
@@ -268,7 +269,7 @@ fn outside(tx: &mut Tx<'_>) -> Result<(), StoreError> {
         is_capped: false,
         source: TriggerSource::Tick,
         outcome: Outcome::Disabled,
-        reason: Some("a reason".to_owned()),
+        reason: Some(ScheduleReason::Once.into()),
         run_key: None,
         is_catch_up: false,
         at: Millis(8),

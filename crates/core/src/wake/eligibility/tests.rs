@@ -230,7 +230,7 @@ proptest! {
     ) {
         let open_run = is_busy.then(|| RunKey(Digest::of(b"open")));
         let facts = MessageFacts { delay: None, is_braked, open_run };
-        let codes: Vec<&str> = super::super::holds(&agent, &facts, NOW).iter().map(|hold| hold.code).collect();
+        let codes: Vec<&str> = super::super::holds(&agent, &facts, NOW).iter().map(|hold| hold.code.as_str()).collect();
         match super::super::decide(&agent, &facts, NOW).0 {
             super::super::Verdict::Run => prop_assert!(may_begin(&Candidate::Message(&agent, &facts), NOW)),
             super::super::Verdict::Refused(refusal) => prop_assert!(codes.contains(&refusal.code())),

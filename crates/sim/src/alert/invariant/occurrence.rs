@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{MISSED, Outcome, Status, Timer, TriggerSource, When};
+use wakeful_core::timer::{Outcome, ScheduleReason, Status, Timer, TriggerSource, When};
 use wakeful_store::rows::ExecutionRow;
 
 use super::{Scene, Verdict, unless};
@@ -94,7 +94,7 @@ const fn decides(outcome: Outcome) -> bool {
 
 /// Whether one look decided about exactly the moments after one time and up to another.
 fn decided(when: &When, (after, until): (Millis, Millis), look: &[&ExecutionRow]) -> Verdict {
-    let is_missed = |row: &&&ExecutionRow| row.reason.as_deref() == Some(MISSED);
+    let is_missed = |row: &&&ExecutionRow| row.reason == Some(ScheduleReason::Missed.into());
     let missed = look.iter().find(is_missed);
     let mut fired: Vec<Millis> = look
         .iter()

@@ -6,7 +6,7 @@ use wakeful_core::message::{Message, Parent};
 use wakeful_core::report::Kind;
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{MISSED, Outcome, TriggerSource};
+use wakeful_core::timer::{Outcome, ScheduleReason, TriggerSource};
 use wakeful_core::wake::WakeOutcome;
 use wakeful_store::rows::ExecutionRow;
 
@@ -221,7 +221,7 @@ fn moments_that_were_missed_and_miscounted_are_found() {
 }
 
 fn is_missed(row: &ExecutionRow) -> bool {
-    row.reason.as_deref() == Some(MISSED)
+    row.reason == Some(ScheduleReason::Missed.into())
 }
 
 #[test]

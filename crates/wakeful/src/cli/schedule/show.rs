@@ -115,7 +115,7 @@ pub(super) fn line(one: &ScheduledExecution) -> String {
         (count, false) => format!(" ({count} firings)"),
         (count, true) => format!(" (more than {count} firings)"),
     };
-    let reason = one.reason.as_deref().map(|reason| format!(" {reason}"));
+    let reason = one.reason.map(|reason| format!(" {reason}"));
     let late = if one.is_catch_up { " catch-up" } else { "" };
     let run = one.run_key.as_deref().and_then(|key| key.get(..12));
     let run = run.map(|key| format!("  run {key} {}", one.run_status.map_or("", RunStatus::as_str)));
