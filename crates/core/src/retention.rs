@@ -128,11 +128,10 @@ impl Bounds {
 /// The clock of ages after a look at the world's: never ahead of the world, and never far ahead of where it stood. The
 /// first look takes the world's word.
 #[must_use]
-pub fn clock_of_ages(stood: Millis, now: Millis) -> Millis {
-    if stood.0 <= 0 {
-        return now;
-    }
-    now.min(Millis(stood.0.saturating_add(CLOCK_STEP_MS)))
+pub fn clock_of_ages(stood: Option<Millis>, now: Millis) -> Millis {
+    stood.map_or(now, |stood| {
+        now.min(Millis(stood.0.saturating_add(CLOCK_STEP_MS)))
+    })
 }
 
 /// Whether enough time has passed since a moment. A clock that was set back says no until it has caught up by a step,
@@ -170,10 +169,10 @@ mod tests {
     #[test]
     fn a_clock_that_jumps_ten_years_makes_nothing_old_at_once() {
         let (then, ten_years) = (Millis(1_000 * DAY_MS), 3_650 * DAY_MS);
-        assert_eq!(clock_of_ages(Millis(0), then), then, "the first look");
-        let ahead = clock_of_ages(then, Millis(then.0 + ten_years));
+        assert_eq!(clock_of_ages(None, then), then, "the first look");
+        let ahead = clock_of_ages(Some(then), Millis(then.0 + ten_years));
         assert_eq!(ahead, Millis(then.0 + CLOCK_STEP_MS));
-        let back = clock_of_ages(ahead, Millis(then.0 - ten_years));
+        let back = clock_of_ages(Some(ahead), Millis(then.0 - ten_years));
         assert_eq!(
             back,
             Millis(then.0 - ten_years),
@@ -197,10 +196,11 @@ mod tests {
         /// Whatever clocks do, nothing that is younger than its bound by the world's clock is too old.
         #[test]
         fn nothing_young_is_ever_due(looks in proptest::collection::vec(0_i64..40_000, 1..20), age in 0_i64..10) {
-            let mut clock = Millis(0);
+            let mut stood = None;
             for day in looks {
                 let now = Millis(day * DAY_MS + 1);
-                clock = clock_of_ages(clock, now);
+                let clock = clock_of_ages(stood, now);
+                stood = Some(clock);
                 prop_assert!(clock <= now);
                 let young = Millis(now.0 - age * DAY_MS);
                 prop_assert_eq!(BOUNDS.due(clock, 0, &[(young, 1)]), 0);

@@ -113,10 +113,8 @@ impl Keeper {
     /// Whether a round is due by the clock.
     pub async fn next_round(&self) -> Result<Millis, StoreError> {
         let (care, now) = (self.store.read(|view| view.care()).await?, self.clock.now());
-        Ok(match has_passed(care.pruned_at, now, ROUND_EVERY_MS) {
-            true => now,
-            false => Millis(care.pruned_at.0.saturating_add(ROUND_EVERY_MS)),
-        })
+        let last = care.pruned_at.filter(|at| !has_passed(*at, now, ROUND_EVERY_MS));
+        Ok(last.map_or(now, |at| Millis(at.0.saturating_add(ROUND_EVERY_MS))))
     }
 
     /// One round: takes away what has to go, class by class, and sweeps.
@@ -130,7 +128,7 @@ impl Keeper {
             is_over |= load.is_over && class == DataClass::Blobs;
             let pruned = self.prune(class, clock, load.excess, halt).await?;
             if pruned.rows > 0 {
-                unswept = before.generation;
+                unswept = Some(before.generation);
             }
             cared.pruned.insert(class, pruned);
             if halt.is_set() {
@@ -144,7 +142,7 @@ impl Keeper {
         let noted = CareRow {
             generation: generation.0,
             generation_at: generation.1,
-            clock,
+            clock: Some(clock),
             unswept,
             ..before
         };
@@ -154,14 +152,14 @@ impl Keeper {
         }
         // One generation more than the one before this: a transaction that began under that may not have ended yet.
         let below = noted.generation - 1;
-        if sweep == Sweep::Always || unswept != 0 || is_over {
+        if sweep == Sweep::Always || unswept.is_some() || is_over {
             cared.swept = self.sweep(below, halt).await?;
         }
         cared.files = self.store.sweep_files().await?;
         let done = CareRow {
-            pruned_at: now,
+            pruned_at: Some(now),
             // What was put too lately to be swept is looked at again next time.
-            unswept: if below > unswept { 0 } else { unswept },
+            unswept: unswept.filter(|unswept| below <= *unswept),
             ..noted
         };
         cared.is_done = !halt.is_set() && self.note(done, noted.generation).await?;
@@ -170,9 +168,9 @@ impl Keeper {
 
     /// The clock by which ages are measured. Before the first round it is known only by what was written last.
     async fn ages(&self, care: &CareRow) -> Result<Millis, StoreError> {
-        let stood = match care.clock.0 {
-            0 => self.store.read(newest_event).await?,
-            _ => care.clock,
+        let stood = match care.clock {
+            None => self.store.read(newest_event).await?,
+            Some(clock) => Some(clock),
         };
         Ok(clock_of_ages(stood, self.clock.now()))
     }
@@ -192,8 +190,8 @@ impl Keeper {
         let bounds = self.retention.of(class);
         let before = match (excess, bounds.cutoff(clock)) {
             (0, None) => return Ok((Vec::new(), false)),
-            (0, Some(cutoff)) => cutoff,
-            (_, _) => Millis(i64::MAX),
+            (0, Some(cutoff)) => Some(cutoff),
+            (_, _) => None,
         };
         let page = match class {
             DataClass::Events => EVENTS_PAGE,
@@ -280,12 +278,12 @@ impl Keeper {
     }
 }
 
-/// When the newest event was written; the beginning of time where there is none.
-fn newest_event(view: &mut View<'_>) -> Result<Millis, StoreError> {
-    let mut newest = Millis(0);
+/// When the newest event was written.
+fn newest_event(view: &mut View<'_>) -> Result<Option<Millis>, StoreError> {
+    let mut newest = None;
     for (agent, last) in view.heads()? {
         let events = view.events_before(&agent, last.saturating_add(1), 1)?;
-        newest = events.iter().map(|event| event.at).fold(newest, Millis::max);
+        newest = newest.max(events.iter().map(|event| event.at).max());
     }
     Ok(newest)
 }

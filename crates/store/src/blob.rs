@@ -70,21 +70,25 @@ impl View<'_> {
     }
 }
 
-const BELOW: &str = "SELECT hash FROM blob WHERE hash > ?1 AND generation < ?2 ORDER BY hash LIMIT ?3";
+const BLOBS: &str = "SELECT hash FROM blob WHERE hash > ?1 ORDER BY hash LIMIT ?2";
+
+const BLOBS_BELOW: &str = "SELECT hash FROM blob WHERE hash > ?1 AND generation < ?3 ORDER BY hash LIMIT ?2";
 
 impl View<'_> {
-    /// Blobs that were last put before a generation, by name, after one.
-    pub fn blobs_below(
+    /// Blobs by name, after one; where a generation is given, only those that were last put before it.
+    pub fn blobs(
         &mut self,
-        generation: i64,
+        below: Option<i64>,
         after: Option<BlobHash>,
         at_most: u32,
     ) -> Result<Vec<BlobHash>> {
         // No bytes sort before all names there are.
         let after = after.as_ref().map_or([].as_slice(), |hash| hash.0.as_bytes());
-        let rows = self
-            .sql
-            .query(BELOW, &[after.into(), generation.into(), limit(at_most)])?;
+        let (after, at_most) = (after.into(), limit(at_most));
+        let rows = match below {
+            None => self.sql.query(BLOBS, &[after, at_most])?,
+            Some(below) => self.sql.query(BLOBS_BELOW, &[after, at_most, below.into()])?,
+        };
         records(rows, |mut row| row.digest("blob.hash").map(BlobHash))
     }
 }

@@ -84,9 +84,11 @@ const OLD_LINES: &str = "
     ORDER BY run.ended_at_ms, run.agent_id, run.run_key LIMIT ?3";
 
 impl View<'_> {
-    /// What retention may remove of a class and is older than a time, oldest first, by time, agent and place. Never
+    /// What retention may remove of a class and is older than a time, or of any age, oldest first, by time, agent and place. Never
     /// anything of an open run or a queued message, nor the newest of an agent. Scans all of it.
-    pub fn oldest(&mut self, class: DataClass, before: Millis, at_most: u32) -> Result<Vec<Aged>> {
+    pub fn oldest(&mut self, class: DataClass, before: Option<Millis>, at_most: u32) -> Result<Vec<Aged>> {
+        // The statements compare with a bound in any case: without one, every time is before the last there is.
+        let before = before.unwrap_or(Millis(i64::MAX));
         let spared = |count: u32| -> Param<'static> { count.into() };
         let (before, at_most) = (before.into(), limit(at_most));
         match class {
@@ -289,6 +291,13 @@ fn mark(sql: &mut dyn Sql, run: &RunKey, gone: i64) -> Result<()> {
     sql.execute(MARK, &[run.into(), gone.into()]).map(drop)
 }
 
+/// What the columns of the state hold before they are first set.
+const UNSET: i64 = 0;
+
+fn set(value: i64) -> Option<i64> {
+    Some(value).filter(|value| *value != UNSET)
+}
+
 const CARE: &str = "SELECT generation, generation_at_ms, age_clock_ms, pruned_at_ms, unswept_generation FROM retention_state WHERE row_id = 1";
 
 impl View<'_> {
@@ -299,9 +308,9 @@ impl View<'_> {
         Ok(CareRow {
             generation: row.int("retention_state.generation")?,
             generation_at: row.millis("retention_state.generation_at_ms")?,
-            clock: row.millis("retention_state.age_clock_ms")?,
-            pruned_at: row.millis("retention_state.pruned_at_ms")?,
-            unswept: row.int("retention_state.unswept_generation")?,
+            clock: set(row.int("retention_state.age_clock_ms")?).map(Millis),
+            pruned_at: set(row.int("retention_state.pruned_at_ms")?).map(Millis),
+            unswept: set(row.int("retention_state.unswept_generation")?),
         })
     }
 }
@@ -317,9 +326,9 @@ impl Tx<'_> {
             expected.into(),
             care.generation.into(),
             care.generation_at.into(),
-            care.clock.into(),
-            care.pruned_at.into(),
-            care.unswept.into(),
+            care.clock.map_or(UNSET, |clock| clock.0).into(),
+            care.pruned_at.map_or(UNSET, |at| at.0).into(),
+            care.unswept.unwrap_or(UNSET).into(),
         ];
         Ok(self.sql.execute(PUT_CARE, &params)? == 1)
     }

@@ -154,12 +154,14 @@ const NAMED_POSTGRES: &str = "
     SELECT decode(w.value, 'hex') FROM wanted w
     WHERE EXISTS (SELECT 1 FROM run WHERE status IN ('open', 'quarantined') AND position(w.value IN state) > 0)";
 
-const DELETE: &str = "DELETE FROM blob WHERE hash = ?1 AND generation < ?2";
+const DELETE: &str = "DELETE FROM blob WHERE hash = ?1";
+
+const DELETE_BELOW: &str = "DELETE FROM blob WHERE hash = ?1 AND generation < ?2";
 
 impl Tx<'_> {
-    /// Deletes those of these blobs that no row names and that were last put before a generation, and returns them. No
-    /// other transaction puts a blob until this one ends.
-    pub fn erase_blobs(&mut self, hashes: &[BlobHash], below: i64) -> Result<Vec<BlobHash>> {
+    /// Deletes those of these blobs that no row names and returns them; where a generation is given, only those that were
+    /// last put before it. No other transaction puts a blob until this one ends.
+    pub fn erase_blobs(&mut self, hashes: &[BlobHash], below: Option<i64>) -> Result<Vec<BlobHash>> {
         if self.sql.dialect() == Dialect::Postgres {
             self.sql.execute(ALONE_POSTGRES, &[])?;
         }
@@ -173,7 +175,10 @@ impl Tx<'_> {
                 .map(|mut row| row.digest("blob.hash").map(BlobHash));
             let kept: BTreeSet<BlobHash> = kept.collect::<Result<_>>()?;
             for hash in some.iter().filter(|hash| !kept.contains(hash)) {
-                let deleted = thoroughly(self, |tx| tx.sql.execute(DELETE, &[hash.into(), below.into()]))?;
+                let deleted = thoroughly(self, |tx| match below {
+                    None => tx.sql.execute(DELETE, &[hash.into()]),
+                    Some(below) => tx.sql.execute(DELETE_BELOW, &[hash.into(), below.into()]),
+                })?;
                 gone.extend((deleted == 1).then_some(*hash));
             }
         }

@@ -142,7 +142,7 @@ impl Audit {
         let mut after = None;
         loop {
             let page = store
-                .read(move |view| view.blobs_below(i64::MAX, after, BLOBS_PAGE))
+                .read(move |view| view.blobs(None, after, BLOBS_PAGE))
                 .await?;
             let Some(last) = page.last() else { return Ok(()) };
             after = Some(*last);

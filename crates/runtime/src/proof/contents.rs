@@ -26,8 +26,8 @@ pub(super) struct Contents {
     pub(super) lines: Vec<BlobHash>,
     /// Whole outputs that only these lines name, each with those that do.
     outputs: BTreeMap<BlobHash, BTreeSet<BlobHash>>,
-    /// Outputs that were put in this generation or later are somebody else's as well.
-    pub(super) below: i64,
+    /// Outputs that were put in this generation or later belong to others as well; none where there are no outputs.
+    pub(super) below: Option<i64>,
 }
 
 impl Contents {
@@ -63,10 +63,10 @@ pub(super) async fn contents(store: &Store, run: &RunRow) -> Result<Contents, En
     let mut found = Contents {
         lines: lines.into_iter().collect(),
         outputs,
-        below: i64::MAX,
+        below: None,
     };
     if !found.outputs.is_empty() {
-        found.below = store.write(begin_generation).await?;
+        found.below = Some(store.write(begin_generation).await?);
         found.without_named_by_others(store).await?;
     }
     Ok(found)
@@ -115,7 +115,7 @@ async fn outputs_of(store: &Store, line: BlobHash) -> Result<BTreeSet<BlobHash>,
 /// has come to name it.
 fn begin_generation(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
     // Whoever is putting one at this moment has finished when this returns.
-    tx.erase_blobs(&[], i64::MAX)?;
+    tx.erase_blobs(&[], None)?;
     let care = tx.care()?;
     let next = CareRow {
         generation: care.generation.saturating_add(1),
@@ -142,7 +142,7 @@ impl Contents {
         let own: BTreeSet<BlobHash> = self.lines.iter().chain(self.outputs.keys()).copied().collect();
         let mut after = None;
         while !self.outputs.is_empty() {
-            let page = store.read(move |view| view.blobs_below(i64::MAX, after, CONTENTS_PAGE));
+            let page = store.read(move |view| view.blobs(None, after, CONTENTS_PAGE));
             let page = page.await?;
             let Some(last) = page.last() else { break };
             after = Some(*last);

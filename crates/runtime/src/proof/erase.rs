@@ -203,7 +203,7 @@ impl Task {
             tx.erase_message(&wake.run_key)?;
         }
         done.erased.transitions = tx.erase_run(&without_reply(row))?;
-        done.gone = tx.erase_blobs(&self.contents.lines, i64::MAX)?;
+        done.gone = tx.erase_blobs(&self.contents.lines, None)?;
         let outputs = self.contents.outputs_after(&done.gone);
         done.gone.extend(tx.erase_blobs(&outputs, self.contents.below)?);
         done.erased.blobs = done.gone.len() as u64;
@@ -241,7 +241,7 @@ impl Task {
 fn to_be_swept(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     let care = tx.care()?;
     let noted = CareRow {
-        unswept: care.generation,
+        unswept: Some(care.generation),
         ..care
     };
     // Where somebody has begun another generation meanwhile, they sweep.

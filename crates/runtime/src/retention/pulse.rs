@@ -1,8 +1,8 @@
 //! When to care for data, without a clock that ticks: what is committed tells. A daemon that does nothing makes no
 //! data, and need not look at any.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 use wakeful_core::id::AgentId;
@@ -18,25 +18,23 @@ use wakeful_core::problem::with_causes;
 /// Commits after which sizes are looked at, however early in the day it is.
 pub const COMMITS_BETWEEN: u64 = 50_000;
 
-/// Nobody has said yet when.
-const UNSAID: i64 = i64::MAX;
-
 /// Counts commits, and wakes whoever cares for data when it is time.
 pub struct Pulse {
     clock: Arc<dyn Clock>,
     commits: AtomicU64,
-    due_at: AtomicI64,
+    /// When the next round is due; none before the first is planned.
+    due_at: Mutex<Option<Millis>>,
     due: Notify,
 }
 
 impl Pulse {
-    /// Not due before somebody says when.
+    /// Nothing is due until the first round is planned.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
             commits: AtomicU64::new(0),
-            due_at: AtomicI64::new(UNSAID),
+            due_at: Mutex::default(),
             due: Notify::new(),
         }
     }
@@ -50,15 +48,13 @@ impl Pulse {
 
     /// Whether the time has come. One that is further off than it is ever put off was noted by a clock that was ahead.
     fn is_due(&self) -> bool {
-        match self.due_at.load(Ordering::Relaxed) {
-            UNSAID => false,
-            due_at => !(1..=DAY_MS).contains(&due_at.saturating_sub(self.clock.now().0)),
-        }
+        let due_at = *self.due_at.lock().unwrap_or_else(PoisonError::into_inner);
+        due_at.is_some_and(|due_at| !(1..=DAY_MS).contains(&due_at.0.saturating_sub(self.clock.now().0)))
     }
 
     fn rest_until(&self, at: Millis) {
         self.commits.store(0, Ordering::Relaxed);
-        self.due_at.store(at.0, Ordering::Relaxed);
+        *self.due_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
     }
 }
 
@@ -132,6 +128,7 @@ fn log_removed(removed: &Cared) {
 mod tests {
     use std::future::Future;
     use std::pin::{Pin, pin};
+    use std::sync::atomic::AtomicI64;
 
     use super::*;
 
@@ -162,7 +159,7 @@ mod tests {
         let then = 20_000 * DAY_MS;
         let clock = Arc::new(Set(AtomicI64::new(then)));
         let pulse = Pulse::new(Arc::clone(&clock) as _);
-        assert!(!wakes(&pulse), "nobody has said when");
+        assert!(!wakes(&pulse), "no round is planned");
         pulse.rest_until(Millis(then + ROUND_EVERY_MS));
         assert!(!wakes(&pulse));
         clock.0.store(then - 3_650 * DAY_MS, Ordering::Relaxed);

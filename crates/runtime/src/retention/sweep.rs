@@ -27,7 +27,7 @@ impl Keeper {
     pub(super) async fn sweep(&self, below: i64, halt: &Halt) -> Result<Held, StoreError> {
         let (mut swept, mut after) = (Held::default(), None);
         loop {
-            let mut candidates = self.candidates(below, after).await?;
+            let mut candidates = self.candidates(Some(below), after).await?;
             let Some(last) = candidates.last().copied() else {
                 break;
             };
@@ -53,14 +53,14 @@ impl Keeper {
 
     pub(super) async fn candidates(
         &self,
-        below: i64,
+        below: Option<i64>,
         mut after: Option<BlobHash>,
     ) -> Result<BTreeSet<BlobHash>, StoreError> {
         let mut candidates = BTreeSet::new();
         while candidates.len() < CANDIDATES_MAX {
             let page = self
                 .store
-                .read(move |view| view.blobs_below(below, after, ROWS_PAGE))
+                .read(move |view| view.blobs(below, after, ROWS_PAGE))
                 .await?;
             let Some(last) = page.last() else { break };
             after = Some(*last);
@@ -107,7 +107,7 @@ impl Keeper {
         while !candidates.is_empty() && !halt.is_set() {
             let page = self
                 .store
-                .read(move |view| view.blobs_below(i64::MAX, after, CONTENTS_PAGE))
+                .read(move |view| view.blobs(None, after, CONTENTS_PAGE))
                 .await?;
             let Some(last) = page.last() else { break };
             after = Some(*last);

@@ -49,7 +49,7 @@ impl Keeper {
     async fn unnamed(&self, halt: &Halt) -> Result<Held, StoreError> {
         let (mut sum, mut after) = (Held::default(), None);
         while !halt.is_set() {
-            let candidates = self.candidates(i64::MAX, after).await?;
+            let candidates = self.candidates(None, after).await?;
             after = candidates.last().copied();
             if after.is_none() {
                 break;

@@ -93,12 +93,12 @@ pub struct CareRow {
     pub generation: i64,
     /// Since when.
     pub generation_at: Millis,
-    /// The time by which ages were last measured; it never runs ahead of the world by much.
-    pub clock: Millis,
-    /// When retention was last carried out to its end.
-    pub pruned_at: Millis,
-    /// The generation in which something was last taken away whose contents were not yet looked through; 0 for none.
-    pub unswept: i64,
+    /// The time by which ages were last measured, never far ahead of the wall clock; none before the first round.
+    pub clock: Option<Millis>,
+    /// When retention last completed a round; none before the first.
+    pub pruned_at: Option<Millis>,
+    /// The generation in which rows were last removed whose contents are not swept yet.
+    pub unswept: Option<i64>,
 }
 
 /// Where the search for names of blobs stands. The order is the order in which names move: what a state names today an

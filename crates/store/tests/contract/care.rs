@@ -14,8 +14,6 @@ use wakeful_store::{Store, StoreError, Tx};
 use crate::contract::blob::keep;
 use crate::world::{everywhere, sample};
 
-const ANY: Millis = Millis(i64::MAX);
-
 /// An agent with so many events, one a second, of which the first belong to these runs.
 async fn with_events(store: &Store, agent: &'static str, count: u64, runs: &'static [&'static str]) {
     let written = store.write(move |tx| {
@@ -58,7 +56,7 @@ fn places(aged: &[Aged]) -> Vec<(String, u64)> {
     aged.iter().map(place).collect()
 }
 
-async fn oldest(store: &Store, class: DataClass, before: Millis) -> Vec<Aged> {
+async fn oldest(store: &Store, class: DataClass, before: Option<Millis>) -> Vec<Aged> {
     store
         .read(move |view| view.oldest(class, before, 100))
         .await
@@ -71,10 +69,10 @@ fn events_go_oldest_first_by_time_agent_and_number_and_the_newest_stay() {
         let kept = u64::from(EVENTS_KEPT_MIN);
         with_events(&store, "b", kept + 2, &[]).await;
         with_events(&store, "a", kept + 3, &[]).await;
-        let all = oldest(&store, DataClass::Events, ANY).await;
+        let all = oldest(&store, DataClass::Events, None).await;
         let expected = [("a", 1), ("b", 1), ("a", 2), ("b", 2), ("a", 3)];
         assert_eq!(places(&all), expected.map(|(agent, seq)| (agent.to_owned(), seq)));
-        let young = oldest(&store, DataClass::Events, Millis(2_000)).await;
+        let young = oldest(&store, DataClass::Events, Some(Millis(2_000))).await;
         assert_eq!(
             places(&young).len(),
             2,
@@ -136,7 +134,7 @@ fn events_of_open_runs_and_waiting_messages_stay() {
             tx.enqueue(&waiting, 2, None)
         });
         made.await.expect("made");
-        let found = places(&oldest(&store, DataClass::Events, ANY).await);
+        let found = places(&oldest(&store, DataClass::Events, None).await);
         assert_eq!(found.iter().map(|(_, seq)| *seq).collect::<Vec<_>>(), [3, 4]);
     });
 }
@@ -172,7 +170,7 @@ fn append(tx: &mut Tx<'_>, run: &str) -> Result<(), StoreError> {
 fn traces_and_lines_of_ended_runs_go_oldest_first_and_in_pieces() {
     everywhere(async |store| {
         with_runs(&store, RUNS_KEPT_MIN + 2).await;
-        let traces = oldest(&store, DataClass::Traces, ANY).await;
+        let traces = oldest(&store, DataClass::Traces, None).await;
         let keys: Vec<&Old> = traces.iter().map(|aged| &aged.what).collect();
         let of = |run: &str| Old::Trace {
             run_key: sample::run_key(run),
@@ -197,8 +195,8 @@ fn traces_and_lines_of_ended_runs_go_oldest_first_and_in_pieces() {
             .await
             .expect("read");
         assert_eq!(left, []);
-        assert_eq!(oldest(&store, DataClass::Traces, ANY).await.len(), 1);
-        let lines = oldest(&store, DataClass::Blobs, ANY).await;
+        assert_eq!(oldest(&store, DataClass::Traces, None).await.len(), 1);
+        let lines = oldest(&store, DataClass::Blobs, None).await;
         assert_eq!(lines.len(), 2, "lines stay when a trace goes");
         for (at_most, rows, is_all) in [(1, 1, false), (1, 1, false), (1, 0, true)] {
             let (agent, what) = (agent.clone(), lines[0].what.clone());
@@ -208,7 +206,7 @@ fn traces_and_lines_of_ended_runs_go_oldest_first_and_in_pieces() {
                 .expect("pruned");
             assert_eq!((taken.held.rows, taken.is_all), (rows, is_all));
         }
-        assert_eq!(oldest(&store, DataClass::Blobs, ANY).await.len(), 1);
+        assert_eq!(oldest(&store, DataClass::Blobs, None).await.len(), 1);
         let entries = store
             .read(|view| view.entries(&sample::thread(), 9_999))
             .await
@@ -239,11 +237,11 @@ fn a_run_that_stands_aside_or_is_open_loses_nothing() {
         });
         aside.await.expect("written");
         assert_eq!(
-            oldest(&store, DataClass::Traces, ANY).await,
+            oldest(&store, DataClass::Traces, None).await,
             [],
             "somebody may have it tried again"
         );
-        assert_eq!(oldest(&store, DataClass::Blobs, ANY).await, []);
+        assert_eq!(oldest(&store, DataClass::Blobs, None).await, []);
         for run in ["aside", "open"] {
             let what = Old::Trace {
                 run_key: sample::run_key(run),
@@ -310,7 +308,7 @@ fn every_row_that_names_a_blob_is_found_until_its_run_has_lost_its_contents() {
         for text in named {
             assert!(found.contains(&hash(text)), "{text}");
         }
-        let lines = oldest(&store, DataClass::Blobs, ANY).await;
+        let lines = oldest(&store, DataClass::Blobs, None).await;
         let taken = store.write(move |tx| {
             let trace = Old::Trace {
                 run_key: sample::run_key("named"),
@@ -348,7 +346,7 @@ fn a_blob_that_is_put_again_is_not_swept_by_whoever_began_before() {
         });
         let next = next.await.expect("noted");
         let below = store
-            .read(move |view| view.blobs_below(next, None, 9))
+            .read(move |view| view.blobs(Some(next), None, 9))
             .await
             .expect("read");
         let mut both = vec![stays.hash, goes.hash];
@@ -441,7 +439,7 @@ async fn proved(store: &Store) -> Result<u64, Flaw> {
 
 /// One round of retention, as its keeper does it.
 async fn prune_events(store: &Store, at: i64) -> u64 {
-    let old = store.read(|view| view.oldest(DataClass::Events, ANY, 9_999));
+    let old = store.read(|view| view.oldest(DataClass::Events, None, 9_999));
     let old = old.await.expect("read");
     let count = old.len();
     let pruned = store.write(move |tx| {

@@ -235,7 +235,7 @@ fn contents_that_nobody_else_names_go_and_the_others_stay() {
             let before = tx.contents(&run, 0, 10)?.len();
             let rows = (tx.erase_run(&run)?, tx.erase_run(&run)?);
             let after = (tx.contents(&run, 0, 10)?.len(), tx.journal(&run.run_key, 0, 1)?);
-            Ok((before, rows, after, tx.erase_blobs(&wanted, i64::MAX)?))
+            Ok((before, rows, after, tx.erase_blobs(&wanted, None)?))
         });
         let (before, rows, (left, journal), gone) = erased.await.expect("erased");
         assert_eq!((before, rows, left), (2, (1, 0), 0));
@@ -261,8 +261,8 @@ fn a_content_that_somebody_has_put_again_since_stays() {
         let generation = begun.await.expect("a generation");
         keep(&store, b"said again".to_vec()).await;
         let erase = |below| store.write(move |tx| tx.erase_blobs(&[hash], below));
-        assert_eq!(erase(generation).await.expect("erased"), []);
-        assert_eq!(erase(generation + 1).await.expect("erased"), [hash]);
+        assert_eq!(erase(Some(generation)).await.expect("erased"), []);
+        assert_eq!(erase(Some(generation + 1)).await.expect("erased"), [hash]);
     });
 }
 
@@ -284,7 +284,7 @@ fn the_file_of_a_large_content_goes_with_it() {
         keep(&store, bytes).await;
         assert_eq!(files(), 1);
         let gone = store
-            .write(move |tx| tx.erase_blobs(&[hash], i64::MAX))
+            .write(move |tx| tx.erase_blobs(&[hash], None))
             .await
             .expect("erased");
         store.discard(gone).await.expect("discarded");
@@ -305,7 +305,7 @@ fn the_file_of_a_large_content_that_is_said_again_while_it_is_erased_stays() {
     let bytes = noise(INLINE_BYTES_MAX * 2);
     let hash = Blob::new(bytes.clone()).hash();
     let erase = async || {
-        let erased = store.write(move |tx| tx.erase_blobs(&[hash], i64::MAX)).await;
+        let erased = store.write(move |tx| tx.erase_blobs(&[hash], None)).await;
         erased.expect("erased")
     };
     let pack = async || store.pack(Blob::new(bytes.clone())).await.expect("packed");

@@ -8,6 +8,7 @@ use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_core::report::Event;
 use wakeful_core::retention::{Bounds, Retention};
+use wakeful_core::time::Millis;
 use wakeful_runtime::Observer;
 use wakeful_runtime::retention::{Cared, Keeper, Standing, Sweep};
 use wakeful_store::Store;
@@ -78,7 +79,7 @@ fn keeper(store: &Store, retention: Retention) -> Keeper {
 }
 
 fn show(rule: &Retention, standing: &[Standing], care: &CareRow, out: &Out) {
-    let last = (care.pruned_at.0 > 0).then(|| care.pruned_at.rfc3339());
+    let last = care.pruned_at.map(Millis::rfc3339);
     let classes: Vec<serde_json::Value> = standing
         .iter()
         .map(|one| {
