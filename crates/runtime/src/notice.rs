@@ -149,7 +149,7 @@ impl Watcher {
             self.book.show(&self.store, row.version).await?;
             let is_done = tellings.is_empty();
             for telling in tellings {
-                let notice = Notice::of_agent(&telling, self.incarnation().await?);
+                let notice = Notice::of_agent(&telling, &self.incarnation().await?);
                 if let Came::Conflict = self.notify(&notice, Seen::Telling(telling)).await? {
                     conflicts += 1;
                 }

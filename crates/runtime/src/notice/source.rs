@@ -78,8 +78,8 @@ impl Notice {
     }
 
     /// The notice of something that happened to an agent. Its event names it, on every device alike.
-    pub(super) fn of_agent(row: &TellingRow, host: Incarnation) -> Self {
-        let unit = UnitKey::of(&host, row.seq, AGENT_UNIT, row.agent_id.as_str());
+    pub(super) fn of_agent(row: &TellingRow, host: &Incarnation) -> Self {
+        let unit = UnitKey::of(host, row.seq, AGENT_UNIT, row.agent_id.as_str());
         let telling = &row.telling;
         Self {
             key: LogicalChangeKey::of_keys(&BTreeSet::from([unit])),

@@ -379,7 +379,7 @@ async fn a_schedule_that_outlived_its_agent_ends_with_its_next_firing() {
     assert_eq!(woken.status, Status::Active);
     house.ground.pass(2 * HOUR_MS + 1).await;
     let told = because(Outcome::Disabled, "agent_destroyed");
-    assert_eq!(house.outcomes("hourly").await, [told.clone(), told]);
+    assert_eq!(house.outcomes("hourly").await, [told, told]);
     assert_eq!(house.outcomes("wakes-the-loop").await, run(2), "the others go on");
     let by_hand = house
         .api
