@@ -10,9 +10,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, Result, bail};
 use tokio::runtime::Runtime;
 use wakeful_core::cause::Priority;
-use wakeful_core::conversation::Entry;
 use wakeful_core::id::{AgentId, RunnerId, TurnId};
-use wakeful_core::message::{Message, Wishes};
+use wakeful_core::message::Wishes;
 use wakeful_core::policy::Rules;
 use wakeful_core::report::Event;
 use wakeful_core::time::Millis;
@@ -21,11 +20,11 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
-use wakeful_runtime::api::{ApiContext, NewAgent, Post, RuntimeApi, StartAtOnce, Starter};
+use wakeful_runtime::api::{ApiContext, NewAgent, Post, RuntimeApi, StartAtOnce};
 use wakeful_runtime::run::{Claimed, DriveOutcome};
-use wakeful_runtime::wake::{Limits, PreparedStart};
-use wakeful_runtime::{Engine, EngineError, Governance, Halt, Observer};
-use wakeful_store::rows::{Agent, Visibility};
+use wakeful_runtime::wake::Limits;
+use wakeful_runtime::{Engine, Governance, Halt, Observer};
+use wakeful_store::rows::Visibility;
 use wakeful_store::{SqliteOptions, Store};
 
 /// The host of databases that are made here.
@@ -69,54 +68,37 @@ pub(crate) fn engine<M: Model, T: ToolHost>(store: Store, model: Arc<M>, tools: 
     })
 }
 
-/// Starts one run with the transaction that admits its message, as `wakeful run` does.
-struct Starting<M, T> {
-    engine: Arc<Engine<M, T>>,
-    limits: Limits,
-    started: Mutex<Option<Box<Claimed>>>,
-}
-
-impl<M: Model, T: ToolHost> Starter for Starting<M, T> {
-    fn prepare<'a>(
-        &'a self,
-        _agent: &'a Agent,
-        message: Message,
-        entry: Entry,
-    ) -> Pin<Box<dyn Future<Output = Result<PreparedStart, EngineError>> + Send + 'a>> {
-        Box::pin(self.engine.prepare_start(message, entry, self.limits.clone()))
-    }
-
-    fn started(&self, claimed: Box<Claimed>) {
-        *self.started.lock().unwrap_or_else(PoisonError::into_inner) = Some(claimed);
-    }
-}
-
-/// Sends one message to an agent, which is made if need be, and drives its run to the end.
+/// Sends one message to an agent, which is made if need be, and drives its run to the end. The run starts with the
+/// transaction that admits the message, as it does in `wakeful run`.
 pub(crate) async fn drive<M: Model + 'static, T: ToolHost + 'static>(
     engine: &Arc<Engine<M, T>>,
     agent: &str,
     workspace: &str,
     max_rounds: u32,
 ) -> Result<()> {
-    let starting = Arc::new(Starting {
-        engine: Arc::clone(engine),
-        limits: Limits {
-            model_ref: "bench".to_owned(),
-            fallbacks: Vec::new(),
-            max_rounds,
-            workspace: workspace.to_owned(),
-            deny_tools: BTreeSet::new(),
-            ask_tools: BTreeSet::new(),
-            may_start: BTreeSet::new(),
-            outside_runs: wakeful_core::policy::OutsideRuns::Ask,
-        },
-        started: Mutex::default(),
-    });
+    let limits = Limits {
+        model_ref: "bench".to_owned(),
+        fallbacks: Vec::new(),
+        max_rounds,
+        workspace: workspace.to_owned(),
+        deny_tools: BTreeSet::new(),
+        ask_tools: BTreeSet::new(),
+        may_start: BTreeSet::new(),
+        outside_runs: wakeful_core::policy::OutsideRuns::Ask,
+    };
+    let started: Arc<Mutex<Option<Box<Claimed>>>> = Arc::default();
+    let (starting, keeping) = (Arc::clone(engine), Arc::clone(&started));
     let (store, clock) = (engine.store.clone(), Arc::clone(&engine.clock));
     let context = ApiContext::new(store, clock, Arc::clone(&engine.entropy));
     let agent_id = AgentId::parse(agent)?;
     let api = RuntimeApi::alone(context).starting_at_once(StartAtOnce {
-        starter: Arc::clone(&starting) as _,
+        prepare: Box::new(move |_agent, message, entry| {
+            let (engine, limits) = (Arc::clone(&starting), limits.clone());
+            Box::pin(async move { engine.prepare_start(message, entry, limits).await })
+        }),
+        started: Box::new(move |claimed| {
+            *keeping.lock().unwrap_or_else(PoisonError::into_inner) = Some(claimed);
+        }),
         create: Some(NewAgent {
             agent_id: agent_id.clone(),
             workspace: workspace.to_owned(),
@@ -133,11 +115,7 @@ pub(crate) async fn drive<M: Model + 'static, T: ToolHost + 'static>(
         priority: Priority::default(),
     });
     let run = sent.await?.run_key;
-    let started = starting
-        .started
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
+    let started = started.lock().unwrap_or_else(PoisonError::into_inner).take();
     match engine
         .drive(started.with_context(|| format!("run {run} was there before"))?)
         .await?

@@ -93,7 +93,7 @@ pub enum Hearing {
 /// An answer of somebody who looks, on its way.
 pub type Looking<'a, T> = Pin<Box<dyn Future<Output = Result<T, BadSource>> + Send + 'a>>;
 
-/// Looks at the world outside.
+/// Looks at the world outside. A trait, because the runtime must not depend on the tools crate, which reads the file system.
 pub trait Lookout: Send + Sync + 'static {
     /// The place that a path means, if it can be watched: the same for every way that leads there.
     fn place(&self, kind: SourceKind, path: String) -> Looking<'_, String>;

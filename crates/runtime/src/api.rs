@@ -38,7 +38,7 @@ pub use self::schedule::{Edit, ScheduleApi};
 pub use self::shared::ApiContext;
 pub(crate) use self::shared::append;
 use self::shared::{Ingress, Shared};
-pub use self::start::{StartAtOnce, Starter};
+pub use self::start::{Preparing, StartAtOnce};
 pub use self::stop::{BrakeApi, DATABASE_SLOW, REASON_CHARS_MAX};
 pub use self::subscription::SubscriptionApi;
 pub use self::why::{Why, WhyNot};

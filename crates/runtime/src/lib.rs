@@ -10,7 +10,6 @@
 //! | [`api`] | what the server and the commands call: messages, runs, agents, events |
 //! | [`service`] | the daemon's loop: whoever has something to do is driven, within bounds |
 //! | [`notice`] | from change to wake: whoever subscribes to something is told of it, once |
-//! | [`notifier`] | notifies people of decisions that wait for them, with retries |
 //! | [`outside`] | from watched folders and repositories to changes, each once |
 //! | [`timer`] | the clock's loop: schedules that are due become messages, and what became of them is kept |
 //! | [`hub`] | hands committed events to whoever listens |
@@ -35,7 +34,6 @@ mod inquiry;
 mod interject;
 mod lost;
 pub mod notice;
-pub mod notifier;
 pub mod outside;
 pub mod problem;
 pub mod proof;

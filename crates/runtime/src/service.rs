@@ -25,7 +25,7 @@ use self::scope::{ReadyWork, Scope};
 use self::start::ServiceStarter;
 pub use self::stuck::Stuck;
 use self::turn::{AgentTurn, TurnResult};
-use crate::api::{ApiContext, RuntimeApi, Starter, Work};
+use crate::api::{ApiContext, NewAgent, RuntimeApi, StartAtOnce, Work};
 use crate::hub::Hub;
 use crate::run::DriveOutcome;
 use crate::wake::Limits;
@@ -179,10 +179,11 @@ impl<W: Workshop + 'static> Service<W> {
         (service, api, stuck)
     }
 
-    /// Starts runs in the transaction that admits their messages; this service drives them.
+    /// Starts runs in the transaction that admits their messages; this service drives them. `create` is the agent to
+    /// create with the message, if it does not exist.
     #[must_use]
-    pub fn starter(&self) -> Arc<dyn Starter> {
-        Arc::clone(&self.starter) as _
+    pub fn start_at_once(&self, create: Option<NewAgent>) -> StartAtOnce {
+        self.starter.start_at_once(create)
     }
 
     /// Drives until a stop is asked for and everything under way has come to a safe point. What an earlier life left

@@ -113,7 +113,7 @@ pub struct Open {
     pub sources: Arc<SourceApi>,
 }
 
-/// What only the binary knows how to do.
+/// What only the binary knows how to do. A trait, because the server must not depend on the binary that links it.
 pub trait Host: Send + Sync + 'static {
     /// The folder that an agent's commands will run in: the one that was asked for, or the default one. The problem
     /// is why it cannot be.

@@ -1,20 +1,18 @@
 //! What a process does for an ask: get hold of its run, drive it as far as it goes, and tell.
 
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wakeful_core::cause::Priority;
-use wakeful_core::conversation::Entry;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::message::{Message, Wishes};
+use wakeful_core::message::Wishes;
 use wakeful_core::run::RunStatus;
 use wakeful_core::wake::{Mode, Wait};
-use wakeful_runtime::api::{ApiContext, NewAgent, Post, RuntimeApi, StartAtOnce, Starter};
+use wakeful_runtime::api::{ApiContext, NewAgent, Post, RuntimeApi, StartAtOnce};
 use wakeful_runtime::run::{Claimed, DriveOutcome, claim, move_aside};
-use wakeful_runtime::wake::{Limits, PreparedStart, StartOutcome};
+use wakeful_runtime::wake::{Limits, StartOutcome};
 use wakeful_runtime::{EngineError, Stamp};
-use wakeful_store::rows::{Agent, RunFilter, RunRow, RunState, Visibility};
+use wakeful_store::rows::{RunFilter, RunRow, RunState, Visibility};
 
 use crate::life::{Driven, Life, SimEngine};
 use crate::script::Ask;
@@ -90,39 +88,20 @@ pub(crate) async fn serve(
     Ok(driven)
 }
 
-/// Starts the run of an ask in the transaction that admits it.
-struct SimStarter {
-    engine: SimEngine,
-    limits: Limits,
-    started: Mutex<Option<Box<Claimed>>>,
-}
-
-impl Starter for SimStarter {
-    fn prepare<'a>(
-        &'a self,
-        _agent: &'a Agent,
-        message: Message,
-        entry: Entry,
-    ) -> Pin<Box<dyn Future<Output = Result<PreparedStart, EngineError>> + Send + 'a>> {
-        Box::pin(self.engine.prepare_start(message, entry, self.limits.clone()))
-    }
-
-    fn started(&self, claimed: Box<Claimed>) {
-        *self.started.lock().unwrap_or_else(PoisonError::into_inner) = Some(claimed);
-    }
-}
-
 /// Sends an ask as the command line does without a daemon, and starts its run.
 async fn admit(engine: &SimEngine, ask: Ask) -> Result<StartOutcome, EngineError> {
     let (clock, entropy) = (Arc::clone(&engine.clock), Arc::clone(&engine.entropy));
-    let starter = Arc::new(SimStarter {
-        engine: engine.clone(),
-        limits: ask.limits.clone(),
-        started: Mutex::default(),
-    });
+    let started: Arc<Mutex<Option<Box<Claimed>>>> = Arc::default();
+    let (starting, limits, keeping) = (engine.clone(), ask.limits.clone(), Arc::clone(&started));
     let api = RuntimeApi::alone(ApiContext::new(engine.store.clone(), clock, entropy));
     let api = api.starting_at_once(StartAtOnce {
-        starter: Arc::clone(&starter) as _,
+        prepare: Box::new(move |_agent, message, entry| {
+            let (engine, limits) = (starting.clone(), limits.clone());
+            Box::pin(async move { engine.prepare_start(message, entry, limits).await })
+        }),
+        started: Box::new(move |claimed| {
+            *keeping.lock().unwrap_or_else(PoisonError::into_inner) = Some(claimed);
+        }),
         create: Some(NewAgent {
             agent_id: ask.agent.clone(),
             workspace: ask.limits.workspace.clone(),
@@ -139,11 +118,7 @@ async fn admit(engine: &SimEngine, ask: Ask) -> Result<StartOutcome, EngineError
         priority: Priority::default(),
     });
     let run = posted.await?.run_key;
-    let started = starter
-        .started
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
+    let started = started.lock().unwrap_or_else(PoisonError::into_inner).take();
     match started {
         Some(claimed) => Ok(StartOutcome::Started(claimed)),
         // A brake held it, or it was sent before.

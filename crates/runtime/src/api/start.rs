@@ -15,24 +15,15 @@ use crate::cause::{PreparedAdmission, StartedAdmission};
 use crate::run::Claimed;
 use crate::wake::PreparedStart;
 
-/// Starts runs in the process that sends their messages.
-pub trait Starter: Send + Sync {
-    /// Prepares the start of the run of a message.
-    fn prepare<'a>(
-        &'a self,
-        agent: &'a Agent,
-        message: Message,
-        entry: Entry,
-    ) -> Pin<Box<dyn Future<Output = Result<PreparedStart, EngineError>> + Send + 'a>>;
+/// The start of a run, being prepared.
+pub type Preparing = Pin<Box<dyn Future<Output = Result<PreparedStart, EngineError>> + Send>>;
 
-    /// Takes over a run whose start is committed.
-    fn started(&self, claimed: Box<Claimed>);
-}
-
-/// How a process starts the runs of the messages that it sends.
+/// How a process starts the runs of the messages that it sends. The functions hide the types of its engines.
 pub struct StartAtOnce {
-    /// Who starts them.
-    pub starter: Arc<dyn Starter>,
+    /// Prepares the start of the run of a message.
+    pub prepare: Box<dyn Fn(Agent, Message, Entry) -> Preparing + Send + Sync>,
+    /// Takes over a run whose start is committed.
+    pub started: Box<dyn Fn(Box<Claimed>) + Send + Sync>,
     /// The agent to create with the message, if it does not exist.
     pub create: Option<NewAgent>,
 }
@@ -55,7 +46,7 @@ impl MessageApi {
         let agent = known.as_ref().or(new.as_ref().map(|new| &new.agent));
         let agent = agent.ok_or_else(|| EngineError::UnknownAgent(agent_id.clone()))?;
         let run_key = message.run_key;
-        let start = how.starter.prepare(agent, message, entry).await?;
+        let start = (how.prepare)(agent.clone(), message, entry).await?;
         let write = Arc::clone(&start.write);
         fail::point("admit.before_commit");
         let written = self.shared.write(move |tx| {
@@ -68,7 +59,7 @@ impl MessageApi {
         fail::point("admit.after_commit");
         match written {
             StartedAdmission::Started(fence, events) => {
-                how.starter.started(start.committed(fence, &events));
+                (how.started)(start.committed(fence, &events));
                 let is_new = true;
                 Ok(Posted { run_key, is_new })
             }

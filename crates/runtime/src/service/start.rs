@@ -1,7 +1,6 @@
 //! Starts a run in the transaction that admits its message, and keeps it until the loop drives it.
 
 use std::collections::BTreeMap;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wakeful_core::conversation::Entry;
@@ -11,7 +10,7 @@ use wakeful_store::rows::Agent;
 
 use super::Workshop;
 use crate::EngineError;
-use crate::api::Starter;
+use crate::api::{NewAgent, StartAtOnce};
 use crate::run::Claimed;
 use crate::wake::PreparedStart;
 
@@ -30,21 +29,32 @@ impl<W> ServiceStarter<W> {
     }
 }
 
-impl<W: Workshop> Starter for ServiceStarter<W> {
-    fn prepare<'a>(
-        &'a self,
-        agent: &'a Agent,
-        message: Message,
-        entry: Entry,
-    ) -> Pin<Box<dyn Future<Output = Result<PreparedStart, EngineError>> + Send + 'a>> {
-        Box::pin(async move {
-            let limits = self.workshop.limits(agent, &message);
-            let engine = self.workshop.engine(&agent.agent_id, &limits)?;
-            engine.prepare_start(message, entry, limits).await
-        })
+impl<W: Workshop + 'static> ServiceStarter<W> {
+    /// How messages are sent whose runs are started here.
+    pub(super) fn start_at_once(self: &Arc<Self>, create: Option<NewAgent>) -> StartAtOnce {
+        let (preparing, keeping) = (Arc::clone(self), Arc::clone(self));
+        StartAtOnce {
+            prepare: Box::new(move |agent, message, entry| {
+                let starter = Arc::clone(&preparing);
+                Box::pin(async move { starter.prepare(&agent, message, entry).await })
+            }),
+            started: Box::new(move |claimed| keeping.keep(claimed)),
+            create,
+        }
     }
 
-    fn started(&self, claimed: Box<Claimed>) {
+    async fn prepare(
+        &self,
+        agent: &Agent,
+        message: Message,
+        entry: Entry,
+    ) -> Result<PreparedStart, EngineError> {
+        let limits = self.workshop.limits(agent, &message);
+        let engine = self.workshop.engine(&agent.agent_id, &limits)?;
+        engine.prepare_start(message, entry, limits).await
+    }
+
+    fn keep(&self, claimed: Box<Claimed>) {
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         started.insert(claimed.run_key(), claimed);
     }

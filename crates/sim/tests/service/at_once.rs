@@ -8,7 +8,7 @@ use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Refusal};
 use wakeful_ports::clock::Clock as _;
-use wakeful_runtime::api::{ApiContext, NewAgent, RuntimeApi, StartAtOnce};
+use wakeful_runtime::api::{ApiContext, NewAgent, RuntimeApi};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{Options, Service, Writers};
 use wakeful_runtime::{EngineError, Halt};
@@ -53,10 +53,7 @@ impl Process {
             entropy: Arc::new(Salts),
             governance: governance(),
         });
-        let api = api.starting_at_once(StartAtOnce {
-            starter: service.starter(),
-            create: Some(new_agent()),
-        });
+        let api = api.starting_at_once(service.start_at_once(Some(new_agent())));
         let context = ApiContext::new(store.clone(), Arc::<Ticks>::clone(&ticks), Arc::new(Salts));
         Self {
             ticks,

@@ -7,13 +7,12 @@ use wakeful_api::{
 };
 use wakeful_core::failure::clip;
 use wakeful_core::policy::rule_words;
-use wakeful_runtime::notifier::{NotificationPayload, NotificationSender as _};
 
 use super::GlobalArgs;
 use crate::backend::{by_a_person, decision_id, read, write_unlocked};
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure, UNDECIDED};
-use crate::notify::{DesktopSession, notify_targets};
+use crate::notify::{DesktopSession, NotificationPayload, notify_targets};
 use crate::show::Out;
 
 /// Digits of a name in lists and in commands to copy: enough to tell thousands apart.

@@ -7,7 +7,6 @@ use tokio::sync::watch;
 use wakeful_ports::outside::Hearing;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
-use wakeful_runtime::notifier::Notifier;
 use wakeful_runtime::outside::SourceApi;
 use wakeful_runtime::proof::Notary;
 use wakeful_runtime::retention::{Keeper, Pulse, Pulsing};
@@ -21,7 +20,7 @@ use super::saga_recovery;
 use crate::backend::in_process::{self, device_of};
 use crate::device;
 use crate::failure::Failure;
-use crate::notify::NotifyTarget;
+use crate::notify::{Notifier, NotifyTarget};
 use crate::place::Place;
 use crate::world::{RealClock, RealEntropy};
 

@@ -9,8 +9,8 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
 use wakeful_core::decision::Severity;
 use wakeful_models::{Clients, Webhook};
-use wakeful_runtime::notifier::{NotificationPayload, NotificationSender};
 
+use super::NotificationPayload;
 use crate::config::{Settings, WebhookFormat};
 use crate::failure::Failure;
 use crate::secret::Handle;
@@ -145,8 +145,9 @@ fn bad(message: &str) -> Failure {
     )
 }
 
-impl NotificationSender for NotifyTarget {
-    fn name(&self) -> &'static str {
+impl NotifyTarget {
+    /// The name under which attempts are stored.
+    pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Desktop { .. } => "desktop",
             Self::Webhook { .. } => "webhook",
@@ -154,7 +155,8 @@ impl NotificationSender for NotifyTarget {
         }
     }
 
-    async fn send(&self, payload: &NotificationPayload) -> Result<(), String> {
+    /// Sends one notification. The error is for people and holds neither an address nor a key.
+    pub(crate) async fn send(&self, payload: &NotificationPayload) -> Result<(), String> {
         match self {
             Self::Desktop { session } => show(payload, session).await,
             Self::Webhook(webhook) => webhook.post(payload).await,

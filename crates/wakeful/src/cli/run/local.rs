@@ -11,7 +11,7 @@ use wakeful_core::run::{RunStatus, Turn};
 use wakeful_models::Models;
 use wakeful_ports::fail;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::api::{NewAgent, StartAtOnce};
+use wakeful_runtime::api::NewAgent;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::run::decode;
 use wakeful_runtime::service::{Service, Stuck};
@@ -204,8 +204,7 @@ impl<'a> LocalRun<'a> {
         create: Option<NewAgent>,
     ) -> Result<LocalService, Failure> {
         let (service, api, stuck) = Service::new(service_options(self.place, factory, hub));
-        let starter = service.starter();
-        let api = api.starting_at_once(StartAtOnce { starter, create });
+        let api = api.starting_at_once(service.start_at_once(create));
         Ok(LocalService {
             backend: Backend::of_api(self.place, api, self.config)?,
             service,

@@ -3,9 +3,6 @@
 //! Each target has a loop of its own, so that one that hangs does not delay the others. A loop wakes when a decision was
 //! asked or escalated and when an attempt is due; otherwise it sleeps without a timer.
 
-mod payload;
-
-use std::future::Future;
 use std::sync::Arc;
 
 use tokio::sync::broadcast::error::RecvError;
@@ -15,12 +12,12 @@ use wakeful_core::failure::clip;
 use wakeful_core::report::Kind;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock;
+use wakeful_runtime::Halt;
+use wakeful_runtime::hub::{Hub, Listener, News};
 use wakeful_store::rows::{AnnouncementRow, DecisionFilter};
 use wakeful_store::{Store, StoreError};
 
-pub use self::payload::NotificationPayload;
-use crate::Halt;
-use crate::hub::{Hub, Listener, News};
+use super::{NotificationPayload, NotifyTarget};
 
 /// Most attempts for one decision by one target, at one severity. The last is made about an hour after the first.
 const ATTEMPTS_MAX: u32 = 8;
@@ -37,30 +34,21 @@ const PENDING_MAX: u32 = 1_000;
 /// Longest error that is stored.
 const ERROR_CHARS_MAX: usize = 300;
 
-/// Sends notifications to one target, such as a desktop or a webhook.
-pub trait NotificationSender: Send + Sync + 'static {
-    /// The name under which attempts are stored.
-    fn name(&self) -> &'static str;
-
-    /// Sends one notification. The error is for people and holds neither an address nor a key.
-    fn send(&self, payload: &NotificationPayload) -> impl Future<Output = Result<(), String>> + Send;
-}
-
 /// Notifies of every pending decision, at least once by every target, within bounds.
 #[derive(Clone)]
-pub struct Notifier {
+pub(crate) struct Notifier {
     /// Where decisions and attempts are stored.
-    pub store: Store,
+    pub(crate) store: Store,
     /// Announces new decisions.
-    pub hub: Arc<Hub>,
-    pub clock: Arc<dyn Clock>,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) clock: Arc<dyn Clock>,
     /// The address of the page.
-    pub page_url: Option<String>,
+    pub(crate) page_url: Option<String>,
 }
 
 impl Notifier {
     /// Notifies by every target until a stop is asked for.
-    pub async fn run(self, targets: Vec<impl NotificationSender>, halt: Halt) {
+    pub(crate) async fn run(self, targets: Vec<NotifyTarget>, halt: Halt) {
         let mut loops = JoinSet::new();
         for target in targets {
             // Before the first read, so that no decision falls between.
@@ -72,7 +60,7 @@ impl Notifier {
         while loops.join_next().await.is_some() {}
     }
 
-    async fn run_target(&self, target: &impl NotificationSender, mut listener: Listener, halt: &Halt) {
+    async fn run_target(&self, target: &NotifyTarget, mut listener: Listener, halt: &Halt) {
         loop {
             let round = async {
                 self.round(target).await.unwrap_or_else(|error| {
@@ -101,7 +89,7 @@ impl Notifier {
     }
 
     /// Makes every attempt that is due. Returns how long to wait for the next one.
-    async fn round(&self, target: &impl NotificationSender) -> Result<Option<u64>, StoreError> {
+    async fn round(&self, target: &NotifyTarget) -> Result<Option<u64>, StoreError> {
         let filter = DecisionFilter {
             pending_only: true,
             limit: PENDING_MAX,
@@ -118,11 +106,7 @@ impl Notifier {
     }
 
     /// Notifies of one decision, if an attempt is due. Returns how long to wait for the next attempt, if there is one.
-    async fn notify(
-        &self,
-        target: &impl NotificationSender,
-        decision: &Decision,
-    ) -> Result<Option<u64>, StoreError> {
+    async fn notify(&self, target: &NotifyTarget, decision: &Decision) -> Result<Option<u64>, StoreError> {
         let (id, severity) = (decision.inquiry.decision_id, decision.inquiry.severity);
         let rows = self.store.read(move |view| view.announcements(&id)).await?;
         let before = rows

@@ -10,14 +10,14 @@ const SHORT: usize = 12;
 
 /// A notification: the JSON that webhooks and commands get.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct NotificationPayload {
+pub(crate) struct NotificationPayload {
     event: &'static str,
     /// The question in one line.
-    pub title: String,
+    pub(crate) title: String,
     /// Who asks, and how to answer.
-    pub message: String,
+    pub(crate) message: String,
     /// How severe the decision is.
-    pub severity: Severity,
+    pub(crate) severity: Severity,
     #[serde(skip_serializing_if = "Option::is_none")]
     decision: Option<DecisionInfo>,
     /// Where the page is.
@@ -98,7 +98,7 @@ impl NotificationPayload {
 
     /// A notification that only tests its target.
     #[must_use]
-    pub fn test() -> Self {
+    pub(crate) fn test() -> Self {
         Self {
             event: "test",
             title: "A test of Wakeful".to_owned(),
@@ -111,7 +111,7 @@ impl NotificationPayload {
 
     /// Its JSON form.
     #[must_use]
-    pub fn json(&self) -> Vec<u8> {
+    pub(crate) fn json(&self) -> Vec<u8> {
         // Text and numbers always have a JSON form.
         serde_json::to_vec(self).unwrap_or_default()
     }
