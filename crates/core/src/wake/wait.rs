@@ -1,5 +1,6 @@
 //! What an open run waits for, as it is stored with the run.
 
+use crate::budget::{Exceeded, MicroUsd};
 use crate::time::Millis;
 
 /// A clock that is corrected by up to a minute ends no wait. One that is set back further does: what waited for a time by
@@ -22,14 +23,27 @@ pub enum Wait {
     },
     /// The end of a run that it started.
     Children,
-    /// Money. Only the next attempt finds out whether there is some, so this wait keeps no run from being tried; the
-    /// dispatcher's backoff spaces the attempts.
-    Budget,
+    /// Room in the budget of the day.
+    Budget {
+        /// When the next day begins.
+        until: Millis,
+        /// What its next request may cost.
+        needed: MicroUsd,
+    },
     /// The end of the other run of its agent that is under way.
     Turn,
 }
 
 impl Wait {
+    /// The wait of a run for whose next request the budget has no room.
+    #[must_use]
+    pub const fn for_budget(exceeded: &Exceeded) -> Self {
+        Self::Budget {
+            until: exceeded.day.next().begins(),
+            needed: exceeded.needed,
+        }
+    }
+
     /// The stored name of its kind.
     #[must_use]
     pub const fn kind(self) -> &'static str {
@@ -37,7 +51,7 @@ impl Wait {
             Self::Due { .. } => "due",
             Self::Decision { .. } => "decision",
             Self::Children => "children",
-            Self::Budget => "budget",
+            Self::Budget { .. } => "budget",
             Self::Turn => "turn",
         }
     }
@@ -46,22 +60,31 @@ impl Wait {
     #[must_use]
     pub const fn until(self) -> Option<Millis> {
         match self {
-            Self::Due { until } => Some(until),
+            Self::Due { until } | Self::Budget { until, .. } => Some(until),
             Self::Decision { until } => until,
-            Self::Children | Self::Budget | Self::Turn => None,
+            Self::Children | Self::Turn => None,
         }
     }
 
-    /// Reads the stored kind and time; none where they do not belong together.
+    /// The stored amount that the budget must have room for; none for other waits.
     #[must_use]
-    pub fn parse(kind: &str, until: Option<Millis>) -> Option<Self> {
-        match (kind, until) {
-            ("due", Some(until)) => Some(Self::Due { until }),
-            ("decision", until) => Some(Self::Decision { until }),
-            ("children", None) => Some(Self::Children),
-            ("budget", None) => Some(Self::Budget),
-            ("turn", None) => Some(Self::Turn),
-            (_, _) => None,
+    pub const fn needed(self) -> Option<MicroUsd> {
+        match self {
+            Self::Budget { needed, .. } => Some(needed),
+            Self::Due { .. } | Self::Decision { .. } | Self::Children | Self::Turn => None,
+        }
+    }
+
+    /// Reads the stored kind, time and amount; none where they do not belong together.
+    #[must_use]
+    pub fn parse(kind: &str, until: Option<Millis>, needed: Option<MicroUsd>) -> Option<Self> {
+        match (kind, until, needed) {
+            ("due", Some(until), None) => Some(Self::Due { until }),
+            ("decision", until, None) => Some(Self::Decision { until }),
+            ("children", None, None) => Some(Self::Children),
+            ("budget", Some(until), Some(needed)) => Some(Self::Budget { until, needed }),
+            ("turn", None, None) => Some(Self::Turn),
+            (_, _, _) => None,
         }
     }
 }
@@ -88,25 +111,31 @@ mod tests {
 
     #[test]
     fn every_wait_is_read_as_it_was_stored_and_nothing_else_is() {
-        let at = Millis(7);
+        let (at, amount) = (Millis(7), MicroUsd(5));
         let waits = [
             Wait::Due { until: at },
             Wait::Decision { until: Some(at) },
             Wait::Decision { until: None },
             Wait::Children,
-            Wait::Budget,
+            Wait::Budget {
+                until: at,
+                needed: amount,
+            },
             Wait::Turn,
         ];
         for wait in waits {
-            assert_eq!(Wait::parse(wait.kind(), wait.until()), Some(wait));
+            assert_eq!(Wait::parse(wait.kind(), wait.until(), wait.needed()), Some(wait));
         }
-        for (kind, until) in [
-            ("due", None),
-            ("turn", Some(at)),
-            ("children", Some(at)),
-            ("asleep", None),
+        for (kind, until, needed) in [
+            ("due", None, None),
+            ("due", Some(at), Some(amount)),
+            ("turn", Some(at), None),
+            ("children", Some(at), None),
+            ("budget", Some(at), None),
+            ("budget", None, Some(amount)),
+            ("asleep", None, None),
         ] {
-            assert_eq!(Wait::parse(kind, until), None, "{kind}");
+            assert_eq!(Wait::parse(kind, until, needed), None, "{kind}");
         }
     }
 }
