@@ -20,9 +20,6 @@ const REQUEST_MAX: MicroUsd = MicroUsd(1_000_000_000_000);
 /// Most tokens that one request and its reply can have. No model reads as many.
 const TOKENS_MAX: u64 = 100_000_000;
 
-/// How soon a run that waits for money is looked at again, where some may come back any moment.
-const LOOK_AGAIN_MS: u64 = 30_000;
-
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
 
@@ -263,18 +260,14 @@ impl Exceeded {
             self.cap
         )
     }
+}
 
-    /// When it is worth looking again, if neither a raised cap nor a settled request is heard of before: when the day turns;
-    /// soon, where other processes raise caps and settle requests unheard.
-    #[must_use]
-    pub fn look_again_ms(&self, now: Millis, hears_of_changes: bool) -> u64 {
-        let today = self.day.max(Day::of(now));
-        let tomorrow = today.next().begins().since(now).max(1);
-        match hears_of_changes {
-            true => tomorrow,
-            false => tomorrow.min(LOOK_AGAIN_MS),
-        }
-    }
+/// The most that a request may cost that [`decide`] lets pass.
+#[must_use]
+pub fn room(caps: Caps, spent: Spent) -> MicroUsd {
+    let left = |cap: MicroUsd, sum: Sum| MicroUsd(cap.0.saturating_sub(sum.total().0));
+    let all = left(caps.all, spent.all);
+    caps.agent.map_or(all, |cap| left(cap, spent.agent).min(all))
 }
 
 /// Whether a request that may cost so much fits under the caps of its day.

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::budget::Day;
 use crate::id::AgentId;
 
 /// How long an agent that could not work rests before it is tried again without a reason.
@@ -16,10 +15,6 @@ pub const IDLE_TURNS_MAX: u32 = 20;
 /// The time in which idle turns are counted, and how long an agent rests that had too many of them.
 pub const BREATH_MS: u64 = 1_000;
 
-/// The longest that nobody looks at the clock for those who wait for another day: a machine that sleeps counts no time, and
-/// a clock may be set.
-pub const DAY_LOOK_MS_MAX: u64 = 60_000;
-
 /// The line of agents.
 #[derive(Debug, Default)]
 pub struct Line {
@@ -27,24 +22,13 @@ pub struct Line {
     /// To whom something happened while it was driven: its turn may have looked too early.
     again: BTreeSet<AgentId>,
     /// Who rests, and until when.
-    resting: BTreeMap<AgentId, Rest>,
+    resting: BTreeMap<AgentId, u64>,
     /// Whose last turns were idle: since when, and how many.
     idle: BTreeMap<AgentId, (u64, u32)>,
     /// Who was served last; whoever comes after it in the alphabet is next.
     last: Option<AgentId>,
     /// Whether somebody had work and found no place.
     left_out: bool,
-}
-
-/// How long somebody rests.
-#[derive(Debug, Clone, Copy)]
-struct Rest {
-    /// Until when, as long as the day is the same.
-    until: u64,
-    /// When the clock is looked at next.
-    look: u64,
-    /// The day after which it rests no more; none where the day does not matter.
-    day: Option<Day>,
 }
 
 /// How a turn of an agent ended.
@@ -56,13 +40,6 @@ pub enum Ended {
     Idle,
     /// It could not work.
     Stuck,
-    /// It waits for another day, at most for so long.
-    Waits {
-        /// How long.
-        ms: u64,
-        /// The day that is not to be.
-        day: Day,
-    },
 }
 
 impl Line {
@@ -72,7 +49,7 @@ impl Line {
         let has_work: BTreeSet<&AgentId> = ready.iter().collect();
         // Somebody without work has nothing to rest from; and a rest that is over is over, place or no place.
         self.resting
-            .retain(|agent, rest| has_work.contains(agent) && rest.until > now_ms);
+            .retain(|agent, until| has_work.contains(agent) && *until > now_ms);
         self.idle
             .retain(|_, (since, _)| now_ms < since.saturating_add(BREATH_MS));
         let after = |agent: &&&AgentId| self.last.as_ref().is_some_and(|last| **agent <= last);
@@ -91,9 +68,8 @@ impl Line {
     pub fn ended(&mut self, agent: &AgentId, how: Ended, now_ms: u64) -> bool {
         self.busy.remove(agent);
         let rest = match how {
-            Ended::Stuck => Some((REST_MS, None)),
-            Ended::Waits { ms, day } => Some((ms, Some(day))),
-            Ended::Idle => self.is_breathless(agent, now_ms).then_some((BREATH_MS, None)),
+            Ended::Stuck => Some(REST_MS),
+            Ended::Idle => self.is_breathless(agent, now_ms).then_some(BREATH_MS),
             Ended::Worked => None,
         };
         if how != Ended::Idle {
@@ -101,11 +77,7 @@ impl Line {
         }
         match rest {
             Some(_) if self.again.contains(agent) => {}
-            Some((ms, day)) => {
-                let until = now_ms.saturating_add(ms);
-                let look = day.map_or(until, |_| until.min(now_ms.saturating_add(DAY_LOOK_MS_MAX)));
-                self.resting.insert(agent.clone(), Rest { until, look, day });
-            }
+            Some(ms) => drop(self.resting.insert(agent.clone(), now_ms.saturating_add(ms))),
             None => drop(self.resting.remove(agent)),
         }
         let again = self.again.remove(agent);
@@ -123,26 +95,6 @@ impl Line {
         *turns >= IDLE_TURNS_MAX
     }
 
-    /// The clock was read: agents that wait for money wait on until it is past the day they waited on.
-    pub fn day_is(&mut self, today: Day, now_ms: u64) {
-        self.resting
-            .retain(|_, rest| rest.day.is_none_or(|day| today <= day));
-        for rest in self.resting.values_mut().filter(|rest| rest.day.is_some()) {
-            rest.look = rest.until.min(now_ms.saturating_add(DAY_LOOK_MS_MAX));
-        }
-    }
-
-    /// Whether an agent waits because the day's budget is used up.
-    #[must_use]
-    pub fn waits_for_money(&self) -> bool {
-        self.resting.values().any(|rest| rest.day.is_some())
-    }
-
-    /// Lets everybody look again who waits for money, because some may be free.
-    pub fn rouse_waiting_for_money(&mut self) {
-        self.resting.retain(|_, rest| rest.day.is_none());
-    }
-
     /// Whether an agent rests.
     #[must_use]
     pub fn rests(&self, agent: &AgentId) -> bool {
@@ -158,10 +110,10 @@ impl Line {
         }
     }
 
-    /// When the next one has rested enough, or the clock is to be looked at; none while nobody rests.
+    /// When the next one has rested enough; none while none rests.
     #[must_use]
     pub fn next_look(&self) -> Option<u64> {
-        self.resting.values().map(|rest| rest.look).min()
+        self.resting.values().min().copied()
     }
 }
 
@@ -176,13 +128,6 @@ mod tests {
             .iter()
             .map(|name| AgentId::parse(name).expect("a good name"))
             .collect()
-    }
-
-    /// On this day somebody is parked.
-    const DAY: Day = Day(20_000);
-
-    fn waits(ms: u64) -> Ended {
-        Ended::Waits { ms, day: DAY }
     }
 
     #[test]
@@ -226,13 +171,11 @@ mod tests {
             line.ended(&all[0], Ended::Idle, 0),
             "an answer came after its turn had looked for one"
         );
-        for how in [Ended::Stuck, waits(60_000)] {
-            line.choose(&all, 0, 1);
-            line.rouse(&all[0]);
-            assert!(line.ended(&all[0], how, 0), "{how:?}");
-            assert_eq!(line.choose(&all, 0, 1), all, "{how:?}");
-            line.ended(&all[0], Ended::Idle, 0);
-        }
+        line.choose(&all, 0, 1);
+        line.rouse(&all[0]);
+        assert!(line.ended(&all[0], Ended::Stuck, 0));
+        assert_eq!(line.choose(&all, 0, 1), all);
+        line.ended(&all[0], Ended::Idle, 0);
         line.choose(&all, 0, 1);
         assert!(!line.ended(&all[0], Ended::Idle, 0), "it is told once");
     }
@@ -251,44 +194,6 @@ mod tests {
         // And now it is driven, perhaps for hours.
         assert_eq!(line.choose(&all[..1], 1 + REST_MS, 1), agents(&["a"]));
         assert_eq!(line.next_look(), None);
-    }
-
-    #[test]
-    fn who_waits_for_another_day_rests_until_its_time_is_over() {
-        let (mut line, all) = (Line::default(), agents(&["a"]));
-        line.choose(&all, 0, 1);
-        line.ended(&all[0], waits(DAY_LOOK_MS_MAX / 2), 5);
-        assert_eq!(line.choose(&all, 4 + DAY_LOOK_MS_MAX / 2, 1), []);
-        assert_eq!(line.next_look(), Some(5 + DAY_LOOK_MS_MAX / 2));
-        assert_eq!(line.choose(&all, 5 + DAY_LOOK_MS_MAX / 2, 1), all);
-    }
-
-    #[test]
-    fn who_waits_for_another_day_is_driven_when_the_clock_shows_one_whatever_time_was_counted() {
-        for other in [DAY.next(), Day(DAY.0 + 1_000)] {
-            let (mut line, all) = (Line::default(), agents(&["a", "b"]));
-            line.choose(&all, 0, 2);
-            line.ended(&all[0], waits(50 * DAY_LOOK_MS_MAX), 0);
-            line.ended(&all[1], Ended::Stuck, 0);
-            line.day_is(DAY, 10);
-            assert_eq!(line.choose(&all, 10, 2), []);
-            line.day_is(other, 11);
-            assert_eq!(
-                line.choose(&all, 11, 2),
-                agents(&["a"]),
-                "and nobody else: {other:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_clock_is_looked_at_now_and_then_while_somebody_waits_for_another_day() {
-        let (mut line, all) = (Line::default(), agents(&["a"]));
-        line.choose(&all, 0, 1);
-        line.ended(&all[0], waits(3 * DAY_LOOK_MS_MAX / 2), 0);
-        assert_eq!(line.next_look(), Some(DAY_LOOK_MS_MAX));
-        line.day_is(DAY, DAY_LOOK_MS_MAX);
-        assert_eq!(line.next_look(), Some(3 * DAY_LOOK_MS_MAX / 2));
     }
 
     #[test]

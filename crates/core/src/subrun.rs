@@ -13,7 +13,8 @@ use crate::key::RunKey;
 use crate::message::PROMPT_BYTES_MAX;
 use crate::run::RunStatus;
 use crate::step::Fault;
-use crate::wake::Refusal;
+use crate::time::Millis;
+use crate::wake::{Candidate, Obstacle, Refusal, eligibility};
 
 /// The tool by which a run starts another. It is the engine's own: no tool host performs it.
 pub const START_RUN: &str = "StartRun";
@@ -37,6 +38,21 @@ string_enum! {
         Braked = "braked",
         /// A person paused the agent, and the run has not begun.
         Paused = "paused",
+    }
+}
+
+impl RunHold {
+    /// Finds what holds a message or an open run until a person acts. No time ends it, so the rule is asked for the last one.
+    #[must_use]
+    pub fn of(candidate: &Candidate<'_>) -> Option<Self> {
+        let checks = eligibility(candidate, Millis(i64::MAX));
+        [(Refusal::Braked, Self::Braked), (Refusal::Paused, Self::Paused)]
+            .into_iter()
+            .find(|(refusal, _)| {
+                let refused = Some(Obstacle::Refusal(refusal.clone()));
+                checks.iter().any(|check| check.obstacle == refused)
+            })
+            .map(|(_, hold)| hold)
     }
 }
 

@@ -12,7 +12,7 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::{Gate, WakeOutcome};
 use wakeful_ports::planted;
 use wakeful_store::rows::{Agent, Overview, QueueRow, WakeRow};
-use wakeful_store::{StoreError, Tx, View};
+use wakeful_store::{StoreError, Tx, View, WorkQuery};
 
 use crate::EngineError;
 use crate::cause::wake_row;
@@ -99,23 +99,15 @@ pub(crate) struct NextMessage {
     pub(crate) beside: Vec<Waiting>,
 }
 
-/// Looks what an agent has to do: one given run, or whatever is next.
-pub(crate) fn find(
-    view: &mut View<'_>,
-    agent: &AgentId,
-    target: Option<RunKey>,
-    now: Millis,
-) -> Result<AgentWork, StoreError> {
-    if let Some(run) = target {
-        return find_target(view, run);
-    }
-    if let Some(run) = view.due_run(agent, now)? {
+/// Finds what an agent does next.
+pub(crate) fn find(view: &mut View<'_>, agent: &AgentId, query: WorkQuery) -> Result<AgentWork, StoreError> {
+    if let Some(run) = view.due_run(agent, query)? {
         return Ok(AgentWork::Run(run));
     }
     let Some(overview) = view.overview(agent)? else {
         return Ok(AgentWork::Unknown);
     };
-    let mut next = view.next_message(&overview, now)?;
+    let mut next = view.next_message(&overview, query.now)?;
     if planted::bug("newest_first") && next.is_some() {
         next = view.queue(agent, 100)?.pop();
     }
@@ -124,14 +116,14 @@ pub(crate) fn find(
     };
     Ok(AgentWork::Message(Box::new(NextMessage {
         body: view.blob(&message.body)?,
-        beside: beside(view, &overview, &message, now)?,
+        beside: beside(view, &overview, &message, query.now)?,
         agent: overview.agent,
         message,
     })))
 }
 
 /// What there is to do for one run: it goes on, or its message starts it, or it has ended.
-fn find_target(view: &mut View<'_>, run: RunKey) -> Result<AgentWork, StoreError> {
+pub(crate) fn find_target(view: &mut View<'_>, run: RunKey) -> Result<AgentWork, StoreError> {
     if let Some(row) = view.run(&run)? {
         let is_open = row.status == RunStatus::Open;
         return Ok(if is_open {

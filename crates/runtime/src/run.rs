@@ -197,7 +197,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 }
                 Next::OverBudget(exceeded) => {
                     let (agent, run) = (claimed.row.agent_id.clone(), claimed.run_key());
-                    let (wait, since) = (Wait::Budget, self.clock.now());
+                    let (wait, since) = (Wait::for_budget(&exceeded), self.clock.now());
                     hand_over(&self.store, claimed, Some(Suspension { wait, since })).await?;
                     return Err(EngineError::BudgetExceeded { agent, run, exceeded });
                 }

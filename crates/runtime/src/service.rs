@@ -10,16 +10,17 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use tokio::task::{Id, JoinError, JoinSet};
-use wakeful_core::budget::Day;
+use wakeful_core::budget::MicroUsd;
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
 use wakeful_core::line::{Ended, Line};
 use wakeful_core::message::Message;
+use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
 use wakeful_store::rows::Agent;
-use wakeful_store::{Store, StoreError};
+use wakeful_store::{Store, StoreError, WorkQuery};
 
 use self::scope::{ReadyWork, Scope};
 use self::start::ServiceStarter;
@@ -118,6 +119,7 @@ pub struct Service<W> {
     work: Arc<Work>,
     stuck: Stuck,
     scope: Scope,
+    daily_cap: MicroUsd,
     starter: Arc<ServiceStarter<W>>,
 }
 
@@ -144,12 +146,17 @@ struct Busy {
     told: BTreeMap<AgentId, u64>,
     /// Whether nothing in scope can go on by itself.
     is_done: bool,
+    /// Whether a run waited for the budget at the last look.
+    waits_for_budget: bool,
+    /// Whether the runs that waited for the budget before this process started were tried again.
+    has_retried_budget: bool,
 }
 
 impl<W: Workshop + 'static> Service<W> {
     /// The service, its API, and the runs that are stuck.
     #[must_use]
     pub fn new(options: Options<W>) -> (Self, RuntimeApi, Stuck) {
+        let daily_cap = options.governance.daily_cap;
         let api = RuntimeApi::new(ApiContext {
             store: options.store.clone(),
             clock: Arc::clone(&options.clock),
@@ -174,6 +181,7 @@ impl<W: Workshop + 'static> Service<W> {
             work: api.work(),
             stuck: stuck.clone(),
             scope: Scope::All,
+            daily_cap,
             starter: Arc::new(starter),
         };
         (service, api, stuck)
@@ -226,10 +234,7 @@ impl<W: Workshop + 'static> Service<W> {
                     self.finished(done, &mut busy);
                 }
                 () = self.work.there() => self.begin_all(&mut busy).await,
-                () = self.hub.money_settled(), if busy.line.waits_for_money() => {
-                    busy.line.rouse_waiting_for_money();
-                    self.begin_all(&mut busy).await;
-                }
+                () = self.hub.money_settled(), if busy.waits_for_budget => self.begin_all(&mut busy).await,
                 () = self.time_to_look(moment) => {
                     (busy.look_at, busy.due_at) = (None, None);
                     self.tell_of_others(&mut busy).await;
@@ -269,8 +274,7 @@ impl<W: Workshop + 'static> Service<W> {
     /// Begins with every agent that has work and is not being driven, as far as the places allow.
     async fn begin_all(&self, busy: &mut Busy) {
         let (wall, now) = (self.clock.now(), self.clock.ticks_ms());
-        let scope = self.scope;
-        let read = self.store.read(move |view| scope.ready_work(view, wall)).await;
+        let read = self.ready_work(busy, wall).await;
         let next = match (self.writers, &read) {
             (_, Err(_)) => Some(now.saturating_add(FAILED_LOOK_MS)),
             (Writers::Many, Ok(_)) => Some(now.saturating_add(SHARED_LOOK_MS)),
@@ -281,6 +285,7 @@ impl<W: Workshop + 'static> Service<W> {
         let ReadyWork {
             agents,
             targets,
+            without_budget,
             next,
         } = match read {
             Ok(found) => found,
@@ -295,12 +300,27 @@ impl<W: Workshop + 'static> Service<W> {
         busy.failed_looks = 0;
         // Looked at once more before it comes, if it is far: the clock may be set meanwhile.
         busy.due_at = next.map(|due| now.saturating_add(due.since(wall).clamp(1, DUE_LOOK_MS_MAX)));
-        self.stuck.retain(&agents);
+        self.stuck.retain(&agents, &without_budget);
+        busy.waits_for_budget = !without_budget.is_empty();
         self.work.roused().iter().for_each(|agent| busy.line.rouse(agent));
-        busy.line.day_is(Day::of(wall), now);
         (busy.ready, busy.targets) = (agents, targets);
         self.begin(busy);
         busy.is_done = self.scope != Scope::All && busy.tasks.is_empty() && busy.due_at.is_none();
+    }
+
+    /// Finds the work that can be done now. At the first look of a process, runs that wait for the budget are tried again:
+    /// its configuration may have other prices than that of the process which let them wait.
+    async fn ready_work(&self, busy: &mut Busy, now: Millis) -> Result<ReadyWork, StoreError> {
+        let (scope, daily_cap) = (self.scope, self.daily_cap);
+        let query = WorkQuery { now, daily_cap };
+        let ready = self.store.read(move |view| scope.ready_work(view, query)).await?;
+        if busy.has_retried_budget || ready.without_budget.is_empty() {
+            busy.has_retried_budget = true;
+            return Ok(ready);
+        }
+        self.store.write(|tx| tx.end_budget_waits(None)).await?;
+        busy.has_retried_budget = true;
+        self.store.read(move |view| scope.ready_work(view, query)).await
     }
 
     /// Starts the turns of the next agents among those that had work at the last look.
@@ -318,6 +338,7 @@ impl<W: Workshop + 'static> Service<W> {
                 entropy: Arc::clone(&self.entropy),
                 hub: Arc::clone(&self.hub),
                 is_forgiven: self.stuck.is_of_place(&agent),
+                daily_cap: self.daily_cap,
                 agent: agent.clone(),
                 target,
             };
@@ -344,15 +365,15 @@ impl<W: Workshop + 'static> Service<W> {
             Ok(Some(DriveOutcome::Braked) | None) if self.scope != Scope::All => Ended::Stuck,
             // A release of the brake makes the loop look at the agent again.
             Ok(Some(DriveOutcome::Waiting(_) | DriveOutcome::Braked) | None) => Ended::Idle,
-            Err(EngineError::BudgetExceeded { exceeded, .. }) => Ended::Waits {
-                // A cap that is raised and a request that is settled here rouse it; those of others are not heard.
-                ms: exceeded.look_again_ms(self.clock.now(), self.writers == Writers::Alone),
-                day: exceeded.day,
-            },
+            // Its run is listed again when the budget has room for it.
+            Err(EngineError::BudgetExceeded { .. }) if self.scope == Scope::All => Ended::Idle,
             Err(_) => Ended::Stuck,
         };
         // The time until which it waits, and whether an answer came since it looked for one, another look tells.
-        if matches!(result, Ok(Some(DriveOutcome::Waiting(_)))) {
+        if matches!(
+            result,
+            Ok(Some(DriveOutcome::Waiting(_))) | Err(EngineError::BudgetExceeded { .. })
+        ) {
             self.work.look();
         }
         let is_worth_a_look = busy.line.ended(&agent, how, self.clock.ticks_ms());

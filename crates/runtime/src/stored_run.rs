@@ -9,7 +9,7 @@ use wakeful_core::message::Message;
 use wakeful_core::run::{Outcome, Phase, RunStatus, Turn};
 use wakeful_core::step::Status;
 use wakeful_core::subrun::{RunHold, RunLink};
-use wakeful_core::wake::Control;
+use wakeful_core::wake::{Candidate, RunFacts};
 use wakeful_ports::planted;
 use wakeful_store::rows::{RunRow, StepRow, WakeRow};
 use wakeful_store::{Store, StoreError, View};
@@ -189,20 +189,29 @@ pub(crate) fn cause(view: &mut View<'_>, run: &RunKey) -> Result<Option<Cause>, 
 }
 
 fn link(view: &mut View<'_>, run: &RunKey, agent: &AgentId) -> Result<RunLink, StoreError> {
-    let status = match view.run(run)? {
+    let row = view.run(run)?;
+    let suspension = row.as_ref().and_then(|row| row.suspension);
+    let status = match row {
         Some(row) => row.status,
         None if view.is_queued(run)? => RunStatus::Queued,
         None => view
             .wake(run)?
             .map_or(RunStatus::Gone, |wake| RunStatus::of_message(wake.verdict)),
     };
-    let held = match view.agent(agent)? {
-        _ if !status.is_under_way() => None,
-        _ if view.is_braked(agent)? => Some(RunHold::Braked),
-        Some(agent) if status == RunStatus::Queued && agent.control == Control::Paused => {
-            Some(RunHold::Paused)
+    let held = match (status, view.overview(agent)?) {
+        (RunStatus::Queued, Some(overview)) => {
+            let (agent, facts) = (overview.agent.availability(), overview.message_facts());
+            RunHold::of(&Candidate::Message(&agent, &facts))
         }
-        Some(_) | None => None,
+        (RunStatus::Open, Some(overview)) => RunHold::of(&Candidate::Run(&RunFacts {
+            suspension,
+            is_cancel_requested: view.cancel_requested(run)?,
+            is_braked: overview.is_braked,
+            // Neither is a hold: another run and the budget let it continue without a person.
+            is_other_under_way: false,
+            room: MicroUsd(u64::MAX),
+        })),
+        (_, _) => None,
     };
     Ok(RunLink {
         run_key: *run,

@@ -94,6 +94,7 @@ pub(crate) fn start_in(
         return Ok(());
     }
     tx.lock_starting()?;
+    // Not whether the run may continue, but whether it may start others: a brake that was set since it was looked at.
     if tx.is_braked(&run.agent_id)? {
         return Err(StoreError::Conflict);
     }
@@ -199,13 +200,6 @@ struct Planned {
     order: Order,
 }
 
-/// What a run was at when it looked at the starts of its plan.
-enum Before {
-    Braked,
-    /// How deep what it starts would be, and the chain of causes that it belongs to.
-    Free(u32, TraceId),
-}
-
 impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Starts what the plan begins with. What may not be started is told at once, and recorded with the agent that it was
     /// meant for; the rest is kept with the state that waits for it.
@@ -213,21 +207,15 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let run = claimed.run_key();
         let planned = self.planned(claimed).await?;
         let agent = claimed.row.agent_id.clone();
-        let whose = agent.clone();
+        // How deep what it starts would be, and the chain of causes that it belongs to.
         let before = self.store.read(move |view| {
-            if view.is_braked(&whose)? {
-                return Ok(Before::Braked);
-            }
             let cause = view
                 .message(&run)?
                 .map(|message| message.cause)
                 .unwrap_or_default();
-            Ok(Before::Free(depth_below(view, &run)?, cause.correlation_of(&run)))
+            Ok((depth_below(view, &run)?, cause.correlation_of(&run)))
         });
-        let (depth, correlation) = match before.await? {
-            Before::Braked => return Ok(Next::Brake),
-            Before::Free(depth, correlation) => (depth, correlation),
-        };
+        let (depth, correlation) = before.await?;
         let starts = planned
             .iter()
             .map(|one| self.message_of(claimed, one, depth, &correlation));

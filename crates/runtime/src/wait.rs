@@ -35,8 +35,8 @@ pub(crate) enum Need {
     Answer(DecisionId),
     /// The end of one of these runs.
     Runs(Vec<RunKey>),
-    /// Money.
-    Money,
+    /// Room in the budget of the day.
+    Budget(Wait),
 }
 
 impl Need {
@@ -60,7 +60,7 @@ impl Need {
     pub(crate) fn of_wait(wait: Wait, turn: &Turn, now: Millis) -> Self {
         match wait {
             Wait::Due { until } => Self::Time(until),
-            Wait::Budget => Self::Money,
+            Wait::Budget { .. } => Self::Budget(wait),
             Wait::Decision { .. } | Wait::Children | Wait::Turn => Self::of(turn, now),
         }
     }
@@ -76,7 +76,8 @@ impl Need {
         let wait = match self {
             Self::Nothing => None,
             Self::Time(until) => Some(Wait::Due { until: *until }),
-            Self::Money => Some(Wait::Budget),
+            // Nothing to check: dispatch compares it with the budget as it is stored.
+            Self::Budget(wait) => Some(*wait),
             Self::Answer(question) => view.decision(question)?.and_then(|decision| decision.wait(now)),
             Self::Runs(runs) => subrun::all_under_way(view, runs)?.then_some(Wait::Children),
         };
@@ -170,7 +171,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         // What was waited before a crash counts. A clock that was set back makes nobody wait longer than was said.
         let left_ms = match claimed.row.wait() {
             Some(Wait::Due { until }) => until.since(now).min(delay_ms),
-            Some(Wait::Decision { .. } | Wait::Children | Wait::Budget | Wait::Turn) | None => delay_ms,
+            Some(Wait::Decision { .. } | Wait::Children | Wait::Budget { .. } | Wait::Turn) | None => {
+                delay_ms
+            }
         };
         if left_ms == 0 {
             return Ok(None);

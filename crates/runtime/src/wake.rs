@@ -20,7 +20,7 @@ use wakeful_ports::tool::ToolHost;
 use wakeful_store::rows::{Agent, Claim, Fence, RunFilter, RunState};
 use wakeful_store::{StoreError, Tx};
 
-use crate::absorb::{AgentWork, Opening, all_wait, find, known_gates, take_up};
+use crate::absorb::{AgentWork, Opening, all_wait, find_target, known_gates, take_up};
 use crate::cause::wake_row;
 use crate::run::{Applied, Claimed, Transition, broken};
 use crate::{Engine, EngineError, Observer};
@@ -110,12 +110,8 @@ impl PreparedStart {
 impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Starts the run of a queued message, which takes up nothing beside it.
     pub async fn wake(&self, run: RunKey, limits: Limits) -> Result<StartOutcome, EngineError> {
-        let found = self.store.read(move |view| {
-            let message = view.message(&run)?;
-            let work = message.map(|message| find(view, &message.agent_id, Some(run), message.admitted_at));
-            work.transpose()
-        });
-        let Some(AgentWork::Message(next)) = found.await? else {
+        let found = self.store.read(move |view| find_target(view, run));
+        let AgentWork::Message(next) = found.await? else {
             return Ok(StartOutcome::NotQueued(run));
         };
         let opening = Opening::of(&next.message, next.body.as_deref(), next.beside)?;

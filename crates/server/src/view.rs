@@ -82,6 +82,8 @@ pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
         mode: agent.mode,
         sleep_until: agent.sleep_until.map(Millis::rfc3339),
         activity: match (going, overview.open_run) {
+            // Another process may have tried its run.
+            _ if overview.is_waiting_for_budget => Activity::Stuck,
             // A note that somebody was stuck may be a moment older than the end of their work.
             (Going::Stuck, _) if has_work => Activity::Stuck,
             (Going::Well | Going::Stuck, Some(_)) if overview.pending_decisions > 0 => {

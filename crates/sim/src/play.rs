@@ -366,7 +366,10 @@ impl Stage {
                 | EngineError::CrashLoop { .. },
             ) => is_poisoned,
             // There is always money enough here, and who serves waits for the moments of others.
-            Ok((_, DriveOutcome::Waiting(Wait::Due { .. } | Wait::Children | Wait::Budget | Wait::Turn)))
+            Ok((
+                _,
+                DriveOutcome::Waiting(Wait::Due { .. } | Wait::Children | Wait::Budget { .. } | Wait::Turn),
+            ))
             | Err(
                 EngineError::BudgetExceeded { .. }
                 | EngineError::UnknownAgent(_)

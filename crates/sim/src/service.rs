@@ -12,6 +12,7 @@ use wakeful_runtime::api::{ApiContext, NewAgent, Post, RuntimeApi, StartAtOnce};
 use wakeful_runtime::run::{Claimed, DriveOutcome, claim, move_aside};
 use wakeful_runtime::wake::{Limits, StartOutcome};
 use wakeful_runtime::{EngineError, Stamp};
+use wakeful_store::WorkQuery;
 use wakeful_store::rows::{RunFilter, RunRow, RunState, Visibility};
 
 use crate::life::{Driven, Life, SimEngine};
@@ -186,8 +187,12 @@ async fn looked_after(
             Some(driven) => return Ok(driven),
         }
         let wall = engine.clock.now();
+        let query = WorkQuery {
+            now: wall,
+            daily_cap: engine.governance.daily_cap,
+        };
         let look = engine.store.read(move |view| {
-            let (ready, due) = (view.agents_with_work(wall)?, view.next_due(wall)?);
+            let (ready, due) = (view.agents_with_work(query)?, view.next_due(wall)?);
             Ok((ready, due, view.run(&run)?))
         });
         let (ready, due, row) = look.await?;

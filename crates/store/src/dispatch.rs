@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use wakeful_core::budget::{Caps, Day, MicroUsd, Spent, Sum, room};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::time::Millis;
@@ -20,20 +21,35 @@ use crate::{ROWS_MAX, Result, View};
 /// Candidates that are read at once. Few are ineligible, so one page is mostly enough for a home of usual size.
 const PAGE: u32 = 1_000;
 
-/// A run that waits far in the future, for a person or for others is not read at all. A run that waits for money or for its
-/// turn is, because no time ends its wait. The branches by time are few rows; their agent is spelled as an expression, or
+/// When work is looked for, and what holds where the database says nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkQuery {
+    /// The time.
+    pub now: Millis,
+    /// The cap of a day for all agents together until a person sets one.
+    pub daily_cap: MicroUsd,
+}
+
+/// A run that waits for a later time, a person, other runs or money that is not there is not read at all. The branches by time are few rows; their agent is spelled as an expression, or
 /// SQLite would walk all open runs in the order of their agents instead of searching by time.
 pub(crate) const RUNS: &str = "
-    SELECT run.agent_id, run.run_key, run.wait_kind, run.wait_until_ms, run.suspended_at_ms,
+    SELECT run.agent_id, run.run_key, run.wait_kind, run.wait_until_ms, run.wait_microusd, run.suspended_at_ms,
         (SELECT COUNT(*) FROM run_cancel WHERE run_cancel.run_key = run.run_key),
         (SELECT COUNT(*) FROM brake WHERE brake.agent_id = '' OR brake.agent_id = run.agent_id),
         (SELECT COUNT(*) FROM run AS other WHERE other.agent_id = run.agent_id AND other.status = 'open'
-            AND other.run_key <> run.run_key AND (other.wait_kind IS NULL OR other.wait_kind <> 'turn'))
+            AND other.run_key <> run.run_key AND (other.wait_kind IS NULL OR other.wait_kind <> 'turn')),
+        (SELECT daily_microusd FROM cap WHERE cap.agent_id = run.agent_id),
+        (SELECT reserved_microusd + settled_microusd FROM spend_day
+            WHERE spend_day.agent_id = run.agent_id AND spend_day.day = ?6)
     FROM (
         SELECT agent_id, run_key FROM run WHERE status = 'open' AND wait_kind IS NULL AND (agent_id, run_key) > (?2, ?3)
         UNION ALL
         SELECT agent_id, run_key FROM run WHERE status = 'open' AND wait_kind = 'budget'
-            AND (agent_id, run_key) > (?2, ?3)
+            AND (agent_id, run_key) > (?2, ?3) AND wait_microusd <= ?7
+            AND NOT EXISTS (SELECT 1 FROM cap
+                LEFT JOIN spend_day ON spend_day.agent_id = cap.agent_id AND spend_day.day = ?6
+                WHERE cap.agent_id = run.agent_id AND cap.daily_microusd <
+                    run.wait_microusd + COALESCE(spend_day.reserved_microusd + spend_day.settled_microusd, 0))
         UNION ALL
         SELECT agent_id, run_key FROM run WHERE status = 'open' AND wait_kind = 'turn' AND (agent_id, run_key) > (?2, ?3)
         UNION ALL
@@ -74,9 +90,11 @@ pub(crate) const MESSAGES: &str = "
 impl View<'_> {
     /// Agents that may begin something: go on with an open run, or start the run of a message. By name, at most
     /// [`ROWS_MAX`].
-    pub fn agents_with_work(&mut self, now: Millis) -> Result<Vec<AgentId>> {
+    pub fn agents_with_work(&mut self, query: WorkQuery) -> Result<Vec<AgentId>> {
+        let now = query.now;
         let wanted = usize::try_from(ROWS_MAX).unwrap_or(usize::MAX);
         let (page, back) = (limit(PAGE), set_back(now));
+        let budget = self.budget(query)?;
         let mut found = BTreeSet::new();
         let (mut agent, mut run) = (String::new(), Vec::new());
         loop {
@@ -86,8 +104,10 @@ impl View<'_> {
                 run.as_slice().into(),
                 now.into(),
                 back,
+                budget.day.0.into(),
+                budget.room().0.into(),
             ];
-            let rows = self.run_candidates(RUNS, &after)?;
+            let rows = self.run_candidates(RUNS, &after, &budget)?;
             let eligible = rows.iter().filter(|row| row.may_begin(now));
             found.extend(eligible.map(|row| row.agent_id.clone()));
             match rows.last() {
@@ -114,8 +134,23 @@ impl View<'_> {
         Ok(found.into_iter().take(wanted).collect())
     }
 
-    fn run_candidates(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<RunCandidate>> {
-        let mut rows = records(self.sql.query(sql, params)?, read_run)?;
+    /// What all agents together have spent on the budget's day, and may spend.
+    fn budget(&mut self, query: WorkQuery) -> Result<DayBudget> {
+        let day = Day::of(query.now).not_before(self.latest_spend_day()?);
+        Ok(DayBudget {
+            day,
+            cap: self.cap(None)?.unwrap_or(query.daily_cap),
+            spent: self.spent_by_all(day)?,
+        })
+    }
+
+    fn run_candidates(
+        &mut self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        budget: &DayBudget,
+    ) -> Result<Vec<RunCandidate>> {
+        let mut rows = records(self.sql.query(sql, params)?, |row| read_run(row, budget))?;
         for row in &mut rows {
             row.facts.is_braked |= self.is_brake_pending(&row.agent_id);
         }
@@ -132,6 +167,36 @@ fn is_full(rows: usize) -> bool {
     u32::try_from(rows).is_ok_and(|rows| rows >= PAGE)
 }
 
+/// What all agents together have spent on a day, and may spend.
+struct DayBudget {
+    day: Day,
+    cap: MicroUsd,
+    spent: Sum,
+}
+
+impl DayBudget {
+    /// The most that a request of an agent without a cap of its own may cost.
+    fn room(&self) -> MicroUsd {
+        self.room_of(None, MicroUsd(0))
+    }
+
+    /// The most that a request of an agent with this cap may cost which has spent and reserved so much.
+    fn room_of(&self, agent: Option<MicroUsd>, spent: MicroUsd) -> MicroUsd {
+        let caps = Caps { agent, all: self.cap };
+        let by_agent = Sum {
+            settled: spent,
+            reserved: MicroUsd(0),
+        };
+        room(
+            caps,
+            Spent {
+                agent: by_agent,
+                all: self.spent,
+            },
+        )
+    }
+}
+
 struct RunCandidate {
     agent_id: AgentId,
     run_key: RunKey,
@@ -144,7 +209,7 @@ impl RunCandidate {
     }
 }
 
-fn read_run(mut row: Row) -> Result<RunCandidate> {
+fn read_run(mut row: Row, budget: &DayBudget) -> Result<RunCandidate> {
     Ok(RunCandidate {
         agent_id: row.agent_id("run.agent_id")?,
         run_key: RunKey(row.digest("run.run_key")?),
@@ -153,6 +218,11 @@ fn read_run(mut row: Row) -> Result<RunCandidate> {
             is_cancel_requested: row.count("run_cancel.run_key")? > 0,
             is_braked: row.count("brake.agent_id")? > 0,
             is_other_under_way: row.count("run.wait_kind")? > 0,
+            room: {
+                let cap = row.optional_count("cap.daily_microusd")?.map(MicroUsd);
+                let spent = row.optional_count("spend_day.settled_microusd")?;
+                budget.room_of(cap, MicroUsd(spent.unwrap_or(0)))
+            },
         },
     })
 }
@@ -196,19 +266,24 @@ fn read_message(mut row: Row) -> Result<MessageCandidate> {
 }
 
 pub(crate) const RUNS_OF_AGENT: &str = "
-    SELECT run.agent_id, run.run_key, run.wait_kind, run.wait_until_ms, run.suspended_at_ms,
+    SELECT run.agent_id, run.run_key, run.wait_kind, run.wait_until_ms, run.wait_microusd, run.suspended_at_ms,
         (SELECT COUNT(*) FROM run_cancel WHERE run_cancel.run_key = run.run_key),
         (SELECT COUNT(*) FROM brake WHERE brake.agent_id = '' OR brake.agent_id = run.agent_id),
         (SELECT COUNT(*) FROM run AS other WHERE other.agent_id = run.agent_id AND other.status = 'open'
-            AND other.run_key <> run.run_key AND (other.wait_kind IS NULL OR other.wait_kind <> 'turn'))
+            AND other.run_key <> run.run_key AND (other.wait_kind IS NULL OR other.wait_kind <> 'turn')),
+        (SELECT daily_microusd FROM cap WHERE cap.agent_id = run.agent_id),
+        (SELECT reserved_microusd + settled_microusd FROM spend_day
+            WHERE spend_day.agent_id = run.agent_id AND spend_day.day = ?3)
     FROM run WHERE run.agent_id = ?1 AND run.status = 'open' ORDER BY +run.started_at_ms, run.run_key LIMIT ?2";
 
 impl View<'_> {
     /// The run that an agent goes on with: the oldest that may, and before it one whose end was requested, because that waits
     /// for nothing.
-    pub fn due_run(&mut self, agent: &AgentId, now: Millis) -> Result<Option<RunKey>> {
-        let runs = self.run_candidates(RUNS_OF_AGENT, &[agent.into(), limit(ROWS_MAX)])?;
-        let due = runs.into_iter().filter(|run| run.may_begin(now));
+    pub fn due_run(&mut self, agent: &AgentId, query: WorkQuery) -> Result<Option<RunKey>> {
+        let budget = self.budget(query)?;
+        let params = [agent.into(), limit(ROWS_MAX), budget.day.0.into()];
+        let runs = self.run_candidates(RUNS_OF_AGENT, &params, &budget)?;
+        let due = runs.into_iter().filter(|run| run.may_begin(query.now));
         let first = due.min_by_key(|run| !run.facts.is_cancel_requested);
         Ok(first.map(|run| run.run_key))
     }

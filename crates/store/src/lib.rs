@@ -74,6 +74,7 @@ mod trouble;
 mod tx;
 mod wake;
 
+pub use crate::dispatch::WorkQuery;
 pub use crate::faults::{FaultFuture, FaultPoint, Faults};
 pub use crate::job::QUEUE_MAX;
 pub use crate::pack::{BLOB_BYTES_MAX, DRAFT_AGE, INLINE_BYTES_MAX};

@@ -167,7 +167,8 @@ pub(crate) const STANDING: &str = "
         (SELECT run_key FROM run WHERE run.agent_id = ?1 ORDER BY started_at_ms DESC, run_key LIMIT 1),
         (SELECT COUNT(*) FROM brake WHERE brake.agent_id = '' OR brake.agent_id = ?1),
         (SELECT COUNT(*) FROM decision WHERE decision.agent_id = ?1 AND decision.status = 'pending'),
-        (SELECT COUNT(*) FROM run WHERE run.agent_id = ?1 AND status = 'quarantined')
+        (SELECT COUNT(*) FROM run WHERE run.agent_id = ?1 AND status = 'quarantined'),
+        (SELECT COUNT(*) FROM run WHERE run.agent_id = ?1 AND status = 'open' AND wait_kind = 'budget')
     FROM agent_head WHERE agent_head.agent_id = ?1";
 
 impl View<'_> {
@@ -187,6 +188,7 @@ impl View<'_> {
             is_braked: row.count("brake.agent_id")? > 0 || self.is_brake_pending(agent_id),
             pending_decisions: row.count("decision.decision_id")?,
             quarantined_runs: row.count("run.status")?,
+            is_waiting_for_budget: row.count("run.wait_kind")? > 0,
         }))
     }
 

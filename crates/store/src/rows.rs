@@ -83,6 +83,8 @@ pub struct Overview {
     pub pending_decisions: u64,
     /// Its runs that cannot go on until a person says so.
     pub quarantined_runs: u64,
+    /// Whether an open run of it waits for the budget.
+    pub is_waiting_for_budget: bool,
 }
 
 impl Agent {

@@ -1,5 +1,6 @@
 //! Runs with their states, and the wishes to end them.
 
+use wakeful_core::budget::MicroUsd;
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::run::RunStatus;
@@ -8,18 +9,18 @@ use wakeful_core::wake::{Suspension, Wait, WaitKind};
 
 use crate::rows::{RunFilter, RunRow, RunState};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
-use crate::{Result, StoreError, Tx, View, bound};
+use crate::{ROWS_MAX, Result, StoreError, Tx, View, bound};
 
 const CREATE: &str = "
     INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status,
-        started_at_ms, ended_at_ms, wait_kind, wait_until_ms, suspended_at_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+        started_at_ms, ended_at_ms, wait_kind, wait_until_ms, wait_microusd, suspended_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
     ON CONFLICT (run_key) DO NOTHING";
 
 impl Tx<'_> {
     /// Makes a run.
     pub fn create_run(&mut self, run: &RunRow) -> Result<()> {
-        let [kind, until, since] = wait_params(run.suspension);
+        let [kind, until, needed, since] = wait_params(run.suspension);
         let params = [
             (&run.run_key).into(),
             (&run.agent_id).into(),
@@ -33,6 +34,7 @@ impl Tx<'_> {
             run.ended_at.into(),
             kind,
             until,
+            needed,
             since,
         ];
         self.sql.run_once(CREATE, &params)?;
@@ -46,13 +48,13 @@ const BEGAN: &str = "UPDATE agent_head SET last_run_started_at_ms = ?2 WHERE age
 /// The machine's version may move on with the state; who the run is of does not.
 const PUT_STATE: &str = "
     UPDATE run SET machine_version = ?3, version = ?4, state = ?5, status = ?6, ended_at_ms = ?7, wait_kind = ?8,
-        wait_until_ms = ?9, suspended_at_ms = ?10, claim_count = 0
+        wait_until_ms = ?9, wait_microusd = ?10, suspended_at_ms = ?11, claim_count = 0
     WHERE run_key = ?1 AND version = ?2 AND status = 'open'";
 
 impl Tx<'_> {
     /// Stores a run's next state. `expected` is the version it was read at; another one is [`StoreError::Conflict`].
     pub fn put_state(&mut self, run: &RunRow, expected: i64) -> Result<()> {
-        let [kind, until, since] = wait_params(run.suspension);
+        let [kind, until, needed, since] = wait_params(run.suspension);
         let params = [
             (&run.run_key).into(),
             expected.into(),
@@ -63,6 +65,7 @@ impl Tx<'_> {
             run.ended_at.into(),
             kind,
             until,
+            needed,
             since,
         ];
         self.sql.run_once(PUT_STATE, &params)
@@ -71,7 +74,7 @@ impl Tx<'_> {
 
 const ONE: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        wait_kind, wait_until_ms, suspended_at_ms, fault
+        wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
     FROM run WHERE run_key = ?1";
 
 impl View<'_> {
@@ -84,33 +87,33 @@ impl View<'_> {
 
 const ALL: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        wait_kind, wait_until_ms, suspended_at_ms, fault
+        wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
     FROM run WHERE started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
 /// The plus keeps SQLite from walking all runs in the order of their times: few are open, however many have ended.
 const OPEN: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        wait_kind, wait_until_ms, suspended_at_ms, fault
+        wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
     FROM run WHERE status = 'open' AND +started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY +started_at_ms DESC, run_key LIMIT ?1";
 
 const OF_AGENT: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        wait_kind, wait_until_ms, suspended_at_ms, fault
+        wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
     FROM run WHERE agent_id = ?4 AND started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
 const OPEN_OF_AGENT: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        wait_kind, wait_until_ms, suspended_at_ms, fault
+        wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
     FROM run WHERE agent_id = ?4 AND status = 'open' AND +started_at_ms <= ?2
         AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY +started_at_ms DESC, run_key LIMIT ?1";
 
 const QUARANTINED: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
-        wait_kind, wait_until_ms, suspended_at_ms, fault
+        wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
     FROM run WHERE status = 'quarantined' AND started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
         AND (?4 = '' OR agent_id = ?4)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
@@ -167,25 +170,27 @@ fn read(mut row: Row) -> Result<RunRow> {
     })
 }
 
-/// Reads `wait_kind, wait_until_ms, suspended_at_ms`.
+/// Reads `wait_kind, wait_until_ms, wait_microusd, suspended_at_ms`.
 pub(crate) fn suspension(row: &mut Row) -> Result<Option<Suspension>> {
     let (kind, until) = (
         row.optional_word("run.wait_kind", WaitKind::parse)?,
         row.optional_millis("run.wait_until_ms")?,
     );
+    let needed = row.optional_count("run.wait_microusd")?.map(MicroUsd);
     let since = row.optional_millis("run.suspended_at_ms")?;
     let Some((kind, since)) = kind.zip(since) else {
         return Ok(None);
     };
-    let wait = Wait::new(kind, until).ok_or(StoreError::Malformed("run.wait_kind"))?;
+    let wait = Wait::new(kind, until, needed).ok_or(StoreError::Malformed("run.wait_kind"))?;
     Ok(Some(Suspension { wait, since }))
 }
 
-fn wait_params(suspension: Option<Suspension>) -> [Param<'static>; 3] {
+fn wait_params(suspension: Option<Suspension>) -> [Param<'static>; 4] {
     let wait = suspension.map(|suspension| suspension.wait);
     [
         wait.map(|wait| wait.kind().as_str()).into(),
         wait.and_then(Wait::until).into(),
+        wait.and_then(Wait::needed).map(|needed| needed.0).into(),
         suspension.map(|suspension| suspension.since).into(),
     ]
 }
@@ -244,7 +249,7 @@ impl View<'_> {
 }
 
 const MAKE_DUE: &str = "
-    UPDATE run SET wait_kind = NULL, wait_until_ms = NULL, suspended_at_ms = NULL
+    UPDATE run SET wait_kind = NULL, wait_until_ms = NULL, wait_microusd = NULL, suspended_at_ms = NULL
     WHERE run_key = ?1 AND status = 'open' AND wait_kind <> 'turn'";
 
 impl Tx<'_> {
@@ -255,14 +260,38 @@ impl Tx<'_> {
     }
 }
 
+const END_BUDGET_WAITS: &str = "
+    UPDATE run SET wait_kind = NULL, wait_until_ms = NULL, wait_microusd = NULL, suspended_at_ms = NULL
+    WHERE status = 'open' AND wait_kind = 'budget' AND (?1 = '' OR agent_id = ?1)";
+
+impl Tx<'_> {
+    /// Lets the runs of one agent, or of all, that wait for the budget be tried again, because prices may have changed.
+    pub fn end_budget_waits(&mut self, agent: Option<&AgentId>) -> Result<()> {
+        let agent = agent.map_or("", AgentId::as_str);
+        self.sql.run(END_BUDGET_WAITS, &[agent.into()])
+    }
+}
+
+pub(crate) const WAITING_FOR_BUDGET: &str = "
+    SELECT DISTINCT agent_id FROM run WHERE status = 'open' AND wait_kind = 'budget' ORDER BY agent_id LIMIT ?1";
+
+impl View<'_> {
+    /// The agents whose runs wait for the budget, by name. At most [`ROWS_MAX`].
+    pub fn agents_waiting_for_budget(&mut self) -> Result<Vec<AgentId>> {
+        let rows = self.sql.query(WAITING_FOR_BUDGET, &[limit(ROWS_MAX)])?;
+        records(rows, |mut row| row.agent_id("run.agent_id"))
+    }
+}
+
 const SUSPEND: &str = "
-    UPDATE run SET wait_kind = ?2, wait_until_ms = ?3, suspended_at_ms = ?4 WHERE run_key = ?1 AND status = 'open'";
+    UPDATE run SET wait_kind = ?2, wait_until_ms = ?3, wait_microusd = ?4, suspended_at_ms = ?5
+    WHERE run_key = ?1 AND status = 'open'";
 
 impl Tx<'_> {
     /// Lets an open run wait.
     pub fn suspend_run(&mut self, run: &RunKey, suspension: Suspension) -> Result<()> {
-        let [kind, until, since] = wait_params(Some(suspension));
-        self.sql.run(SUSPEND, &[run.into(), kind, until, since])
+        let [kind, until, needed, since] = wait_params(Some(suspension));
+        self.sql.run(SUSPEND, &[run.into(), kind, until, needed, since])
     }
 }
 
@@ -289,7 +318,7 @@ impl Tx<'_> {
 /// From the open aside, and from aside to anywhere. One that has ended stays as it is.
 const SET_ASIDE: &str = "
     UPDATE run SET status = ?2, fault = COALESCE(?3, fault), ended_at_ms = ?4, wait_kind = NULL,
-        wait_until_ms = NULL, suspended_at_ms = NULL, claim_count = 0
+        wait_until_ms = NULL, wait_microusd = NULL, suspended_at_ms = NULL, claim_count = 0
     WHERE run_key = ?1 AND status IN ('open', 'quarantined') AND status <> ?2";
 
 impl Tx<'_> {
@@ -341,8 +370,11 @@ pub(crate) mod tests {
     pub(crate) fn plan(query: &str) -> Vec<String> {
         let mut database = make_in_memory(&crate::schema::AGENT, "host").expect("a database");
         let explain: &'static str = Box::leak(format!("EXPLAIN QUERY PLAN {query}").into_boxed_str());
-        let params = [1_i64.into(), 1_i64.into(), "".into(), "main".into(), 1_i64.into()];
-        let count = (1..=5).filter(|n| query.contains(&format!("?{n}"))).count();
+        let one = || Param::from(1_i64);
+        let params = [one(), one(), "".into(), "main".into(), one(), one(), one()];
+        let count = (1..=params.len())
+            .filter(|n| query.contains(&format!("?{n}")))
+            .count();
         let rows = database.query(explain, &params[..count]).expect("a plan");
         let plan = rows.into_iter().map(|mut row| {
             let _ = (row.int("id"), row.int("parent"), row.int("notused"));
@@ -364,7 +396,11 @@ pub(crate) mod tests {
             (crate::decision::OWED, "run_quarantined"),
             (crate::queue::STANDING, "decision_pending_of_agent"),
             (crate::queue::STANDING, "run_quarantined_of_agent"),
-            (crate::dispatch::RUNS, "run_wait"),
+            (
+                crate::dispatch::RUNS,
+                "COVERING INDEX run_wait (wait_kind=? AND (agent_id,run_key)>(?,?))",
+            ),
+            (WAITING_FOR_BUDGET, "COVERING INDEX run_wait"),
             (crate::dispatch::RUNS, "run_due"),
             (crate::dispatch::RUNS, "run_suspended"),
             (crate::dispatch::MESSAGES, "queue_due_of_agent"),

@@ -139,19 +139,25 @@ const SPENT: &str =
 impl View<'_> {
     /// What a day has seen, settled and reserved, by an agent and by all.
     pub fn spent(&mut self, day: Day, agent: &AgentId) -> Result<Spent> {
-        let mut sum = |scope: Param<'_>| {
-            let row = at_most_one(self.sql.query(SPENT, &[scope, day.0.into()])?);
-            let Some(mut row) = row else {
-                return Ok(Sum::default());
-            };
-            Ok::<_, StoreError>(Sum {
-                reserved: amount(&mut row, "spend_day.reserved_microusd")?,
-                settled: amount(&mut row, "spend_day.settled_microusd")?,
-            })
-        };
         Ok(Spent {
-            agent: sum(agent.into())?,
-            all: sum(ALL.into())?,
+            agent: self.sum(agent.into(), day)?,
+            all: self.spent_by_all(day)?,
+        })
+    }
+
+    /// What a day has seen, settled and reserved, by all agents together.
+    pub(crate) fn spent_by_all(&mut self, day: Day) -> Result<Sum> {
+        self.sum(ALL.into(), day)
+    }
+
+    fn sum(&mut self, scope: Param<'_>, day: Day) -> Result<Sum> {
+        let row = at_most_one(self.sql.query(SPENT, &[scope, day.0.into()])?);
+        let Some(mut row) = row else {
+            return Ok(Sum::default());
+        };
+        Ok(Sum {
+            reserved: amount(&mut row, "spend_day.reserved_microusd")?,
+            settled: amount(&mut row, "spend_day.settled_microusd")?,
         })
     }
 }

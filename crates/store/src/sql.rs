@@ -220,6 +220,12 @@ impl Row {
         u64::try_from(self.int(column)?).map_err(|_| StoreError::Malformed(column))
     }
 
+    /// The next column, a count or nothing.
+    pub(crate) fn optional_count(&mut self, column: &'static str) -> Result<Option<u64>> {
+        let count = self.optional_int(column)?.map(u64::try_from);
+        count.transpose().map_err(|_| StoreError::Malformed(column))
+    }
+
     /// The next column, a small count.
     pub(crate) fn small_count(&mut self, column: &'static str) -> Result<u32> {
         u32::try_from(self.int(column)?).map_err(|_| StoreError::Malformed(column))

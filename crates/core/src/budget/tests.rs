@@ -108,43 +108,17 @@ fn the_cap_of_the_agent_is_named_before_the_cap_of_all() {
 }
 
 #[test]
-fn who_waits_for_money_looks_when_the_day_turns_or_soon_where_some_may_come_back() {
-    let begins = Day(100).begins();
+fn the_words_separate_what_is_spent_from_what_is_reserved() {
     let exceeded = Exceeded {
         scope: Scope::All,
         cap: MicroUsd(5),
         spent: MicroUsd(5),
-        reserved: MicroUsd(0),
+        reserved: MicroUsd(2),
         needed: MicroUsd(1),
         day: Day(100),
     };
-    let hour = 3_600_000;
-    let at = Millis(begins.0 + 23 * hour);
-    assert_eq!(exceeded.look_again_ms(at, true), 3_600_000);
-    assert_eq!(exceeded.look_again_ms(at, false), LOOK_AGAIN_MS);
-    let later = Millis(begins.0 + 47 * hour);
     assert_eq!(
-        exceeded.look_again_ms(later, true),
-        3_600_000,
-        "of an earlier day, and never at once"
-    );
-    let aside = Exceeded {
-        reserved: MicroUsd(2),
-        ..exceeded
-    };
-    assert_eq!(
-        aside.look_again_ms(at, true),
-        3_600_000,
-        "a settled request is heard of"
-    );
-    assert_eq!(aside.look_again_ms(at, false), LOOK_AGAIN_MS);
-    assert_eq!(
-        Exceeded {
-            spent: MicroUsd(5),
-            reserved: MicroUsd(2),
-            ..exceeded
-        }
-        .words(),
+        exceeded.words(),
         "0.000003 USD spent, 0.000002 USD reserved by requests under way, cap 0.000005 USD a day"
     );
 }
@@ -176,7 +150,25 @@ fn admitted(clock: &[(i64, u64)], cap: u64) -> std::collections::BTreeMap<Day, u
     sums
 }
 
+fn any_sum() -> impl Strategy<Value = Sum> {
+    (0_u64..20, 0_u64..20).prop_map(|(settled, reserved)| Sum {
+        settled: MicroUsd(settled),
+        reserved: MicroUsd(reserved),
+    })
+}
+
 proptest! {
+    /// A run that waits is preselected by the room and admitted by the decision, so both must say the same.
+    #[test]
+    fn a_request_fits_exactly_when_there_is_room_for_it(
+        agent in proptest::option::of(0_u64..40), all in 0_u64..40, by_agent in any_sum(), by_all in any_sum(), needed in 1_u64..50,
+    ) {
+        let caps = Caps { agent: agent.map(MicroUsd), all: MicroUsd(all) };
+        let spent = Spent { agent: by_agent, all: by_all };
+        let fits = decide(Day(1), caps, spent, MicroUsd(needed)).is_ok();
+        prop_assert_eq!(fits, MicroUsd(needed) <= room(caps, spent));
+    }
+
     /// However the clock is set, no day sees more than its cap, and setting it back gives no more than leaving it alone.
     #[test]
     fn setting_the_clock_back_never_gives_more_money(

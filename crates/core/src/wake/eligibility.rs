@@ -3,6 +3,7 @@
 
 use super::wait::{Suspension, Wait, is_set_back};
 use super::{Control, Gate, Lifecycle, Mode, Refusal};
+use crate::budget::MicroUsd;
 use crate::cause::{Cause, DEPTH_MAX, Origin};
 use crate::id::AgentId;
 use crate::journal::Author;
@@ -119,6 +120,8 @@ pub struct RunFacts {
     pub is_braked: bool,
     /// Whether another open run of its agent does not wait for its turn.
     pub is_other_under_way: bool,
+    /// The most that a request of its agent may cost under the caps of the day.
+    pub room: MicroUsd,
 }
 
 /// What may begin, with the facts that decide.
@@ -343,8 +346,12 @@ fn of_run(facts: &RunFacts, now: Millis) -> Vec<Check> {
             // After a clock was set back, the run is looked at and waits for what is left, no longer than was intended.
             until > now && !is_set_back(suspension.since, now)
         }
+        // The amount is what the request may have cost when the run began to wait; at the latest the next day it is
+        // calculated anew.
+        Wait::Budget { until, needed } => {
+            needed > facts.room && until > now && !is_set_back(suspension.since, now)
+        }
         Wait::Decision { until: None } | Wait::Children => true,
-        Wait::Budget => false,
         Wait::Turn => facts.is_other_under_way && !facts.is_cancel_requested,
     });
     vec![

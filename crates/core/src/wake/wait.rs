@@ -1,5 +1,6 @@
 //! What an open run waits for, as it is stored with the run.
 
+use crate::budget::{Exceeded, MicroUsd};
 use crate::time::Millis;
 
 /// A clock that is corrected by up to a minute ends no wait. One that is set back further does: what waited for a time by
@@ -22,9 +23,13 @@ pub enum Wait {
     },
     /// The end of a run that it started.
     Children,
-    /// Money. Only the next attempt finds out whether there is some, so this wait keeps no run from being tried; the
-    /// dispatcher's backoff spaces the attempts.
-    Budget,
+    /// Room in the budget of the day.
+    Budget {
+        /// When the next day begins.
+        until: Millis,
+        /// What its next request may cost.
+        needed: MicroUsd,
+    },
     /// The end of the other run of its agent that is under way.
     Turn,
 }
@@ -46,6 +51,15 @@ string_enum! {
 }
 
 impl Wait {
+    /// The wait of a run for whose next request the budget has no room.
+    #[must_use]
+    pub const fn for_budget(exceeded: &Exceeded) -> Self {
+        Self::Budget {
+            until: exceeded.day.next().begins(),
+            needed: exceeded.needed,
+        }
+    }
+
     /// The stored name of its kind.
     #[must_use]
     pub const fn kind(self) -> WaitKind {
@@ -53,7 +67,7 @@ impl Wait {
             Self::Due { .. } => WaitKind::Due,
             Self::Decision { .. } => WaitKind::Decision,
             Self::Children => WaitKind::Children,
-            Self::Budget => WaitKind::Budget,
+            Self::Budget { .. } => WaitKind::Budget,
             Self::Turn => WaitKind::Turn,
         }
     }
@@ -62,22 +76,31 @@ impl Wait {
     #[must_use]
     pub const fn until(self) -> Option<Millis> {
         match self {
-            Self::Due { until } => Some(until),
+            Self::Due { until } | Self::Budget { until, .. } => Some(until),
             Self::Decision { until } => until,
-            Self::Children | Self::Budget | Self::Turn => None,
+            Self::Children | Self::Turn => None,
         }
     }
 
-    /// The wait of a stored kind and time; none where they do not belong together.
+    /// The stored amount that the budget must have room for; none for other waits.
     #[must_use]
-    pub const fn new(kind: WaitKind, until: Option<Millis>) -> Option<Self> {
-        match (kind, until) {
-            (WaitKind::Due, Some(until)) => Some(Self::Due { until }),
-            (WaitKind::Decision, until) => Some(Self::Decision { until }),
-            (WaitKind::Children, None) => Some(Self::Children),
-            (WaitKind::Budget, None) => Some(Self::Budget),
-            (WaitKind::Turn, None) => Some(Self::Turn),
-            (WaitKind::Due, None) | (WaitKind::Children | WaitKind::Budget | WaitKind::Turn, Some(_)) => None,
+    pub const fn needed(self) -> Option<MicroUsd> {
+        match self {
+            Self::Budget { needed, .. } => Some(needed),
+            Self::Due { .. } | Self::Decision { .. } | Self::Children | Self::Turn => None,
+        }
+    }
+
+    /// The wait of a stored kind, time and amount; none where they do not belong together.
+    #[must_use]
+    pub const fn new(kind: WaitKind, until: Option<Millis>, needed: Option<MicroUsd>) -> Option<Self> {
+        match (kind, until, needed) {
+            (WaitKind::Due, Some(until), None) => Some(Self::Due { until }),
+            (WaitKind::Decision, until, None) => Some(Self::Decision { until }),
+            (WaitKind::Children, None, None) => Some(Self::Children),
+            (WaitKind::Budget, Some(until), Some(needed)) => Some(Self::Budget { until, needed }),
+            (WaitKind::Turn, None, None) => Some(Self::Turn),
+            (_, _, _) => None,
         }
     }
 }
@@ -104,25 +127,30 @@ mod tests {
 
     #[test]
     fn every_wait_is_read_as_it_was_stored_and_nothing_else_is() {
-        let at = Millis(7);
+        let (at, amount) = (Millis(7), MicroUsd(5));
         let waits = [
             Wait::Due { until: at },
             Wait::Decision { until: Some(at) },
             Wait::Decision { until: None },
             Wait::Children,
-            Wait::Budget,
+            Wait::Budget {
+                until: at,
+                needed: amount,
+            },
             Wait::Turn,
         ];
         for wait in waits {
-            assert_eq!(Wait::new(wait.kind(), wait.until()), Some(wait));
+            assert_eq!(Wait::new(wait.kind(), wait.until(), wait.needed()), Some(wait));
         }
-        for (kind, until) in [
-            (WaitKind::Due, None),
-            (WaitKind::Turn, Some(at)),
-            (WaitKind::Children, Some(at)),
-            (WaitKind::Budget, Some(at)),
+        for (kind, until, needed) in [
+            (WaitKind::Due, None, None),
+            (WaitKind::Due, Some(at), Some(amount)),
+            (WaitKind::Turn, Some(at), None),
+            (WaitKind::Children, Some(at), None),
+            (WaitKind::Budget, Some(at), None),
+            (WaitKind::Budget, None, Some(amount)),
         ] {
-            assert_eq!(Wait::new(kind, until), None, "{kind}");
+            assert_eq!(Wait::new(kind, until, needed), None, "{kind}");
         }
     }
 }

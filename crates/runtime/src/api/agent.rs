@@ -179,12 +179,15 @@ impl AgentApi {
         self.get(agent_id).await
     }
 
-    /// Pauses, stops or resumes an agent.
+    /// Pauses, stops or resumes an agent. One that is resumed tries its run again that waits for the budget.
     pub async fn set_control(&self, agent: AgentId, control: Control) -> Result<AgentView, EngineError> {
         let payload = AgentStateChanged::Control { control };
         let change = move |tx: &mut Tx<'_>, agent: &Agent| {
             if agent.lifecycle == Lifecycle::Destroyed {
                 return Ok(Err(Refusal::Destroyed.into()));
+            }
+            if control == Control::Running {
+                tx.end_budget_waits(Some(&agent.agent_id))?;
             }
             if agent.control == control {
                 return Ok(Ok(false));

@@ -78,7 +78,7 @@ impl BudgetApi {
         daily: Option<MicroUsd>,
     ) -> Result<Budget, EngineError> {
         let (now, wanted) = (self.shared.clock.now(), agent.clone());
-        let waiting = self
+        let set = self
             .shared
             .write(move |tx| {
                 if let Some(agent) = &wanted
@@ -86,17 +86,13 @@ impl BudgetApi {
                 {
                     return Ok(None);
                 }
-                tx.set_cap(wanted.as_ref(), daily, now)?;
-                tx.agents_with_work(now).map(Some)
+                tx.set_cap(wanted.as_ref(), daily, now).map(Some)
             })
             .await?;
-        match (waiting, agent) {
-            (Some(waiting), _) => waiting
-                .into_iter()
-                .for_each(|agent| self.shared.work.look_at(agent)),
-            (None, Some(agent)) => return Err(EngineError::UnknownAgent(agent)),
-            (None, None) => {}
+        if let (None, Some(agent)) = (set, agent) {
+            return Err(EngineError::UnknownAgent(agent));
         }
+        self.shared.work.look();
         self.get().await
     }
 
@@ -123,14 +119,7 @@ impl BudgetApi {
             tx.reset_spend_day(clock).map(|()| true)
         };
         self.shared.tell_all_of(payload, reset).await?;
-        let waiting = self
-            .shared
-            .store
-            .read(move |view| view.agents_with_work(now))
-            .await?;
-        waiting
-            .into_iter()
-            .for_each(|agent| self.shared.work.look_at(agent));
+        self.shared.work.look();
         self.get().await
     }
 }

@@ -11,7 +11,7 @@ use wakeful_core::report::{Draft, Event, Head, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_store::rows::{Agent, TellingRow};
-use wakeful_store::{Store, StoreError, Tx, View};
+use wakeful_store::{Store, StoreError, Tx, View, WorkQuery};
 
 use super::start::StartAtOnce;
 use super::work_signal::Work;
@@ -215,6 +215,14 @@ impl Shared {
         // Also where nothing changed: the caller wants the agent to be looked at.
         self.work.look_at(agent_id);
         Ok(())
+    }
+
+    /// A look for work at this time.
+    pub(super) fn work_query(&self) -> WorkQuery {
+        WorkQuery {
+            now: self.clock.now(),
+            daily_cap: self.governance.daily_cap,
+        }
     }
 
     /// Reads something of an agent that must be there.

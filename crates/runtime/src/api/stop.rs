@@ -88,12 +88,12 @@ impl BrakeApi {
         self.shared
             .change_brake(agent, payload, move |tx| tx.lift_brake(lifted.as_ref()))
             .await?;
-        let now = self.shared.clock.now();
+        let query = self.shared.work_query();
         // It is released, even if this read fails.
         let ready = self
             .shared
             .store
-            .read(move |view| view.agents_with_work(now))
+            .read(move |view| view.agents_with_work(query))
             .await;
         let ready = ready.inspect_err(|_| self.shared.look_everywhere())?;
         ready

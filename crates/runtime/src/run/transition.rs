@@ -100,6 +100,8 @@ impl Transition {
         // The head is locked first in every transition: a runner that lost its lease stops here.
         let others = subrun::concerned(tx, &self.run, &self.starts)?;
         let mut heads = Heads::lock(tx, &self.run.agent_id, fence, &others)?;
+        // Not whether the run may continue, which the eligibility rule answered, but whether an action may begin: a brake that
+        // was set since keeps the intent from being committed, and the results are committed without it.
         if self.begins && tx.is_braked(&self.run.agent_id)? {
             return Err(StoreError::Braked(self.run.agent_id.clone()));
         }
@@ -354,7 +356,7 @@ const fn suspension(need: &Need, now: Millis) -> Option<Suspension> {
             wait: Wait::Due { until: *until },
             since: now,
         }),
-        Need::Nothing | Need::Answer(_) | Need::Runs(_) | Need::Money => None,
+        Need::Nothing | Need::Answer(_) | Need::Runs(_) | Need::Budget(_) => None,
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wakeful_core::budget::MicroUsd;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Candidate, RunFacts, Wait, may_begin};
 use wakeful_store::rows::{RunFilter, RunRow, RunState};
-use wakeful_store::{ROWS_MAX, StoreError, View};
+use wakeful_store::{ROWS_MAX, StoreError, View, WorkQuery};
 
 use super::AGENTS_AT_ONCE_MAX;
 
@@ -28,6 +29,8 @@ pub(super) struct ReadyWork {
     pub(super) agents: Vec<AgentId>,
     /// The run that each of them is to start or to continue. An agent without one does whatever is next.
     pub(super) targets: BTreeMap<AgentId, RunKey>,
+    /// The agents whose runs wait for the budget, sorted.
+    pub(super) without_budget: Vec<AgentId>,
     /// When there is more to do.
     pub(super) next: Option<Millis>,
 }
@@ -42,13 +45,15 @@ impl Scope {
     }
 
     /// Finds the work that can be done now.
-    pub(super) fn ready_work(self, view: &mut View<'_>, now: Millis) -> Result<ReadyWork, StoreError> {
+    pub(super) fn ready_work(self, view: &mut View<'_>, query: WorkQuery) -> Result<ReadyWork, StoreError> {
+        let now = query.now;
         match self {
             Self::All => {
                 let next = [view.next_due(now)?, view.next_message_due(now)?];
                 Ok(ReadyWork {
-                    agents: view.agents_with_work(now)?,
+                    agents: view.agents_with_work(query)?,
                     targets: BTreeMap::new(),
+                    without_budget: view.agents_waiting_for_budget()?,
                     next: next.into_iter().flatten().min(),
                 })
             }
@@ -75,9 +80,10 @@ fn tree(view: &mut View<'_>, root: RunKey, now: Millis) -> Result<ReadyWork, Sto
                 let facts = RunFacts {
                     suspension: row.suspension,
                     is_cancel_requested: view.cancel_requested(&run)?,
-                    // Its driver finds that out, and says so.
+                    // Its driver finds out whether a brake holds it or money is missing, and reports that.
                     is_braked: false,
                     is_other_under_way: blocking.is_some(),
+                    room: MicroUsd(u64::MAX),
                 };
                 (row.agent_id, ready_at(&facts, now))
             }
@@ -129,6 +135,6 @@ fn ready_at(facts: &RunFacts, now: Millis) -> Option<Millis> {
         _ if may_begin(&Candidate::Run(facts), now) => Some(now),
         Some(Wait::Due { until }) => Some(until),
         // The deadline of a decision is acted on when it has passed, and not waited for.
-        None | Some(Wait::Decision { .. } | Wait::Children | Wait::Budget | Wait::Turn) => None,
+        None | Some(Wait::Decision { .. } | Wait::Children | Wait::Budget { .. } | Wait::Turn) => None,
     }
 }

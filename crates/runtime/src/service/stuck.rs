@@ -29,10 +29,13 @@ impl Stuck {
         map.get(agent).cloned()
     }
 
-    /// Forgets agents without work, which have nothing to be stuck with. `ready` is sorted.
-    pub(super) fn retain(&self, ready: &[AgentId]) {
+    /// Forgets agents that neither have work nor wait for the budget: they have nothing to be stuck with. Both lists are
+    /// sorted.
+    pub(super) fn retain(&self, ready: &[AgentId], without_budget: &[AgentId]) {
         let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        map.retain(|agent, _| ready.binary_search(agent).is_ok());
+        map.retain(|agent, _| {
+            ready.binary_search(agent).is_ok() || without_budget.binary_search(agent).is_ok()
+        });
     }
 
     /// Whether the last turn of an agent broke off for what lies in the place.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use wakeful_core::budget::MicroUsd;
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
 use wakeful_core::wake::Refusal;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::planted;
-use wakeful_store::Store;
+use wakeful_store::{Store, WorkQuery};
 
 use super::Workshop;
 use crate::absorb::{self, AgentWork, NextMessage, Opening};
@@ -27,6 +28,8 @@ pub(super) struct AgentTurn<W> {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) entropy: Arc<dyn Entropy>,
     pub(super) hub: Arc<Hub>,
+    /// The cap of a day for all agents together until a person sets one.
+    pub(super) daily_cap: MicroUsd,
     pub(super) agent: AgentId,
     /// The run to start or to continue. Without one it is whatever is next.
     pub(super) target: Option<RunKey>,
@@ -78,10 +81,15 @@ impl<W: Workshop> AgentTurn<W> {
 
     /// Continues an open run, else starts the run of a message. None where nothing may begin.
     async fn work(&self) -> Result<Option<DriveOutcome>, EngineError> {
-        let (agent, target, now) = (self.agent.clone(), self.target, self.clock.now());
-        let found = self
-            .store
-            .read(move |view| absorb::find(view, &agent, target, now));
+        let (agent, target) = (self.agent.clone(), self.target);
+        let query = WorkQuery {
+            now: self.clock.now(),
+            daily_cap: self.daily_cap,
+        };
+        let found = self.store.read(move |view| match target {
+            Some(run) => absorb::find_target(view, run),
+            None => absorb::find(view, &agent, query),
+        });
         match found.await? {
             AgentWork::Unknown => Err(EngineError::UnknownAgent(self.agent.clone())),
             AgentWork::Nothing => Ok(None),

@@ -105,3 +105,43 @@ async fn whoever_is_parked_writes_nothing_while_the_day_is_the_same() {
     daemon.pass(10 * LOOK_MS).await;
     assert_eq!(writes(), before);
 }
+
+#[tokio::test]
+async fn a_raised_cap_lets_a_parked_run_continue_at_once() {
+    let daemon = parked().await;
+    let began = daemon.ticks.ticks_ms();
+    let raised = daemon.api.budgets.set_cap(None, Some(MicroUsd(2 * TOKENS))).await;
+    raised.expect("raised");
+    daemon.settle().await;
+    assert_eq!(daemon.status().await, "completed");
+    assert_eq!(daemon.ticks.ticks_ms(), began, "nothing waited for a time");
+    assert!(daemon.stuck.all().is_empty());
+}
+
+#[tokio::test]
+async fn a_cap_that_is_raised_too_little_writes_nothing_for_a_parked_run() {
+    let daemon = parked().await;
+    let writes = || daemon.faults.writes.load(std::sync::atomic::Ordering::Relaxed);
+    let before = writes();
+    let raised = daemon
+        .api
+        .budgets
+        .set_cap(None, Some(MicroUsd(2 * TOKENS - 1)))
+        .await;
+    raised.expect("raised");
+    daemon.settle().await;
+    assert_eq!(writes(), before + 1, "the cap alone");
+    assert_eq!(daemon.status().await, "open");
+}
+
+#[tokio::test]
+async fn a_daemon_that_starts_again_says_why_a_run_is_parked() {
+    let mut daemon = parked().await;
+    daemon.life.1.abort();
+    let world = (&daemon.ticks, &daemon.mailer);
+    let again = Daemon::serve((&daemon.store, &daemon.faults), world, First::Costs);
+    (daemon.life, daemon.api, daemon.stuck) = again;
+    daemon.settle().await;
+    assert_eq!(daemon.status().await, "open");
+    assert_eq!(daemon.stuck.all().len(), 1);
+}

@@ -3,7 +3,9 @@
 use wakeful_core::decision::Decision;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
+use wakeful_store::WorkQuery;
 
+use super::parked::CAP;
 use super::{Daemon, First, PATIENCE_MS, RETRY_AFTER_MS};
 
 const DAY_MS: i64 = 86_400_000;
@@ -29,7 +31,8 @@ async fn a_clock_that_is_only_corrected_rouses_nobody() {
     let daemon = Daemon::begin(First::Fails).await;
     daemon.ticks.set(Millis(-30_000));
     let now = daemon.ticks.now();
-    let ready = daemon.store.read(move |view| view.agents_with_work(now)).await;
+    let query = WorkQuery { now, daily_cap: CAP };
+    let ready = daemon.store.read(move |view| view.agents_with_work(query)).await;
     assert!(ready.expect("read").is_empty());
     daemon.pass(RETRY_AFTER_MS + LOOK_MS).await;
     assert_eq!(daemon.status().await, "completed");

@@ -123,8 +123,9 @@ CREATE TABLE wake_refusal (
     PRIMARY KEY (agent_id, source, code, day)
 ) STRICT, WITHOUT ROWID;
 
--- The newest state of each run. `wait_kind` is what it waits for, null where it may go on; `wait_until_ms` is when that
--- ends by itself; a `suspended_at_ms` in the future shows that the clock was set back. `claim_count` counts how often the run was taken up since it last made
+-- The newest state of each run. `wait_kind` is what it waits for, null where it may continue; `wait_until_ms` is when that
+-- ends by itself; `wait_microusd` is what the next request of a run may cost that waits for the budget; a `suspended_at_ms`
+-- in the future shows that the clock was set back. `claim_count` counts how often the run was claimed since it last made
 -- progress. `prune_level` is what retention removed: 0 nothing, 1 the trace, 2 the contents as well.
 CREATE TABLE run (
     run_key         BLOB    NOT NULL PRIMARY KEY CHECK (length(run_key) = 32),
@@ -139,6 +140,7 @@ CREATE TABLE run (
     ended_at_ms     INTEGER,
     wait_kind       TEXT    CHECK (wait_kind IN ('due', 'decision', 'children', 'budget', 'turn')),
     wait_until_ms   INTEGER,
+    wait_microusd   INTEGER CHECK (wait_microusd > 0),
     suspended_at_ms INTEGER,
     claim_count     INTEGER NOT NULL DEFAULT 0,
     fault           TEXT,
@@ -146,14 +148,15 @@ CREATE TABLE run (
     CHECK ((status = 'open') = (ended_at_ms IS NULL)),
     CHECK ((wait_kind IS NULL) = (suspended_at_ms IS NULL)),
     CHECK (wait_kind IS NULL OR status = 'open'),
-    CHECK (wait_until_ms IS NOT NULL OR wait_kind IS NULL OR wait_kind <> 'due'),
-    CHECK (wait_until_ms IS NULL OR wait_kind IN ('due', 'decision'))
+    CHECK (wait_until_ms IS NOT NULL OR wait_kind IS NULL OR wait_kind NOT IN ('due', 'budget')),
+    CHECK (wait_until_ms IS NULL OR wait_kind IN ('due', 'decision', 'budget')),
+    CHECK ((wait_microusd IS NOT NULL) = (wait_kind IS NOT NULL AND wait_kind = 'budget'))
 ) STRICT;
 -- The status, which never varies here, makes the planner prefer it to `run_of_agent`.
 CREATE INDEX run_open ON run (agent_id, status, wait_kind, run_key) WHERE status = 'open';
 -- The dispatcher searches by what runs wait for, and by the times at which waits end or began, so that runs which wait
 -- cost it nothing.
-CREATE INDEX run_wait ON run (wait_kind, agent_id, run_key) WHERE status = 'open';
+CREATE INDEX run_wait ON run (wait_kind, agent_id, run_key, wait_microusd) WHERE status = 'open';
 CREATE INDEX run_due ON run (wait_until_ms) WHERE status = 'open' AND wait_until_ms IS NOT NULL;
 CREATE INDEX run_suspended ON run (suspended_at_ms) WHERE status = 'open' AND wait_until_ms IS NOT NULL;
 CREATE INDEX run_started ON run (started_at_ms);

@@ -36,7 +36,9 @@ async fn holds(store: &Store, agent: &'static str) -> bool {
 }
 
 async fn with_work(store: &Store, now: Millis) -> Vec<String> {
-    let found = store.read(move |view| view.agents_with_work(now)).await;
+    let found = store
+        .read(move |view| view.agents_with_work(sample::work_at(now)))
+        .await;
     found.expect("read").iter().map(ToString::to_string).collect()
 }
 

@@ -98,7 +98,10 @@ fn a_clock_that_is_set_back_holds_nothing_but_what_a_barrier_holds() {
             let found = store.read(move |view| {
                 let agent = view.overview(&sample::agent_id("main"))?.expect("an agent");
                 let next = view.next_message(&agent, now)?;
-                Ok((next.is_some(), !view.agents_with_work(now)?.is_empty()))
+                Ok((
+                    next.is_some(),
+                    !view.agents_with_work(sample::work_at(now))?.is_empty(),
+                ))
             });
             let (next, with_work) = found.await.expect("read");
             assert_eq!(next, with_work, "at {now:?}");
@@ -125,7 +128,9 @@ fn a_run_that_rests_is_looked_at_when_the_clock_was_set_back_and_not_again_befor
         let made = store.write(|tx| tx.create_run(&sample::run("run"))).await;
         made.expect("written");
         let is_due = async |now: Millis| {
-            let found = store.read(move |view| view.agents_with_work(now)).await;
+            let found = store
+                .read(move |view| view.agents_with_work(sample::work_at(now)))
+                .await;
             !found.expect("read").is_empty()
         };
         let (now, due) = (Millis(100_000_000), Millis(200_000_000));
@@ -215,7 +220,7 @@ fn whoever_has_only_what_waits_for_a_moment_has_no_work_before_it() {
         post(&store, "held", Cause::default(), (1, Some(Millis(500)))).await;
         let with_work = async |now: i64| {
             store
-                .read(move |view| view.agents_with_work(Millis(now)))
+                .read(move |view| view.agents_with_work(sample::work_at(Millis(now))))
                 .await
                 .expect("read")
         };

@@ -1,7 +1,8 @@
 //! Who may begin something: what the database preselects, against the rule itself.
 
+use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::decision::Channel;
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::Message;
 use wakeful_core::stop::{StopRequest, StopTarget};
 use wakeful_core::time::Millis;
@@ -9,7 +10,7 @@ use wakeful_core::wake::{
     AgentAvailability, Candidate, Control, Delay, Lifecycle, MessageFacts, Mode, RunFacts, Suspension, Wait,
     may_begin,
 };
-use wakeful_store::rows::{Agent, BrakeRow, RunRow};
+use wakeful_store::rows::{Agent, BrakeRow, Reservation, RunRow};
 use wakeful_store::{Store, StoreError, Tx};
 
 use crate::world::{everywhere, sample};
@@ -31,7 +32,7 @@ fn brake(agent_id: Option<AgentId>) -> BrakeRow {
 
 async fn with_work(store: &Store, now: Millis) -> Vec<AgentId> {
     store
-        .read(move |view| view.agents_with_work(now))
+        .read(move |view| view.agents_with_work(sample::work_at(now)))
         .await
         .expect("read")
 }
@@ -46,6 +47,11 @@ fn make_run(tx: &mut Tx<'_>, name: &str, facts: &RunFacts) -> Result<(), StoreEr
     };
     tx.create_agent(&sample::agent(name))?;
     tx.create_run(&run)?;
+    if let Some(Wait::Budget { .. }) = run.wait() {
+        let (spent, cap) = (MicroUsd(50), MicroUsd(facts.room.0 + 50));
+        reserve(tx, name, Day::of(NOW), spent)?;
+        tx.set_cap(Some(&agent_id), Some(cap), NOW)?;
+    }
     if facts.is_other_under_way {
         let suspension = Suspension {
             wait: Wait::Children,
@@ -70,28 +76,49 @@ fn make_run(tx: &mut Tx<'_>, name: &str, facts: &RunFacts) -> Result<(), StoreEr
     Ok(())
 }
 
+/// What the runs that wait for money need.
+const NEEDED: MicroUsd = MicroUsd(100);
+
+fn reserve(tx: &mut Tx<'_>, name: &str, day: Day, amount: MicroUsd) -> Result<(), StoreError> {
+    tx.reserve(&Reservation {
+        operation_id: sample::operation(name),
+        run_key: sample::run_key(name),
+        agent_id: sample::agent_id(name),
+        day,
+        model_ref: "m".to_owned(),
+        rule: "r".to_owned(),
+        policy_version: PolicyVersion::new("1"),
+        amount,
+    })
+}
+
 fn runs() -> Vec<RunFacts> {
     let mut suspensions = vec![None];
     for since in [at(-1), at(60_000), at(60_001)] {
-        let mut waits = vec![
-            Wait::Children,
-            Wait::Budget,
-            Wait::Turn,
-            Wait::Decision { until: None },
-        ];
+        let mut waits = vec![Wait::Children, Wait::Turn, Wait::Decision { until: None }];
         for until in [at(-1), NOW, at(1), at(90_000_000)] {
-            waits.extend([Wait::Due { until }, Wait::Decision { until: Some(until) }]);
+            waits.extend([
+                Wait::Due { until },
+                Wait::Decision { until: Some(until) },
+                Wait::Budget {
+                    until,
+                    needed: NEEDED,
+                },
+            ]);
         }
         suspensions.extend(waits.into_iter().map(|wait| Some(Suspension { wait, since })));
     }
     let mut runs = Vec::new();
     for suspension in suspensions {
-        runs.extend((0..8_u8).map(|bits| RunFacts {
-            suspension,
-            is_cancel_requested: bits & 1 > 0,
-            is_braked: bits & 2 > 0,
-            is_other_under_way: bits & 4 > 0,
-        }));
+        for room in [NEEDED, MicroUsd(NEEDED.0 - 1)] {
+            runs.extend((0..8_u8).map(|bits| RunFacts {
+                suspension,
+                is_cancel_requested: bits & 1 > 0,
+                is_braked: bits & 2 > 0,
+                is_other_under_way: bits & 4 > 0,
+                room,
+            }));
+        }
     }
     runs
 }
@@ -116,7 +143,7 @@ fn every_agent_whose_run_may_go_on_is_found_and_no_other() {
             let name = format!("a{number}");
             let agent = sample::agent_id(&name);
             let due = store
-                .read(move |view| view.due_run(&agent, NOW))
+                .read(move |view| view.due_run(&agent, sample::work_at(NOW)))
                 .await
                 .expect("read");
             let begins = may_begin(&Candidate::Run(&facts), NOW);
@@ -238,6 +265,7 @@ fn a_brake_that_is_not_stored_yet_keeps_agents_from_work() {
             is_cancel_requested: false,
             is_braked: false,
             is_other_under_way: false,
+            room: MicroUsd(0),
         };
         let made = store.write(move |tx| {
             make_run(tx, "runs", &facts)?;
@@ -260,7 +288,9 @@ fn a_brake_that_is_not_stored_yet_keeps_agents_from_work() {
             assert_eq!(with_work(&store, NOW).await, expected);
         }
         let wanted = runs.clone();
-        let due = store.read(move |view| view.due_run(&wanted, NOW)).await;
+        let due = store
+            .read(move |view| view.due_run(&wanted, sample::work_at(NOW)))
+            .await;
         assert_eq!(due.expect("read"), None);
     });
 }
@@ -305,5 +335,105 @@ fn ten_thousand_agents_that_may_not_run_hide_none_that_may() {
         });
         made.await.expect("made");
         assert_eq!(with_work(&store, NOW).await, [sample::agent_id("zz")]);
+    });
+}
+
+/// Makes an agent whose open run waits for money until the next day.
+fn park(tx: &mut Tx<'_>, name: &str, needed: u64) -> Result<(), StoreError> {
+    let wait = Wait::Budget {
+        until: Day::of(NOW).next().begins(),
+        needed: MicroUsd(needed),
+    };
+    tx.create_agent(&sample::agent(name))?;
+    tx.create_run(&RunRow {
+        agent_id: sample::agent_id(name),
+        suspension: Some(Suspension { wait, since: NOW }),
+        ..sample::run(name)
+    })
+}
+
+#[test]
+fn ten_thousand_agents_that_wait_for_money_hide_none_that_may_run() {
+    everywhere(async |store| {
+        let made = store.write(|tx| {
+            tx.set_cap(None, Some(MicroUsd(100)), NOW)?;
+            for number in 0..=10_000 {
+                let name = format!("a{number:05}");
+                let is_own_cap = number % 2 == 0;
+                park(tx, &name, if is_own_cap { 100 } else { 101 })?;
+                if is_own_cap {
+                    tx.set_cap(Some(&sample::agent_id(&name)), Some(MicroUsd(99)), NOW)?;
+                }
+            }
+            tx.create_run(&RunRow {
+                agent_id: sample::agent_id("zz"),
+                ..sample::run("zz")
+            })
+        });
+        made.await.expect("made");
+        assert_eq!(with_work(&store, NOW).await, [sample::agent_id("zz")]);
+    });
+}
+
+#[test]
+fn parked_runs_are_found_as_soon_as_the_budget_has_room_for_them() {
+    everywhere(async |store| {
+        let today = Day::of(NOW);
+        let made = store.write(move |tx| {
+            for (name, needed) in [("a41", 41), ("b80", 80), ("c101", 101)] {
+                park(tx, name, needed)?;
+            }
+            tx.create_agent(&sample::agent("d"))?;
+            tx.set_cap(None, Some(MicroUsd(100)), NOW)?;
+            reserve(tx, "d", today, MicroUsd(60))
+        });
+        made.await.expect("made");
+        let found = async |now| {
+            let agents = with_work(&store, now).await;
+            agents.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(found(NOW).await, [""; 0]);
+        let all = ["a41", "b80", "c101"];
+        assert_eq!(found(today.next().begins()).await, all, "the day turns");
+        let settled = store.write(|tx| tx.settle_spend(&sample::operation("d"), Some(MicroUsd(20))));
+        settled.await.expect("settled");
+        assert_eq!(found(NOW).await, ["a41", "b80"]);
+        let capped = store.write(|tx| tx.set_cap(Some(&sample::agent_id("a41")), Some(MicroUsd(40)), NOW));
+        capped.await.expect("capped");
+        assert_eq!(found(NOW).await, ["b80"]);
+        let raised = store.write(|tx| tx.set_cap(None, None, NOW));
+        raised.await.expect("raised");
+        assert_eq!(found(NOW).await, ["b80", "c101"], "the configured cap holds");
+        let ended = store.write(|tx| tx.end_budget_waits(Some(&sample::agent_id("a41"))));
+        ended.await.expect("ended");
+        assert_eq!(found(NOW).await, all, "a person wants it to be tried");
+    });
+}
+
+#[test]
+fn a_reset_of_the_day_finds_the_runs_that_it_leaves_room_for() {
+    everywhere(async |store| {
+        let (today, ahead) = (Day::of(NOW), Day(Day::of(NOW).0 + 10));
+        let made = store.write(move |tx| {
+            park(tx, "a", 41)?;
+            tx.create_agent(&sample::agent("d"))?;
+            tx.set_cap(None, Some(MicroUsd(100)), NOW)?;
+            reserve(tx, "d", ahead, MicroUsd(60))?;
+            let wait = Wait::Budget {
+                until: ahead.next().begins(),
+                needed: MicroUsd(41),
+            };
+            tx.suspend_run(&sample::run_key("a"), Suspension { wait, since: NOW })
+        });
+        made.await.expect("made");
+        assert_eq!(with_work(&store, NOW).await, [] as [AgentId; 0]);
+        let tomorrow = today.next().begins();
+        assert_eq!(with_work(&store, tomorrow).await, [] as [AgentId; 0]);
+        store
+            .write(move |tx| tx.reset_spend_day(today))
+            .await
+            .expect("reset");
+        assert_eq!(with_work(&store, NOW).await, [] as [AgentId; 0], "spent today");
+        assert_eq!(with_work(&store, tomorrow).await, [sample::agent_id("a")]);
     });
 }

@@ -36,7 +36,7 @@ async fn overview(store: &Store) -> Overview {
 
 async fn with_work(store: &Store) -> Vec<String> {
     let found = store
-        .read(|view| view.agents_with_work(Millis(0)))
+        .read(|view| view.agents_with_work(sample::work_at(Millis(0))))
         .await
         .expect("read");
     found.iter().map(ToString::to_string).collect()
@@ -169,8 +169,13 @@ async fn rest(store: &Store, run: &'static str, wait: Wait) {
 /// The run that the agent goes on with, and whether it is listed for one.
 async fn due(store: &Store, at: Millis) -> Option<RunKey> {
     let found = store.read(move |view| {
-        let listed = view.agents_with_work(at)?.contains(&sample::agent_id("main"));
-        Ok((view.due_run(&sample::agent_id("main"), at)?, listed))
+        let listed = view
+            .agents_with_work(sample::work_at(at))?
+            .contains(&sample::agent_id("main"));
+        Ok((
+            view.due_run(&sample::agent_id("main"), sample::work_at(at))?,
+            listed,
+        ))
     });
     let (run, is_listed) = found.await.expect("read");
     assert_eq!(

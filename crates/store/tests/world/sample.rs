@@ -1,6 +1,7 @@
 //! Things to put into a store. What a test does not care about is the same every time.
 
 use wakeful_core::blob::BlobHash;
+use wakeful_core::budget::MicroUsd;
 use wakeful_core::cause::Cause;
 use wakeful_core::conversation::{Role, Usage};
 use wakeful_core::decision::Channel;
@@ -13,6 +14,7 @@ use wakeful_core::run::RunStatus;
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, WakeOutcome};
+use wakeful_store::WorkQuery;
 use wakeful_store::rows::{
     Agent, EntryRow, JournalRow, RunRow, Runner, Settlement, StepEnd, StepRow, Visibility, WakeRow,
 };
@@ -192,5 +194,13 @@ pub(crate) fn runner(name: &str) -> Runner {
         place: "machine/1".into(),
         pid: 4_194_304,
         pid_started: 123_456_789,
+    }
+}
+
+/// A look for work at a time, with a cap that no test here reaches by itself.
+pub(crate) const fn work_at(now: Millis) -> WorkQuery {
+    WorkQuery {
+        now,
+        daily_cap: MicroUsd(1_000_000),
     }
 }

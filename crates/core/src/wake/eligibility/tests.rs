@@ -108,6 +108,7 @@ fn an_open_run_goes_on_exactly_when_the_twin_says_so() {
                 is_cancel_requested: bits & 1 > 0,
                 is_braked: bits & 2 > 0,
                 is_other_under_way: bits & 4 > 0,
+                room: MicroUsd(0),
             };
             let is_due = due.is_none_or(|(due, since)| {
                 due <= NOW.0
@@ -121,19 +122,29 @@ fn an_open_run_goes_on_exactly_when_the_twin_says_so() {
 }
 
 #[test]
-fn a_run_that_waits_for_money_is_tried_unless_a_brake_holds_it() {
-    let mut facts = RunFacts {
-        suspension: Some(Suspension {
-            wait: Wait::Budget,
-            since: NOW,
-        }),
-        is_cancel_requested: false,
-        is_braked: false,
-        is_other_under_way: true,
-    };
-    assert!(may_begin(&Candidate::Run(&facts), NOW));
-    facts.is_braked = true;
-    assert!(!may_begin(&Candidate::Run(&facts), NOW));
+fn a_run_that_waits_for_money_continues_exactly_when_the_twin_says_so() {
+    let needed = MicroUsd(100);
+    for (until, since) in times()
+        .into_iter()
+        .flat_map(|one| times().into_iter().map(move |other| (one, other)))
+    {
+        for (room, bits) in [0, 99, 100, u64::MAX]
+            .into_iter()
+            .flat_map(|room| (0..8_u8).map(move |bits| (room, bits)))
+        {
+            let wait = Wait::Budget { until, needed };
+            let facts = RunFacts {
+                suspension: Some(Suspension { wait, since }),
+                is_cancel_requested: bits & 1 > 0,
+                is_braked: bits & 2 > 0,
+                is_other_under_way: bits & 4 > 0,
+                room: MicroUsd(room),
+            };
+            let is_due = room >= 100 || until <= NOW || set_back(since);
+            let twin = is_due && (!facts.is_braked || facts.is_cancel_requested);
+            assert_eq!(may_begin(&Candidate::Run(&facts), NOW), twin, "{facts:?}");
+        }
+    }
 }
 
 #[test]
@@ -182,17 +193,20 @@ fn any_run() -> impl Strategy<Value = RunFacts> {
     let waits: Vec<Wait> = waits()
         .into_iter()
         .map(|(wait, _)| wait)
-        .chain([Wait::Budget])
+        .chain([-1, 1, 90_000].map(|ms| Wait::Budget {
+            until: Millis(NOW.0 + ms),
+            needed: MicroUsd(100),
+        }))
         .collect();
     let suspension = (prop::sample::select(waits), any_time());
     let suspension = suspension.prop_map(|(wait, since)| Suspension { wait, since });
-    (prop::option::of(suspension), any::<[bool; 3]>()).prop_map(|(suspension, [cancel, braked, other])| {
-        RunFacts {
-            suspension,
-            is_cancel_requested: cancel,
-            is_braked: braked,
-            is_other_under_way: other,
-        }
+    let facts = (prop::option::of(suspension), any::<[bool; 3]>(), 0_u64..200);
+    facts.prop_map(|(suspension, [cancel, braked, other], room)| RunFacts {
+        suspension,
+        is_cancel_requested: cancel,
+        is_braked: braked,
+        is_other_under_way: other,
+        room: MicroUsd(room),
     })
 }
 
@@ -205,8 +219,10 @@ proptest! {
             let released = RunFacts { is_braked: false, ..facts };
             let ending = RunFacts { is_cancel_requested: true, ..facts };
             let alone = RunFacts { is_other_under_way: false, ..facts };
+            let richer = RunFacts { room: MicroUsd(facts.room.0 + 1), ..facts };
             let resumed = RunFacts { suspension: None, ..facts };
             prop_assert!(begins(&released) && begins(&ending) && begins(&alone) && begins(&resumed));
+            prop_assert!(begins(&richer));
         }
     }
 

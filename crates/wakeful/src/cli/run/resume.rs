@@ -7,12 +7,11 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
 use wakeful_core::run::RunStatus;
-use wakeful_core::time::Millis;
 use wakeful_core::wake::Wait;
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::EngineError;
 use wakeful_store::rows::{RunFilter, RunState};
-use wakeful_store::{ROWS_MAX, StoreError, View};
+use wakeful_store::{ROWS_MAX, StoreError, View, WorkQuery};
 
 use super::RunArgs;
 use super::local::{DriveFailure, LocalRun};
@@ -61,8 +60,11 @@ pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Re
             for row in open {
                 tally.resume(&mut local, &row.agent_id, row.run_key).await?;
             }
-            let now = RealClock::new().now();
-            let kept = place.store.read(move |view| kept(view, wanted.as_ref(), now));
+            let query = WorkQuery {
+                now: RealClock::new().now(),
+                daily_cap: place.governance().daily_cap,
+            };
+            let kept = place.store.read(move |view| kept(view, wanted.as_ref(), query));
             for message in kept.await? {
                 tally.start(&mut local, &message).await?;
             }
@@ -184,9 +186,9 @@ fn short(run: RunKey) -> String {
 }
 
 /// The messages of `run` whose runs a brake kept from starting, of agents that may work now, in their order.
-fn kept(view: &mut View<'_>, wanted: Option<&AgentId>, now: Millis) -> Result<Vec<Message>, StoreError> {
+fn kept(view: &mut View<'_>, wanted: Option<&AgentId>, query: WorkQuery) -> Result<Vec<Message>, StoreError> {
     let mut kept = Vec::new();
-    for id in view.agents_with_work(now)? {
+    for id in view.agents_with_work(query)? {
         if wanted.is_some_and(|wanted| *wanted != id) {
             continue;
         }
