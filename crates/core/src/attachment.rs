@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::conversation::{ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, Attachment};
-use crate::failure::clip;
+use crate::failure::truncate_chars;
 
 /// Most bytes of all attachments of a message, before base64: what still fits a request of 32 MB.
 pub const ATTACHMENTS_BYTES_MAX: usize = 20 * 1024 * 1024;
@@ -80,14 +80,14 @@ impl Attachment {
 
     /// Checks one that came from outside.
     fn check(&self) -> Result<(), BadAttachment> {
-        let quoted = || clip(&self.name, QUOTE_CHARS_MAX);
+        let quoted = || truncate_chars(&self.name, QUOTE_CHARS_MAX);
         if self.data.len() > ATTACHMENT_BYTES_MAX.div_ceil(3).saturating_mul(4) {
             return Err(BadAttachment::TooLarge(quoted()));
         }
         let bytes = self.bytes().ok_or_else(|| BadAttachment::Data(quoted()))?;
         let is = look(&self.name, &bytes)?;
         if is != self.media_type {
-            let (name, said) = (quoted(), clip(&self.media_type, QUOTE_CHARS_MAX));
+            let (name, said) = (quoted(), truncate_chars(&self.media_type, QUOTE_CHARS_MAX));
             return Err(BadAttachment::Misnamed { name, is, said });
         }
         Ok(())
@@ -96,7 +96,7 @@ impl Attachment {
 
 /// What a file is, if it may come in.
 fn look(name: &str, bytes: &[u8]) -> Result<&'static str, BadAttachment> {
-    let quoted = || clip(name, QUOTE_CHARS_MAX);
+    let quoted = || truncate_chars(name, QUOTE_CHARS_MAX);
     let is_plain = !name.is_empty()
         && name.len() <= NAME_BYTES_MAX
         && !name.contains('/')

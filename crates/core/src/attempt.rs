@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::MicroUsd;
 use crate::conversation::Usage;
-use crate::failure::{DETAIL_CHARS_MAX, DETAIL_ENTRIES_MAX, clip};
+use crate::failure::{DETAIL_CHARS_MAX, DETAIL_ENTRIES_MAX, truncate_chars};
 
 string_enum! {
     /// How an attempt ended, seen from its round.
@@ -58,12 +58,12 @@ pub struct AttemptRecord {
     pub rule: String,
     /// What happened on the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transport_diagnostics: Option<Diagnostics>,
+    pub transport_diagnostics: Option<TransportDiagnostics>,
 }
 
 /// What happened on the way to a provider and back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Diagnostics {
+pub struct TransportDiagnostics {
     /// How far it came: `connect`, `first_byte`, `body`, `decode`, or `gate` where nothing was sent.
     pub stage: String,
     /// Where it was sent, without anything after the path.
@@ -101,16 +101,16 @@ pub struct ClientFlags {
     pub is_redirect: bool,
 }
 
-impl Diagnostics {
+impl TransportDiagnostics {
     /// Cuts everything that came from outside down to its bounds.
     #[must_use]
     pub fn bounded(mut self) -> Self {
-        self.stage = clip(&self.stage, DETAIL_CHARS_MAX);
-        self.url = self.url.map(|url| clip(&url, DETAIL_CHARS_MAX));
+        self.stage = truncate_chars(&self.stage, DETAIL_CHARS_MAX);
+        self.url = self.url.map(|url| truncate_chars(&url, DETAIL_CHARS_MAX));
         self.source_chain.truncate(DETAIL_ENTRIES_MAX);
         self.source_chain
             .iter_mut()
-            .for_each(|cause| *cause = clip(cause, DETAIL_CHARS_MAX));
+            .for_each(|cause| *cause = truncate_chars(cause, DETAIL_CHARS_MAX));
         self
     }
 }

@@ -150,9 +150,9 @@ impl Price {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(transparent)]
-pub struct Day(pub i64);
+pub struct UtcDay(pub i64);
 
-impl Day {
+impl UtcDay {
     /// The day of a moment.
     #[must_use]
     pub const fn of(at: Millis) -> Self {
@@ -182,7 +182,7 @@ impl Day {
 string_enum! {
     /// Whose spending a cap limits.
     #[schemars(rename = "CapScope")]
-    pub enum Scope {
+    pub enum CapScope {
         /// One agent's.
         Agent = "agent",
         /// All agents' together.
@@ -192,14 +192,14 @@ string_enum! {
 
 /// What a day has seen so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sum {
+pub struct SpendTotal {
     /// What was spent.
     pub settled: MicroUsd,
     /// What is put aside for requests that have not ended.
     pub reserved: MicroUsd,
 }
 
-impl Sum {
+impl SpendTotal {
     /// Both together: what counts against a cap.
     #[must_use]
     pub const fn total(self) -> MicroUsd {
@@ -209,11 +209,11 @@ impl Sum {
 
 /// What a day has seen so far, and by whom.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct DaySpend {
     /// By the agent that asks.
-    pub agent: Sum,
+    pub agent: SpendTotal,
     /// By all of them.
-    pub all: Sum,
+    pub all: SpendTotal,
 }
 
 /// What a day may see.
@@ -227,9 +227,9 @@ pub struct Caps {
 
 /// Why there is no money for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Exceeded {
+pub struct BudgetExceeded {
     /// Whose cap it is.
-    pub scope: Scope,
+    pub scope: CapScope,
     /// The cap.
     pub cap: MicroUsd,
     /// What the day has seen, settled and reserved.
@@ -240,10 +240,10 @@ pub struct Exceeded {
     /// What the request could cost at most.
     pub needed: MicroUsd,
     /// The day.
-    pub day: Day,
+    pub day: UtcDay,
 }
 
-impl Exceeded {
+impl BudgetExceeded {
     /// The part of what the day has seen that was spent for good.
     #[must_use]
     pub const fn settled(&self) -> MicroUsd {
@@ -264,23 +264,23 @@ impl Exceeded {
 
 /// The most that a request may cost that [`decide`] lets pass.
 #[must_use]
-pub fn room(caps: Caps, spent: Spent) -> MicroUsd {
-    let left = |cap: MicroUsd, sum: Sum| MicroUsd(cap.0.saturating_sub(sum.total().0));
+pub fn room(caps: Caps, spent: DaySpend) -> MicroUsd {
+    let left = |cap: MicroUsd, sum: SpendTotal| MicroUsd(cap.0.saturating_sub(sum.total().0));
     let all = left(caps.all, spent.all);
     caps.agent.map_or(all, |cap| left(cap, spent.agent).min(all))
 }
 
 /// Whether a request that may cost so much fits under the caps of its day.
-pub fn decide(day: Day, caps: Caps, spent: Spent, needed: MicroUsd) -> Result<(), Exceeded> {
+pub fn decide(day: UtcDay, caps: Caps, spent: DaySpend, needed: MicroUsd) -> Result<(), BudgetExceeded> {
     let limits = [
-        (Scope::Agent, caps.agent, spent.agent),
-        (Scope::All, Some(caps.all), spent.all),
+        (CapScope::Agent, caps.agent, spent.agent),
+        (CapScope::All, Some(caps.all), spent.all),
     ];
     for (scope, cap, spent) in limits {
         let Some(cap) = cap else { continue };
         // What costs nothing needs no room, also where a cap was lowered below what is spent.
         if needed > MicroUsd(0) && spent.total().plus(needed) > cap {
-            return Err(Exceeded {
+            return Err(BudgetExceeded {
                 scope,
                 cap,
                 spent: spent.total(),

@@ -1,7 +1,7 @@
 //! What a message came from, how urgent it is and how many agents' acts precede it: decided at admission, kept with the
 //! message, and never taken from outside.
 
-mod words;
+mod describe;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::journal::Author;
 use crate::key::{Digest, RunKey};
 use crate::time::Millis;
 
-pub use self::words::spelled;
+pub use self::describe::spelled;
 
 /// Most causes made by agents that may precede a message. Beyond it two agents that wake one another would go on for ever.
 pub const DEPTH_MAX: u32 = 8;
@@ -87,7 +87,7 @@ string_enum! {
 /// Where a message comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Origin {
+pub enum MessageOrigin {
     /// A person said it.
     #[default]
     Operator,
@@ -133,7 +133,7 @@ pub enum Origin {
     },
 }
 
-impl Origin {
+impl MessageOrigin {
     /// Whether one run may take up several of these. What a person or another run says always gets a run of its own.
     #[must_use]
     pub const fn is_absorbed(&self) -> bool {
@@ -146,7 +146,7 @@ impl Origin {
     /// Whether neither the operator nor an operator's schedule is behind it. What a run asks for is as its chain is, see
     /// [`Cause::follows_outside`].
     #[must_use]
-    pub fn is_outside(&self) -> bool {
+    pub fn is_external(&self) -> bool {
         match self {
             Self::Operator | Self::Schedule { .. } | Self::Run { .. } => false,
             Self::Subscription { author, .. } => *author != Author::Person.to_text(),
@@ -172,7 +172,7 @@ impl Origin {
 pub struct Cause {
     /// Where it comes from.
     #[serde(default)]
-    pub origin: Origin,
+    pub origin: MessageOrigin,
     /// How many causes made by agents precede it.
     #[serde(default)]
     pub depth: u32,
@@ -194,8 +194,8 @@ pub struct Cause {
 impl Cause {
     /// Whether something other than the operator or an operator's schedule is in its chain.
     #[must_use]
-    pub fn is_outside(&self) -> bool {
-        self.follows_outside || self.origin.is_outside()
+    pub fn is_external(&self) -> bool {
+        self.follows_outside || self.origin.is_external()
     }
 
     /// What a message with this cause belongs together with, by one name for the whole chain.
@@ -221,18 +221,18 @@ impl Cause {
         let is_ours = |name: &TraceId| Digest::from_hex(name.as_str()).is_some();
         let kept = |name: &Option<TraceId>| name.clone().filter(is_ours);
         let (origin, correlation, causation) = match &self.origin {
-            Origin::Trigger { trigger, .. } => {
-                let origin = Origin::Trigger {
+            MessageOrigin::Trigger { trigger, .. } => {
+                let origin = MessageOrigin::Trigger {
                     trigger: trigger.clone(),
                     delivery: String::new(),
                     content_type: None,
                 };
                 (origin, None, None)
             }
-            origin @ (Origin::Operator
-            | Origin::Subscription { .. }
-            | Origin::Schedule { .. }
-            | Origin::Run { .. }) => (origin.clone(), kept(&self.correlation), kept(&self.causation)),
+            origin @ (MessageOrigin::Operator
+            | MessageOrigin::Subscription { .. }
+            | MessageOrigin::Schedule { .. }
+            | MessageOrigin::Run { .. }) => (origin.clone(), kept(&self.correlation), kept(&self.causation)),
         };
         Self {
             origin,
@@ -262,7 +262,7 @@ mod tests {
         let own = TraceId::of(&Digest::of(b"run"));
         let trigger = RuleId::parse("ci").expect("a name");
         let said = Cause {
-            origin: Origin::Trigger {
+            origin: MessageOrigin::Trigger {
                 trigger: trigger.clone(),
                 delivery: "payroll-of-ann".into(),
                 content_type: Some("text/secret".into()),
@@ -275,7 +275,7 @@ mod tests {
         };
         let left = said.erased();
         let kept = Cause {
-            origin: Origin::Trigger {
+            origin: MessageOrigin::Trigger {
                 trigger,
                 delivery: String::new(),
                 content_type: None,
@@ -288,7 +288,7 @@ mod tests {
         // What followed it inherited the name.
         let run = RunKey(Digest::of(b"run"));
         let followed = Cause {
-            origin: Origin::Run { run },
+            origin: MessageOrigin::Run { run },
             ..said
         };
         let left = followed.erased();
@@ -299,34 +299,39 @@ mod tests {
     #[test]
     fn only_the_operator_and_an_operators_schedule_are_inside() {
         let rule = || RuleId::parse("r").expect("a name");
-        let change = |author: &str| Origin::Subscription {
+        let change = |author: &str| MessageOrigin::Subscription {
             subscription: rule(),
             change: LogicalChangeKey(Digest::of(b"change")),
             seq: 1,
             tokens: Vec::new(),
             author: author.to_owned(),
         };
-        let schedule = Origin::Schedule {
+        let schedule = MessageOrigin::Schedule {
             schedule: rule(),
             scheduled_at: Millis(0),
             is_catch_up: false,
             event: None,
         };
-        let trigger = Origin::Trigger {
+        let trigger = MessageOrigin::Trigger {
             trigger: rule(),
             delivery: "1".into(),
             content_type: None,
         };
         let run = RunKey(Digest::of(b"run"));
-        let of = |origin: Origin, follows_outside| Cause {
+        let of = |origin: MessageOrigin, follows_outside| Cause {
             origin,
             follows_outside,
             ..Cause::default()
         };
-        for inside in [Origin::Operator, schedule, change("person"), Origin::Run { run }] {
-            assert!(!of(inside.clone(), false).is_outside(), "{inside:?}");
+        for inside in [
+            MessageOrigin::Operator,
+            schedule,
+            change("person"),
+            MessageOrigin::Run { run },
+        ] {
+            assert!(!of(inside.clone(), false).is_external(), "{inside:?}");
             assert!(
-                of(inside.clone(), true).is_outside(),
+                of(inside.clone(), true).is_external(),
                 "{inside:?} in an outside chain"
             );
         }
@@ -336,13 +341,13 @@ mod tests {
             change("agent:b"),
             change("what comes later"),
         ] {
-            assert!(of(outside.clone(), false).is_outside(), "{outside:?}");
+            assert!(of(outside.clone(), false).is_external(), "{outside:?}");
             assert!(
-                of(outside.clone(), false).erased().is_outside(),
+                of(outside.clone(), false).erased().is_external(),
                 "{outside:?} erased"
             );
         }
-        assert!(of(Origin::Operator, true).erased().is_outside());
+        assert!(of(MessageOrigin::Operator, true).erased().is_external());
     }
 
     fn priority() -> impl Strategy<Value = Priority> {

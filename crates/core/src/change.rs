@@ -9,16 +9,16 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::id::Incarnation;
-use crate::journal::Kind;
+use crate::journal::RecordKind;
 use crate::key::{Digest, escape_into};
-use crate::outside::EntryKind;
+use crate::watch::EntryKind;
 
 string_union! {
     /// What a change unit is about.
     #[schemars(rename = "JournalChangeKind")]
     pub enum ChangeKind {
         /// A record of the journal.
-        Record(Kind),
+        Record(RecordKind),
         /// An entry of a watched source.
         Entry(EntryKind),
     }
@@ -26,7 +26,7 @@ string_union! {
 
 /// One record that one transaction wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unit {
+pub struct ChangeUnit {
     /// Who wrote it: the host with its incarnation.
     pub host: Incarnation,
     /// Which transaction of that host. It only ever grows.
@@ -40,23 +40,23 @@ pub struct Unit {
 /// The name of a change unit, the same on every device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct UnitKey(pub Digest);
+pub struct ChangeUnitKey(pub Digest);
 
 /// The name of one transaction, whoever saw it and in whatever order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LogicalChangeKey(pub Digest);
 
-impl Unit {
+impl ChangeUnit {
     /// The unit's name: the hash of `v2|host|counter|payload type|payload id`.
     #[must_use]
-    pub fn key(&self) -> UnitKey {
+    pub fn key(&self) -> ChangeUnitKey {
         let payload_type = self.payload_type.as_str();
-        UnitKey::of(&self.host, self.counter, payload_type, &self.payload_id)
+        ChangeUnitKey::of(&self.host, self.counter, payload_type, &self.payload_id)
     }
 }
 
-impl UnitKey {
+impl ChangeUnitKey {
     /// The name of a unit of any payload type, also one that the journal does not store.
     #[must_use]
     pub fn of(host: &Incarnation, counter: u64, payload_type: &str, payload_id: &str) -> Self {
@@ -74,13 +74,13 @@ impl UnitKey {
 impl LogicalChangeKey {
     /// The name of the transaction that these units are all of: the hash of `v1|` and their sorted keys.
     #[must_use]
-    pub fn of<'a>(units: impl IntoIterator<Item = &'a Unit>) -> Self {
-        Self::of_keys(&units.into_iter().map(Unit::key).collect())
+    pub fn of<'a>(units: impl IntoIterator<Item = &'a ChangeUnit>) -> Self {
+        Self::of_keys(&units.into_iter().map(ChangeUnit::key).collect())
     }
 
     /// The same for units of which only the keys are known.
     #[must_use]
-    pub fn of_keys(keys: &BTreeSet<UnitKey>) -> Self {
+    pub fn of_keys(keys: &BTreeSet<ChangeUnitKey>) -> Self {
         let keys: Vec<String> = keys.iter().map(|key| key.0.to_string()).collect();
         Self(Digest::of(format!("v1|{}", keys.join(",")).as_bytes()))
     }
@@ -89,7 +89,7 @@ impl LogicalChangeKey {
 /// Whether a transaction was committed here or arrived. It stands beside the keys and never inside them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum ChangeOrigin {
     /// This device wrote it.
     Local,
     /// Another device wrote it.
@@ -103,14 +103,14 @@ pub enum Origin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     key: LogicalChangeKey,
-    units: BTreeSet<UnitKey>,
+    units: BTreeSet<ChangeUnitKey>,
     tokens: BTreeSet<Token>,
-    origin: Origin,
+    origin: ChangeOrigin,
 }
 
 /// Units that are not those of one transaction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotOneTransaction {
+pub enum BadChangeUnits {
     /// There is no unit.
     #[error("a notice needs a change unit; a transaction that wrote nothing tells nothing")]
     Nothing,
@@ -122,21 +122,21 @@ pub enum NotOneTransaction {
 impl Notice {
     /// The notice of the one transaction that wrote these units.
     pub fn of<'a>(
-        units: impl IntoIterator<Item = &'a Unit>,
+        units: impl IntoIterator<Item = &'a ChangeUnit>,
         tokens: impl IntoIterator<Item = Token>,
-        origin: Origin,
-    ) -> Result<Self, NotOneTransaction> {
+        origin: ChangeOrigin,
+    ) -> Result<Self, BadChangeUnits> {
         let mut transaction: Option<(&Incarnation, u64)> = None;
         let mut keys = BTreeSet::new();
         for unit in units {
             let of_unit = (&unit.host, unit.counter);
             if *transaction.get_or_insert(of_unit) != of_unit {
-                return Err(NotOneTransaction::Several);
+                return Err(BadChangeUnits::Several);
             }
             keys.insert(unit.key());
         }
         if keys.is_empty() {
-            return Err(NotOneTransaction::Nothing);
+            return Err(BadChangeUnits::Nothing);
         }
         Ok(Self {
             key: LogicalChangeKey::of_keys(&keys),
@@ -154,7 +154,7 @@ impl Notice {
 
     /// The names of its units, sorted.
     #[must_use]
-    pub const fn units(&self) -> &BTreeSet<UnitKey> {
+    pub const fn units(&self) -> &BTreeSet<ChangeUnitKey> {
         &self.units
     }
 
@@ -166,7 +166,7 @@ impl Notice {
 
     /// Where the transaction was committed.
     #[must_use]
-    pub const fn origin(&self) -> Origin {
+    pub const fn origin(&self) -> ChangeOrigin {
         self.origin
     }
 }
@@ -190,7 +190,7 @@ pub enum Token {
 string_enum! {
     /// The three classes of tokens, the one that tells least first.
     #[derive(PartialOrd, Ord)]
-    pub enum Class {
+    pub enum TokenClass {
         /// A kind of thing.
         SemanticKey = "semanticKey",
         /// A value within a namespace.
@@ -216,30 +216,30 @@ pub enum BadToken {
 
 impl Token {
     /// A token of its parts, if they make one.
-    pub fn new(class: Class, namespace: Option<&str>, value: &str) -> Result<Self, BadToken> {
+    pub fn new(class: TokenClass, namespace: Option<&str>, value: &str) -> Result<Self, BadToken> {
         if value.is_empty() {
             return Err(BadToken::EmptyValue);
         }
         let value = value.to_owned();
         match (class, namespace) {
-            (Class::Subtype, Some(namespace)) => Ok(Self::Subtype {
+            (TokenClass::Subtype, Some(namespace)) => Ok(Self::Subtype {
                 namespace: namespace.to_owned(),
                 value,
             }),
-            (Class::SemanticKey, None) => Ok(Self::SemanticKey(value)),
-            (Class::EntityId, None) => Ok(Self::EntityId(value)),
-            (Class::Subtype, None) => Err(BadToken::NamespaceMissing),
-            (Class::SemanticKey | Class::EntityId, Some(_)) => Err(BadToken::NamespaceMisplaced),
+            (TokenClass::SemanticKey, None) => Ok(Self::SemanticKey(value)),
+            (TokenClass::EntityId, None) => Ok(Self::EntityId(value)),
+            (TokenClass::Subtype, None) => Err(BadToken::NamespaceMissing),
+            (TokenClass::SemanticKey | TokenClass::EntityId, Some(_)) => Err(BadToken::NamespaceMisplaced),
         }
     }
 
     /// Its class.
     #[must_use]
-    pub const fn class(&self) -> Class {
+    pub const fn class(&self) -> TokenClass {
         match self {
-            Self::SemanticKey(_) => Class::SemanticKey,
-            Self::Subtype { .. } => Class::Subtype,
-            Self::EntityId(_) => Class::EntityId,
+            Self::SemanticKey(_) => TokenClass::SemanticKey,
+            Self::Subtype { .. } => TokenClass::Subtype,
+            Self::EntityId(_) => TokenClass::EntityId,
         }
     }
 
@@ -277,10 +277,10 @@ impl Token {
         if parts.next().is_some() {
             return None;
         }
-        let class = Class::parse(class)?;
+        let class = TokenClass::parse(class)?;
         let namespace = match class {
-            Class::Subtype => Some(unescape(namespace)),
-            Class::SemanticKey | Class::EntityId => None,
+            TokenClass::Subtype => Some(unescape(namespace)),
+            TokenClass::SemanticKey | TokenClass::EntityId => None,
         };
         Self::new(class, namespace.as_deref(), &unescape(value)).ok()
     }
@@ -288,12 +288,12 @@ impl Token {
     /// Reads the word by which a person names a token: `TASK`, `task.status=done`, or `id:` and a record.
     pub fn parse_word(word: &str) -> Result<Self, BadToken> {
         if let Some(id) = word.strip_prefix("id:") {
-            return Self::new(Class::EntityId, None, id);
+            return Self::new(TokenClass::EntityId, None, id);
         }
         match word.split_once('=') {
             Some(("", _)) => Err(BadToken::NamespaceMissing),
-            Some((namespace, value)) => Self::new(Class::Subtype, Some(namespace), value),
-            None => Self::new(Class::SemanticKey, None, word),
+            Some((namespace, value)) => Self::new(TokenClass::Subtype, Some(namespace), value),
+            None => Self::new(TokenClass::SemanticKey, None, word),
         }
     }
 

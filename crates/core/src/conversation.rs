@@ -90,7 +90,7 @@ string_enum! {
 
 /// One entry of a transcript with its contents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct TranscriptEntry {
     /// Who speaks.
     pub role: Role,
     /// What is said.

@@ -4,21 +4,21 @@
 //! deadline if nobody does: first it grows more severe and is announced again, then it is called off. Nothing that acts
 //! is ever permitted by silence.
 
-mod shown;
-mod terms;
-mod words;
+mod display;
+mod policy;
+mod types;
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::shown::visible;
-pub use self::terms::Terms;
-use self::terms::{is_all, listed};
-pub use self::words::{
+pub use self::display::escape_invisible;
+pub use self::policy::DecisionPolicy;
+use self::policy::{is_all, listed};
+pub use self::types::{
     Badge, BlastRadius, Channel, DecisionKind, DecisionOption, DecisionStatus, InputGone, Severity,
 };
-use crate::failure::{CUT, clip};
+use crate::failure::{CUT, truncate_chars};
 use crate::id::AgentId;
 use crate::key::{DecisionId, OperationId, RunKey};
 use crate::step::EffectClass;
@@ -62,7 +62,7 @@ pub struct Answer {
 
 /// What is asked, before anybody knows when: the part that a machine decides on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Inquiry {
+pub struct ApprovalRequest {
     /// Its name, derived from the action and how often it was asked about.
     pub decision_id: DecisionId,
     /// The action that waits.
@@ -97,7 +97,7 @@ pub struct Inquiry {
 pub struct Decision {
     /// What is asked.
     #[serde(flatten)]
-    pub inquiry: Inquiry,
+    pub inquiry: ApprovalRequest,
     /// Whose run asks.
     pub agent_id: AgentId,
     /// The run that waits.
@@ -136,7 +136,7 @@ pub const DENY: &str = "deny";
 
 /// An answer as it comes in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
+pub struct AnswerInput {
     /// Which option.
     pub option: String,
     /// The version of the question that was read; none for whichever stands.
@@ -149,7 +149,7 @@ pub struct Reply {
 
 /// Why an answer is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unanswerable {
+pub enum AnswerError {
     /// It is closed.
     #[error("the decision is {} already{}", status.as_str(), first(answer.as_ref()))]
     Closed {
@@ -208,7 +208,7 @@ fn first(answer: Option<&Answer>) -> String {
 /// What an answer means to the action that waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ruling", rename_all = "snake_case")]
-pub enum Ruling {
+pub enum ApprovalOutcome {
     /// It may be taken.
     Approved {
         /// Until when the permission stands.
@@ -223,7 +223,7 @@ pub enum Ruling {
     /// Nobody answered in time.
     TimedOut,
     /// The permission was not used in time, and has to be given again.
-    Lapsed,
+    Expired,
 }
 
 /// An action that needs approval.
@@ -239,7 +239,7 @@ pub struct ProposedAction<'a> {
     pub class: EffectClass,
 }
 
-impl Inquiry {
+impl ApprovalRequest {
     /// Asks for the first time whether an action may be taken; `again` names the equal action whose outcome is unknown.
     #[must_use]
     pub fn new(action: ProposedAction<'_>, rule: &str, again: Option<OperationId>) -> Self {
@@ -261,7 +261,7 @@ impl Inquiry {
             decision_id: DecisionId::new(&operation_id, 0),
             operation_id,
             kind,
-            title: clip(&title, TITLE_CHARS_MAX),
+            title: truncate_chars(&title, TITLE_CHARS_MAX),
             tool: tool.to_owned(),
             input: action.input.to_owned(),
             options: options(kind),
@@ -280,10 +280,10 @@ impl Inquiry {
         agent_id: AgentId,
         run_key: RunKey,
         at: Millis,
-        terms: impl Into<Terms>,
+        terms: impl Into<DecisionPolicy>,
     ) -> Decision {
-        let Terms {
-            patience_ms,
+        let DecisionPolicy {
+            deadline_after_ms: patience_ms,
             may_answer,
         } = terms.into();
         Decision {
@@ -353,27 +353,27 @@ const fn risk(class: EffectClass, kind: DecisionKind) -> (Severity, BlastRadius)
 
 impl Decision {
     /// Takes an answer, if it may be given.
-    pub fn answer(&self, reply: Reply, at: Millis) -> Result<Self, Unanswerable> {
+    pub fn answer(&self, reply: AnswerInput, at: Millis) -> Result<Self, AnswerError> {
         if self.status != DecisionStatus::Pending {
-            return Err(Unanswerable::Closed {
+            return Err(AnswerError::Closed {
                 status: self.status,
                 answer: self.answer.clone(),
             });
         }
         if !self.may_answer.contains(&reply.channel) {
-            return Err(Unanswerable::NotAllowed {
+            return Err(AnswerError::NotAllowed {
                 channel: reply.channel,
                 may_answer: self.may_answer.clone(),
             });
         }
         if let Some(given) = reply.version.filter(|given| *given != self.version) {
-            return Err(Unanswerable::Changed {
+            return Err(AnswerError::Changed {
                 found: self.version,
                 given,
             });
         }
         if let Some(deadline) = self.deadline_at.filter(|deadline| *deadline <= at) {
-            return Err(Unanswerable::Late { deadline });
+            return Err(AnswerError::Late { deadline });
         }
         let mut options = self.inquiry.options.iter();
         if !options.any(|option| option.id == reply.option) {
@@ -383,8 +383,8 @@ impl Decision {
                 .iter()
                 .map(|option| option.id.as_str())
                 .collect();
-            return Err(Unanswerable::NoOption {
-                option: clip(&reply.option, TITLE_CHARS_MAX),
+            return Err(AnswerError::NoOption {
+                option: truncate_chars(&reply.option, TITLE_CHARS_MAX),
                 known: known.join(", "),
             });
         }
@@ -393,7 +393,7 @@ impl Decision {
             .as_ref()
             .is_some_and(|note| note.chars().count() > NOTE_CHARS_MAX)
         {
-            return Err(Unanswerable::NoteTooLong);
+            return Err(AnswerError::NoteTooLong);
         }
         let answer = Answer {
             option: reply.option,
@@ -415,7 +415,7 @@ impl Decision {
         if self.status != DecisionStatus::Pending {
             return None;
         }
-        let Some(severity) = self.inquiry.severity.raised() else {
+        let Some(severity) = self.inquiry.severity.next_level() else {
             return Some(self.closed(DecisionStatus::Cancelled, now));
         };
         let mut next = self.clone();
@@ -449,23 +449,23 @@ impl Decision {
 
     /// What it means to the action that waits; none while nobody knows.
     #[must_use]
-    pub fn ruling(&self, now: Millis) -> Option<Ruling> {
+    pub fn outcome(&self, now: Millis) -> Option<ApprovalOutcome> {
         match (self.status, &self.answer) {
             (DecisionStatus::Pending, _) => None,
             (DecisionStatus::Answered, Some(answer)) if answer.option == APPROVE => {
                 let until = later(answer.at, APPROVAL_MS_MAX);
                 Some(if now >= until {
-                    Ruling::Lapsed
+                    ApprovalOutcome::Expired
                 } else {
-                    Ruling::Approved { until }
+                    ApprovalOutcome::Approved { until }
                 })
             }
-            (DecisionStatus::Answered, answer) => Some(Ruling::Denied {
+            (DecisionStatus::Answered, answer) => Some(ApprovalOutcome::Denied {
                 note: answer.as_ref().and_then(|answer| answer.note.clone()),
             }),
-            (DecisionStatus::Cancelled, _) => Some(Ruling::TimedOut),
+            (DecisionStatus::Cancelled, _) => Some(ApprovalOutcome::TimedOut),
             // Nobody had to answer while the run stood aside; now somebody has to again.
-            (DecisionStatus::Withdrawn, _) => Some(Ruling::Lapsed),
+            (DecisionStatus::Withdrawn, _) => Some(ApprovalOutcome::Expired),
         }
     }
 
@@ -481,7 +481,7 @@ impl Decision {
 
 /// The order in which people should see them: what is overdue first, then what weighs most, then the oldest.
 #[must_use]
-pub fn in_order(mut decisions: Vec<Decision>) -> Vec<Decision> {
+pub fn sort_by_urgency(mut decisions: Vec<Decision>) -> Vec<Decision> {
     decisions.sort_by_key(|one| {
         let overdue = one.badges.contains(&Badge::TimedOut);
         let weight = (overdue, one.inquiry.severity, one.inquiry.blast_radius);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::Diagnostics;
+use crate::attempt::TransportDiagnostics;
 
 /// Longest summary in characters. A failure is read on one screen; the rest belongs in logs.
 pub const SUMMARY_CHARS_MAX: usize = 500;
@@ -26,7 +26,7 @@ pub const CONTEXT_LENGTH_EXCEEDED: &str = "context_length_exceeded";
 string_enum! {
     /// The stage at which something failed.
     #[schemars(rename = "FailureCategory")]
-    pub enum Category {
+    pub enum FailureCategory {
         /// On the way to or from a provider.
         Transport = "transport",
         /// A contract or a response was not as agreed.
@@ -44,7 +44,7 @@ string_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FailureArtifact {
     /// Where it failed.
-    pub category: Category,
+    pub category: FailureCategory,
     /// A stable word for what failed, such as `script_exhausted`.
     pub kind: String,
     /// One sentence for a person.
@@ -69,11 +69,11 @@ pub struct FailureArtifact {
 impl FailureArtifact {
     /// A failure with its sentence cut to size.
     #[must_use]
-    pub fn new(category: Category, kind: &str, summary: &str) -> Self {
+    pub fn new(category: FailureCategory, kind: &str, summary: &str) -> Self {
         Self {
             category,
             kind: kind.to_owned(),
-            summary: clip(summary, SUMMARY_CHARS_MAX),
+            summary: truncate_chars(summary, SUMMARY_CHARS_MAX),
             provider: None,
             model_ref: None,
             status: None,
@@ -85,20 +85,27 @@ impl FailureArtifact {
     /// Cuts everything that came from outside down to its bounds.
     #[must_use]
     pub fn bounded(mut self) -> Self {
-        self.summary = clip(&self.summary, SUMMARY_CHARS_MAX);
+        self.summary = truncate_chars(&self.summary, SUMMARY_CHARS_MAX);
         self.source_chain.truncate(DETAIL_ENTRIES_MAX);
         self.source_chain
             .iter_mut()
-            .for_each(|cause| *cause = clip(cause, DETAIL_CHARS_MAX));
+            .for_each(|cause| *cause = truncate_chars(cause, DETAIL_CHARS_MAX));
         let facts = self.metadata.into_iter().take(DETAIL_ENTRIES_MAX);
         self.metadata = facts
-            .map(|(key, value)| (clip(&key, WORD_CHARS_MAX), clip(&value, DETAIL_CHARS_MAX)))
+            .map(|(key, value)| {
+                (
+                    truncate_chars(&key, WORD_CHARS_MAX),
+                    truncate_chars(&value, DETAIL_CHARS_MAX),
+                )
+            })
             .collect();
-        self.kind = clip(&self.kind, WORD_CHARS_MAX);
-        self.provider = self.provider.map(|provider| clip(&provider, WORD_CHARS_MAX));
+        self.kind = truncate_chars(&self.kind, WORD_CHARS_MAX);
+        self.provider = self
+            .provider
+            .map(|provider| truncate_chars(&provider, WORD_CHARS_MAX));
         self.model_ref = self
             .model_ref
-            .map(|model_ref| clip(&model_ref, SUMMARY_CHARS_MAX));
+            .map(|model_ref| truncate_chars(&model_ref, SUMMARY_CHARS_MAX));
         self
     }
 }
@@ -108,7 +115,7 @@ pub const CUT: char = '…';
 
 /// Cuts a text to a number of characters and says so with an ellipsis.
 #[must_use]
-pub fn clip(text: &str, chars_max: usize) -> String {
+pub fn truncate_chars(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         None => text.to_owned(),
         Some(_) => text
@@ -131,7 +138,7 @@ pub struct ModelFailure {
     pub retry_after_ms: Option<u64>,
     /// What happened on the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diagnostics: Option<Box<Diagnostics>>,
+    pub diagnostics: Option<Box<TransportDiagnostics>>,
     /// Whether the provider may ask money for it: a reply had begun, or nobody knows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_be_billed: bool,
@@ -151,8 +158,11 @@ impl ModelFailure {
     /// The model did not answer within the time it had. Another attempt may be luckier.
     #[must_use]
     pub fn timed_out() -> Self {
-        let artifact =
-            FailureArtifact::new(Category::Transport, "timeout", "the model did not answer in time");
+        let artifact = FailureArtifact::new(
+            FailureCategory::Transport,
+            "timeout",
+            "the model did not answer in time",
+        );
         Self {
             may_be_billed: true,
             ..Self::new(ModelFailureKind::Retryable, artifact)
@@ -199,7 +209,7 @@ mod tests {
 
     #[test]
     fn an_oversized_failure_is_cut_to_its_bounds() {
-        let mut failure = FailureArtifact::new(Category::Transport, "x", &"é".repeat(2_000));
+        let mut failure = FailureArtifact::new(FailureCategory::Transport, "x", &"é".repeat(2_000));
         failure.source_chain = vec!["cause ".repeat(500); 40];
         failure.metadata = (0..40)
             .map(|n| (format!("k{n:02}{}", "y".repeat(90)), "v".repeat(900)))

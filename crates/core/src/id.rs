@@ -161,7 +161,7 @@ impl AgentId {
 impl RuleId {
     /// A name made up from random digits.
     #[must_use]
-    pub fn made_up(kind: &str, digits: &crate::key::Digest) -> Self {
+    pub fn random(kind: &str, digits: &crate::key::Digest) -> Self {
         let digits: String = digits.to_string().chars().take(12).collect();
         Self(format!("{kind}-{digits}"))
     }
@@ -179,7 +179,7 @@ impl RuleId {
 impl SourceId {
     /// A name made up from random digits.
     #[must_use]
-    pub fn made_up(digits: &crate::key::Digest) -> Self {
+    pub fn random(digits: &crate::key::Digest) -> Self {
         let digits: String = digits.to_string().chars().take(12).collect();
         Self(format!("src-{digits}"))
     }

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use crate::budget::{Price, PriceBasis};
 use crate::conversation::Block;
 use crate::decision::Channel;
-use crate::prompt::{Request, Source};
+use crate::prompt::{BlockSource, ModelRequest};
 
 string_enum! {
     /// What a model is asked for. An agent may be limited to some of them, each with models of its own.
     #[derive(PartialOrd, Ord)]
     #[schemars(rename = "InferenceCategory")]
-    pub enum Category {
+    pub enum InferenceCategory {
         /// The rounds of an agent's own runs.
         Conversation = "conversation",
         /// Vectors of texts, for search.
@@ -45,7 +45,7 @@ string_union! {
 /// Where a request goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Boundary {
+pub enum DataBoundary {
     /// Nowhere: this program answers itself.
     Process,
     /// To another program on this machine.
@@ -56,7 +56,7 @@ pub enum Boundary {
 
 /// Whether the key of a provider can be had.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Secret {
+pub enum SecretStatus {
     /// It wants none.
     NotNeeded,
     /// It is there.
@@ -67,29 +67,29 @@ pub enum Secret {
 
 /// What is known of a model before it is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Terms {
+pub struct ModelProfile {
     /// Who provides it.
     pub provider: String,
     /// Where a request to it goes.
-    pub boundary: Boundary,
+    pub boundary: DataBoundary,
     /// What it costs; none when it costs nothing.
     pub price: Option<(Price, PriceBasis)>,
     /// Longest reply in tokens that is asked for.
     pub output_tokens_max: u64,
     /// Its key.
-    pub secret: Secret,
+    pub secret: SecretStatus,
 }
 
-impl Terms {
+impl ModelProfile {
     /// Of a model that this program is itself: it costs nothing and wants no key.
     #[must_use]
     pub fn here(provider: &str) -> Self {
         Self {
             provider: provider.to_owned(),
-            boundary: Boundary::Process,
+            boundary: DataBoundary::Process,
             price: None,
             output_tokens_max: 0,
-            secret: Secret::NotNeeded,
+            secret: SecretStatus::NotNeeded,
         }
     }
 }
@@ -98,7 +98,7 @@ string_enum! {
     /// One kind of thing that a request shows.
     #[derive(PartialOrd, Ord)]
     #[schemars(rename = "InferenceField")]
-    pub enum Field {
+    pub enum RequestField {
         /// The execution contract and the kind of turn.
         Contract = "contract",
         /// Who the agent is and where it works.
@@ -124,50 +124,50 @@ string_enum! {
 
 /// Everything that a request shows.
 #[must_use]
-pub fn fields(request: &Request) -> BTreeSet<Field> {
+pub fn fields(request: &ModelRequest) -> BTreeSet<RequestField> {
     let system = request.system.iter().map(|block| match block.source {
-        Source::Contract | Source::TurnMode => Field::Contract,
-        Source::Identity => Field::Identity,
-        Source::AgentGuidance => Field::AgentGuidance,
-        Source::WorkspaceGuidance => Field::WorkspaceGuidance,
+        BlockSource::Contract | BlockSource::TurnMode => RequestField::Contract,
+        BlockSource::Identity => RequestField::Identity,
+        BlockSource::AgentGuidance => RequestField::AgentGuidance,
+        BlockSource::WorkspaceGuidance => RequestField::WorkspaceGuidance,
     });
     let said = request.entries.iter().flat_map(|entry| &entry.blocks);
     let said = said.map(|block| match block {
-        Block::Text { .. } => Field::Words,
-        Block::ToolUse(_) => Field::ToolCalls,
-        Block::ToolResult { .. } => Field::ToolResults,
-        Block::Thinking { .. } => Field::Thinking,
-        Block::Attachment(_) => Field::Attachments,
+        Block::Text { .. } => RequestField::Words,
+        Block::ToolUse(_) => RequestField::ToolCalls,
+        Block::ToolResult { .. } => RequestField::ToolResults,
+        Block::Thinking { .. } => RequestField::Thinking,
+        Block::Attachment(_) => RequestField::Attachments,
     });
-    let tools = request.tools.iter().map(|_| Field::Tools);
+    let tools = request.tools.iter().map(|_| RequestField::Tools);
     system.chain(said).chain(tools).collect()
 }
 
 /// What an agent may ask of whom, and show to them. The default is what a person without any settings expects: every
 /// model that they name, and everything that the agent works with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Permissions {
+pub struct InferencePermissions {
     /// What it may ask models for.
-    pub categories: BTreeSet<Category>,
+    pub categories: BTreeSet<InferenceCategory>,
     /// Patterns of the models it may ask, by category. A category without patterns may ask every model.
-    pub models: BTreeMap<Category, Vec<String>>,
+    pub models: BTreeMap<InferenceCategory, Vec<String>>,
     /// What it may show to somebody else's machine.
-    pub shown: BTreeSet<Field>,
+    pub shown: BTreeSet<RequestField>,
 }
 
-impl Default for Permissions {
+impl Default for InferencePermissions {
     fn default() -> Self {
         Self {
-            categories: Category::ALL.into_iter().collect(),
+            categories: InferenceCategory::ALL.into_iter().collect(),
             models: BTreeMap::new(),
-            shown: Field::ALL.into_iter().collect(),
+            shown: RequestField::ALL.into_iter().collect(),
         }
     }
 }
 
 /// Whether a person confirmed that a provider is shown anything, under the rules that hold now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Receipt {
+pub enum ReceiptStatus {
     /// They did.
     Confirmed,
     /// They did not, or under other rules.
@@ -176,22 +176,22 @@ pub enum Receipt {
 
 /// One question at the gates.
 #[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
+pub struct InferenceQuery<'a> {
     /// What the model is asked for.
-    pub category: Category,
+    pub category: InferenceCategory,
     /// Which model.
     pub model_ref: &'a str,
     /// What is known of it.
-    pub terms: &'a Terms,
+    pub terms: &'a ModelProfile,
     /// Whether a person confirmed it.
-    pub receipt: Receipt,
+    pub receipt: ReceiptStatus,
     /// What it would be shown.
-    pub fields: &'a BTreeSet<Field>,
+    pub fields: &'a BTreeSet<RequestField>,
 }
 
 /// Why a model may not be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Denial {
+pub struct InferenceDenial {
     /// The stable code of the gate.
     pub code: &'static str,
     /// What is wrong.
@@ -218,9 +218,9 @@ pub const CODES: [&str; 5] = [OUT_OF_SCOPE, DISALLOWED, UNCONFIRMED, NO_SECRET, 
 pub const ALL_GATES: &str = "inference_gates";
 
 /// Walks the gates. The first that stays shut answers.
-pub fn decide(permissions: &Permissions, asked: &Question<'_>) -> Result<(), Denial> {
+pub fn decide(permissions: &InferencePermissions, asked: &InferenceQuery<'_>) -> Result<(), InferenceDenial> {
     let deny = |code, message: String, hint: &str| {
-        Err(Denial {
+        Err(InferenceDenial {
             code,
             message,
             hint: hint.to_owned(),
@@ -240,7 +240,7 @@ pub fn decide(permissions: &Permissions, asked: &Question<'_>) -> Result<(), Den
             "add it to the agent's `models`, or name another model",
         );
     }
-    if asked.terms.boundary == Boundary::Outside && asked.receipt == Receipt::Missing {
+    if asked.terms.boundary == DataBoundary::Outside && asked.receipt == ReceiptStatus::Missing {
         let message = format!(
             "nobody has confirmed, under the rules that hold now, that {} may be shown this agent's work",
             asked.terms.provider
@@ -248,7 +248,7 @@ pub fn decide(permissions: &Permissions, asked: &Question<'_>) -> Result<(), Den
         let hint = format!("`wakeful models confirm {}`", asked.terms.provider);
         return deny(UNCONFIRMED, message, &hint);
     }
-    if let Secret::Unavailable(why) = &asked.terms.secret {
+    if let SecretStatus::Unavailable(why) = &asked.terms.secret {
         return deny(
             NO_SECRET,
             why.clone(),
@@ -257,7 +257,7 @@ pub fn decide(permissions: &Permissions, asked: &Question<'_>) -> Result<(), Den
     }
     let overshared = asked.fields.difference(&permissions.shown).next();
     match (asked.terms.boundary, overshared) {
-        (Boundary::Outside, Some(field)) => {
+        (DataBoundary::Outside, Some(field)) => {
             let message = format!("{} may not be shown {}", asked.terms.provider, field.as_str());
             deny(
                 OVERSHARED,
@@ -265,7 +265,7 @@ pub fn decide(permissions: &Permissions, asked: &Question<'_>) -> Result<(), Den
                 "add it to the agent's `shown`, or ask a model on this machine",
             )
         }
-        (Boundary::Outside, None) | (Boundary::Process | Boundary::Machine, _) => Ok(()),
+        (DataBoundary::Outside, None) | (DataBoundary::Process | DataBoundary::Machine, _) => Ok(()),
     }
 }
 
@@ -284,20 +284,25 @@ mod tests {
 
     use super::*;
 
-    fn terms() -> Terms {
-        Terms {
+    fn terms() -> ModelProfile {
+        ModelProfile {
             provider: "anthropic".into(),
-            boundary: Boundary::Outside,
+            boundary: DataBoundary::Outside,
             price: None,
             output_tokens_max: 10,
-            secret: Secret::Available,
+            secret: SecretStatus::Available,
         }
     }
 
-    fn code(permissions: &Permissions, terms: &Terms, receipt: Receipt, shown: &[Field]) -> &'static str {
+    fn code(
+        permissions: &InferencePermissions,
+        terms: &ModelProfile,
+        receipt: ReceiptStatus,
+        shown: &[RequestField],
+    ) -> &'static str {
         let fields = shown.iter().copied().collect();
-        let asked = Question {
-            category: Category::Conversation,
+        let asked = InferenceQuery {
+            category: InferenceCategory::Conversation,
             model_ref: "anthropic/x",
             terms,
             receipt,
@@ -309,43 +314,49 @@ mod tests {
     /// Every gate alone, and of two shut gates the earlier one.
     #[test]
     fn each_gate_has_its_code_and_the_first_shut_one_answers() {
-        let open = Permissions::default();
-        let (all, confirmed) = (&Field::ALL[..], Receipt::Confirmed);
+        let open = InferencePermissions::default();
+        let (all, confirmed) = (&RequestField::ALL[..], ReceiptStatus::Confirmed);
         assert_eq!(code(&open, &terms(), confirmed, all), "allowed");
         let mut shut = open.clone();
-        shut.shown.remove(&Field::ToolResults);
+        shut.shown.remove(&RequestField::ToolResults);
         assert_eq!(code(&shut, &terms(), confirmed, all), OVERSHARED);
-        assert_eq!(code(&shut, &terms(), confirmed, &[Field::Words]), "allowed");
-        assert_eq!(code(&open, &terms(), Receipt::Missing, all), UNCONFIRMED);
+        assert_eq!(
+            code(&shut, &terms(), confirmed, &[RequestField::Words]),
+            "allowed"
+        );
+        assert_eq!(code(&open, &terms(), ReceiptStatus::Missing, all), UNCONFIRMED);
         let mut scoped = open.clone();
-        scoped.categories.remove(&Category::Conversation);
+        scoped.categories.remove(&InferenceCategory::Conversation);
         assert_eq!(code(&scoped, &terms(), confirmed, all), OUT_OF_SCOPE);
         let mut keyless = terms();
-        keyless.secret = Secret::Unavailable("nowhere".into());
+        keyless.secret = SecretStatus::Unavailable("nowhere".into());
         assert_eq!(code(&open, &keyless, confirmed, all), NO_SECRET);
         assert_eq!(code(&shut, &keyless, confirmed, all), NO_SECRET);
-        assert_eq!(code(&shut, &keyless, Receipt::Missing, all), UNCONFIRMED);
+        assert_eq!(code(&shut, &keyless, ReceiptStatus::Missing, all), UNCONFIRMED);
         shut.models
-            .insert(Category::Conversation, vec!["openai/*".into()]);
-        assert_eq!(code(&shut, &keyless, Receipt::Missing, all), DISALLOWED);
+            .insert(InferenceCategory::Conversation, vec!["openai/*".into()]);
+        assert_eq!(code(&shut, &keyless, ReceiptStatus::Missing, all), DISALLOWED);
         shut.models
-            .insert(Category::Embedding, vec!["anthropic/*".into()]);
+            .insert(InferenceCategory::Embedding, vec!["anthropic/*".into()]);
         assert_eq!(
             code(&shut, &terms(), confirmed, &[]),
             DISALLOWED,
             "of another category"
         );
-        shut.categories.remove(&Category::Conversation);
-        assert_eq!(code(&shut, &keyless, Receipt::Missing, all), OUT_OF_SCOPE);
+        shut.categories.remove(&InferenceCategory::Conversation);
+        assert_eq!(code(&shut, &keyless, ReceiptStatus::Missing, all), OUT_OF_SCOPE);
     }
 
     #[test]
     fn what_stays_on_this_machine_needs_no_confirmation_and_hides_nothing() {
-        let mut narrow = Permissions::default();
+        let mut narrow = InferencePermissions::default();
         narrow.shown.clear();
-        for boundary in [Boundary::Process, Boundary::Machine] {
-            let here = Terms { boundary, ..terms() };
-            assert_eq!(code(&narrow, &here, Receipt::Missing, &Field::ALL), "allowed");
+        for boundary in [DataBoundary::Process, DataBoundary::Machine] {
+            let here = ModelProfile { boundary, ..terms() };
+            assert_eq!(
+                code(&narrow, &here, ReceiptStatus::Missing, &RequestField::ALL),
+                "allowed"
+            );
         }
     }
 
@@ -364,10 +375,10 @@ mod tests {
             shown in proptest::collection::btree_set(0_usize..10, 0..10),
             held in proptest::collection::btree_set(0_usize..10, 0..10),
         ) {
-            let of = |indexes: &BTreeSet<usize>| indexes.iter().map(|index| Field::ALL[*index]).collect::<BTreeSet<_>>();
-            let permissions = Permissions { shown: of(&shown), ..Permissions::default() };
-            let fields: Vec<Field> = of(&held).into_iter().collect();
-            let answer = code(&permissions, &terms(), Receipt::Confirmed, &fields);
+            let of = |indexes: &BTreeSet<usize>| indexes.iter().map(|index| RequestField::ALL[*index]).collect::<BTreeSet<_>>();
+            let permissions = InferencePermissions { shown: of(&shown), ..InferencePermissions::default() };
+            let fields: Vec<RequestField> = of(&held).into_iter().collect();
+            let answer = code(&permissions, &terms(), ReceiptStatus::Confirmed, &fields);
             prop_assert_eq!(answer == "allowed", held.is_subset(&shown));
         }
     }

@@ -109,7 +109,7 @@ pub fn is_label(text: &str) -> bool {
 
 /// `H` of the design: a labelled hash over escaped fields. Labels match `[a-z0-9._]+`.
 #[must_use]
-pub fn h(label: &str, fields: &[&str]) -> Digest {
+pub fn derived_hash(label: &str, fields: &[&str]) -> Digest {
     let mut text = String::with_capacity(label.len() + 3 + fields.iter().map(|f| f.len() + 1).sum::<usize>());
     text.push_str("v1|");
     text.push_str(label);
@@ -172,7 +172,7 @@ derived_key! {
 
 /// Why an agent is woken, with all that tells this wake from every other one of the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause<'a> {
+pub enum RunKeySource<'a> {
     /// A notice matched a subscription.
     Subscription {
         /// Which subscription.
@@ -197,7 +197,7 @@ pub enum Cause<'a> {
     /// Something else happened.
     Source {
         /// What kind of thing.
-        kind: SourceKind,
+        kind: RunKeySourceKind,
         /// Names the occurrence, not its origin.
         source: &'a str,
     },
@@ -206,7 +206,7 @@ pub enum Cause<'a> {
 string_enum! {
     /// The causes that are named by a source alone.
     #[derive(PartialOrd, Ord)]
-    pub enum SourceKind {
+    pub enum RunKeySourceKind {
         /// A delivery from outside.
         Trigger = "trigger",
         /// A result of a background task.
@@ -227,14 +227,18 @@ string_enum! {
 impl RunKey {
     /// The run of an agent for one cause.
     #[must_use]
-    pub fn of(agent: &str, cause: &Cause<'_>) -> Self {
+    pub fn of(agent: &str, cause: &RunKeySource<'_>) -> Self {
         Self(match *cause {
-            Cause::Subscription { subscription, change } => {
-                h("run.subscription", &[agent, subscription, &change.0.to_string()])
+            RunKeySource::Subscription { subscription, change } => {
+                derived_hash("run.subscription", &[agent, subscription, &change.0.to_string()])
             }
-            Cause::Timer { timer, scheduled_at } => h("run.timer", &[agent, timer, &scheduled_at.rfc3339()]),
-            Cause::User { session, turn } => h("run.user", &[agent, session, turn]),
-            Cause::Source { kind, source } => h(&format!("run.{}", kind.as_str()), &[agent, source]),
+            RunKeySource::Timer { timer, scheduled_at } => {
+                derived_hash("run.timer", &[agent, timer, &scheduled_at.rfc3339()])
+            }
+            RunKeySource::User { session, turn } => derived_hash("run.user", &[agent, session, turn]),
+            RunKeySource::Source { kind, source } => {
+                derived_hash(&format!("run.{}", kind.as_str()), &[agent, source])
+            }
         })
     }
 
@@ -242,20 +246,20 @@ impl RunKey {
     #[must_use]
     pub fn of_user(agent: &AgentId, session: &SessionId, turn: &TurnId) -> Self {
         let (session, turn) = (session.as_str(), turn.as_str());
-        Self::of(agent.as_str(), &Cause::User { session, turn })
+        Self::of(agent.as_str(), &RunKeySource::User { session, turn })
     }
 
     /// The run that another run started. Its message is named by the operation that started it, so that a start which
     /// is repeated after a crash starts nothing new.
     #[must_use]
     pub fn of_spawn(agent: &AgentId, source: &OperationId) -> Self {
-        Self(h("run.spawn", &[agent.as_str(), &source.to_string()]))
+        Self(derived_hash("run.spawn", &[agent.as_str(), &source.to_string()]))
     }
 }
 
 /// The part of a thread that a summary stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span<'a> {
+pub struct ThreadSpan<'a> {
     /// Whose thread.
     pub agent: &'a str,
     /// Which thread.
@@ -269,9 +273,9 @@ pub struct Span<'a> {
 impl SummaryId {
     /// Named before it is written, so that two devices which summarise the same span write one summary.
     #[must_use]
-    pub fn new(span: &Span<'_>, contract_version: &str) -> Self {
-        let span = h("span", &[span.agent, span.thread, span.start, span.end]);
-        Self(h("summary", &[&span.to_string(), contract_version]))
+    pub fn new(span: &ThreadSpan<'_>, contract_version: &str) -> Self {
+        let span = derived_hash("span", &[span.agent, span.thread, span.start, span.end]);
+        Self(derived_hash("summary", &[&span.to_string(), contract_version]))
     }
 }
 
@@ -298,7 +302,7 @@ impl ActionParts {
             &self.scope.to_string(),
             &self.targets.to_string(),
         ];
-        ActionBase(h("action.base", &fields.map(String::as_str)))
+        ActionBase(derived_hash("action.base", &fields.map(String::as_str)))
     }
 
     /// The stable id of the `occurrence`-th equal action of a run, counted from 0, so that two actions which
@@ -312,7 +316,7 @@ impl ActionParts {
             &self.targets.to_string(),
             &occurrence.to_string(),
         ];
-        h("action", &fields.map(String::as_str))
+        derived_hash("action", &fields.map(String::as_str))
     }
 }
 
@@ -320,7 +324,10 @@ impl OperationId {
     /// Computed once, when the plan commits; stored and never computed again.
     #[must_use]
     pub fn new(run: &RunKey, action_stable_id: &Digest) -> Self {
-        Self(h("operation", &[&run.to_string(), &action_stable_id.to_string()]))
+        Self(derived_hash(
+            "operation",
+            &[&run.to_string(), &action_stable_id.to_string()],
+        ))
     }
 }
 
@@ -328,7 +335,7 @@ impl DecisionId {
     /// The question about an action that was asked about so many times before.
     #[must_use]
     pub fn new(operation: &OperationId, asked_before: u32) -> Self {
-        Self(h(
+        Self(derived_hash(
             "decision",
             &[&operation.to_string(), &asked_before.to_string()],
         ))
@@ -343,9 +350,12 @@ mod tests {
 
     #[test]
     fn h_hashes_the_documented_string() {
-        assert_eq!(h("run.user", &[]), Digest::of(b"v1|run.user"));
-        assert_eq!(h("x", &["a|b", "50%", ""]), Digest::of(b"v1|x|a%7Cb|50%25|"));
-        assert_eq!(h("x", &[""]), Digest::of(b"v1|x|"));
+        assert_eq!(derived_hash("run.user", &[]), Digest::of(b"v1|run.user"));
+        assert_eq!(
+            derived_hash("x", &["a|b", "50%", ""]),
+            Digest::of(b"v1|x|a%7Cb|50%25|")
+        );
+        assert_eq!(derived_hash("x", &[""]), Digest::of(b"v1|x|"));
     }
 
     #[test]
@@ -360,20 +370,20 @@ mod tests {
     fn every_cause_has_a_key_of_its_own() {
         let (source, change) = ("x", LogicalChangeKey(Digest::ZERO));
         let mut causes = vec![
-            Cause::Subscription {
+            RunKeySource::Subscription {
                 subscription: source,
                 change,
             },
-            Cause::Timer {
+            RunKeySource::Timer {
                 timer: source,
                 scheduled_at: Millis(0),
             },
-            Cause::User {
+            RunKeySource::User {
                 session: source,
                 turn: source,
             },
         ];
-        causes.extend(SourceKind::ALL.map(|kind| Cause::Source { kind, source }));
+        causes.extend(RunKeySourceKind::ALL.map(|kind| RunKeySource::Source { kind, source }));
         let keys: std::collections::BTreeSet<RunKey> =
             causes.iter().map(|cause| RunKey::of("main", cause)).collect();
         assert_eq!(keys.len(), causes.len());
@@ -383,15 +393,15 @@ mod tests {
         assert!(keys.contains(&spelled("v1|run.timer|main|x|1970-01-01T00:00:00.000Z")));
         assert!(keys.contains(&spelled("v1|run.catchup|main|x")));
         assert!(
-            SourceKind::ALL
+            RunKeySourceKind::ALL
                 .iter()
-                .all(|kind| SourceKind::parse(kind.as_str()) == Some(*kind))
+                .all(|kind| RunKeySourceKind::parse(kind.as_str()) == Some(*kind))
         );
     }
 
     #[test]
     fn a_summary_is_named_by_its_span_and_contract() {
-        let span = Span {
+        let span = ThreadSpan {
             agent: "a",
             thread: "t",
             start: "m1",
@@ -458,7 +468,7 @@ mod tests {
         ) {
             let refs = |v: &[String]| v.iter().map(|s| s.as_str().to_owned()).collect::<Vec<_>>();
             let (a, b) = (refs(&here), refs(&there));
-            let hash = |v: &[String]| h("p", &v.iter().map(String::as_str).collect::<Vec<_>>());
+            let hash = |v: &[String]| derived_hash("p", &v.iter().map(String::as_str).collect::<Vec<_>>());
             prop_assert_eq!(a == b, hash(&a) == hash(&b));
         }
     }

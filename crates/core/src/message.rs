@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::blob::BlobHash;
-use crate::cause::{Cause, Origin, Priority};
+use crate::cause::{Cause, MessageOrigin, Priority};
 use crate::id::{AgentId, SessionId, ThreadId, TraceId, TurnId};
 use crate::key::{OperationId, RunKey};
 use crate::time::Millis;
@@ -21,7 +21,7 @@ pub const QUEUE_MAX: u64 = 100_000;
 string_enum! {
     /// What kind of cause a message is.
     #[schemars(rename = "MessageKind")]
-    pub enum Kind {
+    pub enum MessageKind {
         /// A person said something.
         OperatorPrompt = "operator_prompt",
         /// A change matched a subscription.
@@ -84,7 +84,7 @@ string_enum! {
 /// What a message says about how its run is to be carried out. What it leaves open, the configuration answers when
 /// the run begins.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wishes {
+pub struct RunOptions {
     /// Who answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_ref: Option<String>,
@@ -112,7 +112,7 @@ pub struct Message {
     /// The line of conversation it belongs to.
     pub thread_id: ThreadId,
     /// What kind of cause it is.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// Whose word it is.
     pub authority: Authority,
     /// The door by which it came.
@@ -123,20 +123,20 @@ pub struct Message {
     pub body: BlobHash,
     /// How its run is to be carried out.
     #[serde(default)]
-    pub wishes: Wishes,
+    pub options: RunOptions,
     /// What it came from.
     #[serde(default)]
     pub cause: Cause,
     /// The run that sent it, where no person did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<Parent>,
+    pub parent: Option<ParentRun>,
     /// When it was admitted.
     pub admitted_at: Millis,
 }
 
 /// The run that sent a message, and that waits for the end of the run it asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parent {
+pub struct ParentRun {
     /// The run.
     pub run_key: RunKey,
     /// Whose run it is.
@@ -167,12 +167,12 @@ impl Message {
             run_key: RunKey::of_user(&new.agent_id, session, turn),
             thread_id: ThreadId::of_session(&new.agent_id, session),
             agent_id: new.agent_id,
-            kind: Kind::OperatorPrompt,
+            kind: MessageKind::OperatorPrompt,
             authority: Authority::OperatorInstruction,
             surface: DeliverySurface::RunOnce,
             context: AdmissionContext::LocalProcess,
             body: new.body,
-            wishes: Wishes::default(),
+            options: RunOptions::default(),
             cause: Cause::default(),
             parent: None,
             admitted_at: new.admitted_at,
@@ -181,8 +181,8 @@ impl Message {
 
     /// Whether whoever said it waits, or waited, for its run in a process of their own.
     #[must_use]
-    pub fn is_of_run_once(&self) -> bool {
-        self.cause.origin == Origin::Operator && self.surface == DeliverySurface::RunOnce
+    pub fn is_from_run_command(&self) -> bool {
+        self.cause.origin == MessageOrigin::Operator && self.surface == DeliverySurface::RunOnce
     }
 
     /// What the program says to an agent by itself: a change, a moment or a call from outside came to pass. Whose word it
@@ -190,32 +190,32 @@ impl Message {
     #[must_use]
     pub fn from_cause(new: NewMessage, run_key: RunKey, cause: Cause) -> Self {
         let (kind, authority, surface, context) = match &cause.origin {
-            Origin::Operator => (
-                Kind::OperatorPrompt,
+            MessageOrigin::Operator => (
+                MessageKind::OperatorPrompt,
                 Authority::OperatorInstruction,
                 DeliverySurface::RunOnce,
                 AdmissionContext::LocalProcess,
             ),
-            Origin::Subscription { .. } => (
-                Kind::Notice,
+            MessageOrigin::Subscription { .. } => (
+                MessageKind::Notice,
                 Authority::RuntimeInstruction,
                 DeliverySurface::RuntimeSystem,
                 AdmissionContext::RuntimeOwned,
             ),
-            Origin::Schedule { .. } => (
-                Kind::TimerTick,
+            MessageOrigin::Schedule { .. } => (
+                MessageKind::TimerTick,
                 Authority::RuntimeInstruction,
                 DeliverySurface::TimerScheduler,
                 AdmissionContext::RuntimeOwned,
             ),
-            Origin::Trigger { .. } => (
-                Kind::Hint,
+            MessageOrigin::Trigger { .. } => (
+                MessageKind::Hint,
                 Authority::IntegrationSignal,
                 DeliverySurface::HttpCallbackWake,
                 AdmissionContext::ExternalTriggerCapability,
             ),
-            Origin::Run { .. } => (
-                Kind::InternalFollowup,
+            MessageOrigin::Run { .. } => (
+                MessageKind::InternalFollowup,
                 Authority::RuntimeInstruction,
                 DeliverySurface::RuntimeSystem,
                 AdmissionContext::RuntimeOwned,
@@ -230,7 +230,7 @@ impl Message {
             surface,
             context,
             body: new.body,
-            wishes: Wishes::default(),
+            options: RunOptions::default(),
             cause,
             parent: None,
             admitted_at: new.admitted_at,
@@ -240,10 +240,10 @@ impl Message {
     /// What one run asks of another agent, in the chain of causes that it belongs to. Its key comes from the agent and the
     /// operation alone. The run gets a thread of its own: nobody's conversation is continued by somebody else.
     #[must_use]
-    pub fn from_run(new: NewMessage, parent: Parent, correlation: TraceId) -> Self {
+    pub fn from_run(new: NewMessage, parent: ParentRun, correlation: TraceId) -> Self {
         let run_key = RunKey::of_spawn(&new.agent_id, &parent.operation_id);
         let cause = Cause {
-            origin: Origin::Run { run: parent.run_key },
+            origin: MessageOrigin::Run { run: parent.run_key },
             depth: parent.depth,
             ..Cause::default()
         };
@@ -251,12 +251,12 @@ impl Message {
             run_key,
             thread_id: ThreadId::of_run(&new.agent_id, &run_key),
             agent_id: new.agent_id,
-            kind: Kind::InternalFollowup,
+            kind: MessageKind::InternalFollowup,
             authority: Authority::RuntimeInstruction,
             surface: DeliverySurface::RuntimeSystem,
             context: AdmissionContext::RuntimeOwned,
             body: new.body,
-            wishes: Wishes::default(),
+            options: RunOptions::default(),
             cause: cause.following(TraceId::of(&parent.run_key.0), correlation),
             parent: Some(parent),
             admitted_at: new.admitted_at,
@@ -265,29 +265,29 @@ impl Message {
 
     /// The same message, come in through the daemon's API.
     #[must_use]
-    pub fn through_api(self, wishes: Wishes) -> Self {
+    pub fn through_api(self, wishes: RunOptions) -> Self {
         Self {
             surface: DeliverySurface::HttpControlPrompt,
             context: AdmissionContext::ControlAuthenticated,
-            wishes,
+            options: wishes,
             ..self
         }
     }
 
     /// The same message, put in line by a process of its own on this machine.
     #[must_use]
-    pub fn through_cli(self, wishes: Wishes) -> Self {
+    pub fn through_cli(self, wishes: RunOptions) -> Self {
         Self {
             surface: DeliverySurface::CliPrompt,
             context: AdmissionContext::LocalProcess,
-            wishes,
+            options: wishes,
             ..self
         }
     }
 
     /// The same message, of a run whose cause was outside or not.
     #[must_use]
-    pub fn following_outside(mut self, is_outside: bool) -> Self {
+    pub fn with_external_cause(mut self, is_outside: bool) -> Self {
         self.cause.follows_outside = is_outside;
         self
     }
@@ -308,8 +308,8 @@ impl Message {
         self.thread_id == *thread
             && self.cause.priority == Priority::Interject
             && self.authority == Authority::OperatorInstruction
-            && !self.cause.is_outside()
-            && self.wishes == Wishes::default()
+            && !self.cause.is_external()
+            && self.options == RunOptions::default()
     }
 
     /// Whether two messages with one key are one message: whose they are and what they say must agree, or a key
@@ -328,7 +328,7 @@ impl Message {
             twin == *other
         } else {
             Self {
-                wishes: other.wishes.clone(),
+                options: other.options.clone(),
                 ..twin
             } == *other
         }

@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::id::PolicyVersion;
-use crate::key::h;
+use crate::key::derived_hash;
 use crate::step::EffectClass;
-use crate::subrun::START_RUN;
+use crate::sub_run::START_RUN;
 
 /// The rule that keeps a run from starting one of an agent that it may not start.
 pub const DENIED_AGENT: &str = "denied_agent";
@@ -24,7 +24,7 @@ string_enum! {
     /// What runs with an outside cause may do with plain actions, such as commands. An outside cause is anything but the
     /// operator's own word or schedule: a webhook, a watched folder, an agent's change, or a run that one of these led to.
     #[derive(Default)]
-    pub enum OutsideRuns {
+    pub enum ExternalCausePolicy {
         /// A person is asked before each.
         #[default]
         Ask = "ask",
@@ -49,7 +49,7 @@ pub fn rule_words(rule: &str) -> Option<&'static str> {
 
 /// One question to the policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question<'a> {
+pub struct PolicyQuery<'a> {
     /// The tool as the model named it.
     pub tool: &'a str,
     /// Tools that this run may not use, whatever else is permitted.
@@ -63,26 +63,26 @@ pub struct Question<'a> {
     /// What kind of effect the tool has.
     pub class: EffectClass,
     /// What holds for this run's plain actions because of its outside cause; none for a run of the operator.
-    pub outside: Option<OutsideRuns>,
+    pub outside: Option<ExternalCausePolicy>,
 }
 
-impl Question<'_> {
+impl PolicyQuery<'_> {
     /// Whether it is about the start of a run that this one may not start.
     fn starts_too_much(&self) -> bool {
         self.tool == START_RUN && !self.starts.is_some_and(|agent| self.may_start.contains(agent))
     }
 
     /// Whether it is about a plain action of a run with an outside cause, under this setting.
-    fn is_outside_and(&self, setting: OutsideRuns) -> bool {
+    fn is_outside_and(&self, setting: ExternalCausePolicy) -> bool {
         self.class == EffectClass::Plain && self.outside == Some(setting)
     }
 }
 
 /// The answer, with the rule that gave it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct PolicyVerdict {
     /// Whether the action may be taken.
-    pub effect: Effect,
+    pub effect: PolicyEffect,
     /// The rule that decided.
     pub rule: String,
     /// Under which set of rules.
@@ -92,7 +92,7 @@ pub struct Verdict {
 string_enum! {
     /// Permit or deny. There is no third answer yet: asking a person comes with decisions.
     #[schemars(rename = "PolicyEffect")]
-    pub enum Effect {
+    pub enum PolicyEffect {
         /// It may be done.
         Permit = "permit",
         /// It may be taken if a person says so.
@@ -104,7 +104,7 @@ string_enum! {
 
 /// A register of tools: what is in it and not denied is permitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rules {
+pub struct ToolRules {
     registered: BTreeSet<String>,
 }
 
@@ -118,7 +118,7 @@ pub struct UnknownTool {
     pub known: String,
 }
 
-impl Rules {
+impl ToolRules {
     /// Rules over these tools.
     #[must_use]
     pub const fn new(registered: BTreeSet<String>) -> Self {
@@ -139,23 +139,23 @@ impl Rules {
 
     /// Answers one question.
     #[must_use]
-    pub fn decide(&self, question: &Question<'_>) -> Verdict {
+    pub fn decide(&self, question: &PolicyQuery<'_>) -> PolicyVerdict {
         let (effect, rule) = if !self.registered.contains(question.tool) {
-            (Effect::Deny, "unknown_tool")
+            (PolicyEffect::Deny, "unknown_tool")
         } else if question.denied.contains(question.tool) {
-            (Effect::Deny, "denied_tool")
+            (PolicyEffect::Deny, "denied_tool")
         } else if question.starts_too_much() {
-            (Effect::Deny, DENIED_AGENT)
-        } else if question.is_outside_and(OutsideRuns::Deny) {
-            (Effect::Deny, OUTSIDE_CAUSE)
-        } else if question.is_outside_and(OutsideRuns::Ask) {
-            (Effect::Ask, OUTSIDE_CAUSE)
+            (PolicyEffect::Deny, DENIED_AGENT)
+        } else if question.is_outside_and(ExternalCausePolicy::Deny) {
+            (PolicyEffect::Deny, OUTSIDE_CAUSE)
+        } else if question.is_outside_and(ExternalCausePolicy::Ask) {
+            (PolicyEffect::Ask, OUTSIDE_CAUSE)
         } else if question.asked.contains(question.tool) {
-            (Effect::Ask, "ask_tool")
+            (PolicyEffect::Ask, "ask_tool")
         } else {
-            (Effect::Permit, "registered_tool")
+            (PolicyEffect::Permit, "registered_tool")
         };
-        Verdict {
+        PolicyVerdict {
             effect,
             rule: rule.to_owned(),
             policy_version: self.version(question),
@@ -163,7 +163,7 @@ impl Rules {
     }
 
     /// Names this set of rules by its content, so that equal rules have equal versions.
-    fn version(&self, question: &Question<'_>) -> PolicyVersion {
+    fn version(&self, question: &PolicyQuery<'_>) -> PolicyVersion {
         let (denied, asked, may_start) = (question.denied, question.asked, question.may_start);
         let registered = self.registered.iter().map(String::as_str);
         let mut fields: Vec<&str> = registered
@@ -183,7 +183,7 @@ impl Rules {
         }
         PolicyVersion::new(format!(
             "rules-1-{}",
-            h("policy.rules", &fields).to_string().split_at(12).0
+            derived_hash("policy.rules", &fields).to_string().split_at(12).0
         ))
     }
 }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn denying_a_tool_that_does_not_exist_is_an_error_that_names_the_known_ones() {
-        let rules = Rules::new(names(&["ExecCommand"]));
+        let rules = ToolRules::new(names(&["ExecCommand"]));
         let error = rules
             .check_denied(&names(&["ExecComand"]))
             .expect_err("a typo passed");
@@ -210,10 +210,10 @@ mod tests {
 
     #[test]
     fn the_version_follows_the_rules_and_nothing_else() {
-        let rules = Rules::new(names(&["A", "B"]));
+        let rules = ToolRules::new(names(&["A", "B"]));
         let version = |denied: &[&str], tool| {
             rules
-                .decide(&Question {
+                .decide(&PolicyQuery {
                     tool,
                     denied: &names(denied),
                     asked: &names(&[]),
@@ -231,9 +231,9 @@ mod tests {
 
     #[test]
     fn a_run_of_an_agent_is_started_only_where_that_agent_is_named() {
-        let rules = Rules::new(names(&[START_RUN]));
+        let rules = ToolRules::new(names(&[START_RUN]));
         let decide = |may_start: &[&str], starts, asked: &[&str]| {
-            let verdict = rules.decide(&Question {
+            let verdict = rules.decide(&PolicyQuery {
                 tool: START_RUN,
                 denied: &names(&[]),
                 asked: &names(asked),
@@ -244,14 +244,14 @@ mod tests {
             });
             (verdict.effect, verdict.rule, verdict.policy_version)
         };
-        assert_eq!(decide(&[], Some("b"), &[]).0, Effect::Deny);
+        assert_eq!(decide(&[], Some("b"), &[]).0, PolicyEffect::Deny);
         assert_eq!(decide(&["c"], Some("b"), &[]).1, DENIED_AGENT);
-        assert_eq!(decide(&["b"], None, &[]).0, Effect::Deny);
-        assert_eq!(decide(&["b"], Some("b"), &[]).0, Effect::Permit);
-        assert_eq!(decide(&["b"], Some("b"), &[START_RUN]).0, Effect::Ask);
+        assert_eq!(decide(&["b"], None, &[]).0, PolicyEffect::Deny);
+        assert_eq!(decide(&["b"], Some("b"), &[]).0, PolicyEffect::Permit);
+        assert_eq!(decide(&["b"], Some("b"), &[START_RUN]).0, PolicyEffect::Ask);
         assert_eq!(
             decide(&["c"], Some("b"), &[START_RUN]).0,
-            Effect::Deny,
+            PolicyEffect::Deny,
             "nobody is asked in vain"
         );
         assert_ne!(
@@ -262,9 +262,9 @@ mod tests {
 
     #[test]
     fn outside_runs_ask_before_plain_actions_unless_settings_say_otherwise() {
-        let rules = Rules::new(names(&["Exec", "Write"]));
+        let rules = ToolRules::new(names(&["Exec", "Write"]));
         let decide = |tool, class, asked: &[&str], outside| {
-            let verdict = rules.decide(&Question {
+            let verdict = rules.decide(&PolicyQuery {
                 tool,
                 denied: &names(&[]),
                 asked: &names(asked),
@@ -277,27 +277,36 @@ mod tests {
         };
         let plain = |asked: &[&str], outside| decide("Exec", EffectClass::Plain, asked, outside);
         let outside_cause = |effect| (effect, OUTSIDE_CAUSE.to_owned());
-        assert_eq!(plain(&[], None).0, Effect::Permit, "the operator's own run");
-        assert_eq!(plain(&[], Some(OutsideRuns::Ask)), outside_cause(Effect::Ask));
-        assert_eq!(plain(&[], Some(OutsideRuns::Deny)), outside_cause(Effect::Deny));
-        assert_eq!(plain(&[], Some(OutsideRuns::Allow)).0, Effect::Permit);
-        let listed = plain(&["Exec"], Some(OutsideRuns::Allow));
+        assert_eq!(plain(&[], None).0, PolicyEffect::Permit, "the operator's own run");
+        assert_eq!(
+            plain(&[], Some(ExternalCausePolicy::Ask)),
+            outside_cause(PolicyEffect::Ask)
+        );
+        assert_eq!(
+            plain(&[], Some(ExternalCausePolicy::Deny)),
+            outside_cause(PolicyEffect::Deny)
+        );
+        assert_eq!(
+            plain(&[], Some(ExternalCausePolicy::Allow)).0,
+            PolicyEffect::Permit
+        );
+        let listed = plain(&["Exec"], Some(ExternalCausePolicy::Allow));
         assert_eq!(
             listed,
-            (Effect::Ask, "ask_tool".to_owned()),
+            (PolicyEffect::Ask, "ask_tool".to_owned()),
             "its own list still holds"
         );
-        let denied = plain(&["Exec"], Some(OutsideRuns::Deny)).0;
-        assert_eq!(denied, Effect::Deny, "nobody is asked in vain");
+        let denied = plain(&["Exec"], Some(ExternalCausePolicy::Deny)).0;
+        assert_eq!(denied, PolicyEffect::Deny, "nobody is asked in vain");
         for class in [EffectClass::Internal, EffectClass::Idempotent, EffectClass::Saga] {
-            let repeatable = decide("Write", class, &[], Some(OutsideRuns::Deny)).0;
-            assert_eq!(repeatable, Effect::Permit, "{class:?}");
+            let repeatable = decide("Write", class, &[], Some(ExternalCausePolicy::Deny)).0;
+            assert_eq!(repeatable, PolicyEffect::Permit, "{class:?}");
         }
         assert!(
-            OutsideRuns::ALL
+            ExternalCausePolicy::ALL
                 .into_iter()
-                .map(OutsideRuns::as_str)
-                .eq(OutsideRuns::WORDS)
+                .map(ExternalCausePolicy::as_str)
+                .eq(ExternalCausePolicy::WORDS)
         );
         assert!(rule_words(OUTSIDE_CAUSE).is_some());
     }
@@ -310,16 +319,16 @@ mod tests {
         ) {
             let set = |name: &'static str, is_in: bool| if is_in { names(&[name]) } else { names(&[]) };
             let (denied, asked) = (set("A", deny_a), &set("A", ask_a) | &set("B", ask_b));
-            let rules = Rules::new(names(&["A", "B"]));
+            let rules = ToolRules::new(names(&["A", "B"]));
             let (may_start, starts, class, outside) = (&names(&[]), None, EffectClass::Plain, None);
-            let question = Question { tool: &tool, denied: &denied, asked: &asked, may_start, starts, class, outside };
+            let question = PolicyQuery { tool: &tool, denied: &denied, asked: &asked, may_start, starts, class, outside };
             let verdict = rules.decide(&question);
             let expected = match tool.as_str() {
-                "A" if deny_a => Effect::Deny,
-                "A" if ask_a => Effect::Ask,
-                "B" if ask_b => Effect::Ask,
-                "A" | "B" => Effect::Permit,
-                _ => Effect::Deny,
+                "A" if deny_a => PolicyEffect::Deny,
+                "A" if ask_a => PolicyEffect::Ask,
+                "B" if ask_b => PolicyEffect::Ask,
+                "A" | "B" => PolicyEffect::Permit,
+                _ => PolicyEffect::Deny,
             };
             prop_assert_eq!(verdict.effect, expected);
         }

@@ -11,11 +11,11 @@ mod window;
 
 use serde::{Deserialize, Serialize};
 
-use crate::conversation::{Entry, ToolSpec};
+use crate::conversation::{ToolSpec, TranscriptEntry};
 use crate::id::AgentId;
 
 pub use contract::{CONTRACT_BYTES_MAX, TURN_MODE_BYTES_MAX};
-pub use frame::{IDENTITY_BYTES_MAX, Ingredients, assemble};
+pub use frame::{IDENTITY_BYTES_MAX, PromptInputs, assemble};
 pub use guidance::{GUIDANCE_BYTES_MAX, Guidance, GuidanceFile, GuidanceKind};
 pub use size::{BYTES_PER_TOKEN, DOCUMENT_BYTES_PER_TOKEN, ENTRY_TOKENS, IMAGE_TOKENS, tokens_of};
 pub use window::{WINDOW_BYTES_MAX, WINDOW_ENTRIES_MAX, window_start};
@@ -35,7 +35,7 @@ pub enum Stability {
 /// What a block of the prompt is made from. Also the field by which the need to know is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum BlockSource {
     /// The execution contract.
     Contract,
     /// Who the agent is and where it works.
@@ -48,7 +48,7 @@ pub enum Source {
     TurnMode,
 }
 
-impl Source {
+impl BlockSource {
     /// Most bytes of a block that is made from this.
     #[must_use]
     pub const fn bytes_max(self) -> usize {
@@ -79,7 +79,7 @@ pub struct PromptBlock {
     /// How long they stay the same.
     pub stability: Stability,
     /// What they are made from.
-    pub source: Source,
+    pub source: BlockSource,
     /// Whether a provider's cache may end behind this block.
     pub cache_breakpoint: bool,
 }
@@ -115,7 +115,7 @@ impl PromptCache {
 
 /// A whole request, before a transport gives it its provider's shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Request {
+pub struct ModelRequest {
     /// The model as it was asked for.
     pub model_ref: String,
     /// How many requests of this run have a recorded result. Chooses a script's next entry.
@@ -123,7 +123,7 @@ pub struct Request {
     /// System blocks, most stable first.
     pub system: Vec<PromptBlock>,
     /// The conversation, oldest first.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TranscriptEntry>,
     /// The tools on offer.
     pub tools: Vec<ToolSpec>,
     /// What the provider may cache it by.

@@ -6,11 +6,11 @@
 pub mod payload;
 pub mod present;
 
-pub use self::payload::Kind;
+pub use self::payload::EventKind;
 use self::payload::{EventBody, Payload};
 use crate::id::{AgentId, Incarnation, PolicyVersion};
 use crate::json::NotCanonical;
-use crate::key::{Digest, RunKey, h};
+use crate::key::{Digest, RunKey, derived_hash};
 use crate::time::Millis;
 
 /// Longest text in an event's payload. Events are read in lists; the whole text is in the transcript.
@@ -18,14 +18,14 @@ pub const PREVIEW_CHARS_MAX: usize = 200;
 
 /// An event before it has a place in the chain.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Draft {
+pub struct EventDraft {
     /// What is stored of it.
     pub body: EventBody,
     /// Under which rules, where a verdict was involved.
     pub policy_version: Option<PolicyVersion>,
 }
 
-impl Draft {
+impl EventDraft {
     /// An event that no policy had a part in. Its kind is that of what it says.
     #[must_use]
     pub fn new(payload: impl Into<Payload>) -> Self {
@@ -41,16 +41,16 @@ impl Draft {
 
     /// What happened.
     #[must_use]
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> EventKind {
         self.body.payload.kind()
     }
 }
 
 /// An event with everything but its place: made before the transaction, so that the writer only chains.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sealed {
+pub struct SealedEvent {
     /// What happened.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// When.
     pub at: Millis,
     /// The run it belongs to.
@@ -65,10 +65,10 @@ pub struct Sealed {
     pub policy_version: Option<PolicyVersion>,
 }
 
-impl Sealed {
+impl SealedEvent {
     /// Fixes time, salt and payload of a draft.
     pub fn new(
-        draft: Draft,
+        draft: EventDraft,
         at: Millis,
         run_key: Option<RunKey>,
         salt: [u8; 32],
@@ -91,12 +91,12 @@ impl Sealed {
 #[must_use]
 pub fn payload_hash(salt: &[u8; 32], canonical_payload: &[u8]) -> Digest {
     let salt = Digest::from_bytes(*salt).to_string();
-    h("payload", &[&salt, &Digest::of(canonical_payload).to_string()])
+    derived_hash("payload", &[&salt, &Digest::of(canonical_payload).to_string()])
 }
 
 /// What an event's hash is made of.
 #[derive(Debug, Clone, Copy)]
-pub struct Header<'a> {
+pub struct EventHeader<'a> {
     /// The hash of the event before it; [`Digest::ZERO`] before the first.
     pub previous: &'a Digest,
     /// Whose event it is.
@@ -117,7 +117,7 @@ pub struct Header<'a> {
 
 /// The hash of an event.
 #[must_use]
-pub fn event_hash(header: &Header<'_>) -> Digest {
+pub fn event_hash(header: &EventHeader<'_>) -> Digest {
     let fields: [&str; 8] = [
         &header.previous.to_string(),
         header.agent.as_str(),
@@ -128,12 +128,12 @@ pub fn event_hash(header: &Header<'_>) -> Digest {
         &header.payload_hash.to_string(),
         header.policy_version,
     ];
-    h("event", &fields)
+    derived_hash("event", &fields)
 }
 
 /// Where the next event of an agent goes: its number, and the hash it follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Head {
+pub struct LogHead {
     /// The number of the next event, counted from 1 and going on across incarnations.
     pub next_seq: u64,
     /// The hash of the event before it.
@@ -150,15 +150,15 @@ pub struct Event {
     /// Its hash, over everything before it.
     pub hash: Digest,
     /// The event itself.
-    pub sealed: Sealed,
+    pub sealed: SealedEvent,
 }
 
-impl Head {
+impl LogHead {
     /// Gives an event its place and moves the head on.
     #[must_use]
-    pub fn chain(&mut self, agent: &AgentId, sealed: Sealed) -> Event {
+    pub fn chain(&mut self, agent: &AgentId, sealed: SealedEvent) -> Event {
         let seq = self.next_seq;
-        let hash = event_hash(&Header {
+        let hash = event_hash(&EventHeader {
             previous: &self.chain_hash,
             agent,
             incarnation: &self.incarnation,
@@ -179,17 +179,17 @@ mod tests {
     use super::*;
     use crate::report::payload::AssistantRoundRecorded;
 
-    fn sealed(n: u32) -> Sealed {
-        let draft = Draft::new(AssistantRoundRecorded {
+    fn sealed(n: u32) -> SealedEvent {
+        let draft = EventDraft::new(AssistantRoundRecorded {
             round: n,
             text: String::new(),
             tools: Vec::new(),
         });
-        Sealed::new(draft, Millis(0), None, [7; 32]).expect("canonical")
+        SealedEvent::new(draft, Millis(0), None, [7; 32]).expect("canonical")
     }
 
-    fn head() -> Head {
-        Head {
+    fn head() -> LogHead {
+        LogHead {
             next_seq: 1,
             chain_hash: Digest::ZERO,
             incarnation: Incarnation::new("h.1"),
@@ -204,7 +204,7 @@ mod tests {
         let second = head.chain(&agent, sealed(2));
         assert_eq!((first.seq, second.seq, head.next_seq), (1, 2, 3));
         let salt = Digest::from_bytes([7; 32]).to_string();
-        let payload = h(
+        let payload = derived_hash(
             "payload",
             &[
                 &salt,
@@ -223,7 +223,7 @@ mod tests {
             &payload,
             "",
         ];
-        assert_eq!(second.hash, h("event", &fields));
+        assert_eq!(second.hash, derived_hash("event", &fields));
     }
 
     #[test]

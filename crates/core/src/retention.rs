@@ -44,7 +44,7 @@ string_enum! {
 
 /// How long and how much of one class is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct RetentionLimit {
     /// Days; 0 for ever.
     pub days: u32,
     /// Mebibytes; 0 without a cap.
@@ -55,22 +55,22 @@ pub struct Bounds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
     /// Of events.
-    pub events: Bounds,
+    pub events: RetentionLimit,
     /// Of traces.
-    pub traces: Bounds,
+    pub traces: RetentionLimit,
     /// Of contents.
-    pub blobs: Bounds,
+    pub blobs: RetentionLimit,
 }
 
 impl Default for Retention {
     fn default() -> Self {
         Self {
-            events: Bounds {
+            events: RetentionLimit {
                 days: 365,
                 mib: 1_024,
             },
-            traces: Bounds { days: 90, mib: 1_024 },
-            blobs: Bounds {
+            traces: RetentionLimit { days: 90, mib: 1_024 },
+            blobs: RetentionLimit {
                 days: 365,
                 mib: 4_096,
             },
@@ -81,7 +81,7 @@ impl Default for Retention {
 impl Retention {
     /// The bounds of one class.
     #[must_use]
-    pub const fn of(&self, class: DataClass) -> Bounds {
+    pub const fn of(&self, class: DataClass) -> RetentionLimit {
         match class {
             DataClass::Events => self.events,
             DataClass::Traces => self.traces,
@@ -90,7 +90,7 @@ impl Retention {
     }
 }
 
-impl Bounds {
+impl RetentionLimit {
     /// What happened before this moment is too old. None where nothing ever is.
     #[must_use]
     pub fn cutoff(self, clock: Millis) -> Option<Millis> {
@@ -128,7 +128,7 @@ impl Bounds {
 /// The clock of ages after a look at the world's: never ahead of the world, and never far ahead of where it stood. The
 /// first look takes the world's word.
 #[must_use]
-pub fn clock_of_ages(stood: Option<Millis>, now: Millis) -> Millis {
+pub fn age_clock(stood: Option<Millis>, now: Millis) -> Millis {
     stood.map_or(now, |stood| {
         now.min(Millis(stood.0.saturating_add(CLOCK_STEP_MS)))
     })
@@ -148,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { days: 10, mib: 1 };
+    const BOUNDS: RetentionLimit = RetentionLimit { days: 10, mib: 1 };
 
     #[test]
     fn what_is_too_old_goes_and_then_the_oldest_until_the_rest_fits() {
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(BOUNDS.due(clock, 0, &rows), 1, "exactly ten days is not too old");
         assert_eq!(BOUNDS.due(clock, 11, &rows), 2);
         assert_eq!(BOUNDS.due(clock, 21, &rows), 3);
-        let for_ever = Bounds { days: 0, mib: 0 };
+        let for_ever = RetentionLimit { days: 0, mib: 0 };
         assert_eq!(for_ever.due(clock, for_ever.excess(u64::MAX), &rows), 0);
     }
 
@@ -169,10 +169,10 @@ mod tests {
     #[test]
     fn a_clock_that_jumps_ten_years_makes_nothing_old_at_once() {
         let (then, ten_years) = (Millis(1_000 * DAY_MS), 3_650 * DAY_MS);
-        assert_eq!(clock_of_ages(None, then), then, "the first look");
-        let ahead = clock_of_ages(Some(then), Millis(then.0 + ten_years));
+        assert_eq!(age_clock(None, then), then, "the first look");
+        let ahead = age_clock(Some(then), Millis(then.0 + ten_years));
         assert_eq!(ahead, Millis(then.0 + CLOCK_STEP_MS));
-        let back = clock_of_ages(Some(ahead), Millis(then.0 - ten_years));
+        let back = age_clock(Some(ahead), Millis(then.0 - ten_years));
         assert_eq!(
             back,
             Millis(then.0 - ten_years),
@@ -199,7 +199,7 @@ mod tests {
             let mut stood = None;
             for day in looks {
                 let now = Millis(day * DAY_MS + 1);
-                let clock = clock_of_ages(stood, now);
+                let clock = age_clock(stood, now);
                 stood = Some(clock);
                 prop_assert!(clock <= now);
                 let young = Millis(now.0 - age * DAY_MS);

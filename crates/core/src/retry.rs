@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::key::{Digest, h};
+use crate::key::{Digest, derived_hash};
 
 /// Longest wait that somebody else may impose before an attempt counts as failed for good.
 pub const RETRY_AFTER_MS_MAX: u64 = 60_000;
@@ -51,7 +51,7 @@ impl RetryPolicy {
 
 /// Between half of a wait and all of it.
 fn spread(wait_ms: u64, failures: u32, name: &Digest) -> u64 {
-    let drawn = h("retry", &[&name.to_string(), &failures.to_string()]);
+    let drawn = derived_hash("retry", &[&name.to_string(), &failures.to_string()]);
     let half = wait_ms / 2;
     let share = drawn.as_bytes().first().copied().map_or(0, u64::from);
     wait_ms - half * share / u64::from(u8::MAX)

@@ -12,8 +12,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::failure::clip;
-use crate::journal::Refusal;
+use crate::failure::truncate_chars;
+use crate::journal::WriteError;
 use crate::key::OperationId;
 
 /// Longest reason that is kept.
@@ -25,7 +25,7 @@ pub const JOURNAL_UNAVAILABLE: &str = "journal_unavailable";
 string_enum! {
     /// How far a saga is.
     #[schemars(rename = "SagaPhase")]
-    pub enum Phase {
+    pub enum SagaPhase {
         /// It is about to write.
         Intent = "intent",
         /// The journal has it, the agent's side does not.
@@ -40,7 +40,7 @@ string_enum! {
 string_enum! {
     /// Whether a saga is over.
     #[schemars(rename = "SagaStatus")]
-    pub enum Status {
+    pub enum SagaStatus {
         /// Something is left to do.
         Open = "open",
         /// Both sides have the same to say.
@@ -58,16 +58,16 @@ pub struct Saga {
     /// The action that it carries out.
     pub operation_id: OperationId,
     /// How far it is.
-    pub phase: Phase,
+    pub phase: SagaPhase,
     /// Whether it is over.
-    pub status: Status,
+    pub status: SagaStatus,
     /// What went wrong last.
     pub last_error: Option<String>,
 }
 
 /// What happens to a saga.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
+pub enum SagaInput {
     /// The journal has committed the write.
     JournalCommitted,
     /// The agent's side commits the result, in the transaction that stores this; a code says what went wrong.
@@ -76,14 +76,14 @@ pub enum Input {
         code: Option<String>,
     },
     /// The action is called off: its run ends before it began, or can never go on.
-    GivenUp {
+    Abandoned {
         /// Why.
         why: String,
     },
     /// The inverse is committed in the journal, or there was nothing to invert and the operation is void.
     Undone,
     /// It could not be taken back.
-    NotUndone {
+    UndoFailed {
         /// Why.
         why: String,
     },
@@ -93,7 +93,7 @@ pub enum Input {
 
 /// What is to be done about a saga.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Due {
+pub enum SagaAction {
     /// Nothing: it is over.
     Nothing,
     /// The driver of its run goes on with it.
@@ -107,11 +107,11 @@ pub enum Due {
 /// An input that the saga cannot take where it stands. Only a mistake of ours, or two recoveries at once, make one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a saga that is {} in phase {} cannot take this", status.as_str(), phase.as_str())]
-pub struct Misfit {
+pub struct UnexpectedSagaInput {
     /// How far it was.
-    pub phase: Phase,
+    pub phase: SagaPhase,
     /// Whether it was over.
-    pub status: Status,
+    pub status: SagaStatus,
 }
 
 impl Saga {
@@ -120,8 +120,8 @@ impl Saga {
     pub const fn intended(operation_id: OperationId) -> Self {
         Self {
             operation_id,
-            phase: Phase::Intent,
-            status: Status::Open,
+            phase: SagaPhase::Intent,
+            status: SagaStatus::Open,
             last_error: None,
         }
     }
@@ -130,36 +130,39 @@ impl Saga {
     #[must_use]
     pub const fn is_over(&self) -> bool {
         match self.status {
-            Status::Completed | Status::Compensated => true,
-            Status::Open | Status::Stuck => false,
+            SagaStatus::Completed | SagaStatus::Compensated => true,
+            SagaStatus::Open | SagaStatus::Stuck => false,
         }
     }
 
     /// Who has to see to it. A run that can go on is driven on by the ordinary driver, which meets the intent without a
     /// result and carries it out under the same id; recovery only takes back what nobody will ever go on with.
     #[must_use]
-    pub const fn due(&self, run_open: bool) -> Due {
+    pub const fn next_action(&self, run_open: bool) -> SagaAction {
         match (self.phase, self.status) {
-            (_, Status::Completed | Status::Compensated) => Due::Nothing,
-            (Phase::Intent | Phase::Journal | Phase::Agent, Status::Open | Status::Stuck) => {
+            (_, SagaStatus::Completed | SagaStatus::Compensated) => SagaAction::Nothing,
+            (
+                SagaPhase::Intent | SagaPhase::Journal | SagaPhase::Agent,
+                SagaStatus::Open | SagaStatus::Stuck,
+            ) => {
                 if run_open {
-                    Due::Driver
+                    SagaAction::Driver
                 } else {
-                    Due::GiveUp
+                    SagaAction::GiveUp
                 }
             }
-            (Phase::Compensation, Status::Open | Status::Stuck) => Due::Undo,
+            (SagaPhase::Compensation, SagaStatus::Open | SagaStatus::Stuck) => SagaAction::Undo,
         }
     }
 
     /// Takes an input.
-    pub fn apply(self, input: Input) -> Result<Self, Misfit> {
-        let misfit = Misfit {
+    pub fn apply(self, input: SagaInput) -> Result<Self, UnexpectedSagaInput> {
+        let misfit = UnexpectedSagaInput {
             phase: self.phase,
             status: self.status,
         };
         let to = |phase, status, error: Option<String>| {
-            let last_error = error.map(|error| clip(&error, ERROR_CHARS_MAX));
+            let last_error = error.map(|error| truncate_chars(&error, ERROR_CHARS_MAX));
             Ok(Self {
                 operation_id: self.operation_id,
                 phase,
@@ -168,47 +171,55 @@ impl Saga {
             })
         };
         match (self.phase, self.status, input) {
-            (Phase::Intent | Phase::Journal, Status::Open, Input::JournalCommitted) => {
-                to(Phase::Journal, Status::Open, None)
+            (SagaPhase::Intent | SagaPhase::Journal, SagaStatus::Open, SagaInput::JournalCommitted) => {
+                to(SagaPhase::Journal, SagaStatus::Open, None)
             }
-            (Phase::Intent | Phase::Journal, Status::Open, Input::Settled { code }) => {
+            (SagaPhase::Intent | SagaPhase::Journal, SagaStatus::Open, SagaInput::Settled { code }) => {
                 match is_certain(code.as_deref()) {
-                    true => to(Phase::Agent, Status::Completed, code),
+                    true => to(SagaPhase::Agent, SagaStatus::Completed, code),
                     // The run was told of a failure, so the journal must not keep what it may have.
-                    false => to(Phase::Compensation, Status::Open, code),
+                    false => to(SagaPhase::Compensation, SagaStatus::Open, code),
                 }
             }
-            (Phase::Intent | Phase::Journal, Status::Open, Input::GivenUp { why }) => {
-                to(Phase::Compensation, Status::Open, Some(why))
+            (SagaPhase::Intent | SagaPhase::Journal, SagaStatus::Open, SagaInput::Abandoned { why }) => {
+                to(SagaPhase::Compensation, SagaStatus::Open, Some(why))
             }
-            (Phase::Compensation, Status::Open | Status::Stuck, Input::Undone) => {
-                to(Phase::Compensation, Status::Compensated, self.last_error.clone())
+            (SagaPhase::Compensation, SagaStatus::Open | SagaStatus::Stuck, SagaInput::Undone) => to(
+                SagaPhase::Compensation,
+                SagaStatus::Compensated,
+                self.last_error.clone(),
+            ),
+            (
+                SagaPhase::Compensation,
+                SagaStatus::Open | SagaStatus::Stuck,
+                SagaInput::UndoFailed { why },
+            ) => to(SagaPhase::Compensation, SagaStatus::Stuck, Some(why)),
+            (SagaPhase::Compensation, SagaStatus::Stuck, SagaInput::Kept) => to(
+                SagaPhase::Compensation,
+                SagaStatus::Completed,
+                self.last_error.clone(),
+            ),
+            (SagaPhase::Intent | SagaPhase::Journal | SagaPhase::Agent | SagaPhase::Compensation, _, _) => {
+                Err(misfit)
             }
-            (Phase::Compensation, Status::Open | Status::Stuck, Input::NotUndone { why }) => {
-                to(Phase::Compensation, Status::Stuck, Some(why))
-            }
-            (Phase::Compensation, Status::Stuck, Input::Kept) => {
-                to(Phase::Compensation, Status::Completed, self.last_error.clone())
-            }
-            (Phase::Intent | Phase::Journal | Phase::Agent | Phase::Compensation, _, _) => Err(misfit),
         }
     }
 }
 
 /// Whether the result of an action says for certain what the journal holds: the write, or, after a refusal, nothing.
 fn is_certain(code: Option<&str>) -> bool {
-    code.is_none_or(Refusal::is_code)
+    code.is_none_or(WriteError::is_code)
 }
 
 /// The saga of an action that was intended and now ends with this code.
 #[must_use]
-pub fn settled(operation_id: OperationId, code: Option<&str>) -> Saga {
+pub fn saga_settlement(operation_id: OperationId, code: Option<&str>) -> Saga {
     let intended = Saga::intended(operation_id);
     let code = code.map(str::to_owned);
     // An open intent takes a result, whatever it is.
     intended
         .clone()
-        .apply(Input::Settled { code })
+        .apply(SagaInput::Settled { code })
         .unwrap_or(intended)
 }
 
@@ -223,25 +234,28 @@ mod tests {
         Saga::intended(OperationId(Digest::of(b"operation")))
     }
 
-    fn after(inputs: &[Input]) -> Result<Saga, Misfit> {
+    fn after(inputs: &[SagaInput]) -> Result<Saga, UnexpectedSagaInput> {
         inputs.iter().cloned().try_fold(saga(), Saga::apply)
     }
 
-    fn failed(code: &str) -> Input {
-        Input::Settled {
+    fn failed(code: &str) -> SagaInput {
+        SagaInput::Settled {
             code: Some(code.into()),
         }
     }
 
-    const OK: Input = Input::Settled { code: None };
+    const OK: SagaInput = SagaInput::Settled { code: None };
 
     #[test]
     fn both_sides_in_order_complete_it() {
-        let done = after(&[Input::JournalCommitted, OK]).unwrap();
-        assert_eq!((done.phase, done.status), (Phase::Agent, Status::Completed));
+        let done = after(&[SagaInput::JournalCommitted, OK]).unwrap();
+        assert_eq!(
+            (done.phase, done.status),
+            (SagaPhase::Agent, SagaStatus::Completed)
+        );
         assert_eq!(
             done,
-            settled(done.operation_id, None),
+            saga_settlement(done.operation_id, None),
             "the journal's phase is never stored"
         );
     }
@@ -249,13 +263,16 @@ mod tests {
     #[test]
     fn a_refusal_of_the_journal_completes_it_and_an_unknown_end_does_not() {
         let refused = after(&[failed("task_unknown")]).unwrap();
-        assert_eq!((refused.phase, refused.status), (Phase::Agent, Status::Completed));
+        assert_eq!(
+            (refused.phase, refused.status),
+            (SagaPhase::Agent, SagaStatus::Completed)
+        );
         assert_eq!(refused.last_error.as_deref(), Some("task_unknown"));
         for code in [JOURNAL_UNAVAILABLE, "cancelled", "halted"] {
             let unknown = after(&[failed(code)]).unwrap();
             assert_eq!(
                 (unknown.phase, unknown.status),
-                (Phase::Compensation, Status::Open)
+                (SagaPhase::Compensation, SagaStatus::Open)
             );
         }
     }
@@ -263,42 +280,45 @@ mod tests {
     #[test]
     fn what_is_given_up_is_undone_or_stuck_until_a_person_keeps_it() {
         let why = || "the run ended".to_owned();
-        let given_up = [Input::GivenUp { why: why() }];
-        let undone = after(&[&given_up[..], &[Input::Undone]].concat()).unwrap();
-        assert_eq!(undone.status, Status::Compensated);
-        let stuck = [&given_up[..], &[Input::NotUndone { why: why() }]].concat();
-        assert_eq!(after(&stuck).unwrap().status, Status::Stuck);
+        let given_up = [SagaInput::Abandoned { why: why() }];
+        let undone = after(&[&given_up[..], &[SagaInput::Undone]].concat()).unwrap();
+        assert_eq!(undone.status, SagaStatus::Compensated);
+        let stuck = [&given_up[..], &[SagaInput::UndoFailed { why: why() }]].concat();
+        assert_eq!(after(&stuck).unwrap().status, SagaStatus::Stuck);
         assert!(!after(&stuck).unwrap().is_over());
-        let tried_again = after(&[&stuck[..], &[Input::Undone]].concat()).unwrap();
-        assert_eq!(tried_again.status, Status::Compensated);
-        let kept = after(&[&stuck[..], &[Input::Kept]].concat()).unwrap();
-        assert_eq!(kept.status, Status::Completed);
+        let tried_again = after(&[&stuck[..], &[SagaInput::Undone]].concat()).unwrap();
+        assert_eq!(tried_again.status, SagaStatus::Compensated);
+        let kept = after(&[&stuck[..], &[SagaInput::Kept]].concat()).unwrap();
+        assert_eq!(kept.status, SagaStatus::Completed);
         assert!(
-            after(&[&given_up[..], &[Input::Kept]].concat()).is_err(),
+            after(&[&given_up[..], &[SagaInput::Kept]].concat()).is_err(),
             "nobody tried yet"
         );
     }
 
     #[test]
     fn recovery_leaves_to_the_driver_what_the_driver_will_finish() {
-        assert_eq!(saga().due(true), Due::Driver);
-        assert_eq!(saga().due(false), Due::GiveUp);
+        assert_eq!(saga().next_action(true), SagaAction::Driver);
+        assert_eq!(saga().next_action(false), SagaAction::GiveUp);
         let unknown = after(&[failed(JOURNAL_UNAVAILABLE)]).unwrap();
-        assert_eq!((unknown.due(true), unknown.due(false)), (Due::Undo, Due::Undo));
-        assert_eq!(after(&[OK]).unwrap().due(false), Due::Nothing);
+        assert_eq!(
+            (unknown.next_action(true), unknown.next_action(false)),
+            (SagaAction::Undo, SagaAction::Undo)
+        );
+        assert_eq!(after(&[OK]).unwrap().next_action(false), SagaAction::Nothing);
     }
 
-    fn input() -> impl Strategy<Value = Input> {
+    fn input() -> impl Strategy<Value = SagaInput> {
         let why = || "why".to_owned();
         prop_oneof![
-            Just(Input::JournalCommitted),
+            Just(SagaInput::JournalCommitted),
             Just(OK),
             Just(failed("task_unknown")),
             Just(failed(JOURNAL_UNAVAILABLE)),
-            Just(Input::GivenUp { why: why() }),
-            Just(Input::Undone),
-            Just(Input::NotUndone { why: why() }),
-            Just(Input::Kept),
+            Just(SagaInput::Abandoned { why: why() }),
+            Just(SagaInput::Undone),
+            Just(SagaInput::UndoFailed { why: why() }),
+            Just(SagaInput::Kept),
         ]
     }
 
@@ -317,9 +337,9 @@ mod tests {
                     Err(misfit) => prop_assert_eq!((misfit.phase, misfit.status), (before.phase, before.status)),
                 }
                 let is_over_where_it_may = match (now.phase, now.status) {
-                    (Phase::Agent, status) => status == Status::Completed,
-                    (Phase::Intent | Phase::Journal, status) => status == Status::Open,
-                    (Phase::Compensation, _) => true,
+                    (SagaPhase::Agent, status) => status == SagaStatus::Completed,
+                    (SagaPhase::Intent | SagaPhase::Journal, status) => status == SagaStatus::Open,
+                    (SagaPhase::Compensation, _) => true,
                 };
                 prop_assert!(is_over_where_it_may, "{now:?}");
             }

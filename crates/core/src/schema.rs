@@ -23,7 +23,7 @@ const SINGLES: [&str; 2] = ["items", "additionalProperties"];
 
 /// How a schema is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum SchemaMode {
     /// Objects are closed; nothing else changes.
     Relaxed,
     /// Every object is closed and requires all it has.
@@ -33,7 +33,7 @@ pub enum Mode {
 /// Why a schema is not strict.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the schema is not strict at `{path}`: {why}")]
-pub struct NotStrict {
+pub struct StrictSchemaError {
     /// Where, as a JSON pointer.
     pub path: String,
     /// What is missing.
@@ -42,16 +42,16 @@ pub struct NotStrict {
 
 /// Spells a schema. Spelling it twice changes nothing more.
 #[must_use]
-pub fn emit(schema: &Value, mode: Mode) -> Value {
+pub fn emit(schema: &Value, mode: SchemaMode) -> Value {
     emit_at(schema, mode, 0)
 }
 
 /// Spells a schema, and copies it only where it is not spelled so already: a request is made from many, again and again.
 #[must_use]
-pub fn spelled(schema: &Value, mode: Mode) -> Cow<'_, Value> {
+pub fn render(schema: &Value, mode: SchemaMode) -> Cow<'_, Value> {
     match mode {
-        Mode::Relaxed if is_closed(schema, 0) => Cow::Borrowed(schema),
-        Mode::Relaxed | Mode::Strict => Cow::Owned(emit(schema, mode)),
+        SchemaMode::Relaxed if is_closed(schema, 0) => Cow::Borrowed(schema),
+        SchemaMode::Relaxed | SchemaMode::Strict => Cow::Owned(emit(schema, mode)),
     }
 }
 
@@ -75,7 +75,7 @@ fn is_closed(schema: &Value, depth: usize) -> bool {
         })
 }
 
-fn emit_at(schema: &Value, mode: Mode, depth: usize) -> Value {
+fn emit_at(schema: &Value, mode: SchemaMode, depth: usize) -> Value {
     let Value::Object(fields) = schema else {
         return schema.clone();
     };
@@ -99,8 +99,8 @@ fn emit_at(schema: &Value, mode: Mode, depth: usize) -> Value {
         emitted.insert(keyword.clone(), value);
     }
     match mode {
-        Mode::Relaxed => close(&mut emitted),
-        Mode::Strict => make_strict(&mut emitted),
+        SchemaMode::Relaxed => close(&mut emitted),
+        SchemaMode::Strict => make_strict(&mut emitted),
     }
     Value::Object(emitted)
 }
@@ -175,13 +175,13 @@ fn add_null_to_enum(schema: &mut Map<String, Value>) {
 }
 
 /// Checks a schema and everything in it by the rules of [`Mode::Strict`].
-pub fn check_strict(schema: &Value) -> Result<(), NotStrict> {
+pub fn check_strict(schema: &Value) -> Result<(), StrictSchemaError> {
     check_at(schema, "", 0)
 }
 
-fn check_at(schema: &Value, path: &str, depth: usize) -> Result<(), NotStrict> {
+fn check_at(schema: &Value, path: &str, depth: usize) -> Result<(), StrictSchemaError> {
     let wrong = |why| {
-        Err(NotStrict {
+        Err(StrictSchemaError {
             path: path.to_owned(),
             why,
         })

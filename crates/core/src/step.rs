@@ -5,10 +5,10 @@ use serde_json::json;
 
 use crate::blob::{Blob, BlobHash};
 use crate::conversation::Block;
-use crate::failure::clip;
+use crate::failure::truncate_chars;
 use crate::id::AgentId;
 use crate::json::{NotCanonical, canonical};
-use crate::key::{ActionBase, ActionParts, DecisionId, Digest, OperationId, RunKey, h};
+use crate::key::{ActionBase, ActionParts, DecisionId, Digest, OperationId, RunKey, derived_hash};
 use crate::policy;
 use crate::retry::RetryPolicy;
 use crate::time::Millis;
@@ -35,7 +35,7 @@ string_enum! {
 
 /// What recovery does with an intent that has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AfterCrash {
+pub enum CrashRecovery {
     /// Do it again under the same operation id.
     Again,
     /// Say that the outcome is unknown, and never repeat it silently.
@@ -45,10 +45,10 @@ pub enum AfterCrash {
 impl EffectClass {
     /// What an intent without a result means for this class.
     #[must_use]
-    pub const fn after_crash(self) -> AfterCrash {
+    pub const fn after_crash(self) -> CrashRecovery {
         match self {
-            Self::Internal | Self::Idempotent | Self::Saga => AfterCrash::Again,
-            Self::Plain => AfterCrash::Unknown,
+            Self::Internal | Self::Idempotent | Self::Saga => CrashRecovery::Again,
+            Self::Plain => CrashRecovery::Unknown,
         }
     }
 }
@@ -56,7 +56,7 @@ impl EffectClass {
 string_enum! {
     /// Where a step stands.
     #[schemars(rename = "StepStatus")]
-    pub enum Status {
+    pub enum StepStatus {
         /// In the plan; nobody has begun it.
         Planned = "planned",
         /// It may begin any moment, or has begun.
@@ -78,7 +78,7 @@ pub const OUTCOME_UNKNOWN: &str = "outcome_unknown";
 /// The word for an action that may not begin before a person has decided what became of its equal.
 pub const UNDECIDED: &str = "outcome_unknown_undecided";
 
-impl Status {
+impl StepStatus {
     /// How an action ended, from the word its tool gave for what went wrong.
     #[must_use]
     pub fn of_code(code: Option<&str>) -> Self {
@@ -97,19 +97,19 @@ pub struct CallReads {
     pub class: EffectClass,
     /// What is wrong with the arguments, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fault: Option<Fault>,
+    pub fault: Option<ToolError>,
     /// What the policy says.
-    pub verdict: policy::Verdict,
+    pub verdict: policy::PolicyVerdict,
     /// How often it may be tried again by itself; none for what may not be repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryPolicy>,
     /// Equal actions earlier in this run.
-    pub seen: Seen,
+    pub seen: PriorActions,
 }
 
 /// Equal actions of the same run, up to now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct PriorActions {
     /// How many there were.
     pub count: u64,
     /// Whether one of them ended with its outcome unknown.
@@ -121,7 +121,7 @@ pub struct Seen {
 
 /// Why a tool call could not be carried out, in words its caller can act on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fault {
+pub struct ToolError {
     /// A stable word, such as `invalid_arguments`.
     pub kind: String,
     /// One sentence.
@@ -136,14 +136,14 @@ pub struct Fault {
     pub retryable: bool,
 }
 
-impl Fault {
+impl ToolError {
     /// A fault without a field.
     #[must_use]
     pub fn new(kind: &str, message: &str, hint: &str) -> Self {
         let hint = (!hint.is_empty()).then(|| hint.to_owned());
         Self {
             kind: kind.to_owned(),
-            message: clip(message, 500),
+            message: truncate_chars(message, 500),
             field: None,
             hint,
             retryable: false,
@@ -186,13 +186,13 @@ pub struct Action {
     /// What may happen to it after a crash.
     pub class: EffectClass,
     /// How it stands.
-    pub fate: Fate,
+    pub fate: ActionStatus,
     /// Its equal ended unknown while it was under way: once taken back, it does not begin again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub doubted: bool,
     /// The question that a person is asked about it, the last one if there were several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub question: Option<Question>,
+    pub question: Option<PendingApproval>,
     /// How often it may be tried again by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryPolicy>,
@@ -203,7 +203,7 @@ pub struct Action {
 
 /// A question about an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
+pub struct PendingApproval {
     /// Its name.
     pub decision_id: DecisionId,
     /// How often the action was asked about.
@@ -221,22 +221,22 @@ const fn is_none_yet(failures: &u32) -> bool {
 /// How an action of the plan stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
+pub enum ActionStatus {
     /// Permitted, not yet intended.
     Waiting,
     /// A person is asked whether it may begin.
-    Asked,
+    AwaitingApproval,
     /// Its intent is committed.
     Intended,
     /// It started a run, and ends with it.
-    Started(Child),
+    Started(ChildRun),
     /// It ended; this is what the model reads of it.
     Settled(BlobHash),
 }
 
 /// A run that an action started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Child {
+pub struct ChildRun {
     /// Whose run it is.
     pub agent_id: AgentId,
     /// Its name.
@@ -249,7 +249,7 @@ pub struct StepResult {
     /// Which action.
     pub operation_id: OperationId,
     /// How it ended.
-    pub status: Status,
+    pub status: StepStatus,
     /// The transcript entry it makes.
     pub content: BlobHash,
     /// How long it took.
@@ -262,12 +262,12 @@ pub struct StepResult {
     pub code: Option<String>,
     /// That it may be tried again, where the tool says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub again: Option<Again>,
+    pub again: Option<RetryAfter>,
 }
 
 /// That an action failed for the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Again {
+pub struct RetryAfter {
     /// How long to wait first, where somebody said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_ms: Option<u64>,
@@ -285,8 +285,8 @@ pub fn result_blob(call_id: &str, is_error: bool, content: String) -> Result<Blo
 
 /// What a run is told of an action that a crash cut off between intent and result.
 #[must_use]
-pub fn unknown_fault() -> Fault {
-    Fault::new(
+pub fn unknown_fault() -> ToolError {
+    ToolError::new(
         OUTCOME_UNKNOWN,
         "the program was stopped after this action was allowed to begin and before its result was recorded; \
          it may or may not have happened",
@@ -297,7 +297,7 @@ pub fn unknown_fault() -> Fault {
 /// The operation id of a model request: requests of a run are counted, so no arguments are needed.
 #[must_use]
 pub fn model_operation(run: &RunKey, request: u32) -> OperationId {
-    OperationId::new(run, &h("action.model", &[&request.to_string()]))
+    OperationId::new(run, &derived_hash("action.model", &[&request.to_string()]))
 }
 
 /// A tool's name as it is kept and shown: a model may invent one of any length and with control characters.
@@ -313,7 +313,7 @@ fn shown_name(tool: &str) -> String {
             }
         })
         .collect();
-    clip(&printable, TOOL_NAME_CHARS_MAX)
+    truncate_chars(&printable, TOOL_NAME_CHARS_MAX)
 }
 
 /// Names an action by tool, arguments and scope. Targets stay empty until tools have declared ones.
@@ -338,25 +338,25 @@ mod tests {
 
     #[test]
     fn a_plain_effect_is_never_tried_again_after_a_crash() {
-        assert_eq!(EffectClass::Plain.after_crash(), AfterCrash::Unknown);
-        assert_eq!(EffectClass::Idempotent.after_crash(), AfterCrash::Again);
-        assert_eq!(EffectClass::Internal.after_crash(), AfterCrash::Again);
-        assert_eq!(EffectClass::Saga.after_crash(), AfterCrash::Again);
+        assert_eq!(EffectClass::Plain.after_crash(), CrashRecovery::Unknown);
+        assert_eq!(EffectClass::Idempotent.after_crash(), CrashRecovery::Again);
+        assert_eq!(EffectClass::Internal.after_crash(), CrashRecovery::Again);
+        assert_eq!(EffectClass::Saga.after_crash(), CrashRecovery::Again);
     }
 
     #[test]
     fn every_status_is_read_back_as_it_was_written() {
-        for status in Status::ALL {
-            assert_eq!(Status::parse(status.as_str()), Some(status));
+        for status in StepStatus::ALL {
+            assert_eq!(StepStatus::parse(status.as_str()), Some(status));
         }
-        assert_eq!(Status::parse("done"), None);
+        assert_eq!(StepStatus::parse("done"), None);
     }
 
     #[test]
     fn a_receipt_names_tool_kind_field_and_way_out() {
-        let fault = Fault {
+        let fault = ToolError {
             field: Some("cmd".into()),
-            ..Fault::new("invalid_arguments", "cmd is missing", "give cmd")
+            ..ToolError::new("invalid_arguments", "cmd is missing", "give cmd")
         };
         let receipt: serde_json::Value = serde_json::from_str(&fault.receipt("ExecCommand")).expect("json");
         let expected = json!({"ok": false, "tool_name": "ExecCommand", "kind": "invalid_arguments",

@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::slot::{SLOT_BYTES, SLOT_HALF_BYTES, Slot, SlotFull, half_of};
+pub use self::slot::{SLOT_BYTES, SLOT_HALF_BYTES, SlotFull, StopSlot, half_of};
 use crate::decision::Channel;
-use crate::failure::clip;
+use crate::failure::truncate_chars;
 use crate::id::AgentId;
 use crate::key::RunKey;
 use crate::time::Millis;
@@ -86,7 +86,7 @@ impl StopRequest {
 
     fn shortened(&self, reason_chars: usize) -> Self {
         Self {
-            reason: clip(&self.reason, reason_chars),
+            reason: truncate_chars(&self.reason, reason_chars),
             ..self.clone()
         }
     }
@@ -166,7 +166,7 @@ impl PendingStops {
         Some(pending.ids())
     }
 
-    /// How many requests this process has held so far. [`Self::slot_says`] is given the value from before the slot was read.
+    /// How many requests this process has held so far. [`Self::merge_slot`] is given the value from before the slot was read.
     #[must_use]
     pub const fn holds(&self) -> u64 {
         self.holds
@@ -175,7 +175,7 @@ impl PendingStops {
     /// Takes over what the slot says. A request that was held before the slot was read, and whose target the slot has,
     /// counts as the slot's from now on. The slot decides about what it has taken: one that is gone from it was stored or
     /// released by some process. True where the slot has a request that was not known.
-    pub fn slot_says(&mut self, slot: Vec<StopRequest>, holds_before: u64) -> bool {
+    pub fn merge_slot(&mut self, slot: Vec<StopRequest>, holds_before: u64) -> bool {
         let known: BTreeSet<u64> = self.by_target.values().flat_map(Pending::ids).collect();
         for pending in self.by_target.values_mut() {
             pending.kept.clear();

@@ -108,7 +108,7 @@ mod tests {
 
     use crate::change::ChangeKind;
     use crate::inference::ReceiptChannel;
-    use crate::timer::Reason;
+    use crate::schedule::Reason;
     use crate::wake::HoldCode;
 
     fn is_unambiguous(words: impl Iterator<Item = &'static str>) -> bool {

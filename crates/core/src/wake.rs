@@ -25,7 +25,7 @@ pub const REFUSALS_KEPT_MAX: u64 = 100;
 
 string_enum! {
     /// Whether an agent works on what waits for it. A person's word, beside the lifecycle.
-    pub enum Control {
+    pub enum AgentControl {
         /// It does.
         Running = "running",
         /// It keeps what comes and begins nothing.
@@ -81,7 +81,7 @@ string_enum! {
 string_enum! {
     /// Who may wake an agent.
     #[derive(Default)]
-    pub enum Mode {
+    pub enum InteractionMode {
         /// Changes, moments and calls from outside. A person may speak to it, which is recorded as an override.
         Autonomous = "autonomous",
         /// Only people.
@@ -95,7 +95,7 @@ string_enum! {
 /// The answer, kept with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
-pub enum Verdict {
+pub enum WakeVerdict {
     /// The message becomes a run.
     Run,
     /// It does not, for this reason.
@@ -183,7 +183,7 @@ impl Refusal {
 
     /// What would have to change, in words for a person; none where nothing is to be done about it.
     #[must_use]
-    pub const fn way_out(&self) -> Option<&'static str> {
+    pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::RunOpen { .. } => Some("wait for that run, or cancel it"),
             Self::Paused | Self::Stopped => Some("let it go on with `wakeful agent resume`"),
@@ -237,7 +237,7 @@ impl Gate {
 /// Decides whether an admitted message becomes a run now: the verdict and every gate that was looked at. Its time is no
 /// reason to refuse it: that was judged when it was chosen.
 #[must_use]
-pub fn decide(agent: &AgentAvailability, message: &MessageFacts, now: Millis) -> (Verdict, Vec<Gate>) {
+pub fn decide(agent: &AgentAvailability, message: &MessageFacts, now: Millis) -> (WakeVerdict, Vec<Gate>) {
     let checks = eligibility(&Candidate::Message(agent, message), now);
     let refusals = checks.iter().filter_map(|check| match &check.obstacle {
         Some(Obstacle::Refusal(refusal)) => Some(refusal),
@@ -251,7 +251,7 @@ pub fn decide(agent: &AgentAvailability, message: &MessageFacts, now: Millis) ->
         Some(_) => stopped.or(refusals.first()),
     };
     let weightiest = weightiest.map(|refusal| (*refusal).clone());
-    let verdict = weightiest.map_or(Verdict::Run, Verdict::Refused);
+    let verdict = weightiest.map_or(WakeVerdict::Run, WakeVerdict::Refused);
     (verdict, checks.into_iter().map(Gate::from).collect())
 }
 
@@ -270,14 +270,20 @@ mod tests {
     fn how_an_agent_stands_is_spelled_in_these_words_and_no_others() {
         let lives = Lifecycle::ALL.map(|life| spelled(&life, life.as_str()));
         assert_eq!(lives, ["created", "active", "dormant", "destroyed"]);
-        let modes = Mode::ALL.map(|mode| spelled(&mode, mode.as_str()));
+        let modes = InteractionMode::ALL.map(|mode| spelled(&mode, mode.as_str()));
         assert_eq!(modes, ["autonomous", "interactive", "hybrid"]);
-        let controls = Control::ALL.map(|control| spelled(&control, control.as_str()));
+        let controls = AgentControl::ALL.map(|control| spelled(&control, control.as_str()));
         assert_eq!(controls, ["running", "paused", "stopped"]);
         assert!(Lifecycle::ALL.map(|life| Lifecycle::parse(life.as_str())) == Lifecycle::ALL.map(Some));
-        assert!(Mode::ALL.map(|mode| Mode::parse(mode.as_str())) == Mode::ALL.map(Some));
+        assert!(
+            InteractionMode::ALL.map(|mode| InteractionMode::parse(mode.as_str()))
+                == InteractionMode::ALL.map(Some)
+        );
         for other in ["Active", "asleep", ""] {
-            assert_eq!((Lifecycle::parse(other), Mode::parse(other)), (None, None));
+            assert_eq!(
+                (Lifecycle::parse(other), InteractionMode::parse(other)),
+                (None, None)
+            );
         }
     }
 
@@ -296,11 +302,11 @@ mod tests {
         assert_eq!(may, from_each);
     }
 
-    fn decided(is_braked: bool, control: Control, open_run: Option<RunKey>) -> (Verdict, Vec<Gate>) {
+    fn decided(is_braked: bool, control: AgentControl, open_run: Option<RunKey>) -> (WakeVerdict, Vec<Gate>) {
         let agent = AgentAvailability {
             lifecycle: Lifecycle::Active,
             control,
-            mode: Mode::Hybrid,
+            mode: InteractionMode::Hybrid,
             sleep_until: None,
         };
         let message = MessageFacts {
@@ -313,15 +319,15 @@ mod tests {
 
     #[test]
     fn an_agent_with_nothing_open_runs() {
-        let (verdict, gates) = decided(false, Control::Running, None);
-        assert_eq!(verdict, Verdict::Run);
+        let (verdict, gates) = decided(false, AgentControl::Running, None);
+        assert_eq!(verdict, WakeVerdict::Run);
         assert!(gates.iter().all(|gate| gate.passed));
     }
 
     #[test]
     fn a_paused_agent_begins_nothing() {
-        let (verdict, gates) = decided(false, Control::Paused, None);
-        assert_eq!(verdict, Verdict::Refused(Refusal::Paused));
+        let (verdict, gates) = decided(false, AgentControl::Paused, None);
+        assert_eq!(verdict, WakeVerdict::Refused(Refusal::Paused));
         let failed: Vec<_> = gates.iter().filter(|gate| !gate.passed).collect();
         assert!(
             matches!(failed.as_slice(), [gate] if gate.gate == "control"),
@@ -331,24 +337,24 @@ mod tests {
 
     #[test]
     fn a_braked_agent_begins_nothing_whatever_else_holds() {
-        let (verdict, gates) = decided(true, Control::Paused, None);
-        assert_eq!(verdict, Verdict::Refused(Refusal::Braked));
+        let (verdict, gates) = decided(true, AgentControl::Paused, None);
+        assert_eq!(verdict, WakeVerdict::Refused(Refusal::Braked));
         assert!(gates.iter().any(|gate| gate.gate == "brake" && !gate.passed));
     }
 
     #[test]
     fn a_stopped_agent_takes_nothing_in_brake_or_no_brake() {
         for is_braked in [true, false] {
-            let (verdict, _) = decided(is_braked, Control::Stopped, None);
-            assert_eq!(verdict, Verdict::Refused(Refusal::Stopped));
+            let (verdict, _) = decided(is_braked, AgentControl::Stopped, None);
+            assert_eq!(verdict, WakeVerdict::Refused(Refusal::Stopped));
         }
     }
 
     #[test]
     fn an_agent_with_an_open_run_is_refused_and_the_run_is_named() {
         let run = RunKey(Digest::of(b"open"));
-        let (verdict, gates) = decided(false, Control::Running, Some(run));
-        let Verdict::Refused(refusal) = verdict else {
+        let (verdict, gates) = decided(false, AgentControl::Running, Some(run));
+        let WakeVerdict::Refused(refusal) = verdict else {
             panic!("was not refused")
         };
         assert_eq!(refusal.code(), "run_open");

@@ -69,10 +69,10 @@ fn dollars_are_read_as_they_are_shown_and_nothing_else_is() {
 
 #[test]
 fn a_day_ends_at_midnight_of_utc() {
-    let midnight = Day(20_000).begins();
-    assert_eq!(Day::of(midnight), Day(20_000));
-    assert_eq!(Day::of(Millis(midnight.0 - 1)), Day(19_999));
-    assert_eq!(Day::of(Millis(-1)), Day(-1));
+    let midnight = UtcDay(20_000).begins();
+    assert_eq!(UtcDay::of(midnight), UtcDay(20_000));
+    assert_eq!(UtcDay::of(Millis(midnight.0 - 1)), UtcDay(19_999));
+    assert_eq!(UtcDay::of(Millis(-1)), UtcDay(-1));
 }
 
 #[test]
@@ -81,41 +81,41 @@ fn the_cap_of_the_agent_is_named_before_the_cap_of_all() {
         agent: Some(MicroUsd(10)),
         all: MicroUsd(10),
     };
-    let nine = Sum {
+    let nine = SpendTotal {
         settled: MicroUsd(5),
         reserved: MicroUsd(4),
     };
-    let spent = Spent {
+    let spent = DaySpend {
         agent: nine,
         all: nine,
     };
-    assert_eq!(decide(Day(1), caps, spent, MicroUsd(1)), Ok(()));
-    let exceeded = decide(Day(1), caps, spent, MicroUsd(2)).expect_err("a cap");
-    assert_eq!((exceeded.scope, exceeded.needed), (Scope::Agent, MicroUsd(2)));
+    assert_eq!(decide(UtcDay(1), caps, spent, MicroUsd(1)), Ok(()));
+    let exceeded = decide(UtcDay(1), caps, spent, MicroUsd(2)).expect_err("a cap");
+    assert_eq!((exceeded.scope, exceeded.needed), (CapScope::Agent, MicroUsd(2)));
     assert_eq!((exceeded.spent, exceeded.reserved), (MicroUsd(9), MicroUsd(4)));
     let lowered = Caps {
         agent: None,
         all: MicroUsd(1),
     };
     assert_eq!(
-        decide(Day(1), lowered, spent, MicroUsd(0)),
+        decide(UtcDay(1), lowered, spent, MicroUsd(0)),
         Ok(()),
         "what costs nothing"
     );
     let caps = Caps { agent: None, ..caps };
-    let exceeded = decide(Day(1), caps, spent, MicroUsd(2)).expect_err("a cap");
-    assert_eq!(exceeded.scope, Scope::All);
+    let exceeded = decide(UtcDay(1), caps, spent, MicroUsd(2)).expect_err("a cap");
+    assert_eq!(exceeded.scope, CapScope::All);
 }
 
 #[test]
 fn the_words_separate_what_is_spent_from_what_is_reserved() {
-    let exceeded = Exceeded {
-        scope: Scope::All,
+    let exceeded = BudgetExceeded {
+        scope: CapScope::All,
         cap: MicroUsd(5),
         spent: MicroUsd(5),
         reserved: MicroUsd(2),
         needed: MicroUsd(1),
-        day: Day(100),
+        day: UtcDay(100),
     };
     assert_eq!(
         exceeded.words(),
@@ -124,7 +124,7 @@ fn the_words_separate_what_is_spent_from_what_is_reserved() {
 }
 
 /// What is let through of requests that cost 1 to 5, each at a moment of a clock; the sums by day.
-fn admitted(clock: &[(i64, u64)], cap: u64) -> std::collections::BTreeMap<Day, u64> {
+fn admitted(clock: &[(i64, u64)], cap: u64) -> std::collections::BTreeMap<UtcDay, u64> {
     let caps = Caps {
         agent: None,
         all: MicroUsd(cap),
@@ -132,15 +132,15 @@ fn admitted(clock: &[(i64, u64)], cap: u64) -> std::collections::BTreeMap<Day, u
     let mut sums = std::collections::BTreeMap::new();
     for (day, needed) in clock {
         let latest = sums.last_key_value().map(|(day, _)| *day);
-        let day = Day(*day).not_before(latest);
+        let day = UtcDay(*day).not_before(latest);
         let sum: &mut u64 = sums.entry(day).or_default();
         let settled = MicroUsd(*sum);
-        let all = Sum {
+        let all = SpendTotal {
             settled,
             reserved: MicroUsd(0),
         };
-        let spent = Spent {
-            agent: Sum::default(),
+        let spent = DaySpend {
+            agent: SpendTotal::default(),
             all,
         };
         if decide(day, caps, spent, MicroUsd(*needed)).is_ok() {
@@ -150,8 +150,8 @@ fn admitted(clock: &[(i64, u64)], cap: u64) -> std::collections::BTreeMap<Day, u
     sums
 }
 
-fn any_sum() -> impl Strategy<Value = Sum> {
-    (0_u64..20, 0_u64..20).prop_map(|(settled, reserved)| Sum {
+fn any_sum() -> impl Strategy<Value = SpendTotal> {
+    (0_u64..20, 0_u64..20).prop_map(|(settled, reserved)| SpendTotal {
         settled: MicroUsd(settled),
         reserved: MicroUsd(reserved),
     })
@@ -164,8 +164,8 @@ proptest! {
         agent in proptest::option::of(0_u64..40), all in 0_u64..40, by_agent in any_sum(), by_all in any_sum(), needed in 1_u64..50,
     ) {
         let caps = Caps { agent: agent.map(MicroUsd), all: MicroUsd(all) };
-        let spent = Spent { agent: by_agent, all: by_all };
-        let fits = decide(Day(1), caps, spent, MicroUsd(needed)).is_ok();
+        let spent = DaySpend { agent: by_agent, all: by_all };
+        let fits = decide(UtcDay(1), caps, spent, MicroUsd(needed)).is_ok();
         prop_assert_eq!(fits, MicroUsd(needed) <= room(caps, spent));
     }
 
@@ -205,11 +205,11 @@ proptest! {
         asks in proptest::collection::vec(0_u64..500, 0..50), agent in 0_u64..2_000, all in 0_u64..2_000,
     ) {
         let caps = Caps { agent: Some(MicroUsd(agent)), all: MicroUsd(all) };
-        let mut spent = Spent::default();
+        let mut spent = DaySpend::default();
         for needed in asks.into_iter().map(MicroUsd) {
-            if decide(Day(0), caps, spent, needed).is_ok() {
-                let sum = Sum { settled: spent.all.settled, reserved: spent.all.reserved.plus(needed) };
-                spent = Spent { agent: sum, all: sum };
+            if decide(UtcDay(0), caps, spent, needed).is_ok() {
+                let sum = SpendTotal { settled: spent.all.settled, reserved: spent.all.reserved.plus(needed) };
+                spent = DaySpend { agent: sum, all: sum };
             }
         }
         prop_assert!(spent.agent.total().0 <= agent && spent.all.total().0 <= all);

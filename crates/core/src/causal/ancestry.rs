@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Messages that come before one another in a circle.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("message `{0}` comes before itself; a chain of messages has a beginning")]
-pub struct Cycle(pub String);
+pub struct AncestryCycle(pub String);
 
 /// The order of messages, as far as it is known.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +30,7 @@ impl Ancestry {
         clippy::needless_pass_by_value,
         reason = "whoever knows the order hands it over and needs it no more"
     )]
-    pub fn new(previous: BTreeMap<String, String>) -> Result<Self, Cycle> {
+    pub fn new(previous: BTreeMap<String, String>) -> Result<Self, AncestryCycle> {
         let mut after: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (id, before) in &previous {
             after.entry(before).or_default().push(id);
@@ -60,7 +60,7 @@ impl Ancestry {
         }
         // What no beginning leads to goes round in a circle, or hangs on one.
         match previous.keys().find(|id| !spans.contains_key(*id)) {
-            Some(id) => Err(Cycle(on_circle(&previous, id))),
+            Some(id) => Err(AncestryCycle(on_circle(&previous, id))),
             None => Ok(Self { spans }),
         }
     }

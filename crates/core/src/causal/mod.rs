@@ -27,12 +27,12 @@ mod register;
 mod write;
 
 #[cfg(test)]
-mod laws;
+mod counterexamples;
 #[cfg(test)]
-mod source;
+mod properties;
 #[cfg(test)]
 mod tests;
 
-pub use ancestry::{Ancestry, Cycle};
-pub use record::{Destroyed, Record};
+pub use ancestry::{Ancestry, AncestryCycle};
+pub use record::{AgentDestroyed, CausalRecord};
 pub use write::{FormError, Lifecycle, LoopWrite, Write};

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::record::Vector;
+use super::record::VersionVector;
 use super::register::put;
 
 /// A live add: its counter and what it added.
@@ -49,7 +49,7 @@ impl OpenLoops {
     }
 
     /// Joins what another replica holds. `seen` and `theirs` are the vectors before the join.
-    pub(super) fn join(&mut self, other: &Self, seen: &Vector, theirs: &Vector) {
+    pub(super) fn join(&mut self, other: &Self, seen: &VersionVector, theirs: &VersionVector) {
         self.written |= other.written;
         let mut gone: Vec<(Arc<str>, u64, Arc<str>)> = Vec::new();
         for (host, adds) in &self.adds {

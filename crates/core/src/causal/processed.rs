@@ -8,14 +8,14 @@ const WORD: u64 = 64;
 
 /// A set of natural numbers from 1 on. Equal sets have equal forms.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Processed {
+pub(super) struct ProcessedSet {
     /// All from 1 to this one are in the set, and the next is not.
     through: u64,
     /// Those above: the index of each word that is not empty, ascending, and its bits. Bits through `through` are 0.
     above: Vec<(u64, u64)>,
 }
 
-impl Processed {
+impl ProcessedSet {
     /// Puts a number into the set.
     pub(super) fn insert(&mut self, counter: u64) {
         if counter <= self.through {

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::ancestry::Ancestry;
-use super::record::Record;
-use super::register::{Content, Field, Live};
+use super::record::CausalRecord;
+use super::register::{Content, Field, LiveWrite};
 use super::write::Lifecycle;
 use crate::time::Millis;
 
-impl Record {
+impl CausalRecord {
     /// Every field that was ever written, with what it reads as.
     #[must_use]
     pub fn read(&self, ancestry: &Ancestry) -> BTreeMap<String, Value> {
@@ -39,7 +39,7 @@ impl Record {
     }
 }
 
-fn resolve(field: &Field, live: &[Live], ancestry: &Ancestry) -> Value {
+fn resolve(field: &Field, live: &[LiveWrite], ancestry: &Ancestry) -> Value {
     match field {
         Field::Lifecycle => json!(lifecycle(live).map(Lifecycle::as_str)),
         // The latest barrier and the earliest wake, whatever the time is now: what is past is consumed by a write.
@@ -51,7 +51,7 @@ fn resolve(field: &Field, live: &[Live], ancestry: &Ancestry) -> Value {
     }
 }
 
-fn lifecycle(live: &[Live]) -> Option<Lifecycle> {
+fn lifecycle(live: &[LiveWrite]) -> Option<Lifecycle> {
     let written = live.iter().filter_map(|write| match &write.content {
         Content::Lifecycle(lifecycle) => Some(*lifecycle),
         Content::Time(_) | Content::Pointer(_) | Content::Count(_) | Content::Slot(_) => None,
@@ -60,14 +60,14 @@ fn lifecycle(live: &[Live]) -> Option<Lifecycle> {
 }
 
 /// The times that are written; a null loses to any of them.
-fn times(live: &[Live]) -> impl Iterator<Item = Millis> {
+fn times(live: &[LiveWrite]) -> impl Iterator<Item = Millis> {
     live.iter().filter_map(|write| match &write.content {
         Content::Time(time) => *time,
         Content::Lifecycle(_) | Content::Pointer(_) | Content::Count(_) | Content::Slot(_) => None,
     })
 }
 
-fn counts(live: &[Live]) -> impl Iterator<Item = u64> {
+fn counts(live: &[LiveWrite]) -> impl Iterator<Item = u64> {
     live.iter().filter_map(|write| match &write.content {
         Content::Count(count) => Some(*count),
         Content::Lifecycle(_) | Content::Time(_) | Content::Pointer(_) | Content::Slot(_) => None,
@@ -75,7 +75,7 @@ fn counts(live: &[Live]) -> impl Iterator<Item = u64> {
 }
 
 /// Of the pointers that are no ancestor of another, the one of the greatest host.
-fn pointer<'a>(live: &'a [Live], ancestry: &Ancestry) -> Option<&'a str> {
+fn pointer<'a>(live: &'a [LiveWrite], ancestry: &Ancestry) -> Option<&'a str> {
     let written = live.iter().filter_map(|write| match &write.content {
         Content::Pointer(id) => id.as_deref().map(|id| (write.host.as_ref(), id)),
         Content::Lifecycle(_) | Content::Time(_) | Content::Count(_) | Content::Slot(_) => None,
@@ -86,7 +86,7 @@ fn pointer<'a>(live: &'a [Live], ancestry: &Ancestry) -> Option<&'a str> {
 }
 
 /// The value of the greatest version, then of the greatest host.
-fn slot(live: &[Live]) -> Value {
+fn slot(live: &[LiveWrite]) -> Value {
     let versions = live.iter().filter_map(|write| match &write.content {
         Content::Slot(slot) => Some((slot, &write.host)),
         Content::Lifecycle(_) | Content::Time(_) | Content::Pointer(_) | Content::Count(_) => None,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::open_loop::OpenLoops;
-use super::processed::Processed;
-use super::register::{Content, Field, Live, Registers, Slot, put};
+use super::processed::ProcessedSet;
+use super::register::{Content, Field, LiveWrite, Registers, Slot, put};
 use super::write::{Lifecycle, LoopWrite, Write};
 use crate::json::canonical;
 use crate::key::Digest;
@@ -15,22 +15,22 @@ use crate::key::Digest;
 /// An agent that is destroyed takes no other lifecycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the agent is destroyed, and that is final; create another one")]
-pub struct Destroyed;
+pub struct AgentDestroyed;
 
 /// What an agent durably is, as far as one replica has seen it.
 #[derive(Debug, Clone, Default)]
-pub struct Record {
-    vector: Vector,
+pub struct CausalRecord {
+    vector: VersionVector,
     pub(super) registers: Registers,
     pub(super) open_loops: OpenLoops,
-    pub(super) processed: BTreeMap<Arc<str>, Arc<Processed>>,
+    pub(super) processed: BTreeMap<Arc<str>, Arc<ProcessedSet>>,
 }
 
 /// For each host, how many of its writes have been seen. What was seen has no gaps: records travel whole.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Vector(BTreeMap<Arc<str>, u64>);
+pub(super) struct VersionVector(BTreeMap<Arc<str>, u64>);
 
-impl Vector {
+impl VersionVector {
     /// The counter of the first write of a host that was not seen.
     pub(super) fn next(&self, host: &str) -> u64 {
         self.0.get(host).map_or(1, |seen| seen + 1)
@@ -51,7 +51,7 @@ impl Vector {
     }
 }
 
-impl Record {
+impl CausalRecord {
     /// A record in which nothing was ever written.
     #[must_use]
     pub fn new() -> Self {
@@ -59,7 +59,7 @@ impl Record {
     }
 
     /// Writes one field as `host`.
-    pub fn write(&mut self, host: &str, write: Write) -> Result<(), Destroyed> {
+    pub fn write(&mut self, host: &str, write: Write) -> Result<(), AgentDestroyed> {
         let (field, content) = match write {
             Write::Processed { host, counter } => {
                 let processed = self.processed.entry(host.into()).or_default();
@@ -77,7 +77,7 @@ impl Record {
             }
             Write::Lifecycle(to) => {
                 if to != Lifecycle::Destroyed && self.lifecycle() == Some(Lifecycle::Destroyed) {
-                    return Err(Destroyed);
+                    return Err(AgentDestroyed);
                 }
                 (Field::Lifecycle, Content::Lifecycle(to))
             }
@@ -92,7 +92,7 @@ impl Record {
             Write::Extension { key, value } => self.slot(Field::Extension(key.into()), value),
         };
         let (host, counter) = self.dot(host);
-        let live = Live {
+        let live = LiveWrite {
             host,
             counter,
             content,
@@ -112,7 +112,7 @@ impl Record {
         self.vector.join(&other.vector);
     }
 
-    fn join_processed(&mut self, theirs: &BTreeMap<Arc<str>, Arc<Processed>>) {
+    fn join_processed(&mut self, theirs: &BTreeMap<Arc<str>, Arc<ProcessedSet>>) {
         let mut fresh = Vec::new();
         let mut ours = self.processed.iter_mut().peekable();
         for (host, theirs) in theirs {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::record::Vector;
+use super::record::VersionVector;
 use super::write::Lifecycle;
 use crate::time::Millis;
 
@@ -46,13 +46,13 @@ pub(super) struct Slot {
 
 /// A write that nothing has replaced.
 #[derive(Debug, Clone)]
-pub(super) struct Live {
+pub(super) struct LiveWrite {
     pub(super) host: Arc<str>,
     pub(super) counter: u64,
     pub(super) content: Content,
 }
 
-impl Live {
+impl LiveWrite {
     fn is(&self, other: &Self) -> bool {
         self.counter == other.counter && self.host == other.host
     }
@@ -62,24 +62,24 @@ impl Live {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Registers {
     /// The live writes of each field, by host. A host has at most one: it has seen all of its own.
-    fields: BTreeMap<Field, Vec<Live>>,
+    fields: BTreeMap<Field, Vec<LiveWrite>>,
     /// Which field each live write belongs to, so that a join looks only at what is new.
     places: BTreeMap<Arc<str>, BTreeMap<u64, Field>>,
 }
 
 impl Registers {
     /// The live writes of a field, by host; none if it was never written.
-    pub(super) fn live(&self, field: &Field) -> &[Live] {
+    pub(super) fn live(&self, field: &Field) -> &[LiveWrite] {
         self.fields.get(field).map_or(&[], Vec::as_slice)
     }
 
     /// Every field that was ever written, with its live writes.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&Field, &[Live])> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (&Field, &[LiveWrite])> {
         self.fields.iter().map(|(field, live)| (field, live.as_slice()))
     }
 
     /// Replaces all that is live in the field.
-    pub(super) fn write(&mut self, field: Field, write: Live) {
+    pub(super) fn write(&mut self, field: Field, write: LiveWrite) {
         let place = self.places.entry(Arc::clone(&write.host)).or_default();
         place.insert(write.counter, field.clone());
         let replaced = self.fields.insert(field, vec![write]);
@@ -90,7 +90,7 @@ impl Registers {
     ///
     /// Only fields in which the other has something new are looked at. That is all: a write that the other replaced
     /// was replaced by one that is new here, or that one by a newer one, and the last of them is live over there.
-    pub(super) fn join(&mut self, other: &Self, seen: &Vector, theirs: &Vector) {
+    pub(super) fn join(&mut self, other: &Self, seen: &VersionVector, theirs: &VersionVector) {
         for (host, places) in &other.places {
             for (counter, field) in places.range(seen.next(host)..) {
                 // A field that several hosts wrote anew is looked at for the first of them.
@@ -103,7 +103,13 @@ impl Registers {
         }
     }
 
-    fn join_field(&mut self, field: &Field, there: &[Live], seen: &Vector, theirs: &Vector) {
+    fn join_field(
+        &mut self,
+        field: &Field,
+        there: &[LiveWrite],
+        seen: &VersionVector,
+        theirs: &VersionVector,
+    ) {
         let places = &mut self.places;
         let live = match self.fields.get_mut(field) {
             Some(live) => live,
@@ -124,7 +130,7 @@ impl Registers {
         live.sort_unstable_by(|a, b| a.host.cmp(&b.host));
     }
 
-    fn forget(&mut self, write: &Live) {
+    fn forget(&mut self, write: &LiveWrite) {
         if let Some(places) = self.places.get_mut(&write.host) {
             places.remove(&write.counter);
         }

@@ -9,16 +9,16 @@ use super::*;
     clippy::needless_pass_by_value,
     reason = "calls read better with the value in place"
 )]
-pub(super) fn write(record: &mut Record, host: &str, field: &str, value: Value) {
+pub(super) fn write(record: &mut CausalRecord, host: &str, field: &str, value: Value) {
     let write = Write::parse(field, &value).expect("a write");
     record.write(host, write).expect("not destroyed");
 }
 
 /// Replicas that wrote one value each to the same field without seeing one another, joined in the given order.
-fn concurrent(field: &str, values: &[(&str, Value)]) -> Record {
-    let mut joined = Record::new();
+fn concurrent(field: &str, values: &[(&str, Value)]) -> CausalRecord {
+    let mut joined = CausalRecord::new();
     for (host, value) in values {
-        let mut record = Record::new();
+        let mut record = CausalRecord::new();
         write(&mut record, host, field, value.clone());
         joined.join(&record);
     }
@@ -35,7 +35,7 @@ fn read(field: &str, values: &[(&str, Value)], ancestry: &Ancestry) -> Value {
     here.read(ancestry).remove(field).expect("written")
 }
 
-fn messages(previous: &[(&str, &str)]) -> Result<Ancestry, Cycle> {
+fn messages(previous: &[(&str, &str)]) -> Result<Ancestry, AncestryCycle> {
     let previous = previous
         .iter()
         .map(|(id, before)| ((*id).to_owned(), (*before).to_owned()));
@@ -59,20 +59,20 @@ fn of_concurrent_lifecycles_the_gravest_is_read() {
 
 #[test]
 fn who_reads_destroyed_can_write_nothing_else() {
-    let mut record = Record::new();
+    let mut record = CausalRecord::new();
     write(&mut record, "a", "lifecycle", json!("destroyed"));
     assert_eq!(
         record.write("b", Write::Lifecycle(Lifecycle::Active)),
-        Err(Destroyed)
+        Err(AgentDestroyed)
     );
     assert_eq!(record.write("b", Write::Lifecycle(Lifecycle::Destroyed)), Ok(()));
-    let mut unaware = Record::new();
+    let mut unaware = CausalRecord::new();
     write(&mut unaware, "c", "lifecycle", json!("active"));
     unaware.join(&record);
     assert_eq!(unaware.lifecycle(), Some(Lifecycle::Destroyed));
     assert_eq!(
         unaware.write("c", Write::Lifecycle(Lifecycle::Active)),
-        Err(Destroyed)
+        Err(AgentDestroyed)
     );
 }
 
@@ -125,8 +125,9 @@ fn of_concurrent_pointers_ancestors_go_and_then_the_greatest_host_is_read() {
 
 #[test]
 fn a_circle_of_messages_is_refused_and_named() {
-    assert_eq!(messages(&[("m1", "m1")]).err(), Some(Cycle("m1".into())));
-    let Err(Cycle(id)) = messages(&[("ok", "root"), ("tail", "m2"), ("m1", "m2"), ("m2", "m1")]) else {
+    assert_eq!(messages(&[("m1", "m1")]).err(), Some(AncestryCycle("m1".into())));
+    let Err(AncestryCycle(id)) = messages(&[("ok", "root"), ("tail", "m2"), ("m1", "m2"), ("m2", "m1")])
+    else {
         panic!("there is no beginning");
     };
     assert!(id == "m1" || id == "m2", "{id}");
@@ -139,7 +140,7 @@ fn the_greater_version_of_a_slot_is_read_and_then_the_greater_host() {
         read(field, &[("a", json!("dry")), ("b", json!(null))], &none()),
         json!(null)
     );
-    let (mut a, mut b) = (Record::new(), Record::new());
+    let (mut a, mut b) = (CausalRecord::new(), CausalRecord::new());
     write(&mut a, "a", field, json!("one"));
     write(&mut a, "a", field, json!("two"));
     write(&mut b, "b", field, json!("three"));
@@ -156,7 +157,7 @@ fn the_greater_version_of_a_slot_is_read_and_then_the_greater_host() {
 
 #[test]
 fn each_preference_and_extension_has_a_version_of_its_own() {
-    let (mut a, mut b) = (Record::new(), Record::new());
+    let (mut a, mut b) = (CausalRecord::new(), CausalRecord::new());
     for value in 0..3 {
         write(&mut a, "a", "slot.extension.app:x", json!({ "n": value }));
     }
@@ -171,7 +172,7 @@ fn each_preference_and_extension_has_a_version_of_its_own() {
 #[test]
 fn an_add_wins_over_a_concurrent_remove_and_an_emptied_set_is_still_there() {
     let field = "slot.open_loop_ids";
-    let mut a = Record::new();
+    let mut a = CausalRecord::new();
     write(&mut a, "a", field, json!({"add": "x"}));
     let mut b = a.clone();
     write(&mut b, "b", field, json!({"remove": "x"}));
@@ -191,9 +192,9 @@ fn an_add_wins_over_a_concurrent_remove_and_an_emptied_set_is_still_there() {
         json!(["x", "é"]),
         "it had not seen this one"
     );
-    let mut nothing = Record::new();
+    let mut nothing = CausalRecord::new();
     write(&mut nothing, "a", field, json!({"remove": "x"}));
-    let mut other = Record::new();
+    let mut other = CausalRecord::new();
     other.join(&nothing);
     assert_eq!(
         other.read(&none())[field],
@@ -204,7 +205,7 @@ fn an_add_wins_over_a_concurrent_remove_and_an_emptied_set_is_still_there() {
 
 #[test]
 fn a_write_replaces_only_what_its_author_has_seen() {
-    let (mut a, mut b) = (Record::new(), Record::new());
+    let (mut a, mut b) = (CausalRecord::new(), CausalRecord::new());
     write(&mut a, "a", "failure_count", json!(9));
     write(&mut b, "b", "failure_count", json!(1));
     write(&mut b, "b", "failure_count", json!(2));
@@ -218,7 +219,7 @@ fn a_write_replaces_only_what_its_author_has_seen() {
 
 #[test]
 fn what_was_replaced_never_comes_back() {
-    let mut old = Record::new();
+    let mut old = CausalRecord::new();
     write(&mut old, "a", "failure_count", json!(5));
     let mut new = old.clone();
     write(&mut new, "b", "failure_count", json!(0));
@@ -242,7 +243,7 @@ fn a_record_sent_to_itself_changes_nothing() {
 
 #[test]
 fn equal_readings_of_different_histories_have_different_digests() {
-    let (mut a, mut b) = (Record::new(), Record::new());
+    let (mut a, mut b) = (CausalRecord::new(), CausalRecord::new());
     write(&mut a, "a", "failure_count", json!(1));
     write(&mut b, "b", "failure_count", json!(1));
     assert_eq!(a.read(&none()), b.read(&none()));
@@ -302,7 +303,7 @@ fn a_value_of_another_form_is_refused_by_the_name_of_its_field() {
 /// Many steps of one request, and a chain of messages as long as they come.
 #[test]
 fn a_long_history_costs_no_more_at_its_end() {
-    let mut replicas = vec![Record::new(); 4];
+    let mut replicas = vec![CausalRecord::new(); 4];
     for step in 0..6_000_u64 {
         let at = usize::try_from(step % 4).expect("small");
         let field =
@@ -314,7 +315,7 @@ fn a_long_history_costs_no_more_at_its_end() {
         };
         write(&mut replicas[at], ["a", "b", "c", "d"][at], field, value);
         if step % 8 < 4 {
-            Record::send(&mut replicas, at, (at + 1) % 4);
+            CausalRecord::send(&mut replicas, at, (at + 1) % 4);
         }
     }
     let chain = (1..100_000).map(|n| (format!("m{n}"), format!("m{}", n - 1)));

@@ -4,11 +4,11 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn unit(counter: u64, payload_id: &str) -> Unit {
-    Unit {
+fn unit(counter: u64, payload_id: &str) -> ChangeUnit {
+    ChangeUnit {
         host: Incarnation::new("laptop.1"),
         counter,
-        payload_type: Kind::Task.into(),
+        payload_type: RecordKind::Task.into(),
         payload_id: payload_id.into(),
     }
 }
@@ -86,20 +86,20 @@ fn task() -> Token {
     Token::SemanticKey("TASK".into())
 }
 
-fn notice(units: &[Unit], origin: Origin) -> Result<Notice, NotOneTransaction> {
+fn notice(units: &[ChangeUnit], origin: ChangeOrigin) -> Result<Notice, BadChangeUnits> {
     Notice::of(units, [task()], origin)
 }
 
 #[test]
 fn only_a_subtype_has_a_namespace_and_no_token_is_empty() {
-    for class in Class::ALL {
-        assert_eq!(Class::parse(class.as_str()), Some(class));
+    for class in TokenClass::ALL {
+        assert_eq!(TokenClass::parse(class.as_str()), Some(class));
         let (with, without) = (Token::new(class, Some("n"), "v"), Token::new(class, None, "v"));
         match class {
-            Class::Subtype => {
+            TokenClass::Subtype => {
                 assert_eq!((with.is_ok(), without), (true, Err(BadToken::NamespaceMissing)))
             }
-            Class::SemanticKey | Class::EntityId => {
+            TokenClass::SemanticKey | TokenClass::EntityId => {
                 assert_eq!((with, without.is_ok()), (Err(BadToken::NamespaceMisplaced), true));
             }
         }
@@ -110,10 +110,13 @@ fn only_a_subtype_has_a_namespace_and_no_token_is_empty() {
 #[test]
 fn a_notice_has_the_same_name_wherever_it_was_committed() {
     let units = [unit(7, "b"), unit(7, "a"), unit(7, "b")];
-    let (here, there) = (notice(&units, Origin::Local), notice(&units, Origin::Sync));
+    let (here, there) = (
+        notice(&units, ChangeOrigin::Local),
+        notice(&units, ChangeOrigin::Sync),
+    );
     let (here, there) = (here.expect("a notice"), there.expect("a notice"));
     assert_eq!((here.key(), here.units()), (there.key(), there.units()));
-    assert_eq!((here.units().len(), here.origin()), (2, Origin::Local));
+    assert_eq!((here.units().len(), here.origin()), (2, ChangeOrigin::Local));
     assert_eq!(here.tokens(), &BTreeSet::from([task()]));
 }
 
@@ -129,24 +132,24 @@ fn a_notice_is_of_one_transaction_and_not_of_a_window() {
         one_window.iter().all(|key| !two_windows.contains(key)),
         "the way that does not work"
     );
-    assert_eq!(notice(&both, Origin::Local), Err(NotOneTransaction::Several));
-    assert_eq!(notice(&[], Origin::Local), Err(NotOneTransaction::Nothing));
-    let key = |units: &[Unit]| notice(units, Origin::Sync).map(|notice| notice.key());
+    assert_eq!(notice(&both, ChangeOrigin::Local), Err(BadChangeUnits::Several));
+    assert_eq!(notice(&[], ChangeOrigin::Local), Err(BadChangeUnits::Nothing));
+    let key = |units: &[ChangeUnit]| notice(units, ChangeOrigin::Sync).map(|notice| notice.key());
     assert_eq!([key(&first), key(&second)], two_windows.map(Ok));
-    let other_host = Unit {
+    let other_host = ChangeUnit {
         host: Incarnation::new("phone.1"),
         ..unit(7, "b")
     };
     assert_eq!(
-        notice(&[unit(7, "a"), other_host], Origin::Sync),
-        Err(NotOneTransaction::Several)
+        notice(&[unit(7, "a"), other_host], ChangeOrigin::Sync),
+        Err(BadChangeUnits::Several)
     );
 }
 
 /// Some units, and the same ones as another device may see them.
-fn two_arrivals() -> impl Strategy<Value = (Vec<Unit>, Vec<Unit>)> {
+fn two_arrivals() -> impl Strategy<Value = (Vec<ChangeUnit>, Vec<ChangeUnit>)> {
     proptest::collection::vec("[a-z|%]{0,3}", 1..8).prop_flat_map(|ids| {
-        let units: Vec<Unit> = ids.iter().map(|id| unit(7, id)).collect();
+        let units: Vec<ChangeUnit> = ids.iter().map(|id| unit(7, id)).collect();
         let twice = [units.clone(), units.clone()].concat();
         (Just(units), Just(twice).prop_shuffle())
     })
@@ -154,18 +157,22 @@ fn two_arrivals() -> impl Strategy<Value = (Vec<Unit>, Vec<Unit>)> {
 
 #[test]
 fn an_origin_is_local_or_sync_and_nothing_else() {
-    let spelled = |origin: Origin| serde_json::to_string(&origin).expect("JSON");
+    let spelled = |origin: ChangeOrigin| serde_json::to_string(&origin).expect("JSON");
     assert_eq!(
-        [spelled(Origin::Local), spelled(Origin::Sync)],
+        [spelled(ChangeOrigin::Local), spelled(ChangeOrigin::Sync)],
         ["\"local\"", "\"sync\""]
     );
     for bad in ["\"Local\"", "\"remote\"", "null", "1"] {
-        assert!(serde_json::from_str::<Origin>(bad).is_err(), "{bad}");
+        assert!(serde_json::from_str::<ChangeOrigin>(bad).is_err(), "{bad}");
     }
 }
 
 /// The names of all changes that a device learns of, when it takes transactions in by windows of these sizes.
-fn names(transactions: &[Vec<Unit>], windows: &[usize], origin: Origin) -> BTreeSet<LogicalChangeKey> {
+fn names(
+    transactions: &[Vec<ChangeUnit>],
+    windows: &[usize],
+    origin: ChangeOrigin,
+) -> BTreeSet<LogicalChangeKey> {
     let mut rest = transactions;
     let mut names = BTreeSet::new();
     for window in windows.iter().cycle() {
@@ -187,10 +194,10 @@ proptest! {
         here in proptest::collection::vec(1..4_usize, 1..4),
         there in proptest::collection::vec(1..4_usize, 1..4),
     ) {
-        let transactions: Vec<Vec<Unit>> =
+        let transactions: Vec<Vec<ChangeUnit>> =
             (1..).zip(&ids).map(|(counter, ids)| ids.iter().map(|id| unit(counter, id)).collect()).collect();
-        let backwards: Vec<Vec<Unit>> = transactions.iter().rev().cloned().collect();
-        let (here, there) = (names(&transactions, &here, Origin::Local), names(&backwards, &there, Origin::Sync));
+        let backwards: Vec<Vec<ChangeUnit>> = transactions.iter().rev().cloned().collect();
+        let (here, there) = (names(&transactions, &here, ChangeOrigin::Local), names(&backwards, &there, ChangeOrigin::Sync));
         prop_assert_eq!(here.len(), transactions.len());
         prop_assert_eq!(here, there);
     }
@@ -198,7 +205,7 @@ proptest! {
     #[test]
     fn however_units_arrive_their_transaction_has_one_name((here, there) in two_arrivals()) {
         prop_assert_eq!(LogicalChangeKey::of(&here), LogicalChangeKey::of(&there));
-        let (here, there) = (notice(&here, Origin::Local), notice(&there, Origin::Sync));
+        let (here, there) = (notice(&here, ChangeOrigin::Local), notice(&there, ChangeOrigin::Sync));
         prop_assert_eq!(here.map(|notice| notice.key()), there.map(|notice| notice.key()));
     }
 }

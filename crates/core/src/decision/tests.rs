@@ -9,8 +9,8 @@ fn operation() -> OperationId {
     OperationId(Digest::of(b"operation"))
 }
 
-fn inquiry(class: EffectClass, again: Option<OperationId>) -> Inquiry {
-    Inquiry::new(
+fn inquiry(class: EffectClass, again: Option<OperationId>) -> ApprovalRequest {
+    ApprovalRequest::new(
         ProposedAction {
             operation_id: operation(),
             tool: "ExecCommand",
@@ -28,8 +28,8 @@ fn asked(patience_ms: Option<u64>) -> Decision {
     inquiry(EffectClass::Plain, None).asked_by(agent, run, NOW, patience_ms)
 }
 
-fn reply(option: &str) -> Reply {
-    Reply {
+fn reply(option: &str) -> AnswerInput {
+    AnswerInput {
         option: option.to_owned(),
         version: None,
         channel: Channel::Cli,
@@ -41,8 +41,8 @@ fn reply(option: &str) -> Reply {
 fn an_approval_stands_for_a_day_and_then_has_to_be_given_again() {
     let answered = asked(None).answer(reply(APPROVE), NOW).expect("taken");
     let until = later(NOW, APPROVAL_MS_MAX);
-    assert_eq!(answered.ruling(NOW), Some(Ruling::Approved { until }));
-    assert_eq!(answered.ruling(until), Some(Ruling::Lapsed));
+    assert_eq!(answered.outcome(NOW), Some(ApprovalOutcome::Approved { until }));
+    assert_eq!(answered.outcome(until), Some(ApprovalOutcome::Expired));
     assert_eq!(answered.version, 2);
 }
 
@@ -50,7 +50,7 @@ fn an_approval_stands_for_a_day_and_then_has_to_be_given_again() {
 fn a_second_answer_is_refused_and_told_the_first() {
     let answered = asked(None).answer(reply(DENY), NOW).expect("taken");
     let refused = answered.answer(reply(APPROVE), NOW).expect_err("was taken twice");
-    let Unanswerable::Closed { status, answer } = refused else {
+    let AnswerError::Closed { status, answer } = refused else {
         panic!("{refused:?}")
     };
     assert_eq!(status, DecisionStatus::Answered);
@@ -76,7 +76,10 @@ fn a_clock_that_was_set_back_makes_nobody_wait_longer_than_was_said() {
 
 #[test]
 fn what_was_withdrawn_with_its_run_is_asked_again_when_the_run_goes_on() {
-    assert_eq!(asked(None).withdrawn(NOW).ruling(NOW), Some(Ruling::Lapsed));
+    assert_eq!(
+        asked(None).withdrawn(NOW).outcome(NOW),
+        Some(ApprovalOutcome::Expired)
+    );
 }
 
 #[test]
@@ -84,13 +87,13 @@ fn an_answer_to_another_version_is_refused() {
     let overdue = asked(Some(1))
         .escalate_if_overdue(Millis(NOW.0 + 1))
         .expect("overdue");
-    let late = Reply {
+    let late = AnswerInput {
         version: Some(1),
         ..reply(APPROVE)
     };
     assert_eq!(
         overdue.answer(late, NOW),
-        Err(Unanswerable::Changed { found: 2, given: 1 })
+        Err(AnswerError::Changed { found: 2, given: 1 })
     );
 }
 
@@ -101,7 +104,7 @@ fn an_answer_at_or_after_the_deadline_is_refused() {
     let deadline = Millis(NOW.0 + 10);
     for late in [10, 11, 1_000_000] {
         let refused = decision.answer(reply(APPROVE), Millis(NOW.0 + late));
-        assert_eq!(refused, Err(Unanswerable::Late { deadline }));
+        assert_eq!(refused, Err(AnswerError::Late { deadline }));
     }
 }
 
@@ -116,11 +119,11 @@ fn an_option_that_was_not_offered_is_refused_with_those_that_were() {
 
 #[test]
 fn a_note_without_end_is_refused() {
-    let long = Reply {
+    let long = AnswerInput {
         note: Some("x".repeat(NOTE_CHARS_MAX + 1)),
         ..reply(DENY)
     };
-    assert_eq!(asked(None).answer(long, NOW), Err(Unanswerable::NoteTooLong));
+    assert_eq!(asked(None).answer(long, NOW), Err(AnswerError::NoteTooLong));
 }
 
 #[test]
@@ -150,15 +153,18 @@ fn what_is_overdue_comes_first_then_what_weighs_most_then_the_oldest() {
         named(Severity::Low, 4, true),
         named(Severity::High, 1, false),
     ];
-    let order: Vec<i64> = in_order(fixture).iter().map(|one| one.asked_at.0).collect();
+    let order: Vec<i64> = sort_by_urgency(fixture)
+        .iter()
+        .map(|one| one.asked_at.0)
+        .collect();
     assert_eq!(order, [4, 3, 1, 2]);
 }
 
 #[test]
 fn a_radius_that_nobody_knows_counts_as_the_largest() {
     assert!(BlastRadius::Unknown > BlastRadius::Large);
-    assert_eq!(Severity::Critical.raised(), None);
-    assert_eq!(Severity::Warning.raised(), Some(Severity::Low));
+    assert_eq!(Severity::Critical.next_level(), None);
+    assert_eq!(Severity::Warning.next_level(), Some(Severity::Low));
 }
 
 #[test]
@@ -185,14 +191,14 @@ fn a_decision_from_before_there_was_a_choice_takes_answers_by_every_way() {
 
 #[test]
 fn an_answer_by_another_way_is_told_which_ways_there_are() {
-    let terms = Terms {
-        patience_ms: None,
+    let terms = DecisionPolicy {
+        deadline_after_ms: None,
         may_answer: BTreeSet::from([Channel::Cli, Channel::Page]),
     };
     let question = inquiry(EffectClass::Plain, None);
     let agent = AgentId::parse("main").expect("a name");
     let decision = question.asked_by(agent, RunKey(Digest::of(b"run")), NOW, terms);
-    let by_api = Reply {
+    let by_api = AnswerInput {
         channel: Channel::Api,
         ..reply(DENY)
     };
@@ -212,7 +218,7 @@ fn only_the_beginning_of_long_arguments_is_known_to_be_one() {
             input,
             class: EffectClass::Plain,
         };
-        Inquiry::new(action, "ask_tool", None).is_input_cut()
+        ApprovalRequest::new(action, "ask_tool", None).is_input_cut()
     };
     let of = |chars: usize| crate::run::preview(&serde_json::json!({"cmd": "x".repeat(chars)}).to_string());
     assert!(!ask(&of(190)));
@@ -232,7 +238,7 @@ proptest! {
         let json = serde_json::to_string(&decision).expect("json");
         let decision: Decision = serde_json::from_str(&json).expect("read");
         let option = if approve { APPROVE } else { DENY };
-        let answered = decision.answer(Reply { channel, ..reply(option) }, NOW);
+        let answered = decision.answer(AnswerInput { channel, ..reply(option) }, NOW);
         match answered {
             Ok(answered) => {
                 prop_assert!(may_answer.contains(&channel));
@@ -240,7 +246,7 @@ proptest! {
             }
             Err(refused) => {
                 prop_assert!(!may_answer.contains(&channel));
-                prop_assert_eq!(refused, Unanswerable::NotAllowed { channel, may_answer });
+                prop_assert_eq!(refused, AnswerError::NotAllowed { channel, may_answer });
             }
         }
     }
@@ -255,12 +261,12 @@ proptest! {
                 prop_assert!(next.version > decision.version);
                 decision = next;
             }
-            let permitted = matches!(decision.ruling(now), Some(Ruling::Approved { .. }));
+            let permitted = matches!(decision.outcome(now), Some(ApprovalOutcome::Approved { .. }));
             prop_assert!(!permitted);
         }
         if steps >= Severity::ALL.len() {
             prop_assert_eq!(decision.status, DecisionStatus::Cancelled);
-            prop_assert_eq!(decision.ruling(now), Some(Ruling::TimedOut));
+            prop_assert_eq!(decision.outcome(now), Some(ApprovalOutcome::TimedOut));
         }
     }
 
@@ -285,8 +291,8 @@ fn severities_have_an_order_and_words_of_their_own() {
         assert_eq!(Severity::parse(odd), None);
         assert!(serde_json::from_value::<Severity>(odd.into()).is_err());
     }
-    assert_eq!(Severity::High.raised(), Some(Severity::Critical));
-    assert_eq!(Severity::Critical.raised(), None);
+    assert_eq!(Severity::High.next_level(), Some(Severity::Critical));
+    assert_eq!(Severity::Critical.next_level(), None);
 }
 
 #[test]
@@ -324,7 +330,7 @@ fn a_closed_question_takes_no_answer_however_it_was_closed() {
         let refused = closed.answer(reply(APPROVE), NOW);
         let status = closed.status;
         assert!(
-            matches!(refused, Err(Unanswerable::Closed { status: found, .. }) if found == status),
+            matches!(refused, Err(AnswerError::Closed { status: found, .. }) if found == status),
             "{refused:?}"
         );
         assert_eq!(closed.escalate_if_overdue(later(NOW, 10_000)), None);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Refusal;
+use super::WriteError;
 use crate::time::Millis;
 
 /// Milliseconds of an hour.
@@ -17,16 +17,16 @@ const LATEST_HOURS: i64 = 24 + 12;
 /// A day of the calendar. Its spelling is `2026-11-15`, and spellings sort as days do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Day(jiff::civil::Date);
+pub struct CalendarDay(jiff::civil::Date);
 
-impl Day {
+impl CalendarDay {
     /// Reads a day that somebody gave: from `0001-01-01` to `9999-12-31`.
-    pub fn parse(text: &str) -> Result<Self, Refusal> {
+    pub fn parse(text: &str) -> Result<Self, WriteError> {
         let day = text.parse::<jiff::civil::Date>().ok();
         // Only the one spelling: jiff reads others too, times among them.
         day.filter(|day| day.year() > 0 && text.len() == 10 && day.to_string() == text)
             .map(Self)
-            .ok_or(Refusal::BadDay)
+            .ok_or(WriteError::BadDay)
     }
 
     /// The day in UTC that a moment is in.
@@ -47,22 +47,22 @@ impl Day {
     }
 }
 
-impl std::fmt::Display for Day {
+impl std::fmt::Display for CalendarDay {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.0)
     }
 }
 
-impl From<Day> for String {
-    fn from(day: Day) -> Self {
+impl From<CalendarDay> for String {
+    fn from(day: CalendarDay) -> Self {
         day.to_string()
     }
 }
 
-impl TryFrom<String> for Day {
-    type Error = Refusal;
+impl TryFrom<String> for CalendarDay {
+    type Error = WriteError;
 
-    fn try_from(text: String) -> Result<Self, Refusal> {
+    fn try_from(text: String) -> Result<Self, WriteError> {
         Self::parse(&text)
     }
 }
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_day_has_one_spelling() {
         assert_eq!(
-            Day::parse("2024-02-29").map(|day| day.to_string()),
+            CalendarDay::parse("2024-02-29").map(|day| day.to_string()),
             Ok("2024-02-29".into())
         );
         let bad = [
@@ -87,18 +87,18 @@ mod tests {
             "2024-02-29T00:00:00Z",
         ];
         for text in bad {
-            assert_eq!(Day::parse(text), Err(Refusal::BadDay), "{text}");
+            assert_eq!(CalendarDay::parse(text), Err(WriteError::BadDay), "{text}");
         }
     }
 
     #[test]
     fn a_moment_is_on_a_day_if_it_is_so_anywhere_on_earth() {
-        let day = Day::parse("2026-02-18").unwrap();
+        let day = CalendarDay::parse("2026-02-18").unwrap();
         let holds = |text: &str| day.may_hold(Millis::parse(text).unwrap());
         assert!(holds("2026-02-18T00:00:00+14:00") && holds("2026-02-18T23:59:00-12:00"));
         assert!(!holds("2026-02-17T09:59:59Z") && !holds("2026-02-19T12:00:01Z"));
         assert_eq!(
-            Day::in_utc(Millis::parse("2026-02-18T23:59:00Z").unwrap()),
+            CalendarDay::in_utc(Millis::parse("2026-02-18T23:59:00Z").unwrap()),
             Some(day)
         );
     }

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Refusal;
-use super::day::Day;
-use super::record::Target;
-use super::word::LinkKind;
-use crate::key::{Digest, OperationId, h};
+use super::WriteError;
+use super::day::CalendarDay;
+use super::label::LinkKind;
+use super::record::RatingTarget;
+use crate::key::{Digest, OperationId, derived_hash};
 
 /// Hex digits in the name of a record: 128 bits, so that no two ever meet.
 pub const RECORD_ID_DIGITS: usize = 32;
@@ -15,7 +15,7 @@ string_enum! {
     /// The kinds of records there are. There is none for anything that belongs to an agent.
     #[derive(PartialOrd, Ord)]
     #[schemars(rename = "RecordKind")]
-    pub enum Kind {
+    pub enum RecordKind {
         /// A part of a life that tasks belong to.
         Category = "category",
         /// Something to do.
@@ -39,7 +39,7 @@ string_enum! {
     }
 }
 
-impl Kind {
+impl RecordKind {
     /// The word by which subscriptions know this kind. A part is known by the word of its whole.
     #[must_use]
     pub const fn semantic_key(self) -> &'static str {
@@ -81,54 +81,54 @@ pub struct RecordId(String);
 impl RecordId {
     /// The record that an operation makes.
     #[must_use]
-    pub fn derived(kind: Kind, operation: &OperationId) -> Self {
+    pub fn derived(kind: RecordKind, operation: &OperationId) -> Self {
         Self::named(kind, &[&operation.to_string()])
     }
 
     /// One of several records of a kind that an operation makes.
-    pub(super) fn part(kind: Kind, operation: &OperationId, number: usize) -> Self {
+    pub(super) fn part(kind: RecordKind, operation: &OperationId, number: usize) -> Self {
         Self::named(kind, &[&operation.to_string(), &number.to_string()])
     }
 
     /// The plan of a day: there is one.
     #[must_use]
-    pub fn of_day_plan(day: &Day) -> Self {
-        Self::named(Kind::DayPlan, &[&day.to_string()])
+    pub fn of_day_plan(day: &CalendarDay) -> Self {
+        Self::named(RecordKind::DayPlan, &[&day.to_string()])
     }
 
     /// The rating of something on a scale: there is one.
     #[must_use]
-    pub fn of_rating(target: &Target, scale: &str) -> Self {
+    pub fn of_rating(target: &RatingTarget, scale: &str) -> Self {
         match target {
-            Target::Record(id) => Self::named(Kind::Rating, &["record", id.as_str(), scale]),
-            Target::Day(day) => Self::named(Kind::Rating, &["day", &day.to_string(), scale]),
+            RatingTarget::Record(id) => Self::named(RecordKind::Rating, &["record", id.as_str(), scale]),
+            RatingTarget::Day(day) => Self::named(RecordKind::Rating, &["day", &day.to_string(), scale]),
         }
     }
 
     /// The link of a kind from one record to another: there is one.
     #[must_use]
     pub fn of_link(kind: &LinkKind, from: &Self, to: &Self) -> Self {
-        Self::named(Kind::Link, &[kind.as_str(), from.as_str(), to.as_str()])
+        Self::named(RecordKind::Link, &[kind.as_str(), from.as_str(), to.as_str()])
     }
 
     /// What a source calls one of its entries: there is one of each name. The name is hashed exactly as its bytes are.
     pub(crate) fn of_outside(label: &str, source: &str, name: &[u8]) -> Self {
-        let digest = h(label, &[source, &Digest::of(name).to_string()]).to_string();
+        let digest = derived_hash(label, &[source, &Digest::of(name).to_string()]).to_string();
         Self(digest.chars().take(RECORD_ID_DIGITS).collect())
     }
 
-    fn named(kind: Kind, parts: &[&str]) -> Self {
-        let digest = h(kind.label(), parts).to_string();
+    fn named(kind: RecordKind, parts: &[&str]) -> Self {
+        let digest = derived_hash(kind.label(), parts).to_string();
         Self(digest.chars().take(RECORD_ID_DIGITS).collect())
     }
 
     /// Reads a name that somebody gave.
-    pub fn parse(field: &'static str, text: &str) -> Result<Self, Refusal> {
+    pub fn parse(field: &'static str, text: &str) -> Result<Self, WriteError> {
         let is_hex = |digit: u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit);
         if text.len() == RECORD_ID_DIGITS && text.bytes().all(is_hex) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(Refusal::BadId { field })
+            Err(WriteError::BadId { field })
         }
     }
 

@@ -8,29 +8,29 @@
 //! predicate can ask for.
 
 mod day;
+mod error;
 mod id;
+mod label;
 mod mutation;
 mod record;
-mod refusal;
 pub mod rule;
-pub mod told;
-mod word;
+pub mod tokens;
 
 use serde::{Deserialize, Serialize};
 
-use crate::change::Unit;
+use crate::change::ChangeUnit;
 use crate::id::AgentId;
-use crate::key::{OperationId, h};
+use crate::key::{OperationId, derived_hash};
 
-pub use self::day::Day;
-pub use self::id::{Kind, RECORD_ID_DIGITS, RecordId};
-pub use self::mutation::{BlockWrite, Members, Mutation, Needs};
+pub use self::day::CalendarDay;
+pub use self::error::WriteError;
+pub use self::id::{RECORD_ID_DIGITS, RecordId, RecordKind};
+pub use self::label::{LINK_KIND_CHARS_MAX, LinkKind, SCALE_CHARS_MAX};
+pub use self::mutation::{DayPlanBlockWrite, Mutation, ReadRequest, RelatedRecords};
 pub use self::record::{
-    Category, Checklist, ChecklistItem, DayPlan, DayPlanBlock, Life, Link, Note, Rating, Record, Target,
-    Task, TaskStatus, TimeEntry,
+    Category, Checklist, ChecklistItem, DayPlan, DayPlanBlock, Link, Note, Rating, RatingTarget, Record,
+    RecordMeta, Task, TaskStatus, TimeEntry,
 };
-pub use self::refusal::Refusal;
-pub use self::word::{LINK_KIND_CHARS_MAX, LinkKind, SCALE_CHARS_MAX};
 
 /// Longest title of a task, in characters: one line.
 pub const TITLE_CHARS_MAX: usize = 200;
@@ -67,7 +67,7 @@ pub enum Author {
     /// An agent, in a run whose operation id names the write.
     Agent(AgentId),
     /// Nobody here: it was found so outside, and who did it cannot be told.
-    Outside,
+    Source,
 }
 
 impl Author {
@@ -77,7 +77,7 @@ impl Author {
         match self {
             Self::Person => "person".into(),
             Self::Agent(agent) => format!("agent:{agent}"),
-            Self::Outside => "outside".into(),
+            Self::Source => "outside".into(),
         }
     }
 
@@ -86,7 +86,7 @@ impl Author {
     pub fn parse(text: &str) -> Option<Self> {
         match text.strip_prefix("agent:") {
             Some(agent) => AgentId::parse(agent).ok().map(Self::Agent),
-            None => [Self::Person, Self::Outside]
+            None => [Self::Person, Self::Source]
                 .into_iter()
                 .find(|author| author.to_text() == text),
         }
@@ -95,9 +95,9 @@ impl Author {
 
 /// What came of an order. Kept, so that the same order is always answered with the same receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
+pub struct WriteReceipt {
     /// What kind of record was written.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// Which one.
     pub record_id: RecordId,
     /// How many writes it has seen with this one.
@@ -105,22 +105,22 @@ pub struct Receipt {
     /// The keys of what the write says to the outside.
     pub tokens: Vec<String>,
     /// The write as a change.
-    pub unit: Unit,
+    pub unit: ChangeUnit,
     /// The other records that the same transaction wrote, as changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub also: Vec<Unit>,
+    pub also: Vec<ChangeUnit>,
 }
 
 /// The id under which a write is undone.
 #[must_use]
-pub fn compensation(operation: &OperationId) -> OperationId {
-    OperationId(h("compensation", &[&operation.to_string()]))
+pub fn compensation_id(operation: &OperationId) -> OperationId {
+    OperationId(derived_hash("compensation", &[&operation.to_string()]))
 }
 
 /// The id of a write that a person asks for: derived from the key they gave, or from a fresh one.
 #[must_use]
-pub fn operation_of_person(key: &str) -> OperationId {
-    OperationId(h("operation.person", &[key]))
+pub fn person_operation_id(key: &str) -> OperationId {
+    OperationId(derived_hash("operation.person", &[key]))
 }
 
 #[cfg(test)]
@@ -143,9 +143,9 @@ mod tests {
 
     #[test]
     fn nothing_of_an_agents_inside_can_be_said_in_the_journal() {
-        let id = RecordId::derived(Kind::Note, &operation_of_person("k"));
+        let id = RecordId::derived(RecordKind::Note, &person_operation_id("k"));
         for word in INSIDE {
-            assert_eq!(Kind::parse(word), None, "{word}");
+            assert_eq!(RecordKind::parse(word), None, "{word}");
             let record = json!({word: {"id": id, "text": "I think", "created_at": 1, "version": 1}});
             assert!(serde_json::from_value::<Record>(record).is_err(), "{word}");
             for kind in [word.to_owned(), format!("create_{word}"), format!("write_{word}")] {

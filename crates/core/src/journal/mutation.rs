@@ -2,17 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::day::Day;
+use super::day::CalendarDay;
 use super::id::RecordId;
-use super::record::{Target, TaskStatus};
-use super::word::LinkKind;
+use super::label::LinkKind;
+use super::record::{RatingTarget, TaskStatus};
 use crate::json::{NotCanonical, digest};
 use crate::key::Digest;
 use crate::time::Millis;
 
 /// What a block of a day is to be from now on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BlockWrite {
+pub struct DayPlanBlockWrite {
     /// Which one; none makes a new one.
     pub block: Option<RecordId>,
     /// From when.
@@ -141,18 +141,18 @@ pub enum Mutation {
     /// The plan of a day: made where there is none, with its blocks, all in one transaction.
     WriteDayPlan {
         /// Which day.
-        day: Day,
+        day: CalendarDay,
         /// What the day is for; absent stays.
         note: Option<String>,
         /// Blocks that are new or different.
-        upserts: Vec<BlockWrite>,
+        upserts: Vec<DayPlanBlockWrite>,
         /// Blocks that go.
         deletes: Vec<RecordId>,
     },
     /// How good something was. What was said before on the same scale is replaced.
     Rate {
         /// What is rated.
-        target: Target,
+        target: RatingTarget,
         /// The name of the scale.
         scale: String,
         /// From 1 to `most`.
@@ -187,7 +187,7 @@ pub enum Mutation {
 
 /// Records that have to be read besides those that are named: present ones, and so many that a bound can be checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Members {
+pub enum RelatedRecords {
     /// The items of a checklist, in order.
     Items(RecordId),
     /// The blocks of a planned day.
@@ -198,11 +198,11 @@ pub enum Members {
 
 /// What has to be read before a mutation can be decided.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Needs {
+pub struct ReadRequest {
     /// These records, tombstones among them.
     pub records: Vec<RecordId>,
     /// And these.
-    pub members: Option<Members>,
+    pub members: Option<RelatedRecords>,
 }
 
 impl Mutation {
@@ -213,7 +213,7 @@ impl Mutation {
 
     /// What has to be read before it can be decided.
     #[must_use]
-    pub fn needs(&self) -> Needs {
+    pub fn needs(&self) -> ReadRequest {
         let (records, members) = match self {
             Self::CreateCategory { .. } => (Vec::new(), None),
             Self::RenameCategory { category, .. } => (vec![category.clone()], None),
@@ -225,9 +225,10 @@ impl Mutation {
             Self::CreateChecklist { task, .. }
             | Self::StartTime { task, .. }
             | Self::AddTime { task, .. } => (vec![task.clone()], None),
-            Self::AddItems { checklist, .. } | Self::OrderItems { checklist, .. } => {
-                (vec![checklist.clone()], Some(Members::Items(checklist.clone())))
-            }
+            Self::AddItems { checklist, .. } | Self::OrderItems { checklist, .. } => (
+                vec![checklist.clone()],
+                Some(RelatedRecords::Items(checklist.clone())),
+            ),
             Self::UpdateItem { item, .. } => (vec![item.clone()], None),
             Self::StopTime { entry } | Self::UpdateTime { entry, .. } => (vec![entry.clone()], None),
             Self::WriteDayPlan {
@@ -238,7 +239,7 @@ impl Mutation {
             } => plan_needs(day, upserts, deletes),
             Self::Rate { target, scale, .. } => {
                 let mut records = vec![RecordId::of_rating(target, scale)];
-                if let Target::Record(id) = target {
+                if let RatingTarget::Record(id) = target {
                     records.push(id.clone());
                 }
                 (records, None)
@@ -249,19 +250,23 @@ impl Mutation {
             ),
             Self::Remove { record, move_to } => {
                 let records = std::iter::once(record).chain(move_to).cloned().collect();
-                (records, Some(Members::InCategory(record.clone())))
+                (records, Some(RelatedRecords::InCategory(record.clone())))
             }
             Self::Restore { record } => (vec![record.clone()], None),
         };
-        Needs { records, members }
+        ReadRequest { records, members }
     }
 }
 
-fn plan_needs(day: &Day, upserts: &[BlockWrite], deletes: &[RecordId]) -> (Vec<RecordId>, Option<Members>) {
+fn plan_needs(
+    day: &CalendarDay,
+    upserts: &[DayPlanBlockWrite],
+    deletes: &[RecordId],
+) -> (Vec<RecordId>, Option<RelatedRecords>) {
     let plan = RecordId::of_day_plan(day);
-    let named = |write: &BlockWrite| [write.block.clone(), write.task.clone(), write.category.clone()];
+    let named = |write: &DayPlanBlockWrite| [write.block.clone(), write.task.clone(), write.category.clone()];
     let mut records = vec![plan.clone()];
     records.extend(upserts.iter().flat_map(named).flatten());
     records.extend(deletes.iter().cloned());
-    (records, Some(Members::Blocks(plan)))
+    (records, Some(RelatedRecords::Blocks(plan)))
 }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::day::Day;
-use super::id::{Kind, RecordId};
-use super::word::LinkKind;
+use super::day::CalendarDay;
+use super::id::{RecordId, RecordKind};
+use super::label::LinkKind;
 use crate::time::Millis;
 
 string_enum! {
@@ -78,7 +78,7 @@ pub struct Note {
 
 /// What every record has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Life {
+pub struct RecordMeta {
     /// When it was made.
     pub created_at: Millis,
     /// How many writes it has seen.
@@ -87,7 +87,7 @@ pub struct Life {
     pub removed_at: Option<Millis>,
 }
 
-impl Life {
+impl RecordMeta {
     /// The first moment of a record.
     pub(super) const fn begun(at: Millis) -> Self {
         Self {
@@ -117,7 +117,7 @@ pub struct Checklist {
     /// One line.
     pub title: String,
     /// What every record has.
-    pub life: Life,
+    pub life: RecordMeta,
 }
 
 /// One item of a checklist.
@@ -134,7 +134,7 @@ pub struct ChecklistItem {
     /// Its place among the others, from 1 on.
     pub position: u32,
     /// What every record has.
-    pub life: Life,
+    pub life: RecordMeta,
 }
 
 /// Time that was spent on a task.
@@ -151,7 +151,7 @@ pub struct TimeEntry {
     /// What was done; may be empty.
     pub description: String,
     /// What every record has.
-    pub life: Life,
+    pub life: RecordMeta,
 }
 
 /// What a day is for. There is one per day.
@@ -160,11 +160,11 @@ pub struct DayPlan {
     /// Its name.
     pub id: RecordId,
     /// Which day.
-    pub day: Day,
+    pub day: CalendarDay,
     /// What the day is for, in words; may be empty.
     pub note: String,
     /// What every record has.
-    pub life: Life,
+    pub life: RecordMeta,
 }
 
 /// A block of a planned day.
@@ -185,17 +185,17 @@ pub struct DayPlanBlock {
     /// More about it; may be empty.
     pub note: String,
     /// What every record has.
-    pub life: Life,
+    pub life: RecordMeta,
 }
 
 /// What is rated.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Target {
+pub enum RatingTarget {
     /// A record.
     Record(RecordId),
     /// A day.
-    Day(Day),
+    Day(CalendarDay),
 }
 
 /// How good something was. There is one per target and scale.
@@ -204,7 +204,7 @@ pub struct Rating {
     /// Its name.
     pub id: RecordId,
     /// What is rated.
-    pub target: Target,
+    pub target: RatingTarget,
     /// The name of the scale, such as `energy`.
     pub scale: String,
     /// From 1 to [`Rating::most`].
@@ -214,7 +214,7 @@ pub struct Rating {
     /// More about it; may be empty.
     pub note: String,
     /// What every record has.
-    pub life: Life,
+    pub life: RecordMeta,
 }
 
 /// What one record has to do with another. There is one per kind and pair.
@@ -229,7 +229,7 @@ pub struct Link {
     /// What they have to do with each other.
     pub kind: LinkKind,
     /// What every record has.
-    pub life: Life,
+    pub life: RecordMeta,
 }
 
 /// One record. There is no variant for anything that belongs to an agent.
@@ -261,18 +261,18 @@ pub enum Record {
 impl Record {
     /// What kind it is.
     #[must_use]
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> RecordKind {
         match self {
-            Self::Category(_) => Kind::Category,
-            Self::Task(_) => Kind::Task,
-            Self::Note(_) => Kind::Note,
-            Self::Checklist(_) => Kind::Checklist,
-            Self::ChecklistItem(_) => Kind::ChecklistItem,
-            Self::TimeEntry(_) => Kind::TimeEntry,
-            Self::DayPlan(_) => Kind::DayPlan,
-            Self::DayPlanBlock(_) => Kind::DayPlanBlock,
-            Self::Rating(_) => Kind::Rating,
-            Self::Link(_) => Kind::Link,
+            Self::Category(_) => RecordKind::Category,
+            Self::Task(_) => RecordKind::Task,
+            Self::Note(_) => RecordKind::Note,
+            Self::Checklist(_) => RecordKind::Checklist,
+            Self::ChecklistItem(_) => RecordKind::ChecklistItem,
+            Self::TimeEntry(_) => RecordKind::TimeEntry,
+            Self::DayPlan(_) => RecordKind::DayPlan,
+            Self::DayPlanBlock(_) => RecordKind::DayPlanBlock,
+            Self::Rating(_) => RecordKind::Rating,
+            Self::Link(_) => RecordKind::Link,
         }
     }
 
@@ -295,7 +295,7 @@ impl Record {
 
     /// When it was made, how often it was written, and whether it is there.
     #[must_use]
-    pub const fn life(&self) -> Life {
+    pub const fn life(&self) -> RecordMeta {
         let (created_at, version, removed_at) = match self {
             Self::Category(category) => (category.created_at, category.version, category.removed_at),
             Self::Task(task) => (task.created_at, task.version, task.removed_at),
@@ -308,7 +308,7 @@ impl Record {
             | Self::Rating(Rating { life, .. })
             | Self::Link(Link { life, .. }) => return *life,
         };
-        Life {
+        RecordMeta {
             created_at,
             version,
             removed_at,
@@ -372,8 +372,8 @@ impl Record {
                 named.into_iter().flatten().collect()
             }
             Self::Rating(rating) => match &rating.target {
-                Target::Record(id) => vec![id],
-                Target::Day(_) => Vec::new(),
+                RatingTarget::Record(id) => vec![id],
+                RatingTarget::Day(_) => Vec::new(),
             },
             Self::Link(link) => vec![&link.from, &link.to],
         }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::fault::{Code, Fault, Path, shortened};
-use super::form::{Form, text};
-use crate::causal::{Ancestry, Cycle, FormError, Record, Write};
+use super::error::{ErrorCode, JsonPath, RequestError, shortened};
+use super::fields::{Fields, text};
+use crate::causal::{Ancestry, AncestryCycle, CausalRecord, FormError, Write};
 use crate::key::Digest;
 
 /// Most replicas.
@@ -21,7 +21,7 @@ enum Step {
     Send { from: usize, to: usize },
 }
 
-pub(super) fn converge(form: &Form<'_, '_>) -> Result<Value, Fault> {
+pub(super) fn converge(form: &Fields<'_, '_>) -> Result<Value, RequestError> {
     form.only(&["id", "op", "replicas", "messages", "steps"])?;
     let replicas = usize::try_from(form.counter("replicas")?).unwrap_or(usize::MAX);
     if !(1..=REPLICAS_MAX).contains(&replicas) {
@@ -37,43 +37,45 @@ pub(super) fn converge(form: &Form<'_, '_>) -> Result<Value, Fault> {
     let steps = steps.collect::<Result<Vec<_>, _>>()?;
 
     let hosts: Vec<String> = (0..replicas).map(|at| format!("h{at}")).collect();
-    let mut records = vec![Record::new(); replicas];
+    let mut records = vec![CausalRecord::new(); replicas];
     for step in steps {
         match step {
             Step::Write { at, write } => {
                 // Both exist: the index was checked when the step was read.
                 if let (Some(record), Some(host)) = (records.get_mut(at), hosts.get(at)) {
                     let written = record.write(host, write);
-                    written.map_err(|destroyed| Fault::new(Code::Destroyed, destroyed.to_string()))?;
+                    written.map_err(|destroyed| {
+                        RequestError::new(ErrorCode::Destroyed, destroyed.to_string())
+                    })?;
                 }
             }
-            Step::Send { from, to } => Record::send(&mut records, from, to),
+            Step::Send { from, to } => CausalRecord::send(&mut records, from, to),
         }
     }
     let states: Vec<_> = records.iter().map(|record| record.read(&ancestry)).collect();
-    let digests: Vec<Digest> = records.iter().map(Record::digest).collect();
+    let digests: Vec<Digest> = records.iter().map(CausalRecord::digest).collect();
     let equal = digests.iter().all(|digest| Some(digest) == digests.first());
     Ok(json!({"states": states, "digests": digests, "equal": equal}))
 }
 
-fn ancestry(form: &Form<'_, '_>) -> Result<Ancestry, Fault> {
+fn ancestry(form: &Fields<'_, '_>) -> Result<Ancestry, RequestError> {
     let path = form.path.member("messages");
     let mut previous = BTreeMap::new();
     if let Some(messages) = form.optional("messages") {
-        let wrong = || Fault::field(&path, "must be an object");
+        let wrong = || RequestError::field(&path, "must be an object");
         for (message, before) in messages.as_object().ok_or_else(wrong)? {
             let before = text(before, &path.member(message))?;
             previous.insert(message.clone(), before.to_owned());
         }
     }
-    Ancestry::new(previous).map_err(|Cycle(message)| {
-        let why = format!("goes round in a circle: {}", Cycle(shortened(&message)));
-        Fault::field(&path, why)
+    Ancestry::new(previous).map_err(|AncestryCycle(message)| {
+        let why = format!("goes round in a circle: {}", AncestryCycle(shortened(&message)));
+        RequestError::field(&path, why)
     })
 }
 
-fn step(item: &Value, path: &Path<'_>, replicas: usize) -> Result<Step, Fault> {
-    let form = Form::of(path, item)?;
+fn step(item: &Value, path: &JsonPath<'_>, replicas: usize) -> Result<Step, RequestError> {
+    let form = Fields::of(path, item)?;
     let index = |name: &str| {
         let index = usize::try_from(form.counter(name)?).ok();
         let wrong = || form.fault(name, "must be the index of a replica");

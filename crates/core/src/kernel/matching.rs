@@ -4,35 +4,35 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::fault::{Code, Fault, Path};
-use super::form::{Form, Tokens};
-use crate::subscription::{Entity, Filter, Index, Predicate};
+use super::error::{ErrorCode, JsonPath, RequestError};
+use super::fields::{Fields, Tokens};
+use crate::subscription::{Entity, Filter, FilterIndex, Predicate};
 
-pub(super) fn matching(form: &Form<'_, '_>) -> Result<Value, Fault> {
+pub(super) fn matching(form: &Fields<'_, '_>) -> Result<Value, RequestError> {
     form.only(&["id", "op", "subscriptions", "notice", "entities"])?;
     let mut tokens = Tokens::default();
     let mut filters: BTreeMap<&str, Option<Filter>> = BTreeMap::new();
     let path = form.path.member("subscriptions");
     for (at, item) in form.list("subscriptions")?.iter().enumerate() {
         let path = path.item(at);
-        let subscription = Form::of(&path, item)?;
+        let subscription = Fields::of(&path, item)?;
         let filter = filter(&subscription, &mut tokens)?;
         if filters.insert(subscription.text("id")?, filter).is_some() {
             return Err(subscription.fault("id", "is there twice"));
         }
     }
     let notice_path = form.path.member("notice");
-    let notice = Form::of(&notice_path, form.required("notice")?)?;
+    let notice = Fields::of(&notice_path, form.required("notice")?)?;
     notice.only(&["tokens"])?;
     let said = tokens.read(notice.required("tokens")?, &notice_path.member("tokens"))?;
     let entities = form.object("entities")?;
     if let Some((id, _)) = entities.iter().find(|(_, fields)| !fields.is_object()) {
         let path = form.path.member("entities");
-        return Err(Fault::field(&path.member(id), "must be an object"));
+        return Err(RequestError::field(&path.member(id), "must be an object"));
     }
     tokens.check()?;
 
-    let mut index = Index::new();
+    let mut index = FilterIndex::new();
     for (id, filter) in filters {
         if let Some(filter) = filter {
             index.insert(id, filter);
@@ -49,7 +49,7 @@ pub(super) fn matching(form: &Form<'_, '_>) -> Result<Value, Fault> {
 }
 
 /// What a subscription lets pass; none only when one of its tokens was noted to be none.
-fn filter(subscription: &Form<'_, '_>, tokens: &mut Tokens) -> Result<Option<Filter>, Fault> {
+fn filter(subscription: &Fields<'_, '_>, tokens: &mut Tokens) -> Result<Option<Filter>, RequestError> {
     subscription.only(&["id", "agent_id", "tokens_any", "tokens_all", "entity"])?;
     subscription.text("id")?;
     subscription.text("agent_id")?;
@@ -75,10 +75,10 @@ fn filter(subscription: &Form<'_, '_>, tokens: &mut Tokens) -> Result<Option<Fil
     Ok(Filter::new(any, all, predicate).ok())
 }
 
-fn predicate(value: &Value, path: &Path<'_>) -> Result<Predicate, Fault> {
+fn predicate(value: &Value, path: &JsonPath<'_>) -> Result<Predicate, RequestError> {
     Predicate::parse(value).map_err(|bad| {
         let dot = if bad.path.is_empty() { "" } else { "." };
         let message = format!("`{path}{dot}{}` {}", bad.path, bad.why);
-        Fault::new(Code::BadRequest, message)
+        RequestError::new(ErrorCode::BadRequest, message)
     })
 }

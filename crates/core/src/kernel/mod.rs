@@ -13,34 +13,34 @@
 //! | `scheduling` | firings of schedules |
 
 mod converging;
-mod fault;
-mod form;
+mod error;
+mod fields;
+mod keys;
 mod matching;
-mod naming;
 mod scheduling;
 #[cfg(test)]
 mod tests;
 
 use serde_json::{Map, Value, json};
 
-use self::fault::{Code, Fault, Path, shortened};
-use self::form::Form;
+use self::error::{ErrorCode, JsonPath, RequestError, shortened};
+use self::fields::Fields;
 use crate::json::strict;
 
 /// Longest line that is read, without its end.
 pub const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// One operation: the request in, the result out.
-type Operation = fn(&Form<'_, '_>) -> Result<Value, Fault>;
+type Operation = fn(&Fields<'_, '_>) -> Result<Value, RequestError>;
 
 const OPERATIONS: [(&str, Operation); 11] = [
-    ("hash", naming::hash),
-    ("change_key", naming::change_key),
-    ("logical_change_key", naming::logical_change_key),
-    ("token_key", naming::token_key),
-    ("run_key", naming::run_key),
-    ("operation_id", naming::operation_id),
-    ("summary_id", naming::summary_id),
+    ("hash", keys::hash),
+    ("change_key", keys::change_key),
+    ("logical_change_key", keys::logical_change_key),
+    ("token_key", keys::token_key),
+    ("run_key", keys::run_key),
+    ("operation_id", keys::operation_id),
+    ("summary_id", keys::summary_id),
     ("converge", converging::converge),
     ("match", matching::matching),
     ("schedule_next", scheduling::schedule_next),
@@ -56,10 +56,15 @@ pub fn answer(line: &[u8]) -> String {
     let request = match strict::parse(line) {
         Ok(Value::Object(request)) => request,
         Ok(_) => {
-            let fault = Fault::new(Code::BadRequest, "the request must be an object");
+            let fault = RequestError::new(ErrorCode::BadRequest, "the request must be an object");
             return refused(&Value::Null, &fault);
         }
-        Err(bad) => return refused(&Value::Null, &Fault::new(Code::BadJson, bad.to_string())),
+        Err(bad) => {
+            return refused(
+                &Value::Null,
+                &RequestError::new(ErrorCode::BadJson, bad.to_string()),
+            );
+        }
     };
     let id = request.get("id").unwrap_or(&Value::Null);
     match result(&request) {
@@ -72,21 +77,21 @@ pub fn answer(line: &[u8]) -> String {
 #[must_use]
 pub fn too_large() -> String {
     let message = format!("a line has at most {LINE_BYTES_MAX} bytes");
-    refused(&Value::Null, &Fault::new(Code::TooLarge, message))
+    refused(&Value::Null, &RequestError::new(ErrorCode::TooLarge, message))
 }
 
-fn refused(id: &Value, fault: &Fault) -> String {
+fn refused(id: &Value, fault: &RequestError) -> String {
     let (code, message) = (fault.code.as_str(), json!(fault.message));
     format!(r#"{{"id":{id},"ok":false,"error":{{"code":"{code}","message":{message}}}}}"#)
 }
 
-fn result(request: &Map<String, Value>) -> Result<Value, Fault> {
-    let form = Form::new(&Path::Request, request);
+fn result(request: &Map<String, Value>) -> Result<Value, RequestError> {
+    let form = Fields::new(&JsonPath::Request, request);
     let op = form.text("op")?;
     let Some((_, operation)) = OPERATIONS.iter().find(|(name, _)| *name == op) else {
         let known = OPERATIONS.map(|(name, _)| name).join(", ");
         let message = format!("there is no op `{}`; there are {known}", shortened(op));
-        return Err(Fault::new(Code::UnknownOp, message));
+        return Err(RequestError::new(ErrorCode::UnknownOp, message));
     };
     form.required("id")?;
     operation(&form)

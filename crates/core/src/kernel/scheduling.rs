@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::fault::{Code, Fault, shortened};
-use super::form::{Form, counter, time};
-use crate::schedule::{CatchUp, Schedule, ScheduleError};
+use super::error::{ErrorCode, RequestError, shortened};
+use super::fields::{Fields, counter, time};
+use crate::recurrence::{CatchUp, Recurrence, RecurrenceError};
 use crate::time::Millis;
 
 /// Most firings that are listed.
@@ -13,7 +13,7 @@ const COUNT_MAX: usize = 1_000;
 /// How late a firing may be and still run, if nobody says otherwise.
 const GRACE_SECONDS: u64 = 60;
 
-pub(super) fn schedule_next(form: &Form<'_, '_>) -> Result<Value, Fault> {
+pub(super) fn schedule_next(form: &Fields<'_, '_>) -> Result<Value, RequestError> {
     form.only(&["id", "op", "schedule", "after", "count"])?;
     let after = form.time("after")?;
     let count = usize::try_from(form.counter("count")?).unwrap_or(usize::MAX);
@@ -24,7 +24,7 @@ pub(super) fn schedule_next(form: &Form<'_, '_>) -> Result<Value, Fault> {
     Ok(json!({"next": spelled(&next)}))
 }
 
-pub(super) fn schedule_due(form: &Form<'_, '_>) -> Result<Value, Fault> {
+pub(super) fn schedule_due(form: &Fields<'_, '_>) -> Result<Value, RequestError> {
     form.only(&[
         "id",
         "op",
@@ -64,8 +64,8 @@ pub(super) fn schedule_due(form: &Form<'_, '_>) -> Result<Value, Fault> {
     }))
 }
 
-fn schedule(form: &Form<'_, '_>) -> Result<Schedule, Fault> {
-    Schedule::parse(form.required("schedule")?).map_err(refused)
+fn schedule(form: &Fields<'_, '_>) -> Result<Recurrence, RequestError> {
+    Recurrence::parse(form.required("schedule")?).map_err(refused)
 }
 
 fn spelled(times: &[Millis]) -> Vec<String> {
@@ -73,18 +73,18 @@ fn spelled(times: &[Millis]) -> Vec<String> {
 }
 
 /// What is wrong, without repeating all of a long word.
-fn refused(error: ScheduleError) -> Fault {
+fn refused(error: RecurrenceError) -> RequestError {
     let error = match error {
-        ScheduleError::Form { field, problem } => {
+        RecurrenceError::Form { field, problem } => {
             let field = shortened(&field);
-            ScheduleError::Form { field, problem }
+            RecurrenceError::Form { field, problem }
         }
-        ScheduleError::Zone(name) => ScheduleError::Zone(shortened(&name)),
-        other @ (ScheduleError::Pattern(_)
-        | ScheduleError::Kind
-        | ScheduleError::Impossible
-        | ScheduleError::Exhausted
-        | ScheduleError::TooMany) => other,
+        RecurrenceError::Zone(name) => RecurrenceError::Zone(shortened(&name)),
+        other @ (RecurrenceError::Pattern(_)
+        | RecurrenceError::Kind
+        | RecurrenceError::Impossible
+        | RecurrenceError::Exhausted
+        | RecurrenceError::TooMany) => other,
     };
-    Fault::new(Code::BadRequest, format!("`schedule` is wrong: {error}"))
+    RequestError::new(ErrorCode::BadRequest, format!("`schedule` is wrong: {error}"))
 }

@@ -1,8 +1,8 @@
 //! Golden vectors, hostile lines, and what holds for every line.
 
+mod converge;
 mod golden;
 mod hostile;
-mod replicas;
 mod schedules;
 
 use proptest::prelude::*;

@@ -23,7 +23,7 @@ fn the_same_words_at_another_time_are_the_same_message() {
 
 #[test]
 fn only_a_persons_interjection_without_wishes_joins_a_run_of_its_own_thread() {
-    let said = message("a", 1).through_api(Wishes::default());
+    let said = message("a", 1).through_api(RunOptions::default());
     let thread = said.thread_id.clone();
     assert!(!said.may_join(&thread), "it did not ask for it");
     let urgent = said.with_priority(Priority::Interject);
@@ -31,9 +31,9 @@ fn only_a_persons_interjection_without_wishes_joins_a_run_of_its_own_thread() {
     let another = ThreadId::of_run(&urgent.agent_id, &urgent.run_key);
     assert!(!urgent.may_join(&another), "that is another conversation");
     let with_wishes = Message {
-        wishes: Wishes {
+        options: RunOptions {
             max_rounds: Some(3),
-            ..Wishes::default()
+            ..RunOptions::default()
         },
         ..urgent.clone()
     };
@@ -49,26 +49,26 @@ fn only_a_persons_interjection_without_wishes_joins_a_run_of_its_own_thread() {
 }
 
 /// What comes by itself, by each way there is.
-fn origins() -> [Origin; 4] {
+fn origins() -> [MessageOrigin; 4] {
     let rule = || RuleId::parse("rule").expect("id");
     [
-        Origin::Subscription {
+        MessageOrigin::Subscription {
             subscription: rule(),
             change: LogicalChangeKey(Digest::of(b"change")),
             seq: 1,
             tokens: Vec::new(),
             author: "person".into(),
         },
-        Origin::Schedule {
+        MessageOrigin::Schedule {
             schedule: rule(),
             scheduled_at: Millis(0),
             is_catch_up: false,
             event: None,
         },
-        Origin::Run {
+        MessageOrigin::Run {
             run: RunKey(Digest::of(b"run")),
         },
-        Origin::Trigger {
+        MessageOrigin::Trigger {
             trigger: rule(),
             delivery: "operator_instruction".into(),
             content_type: None,
@@ -108,8 +108,8 @@ fn whose_word_it_is_follows_from_where_it_comes_from() {
     assert_eq!(came, wanted);
     let said = [
         message("a", 1),
-        message("a", 1).through_cli(Wishes::default()),
-        message("a", 1).through_api(Wishes::default()),
+        message("a", 1).through_cli(RunOptions::default()),
+        message("a", 1).through_api(RunOptions::default()),
     ];
     let wanted = [
         "operator_prompt operator_instruction run_once local_process",
@@ -126,7 +126,7 @@ fn a_message_is_read_as_it_was_written_with_all_that_it_can_hold_and_with_the_le
     for optional in ["parent", "correlation", "causation"] {
         assert!(json.get(optional).is_none() && json["cause"].get(optional).is_none());
     }
-    let parent = Parent {
+    let parent = ParentRun {
         run_key: RunKey(Digest::of(b"parent")),
         agent_id: AgentId::parse("other").expect("id"),
         operation_id: OperationId(Digest::of(b"operation")),
@@ -158,14 +158,14 @@ fn a_message_is_read_as_it_was_written_with_all_that_it_can_hold_and_with_the_le
 
 #[test]
 fn the_same_words_through_another_door_are_the_same_message() {
-    let wishes = Wishes {
+    let wishes = RunOptions {
         max_rounds: Some(3),
-        ..Wishes::default()
+        ..RunOptions::default()
     };
     let by_api = message("a", 1).through_api(wishes);
     assert!(by_api.is_same_as(&message("a", 2)) && message("a", 2).is_same_as(&by_api));
     assert!(!by_api.is_same_as(&message("b", 2)));
-    let with_other_wishes = message("a", 1).through_api(Wishes::default());
+    let with_other_wishes = message("a", 1).through_api(RunOptions::default());
     assert!(
         !by_api.is_same_as(&with_other_wishes),
         "one door, one key, two wishes"

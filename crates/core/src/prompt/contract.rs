@@ -1,6 +1,6 @@
 //! The words that are the same for every agent, and those that name the kind of turn.
 
-use crate::message::Kind;
+use crate::message::MessageKind;
 
 /// Largest contract in bytes. It is paid for with every request, so it stays short.
 pub const CONTRACT_BYTES_MAX: usize = 4_000;
@@ -41,13 +41,13 @@ Work:
 When the work is done, say in plain words what was done and how it was verified.";
 
 /// What kind of turn this is.
-pub(super) const fn turn_mode(kind: Kind) -> &'static str {
+pub(super) const fn turn_mode(kind: MessageKind) -> &'static str {
     match kind {
-        Kind::OperatorPrompt => "This turn is `operator`.",
-        Kind::Notice => "This turn is `notice`.",
-        Kind::TimerTick => "This turn is `timer`.",
-        Kind::Hint => "This turn is `hint`.",
-        Kind::InternalFollowup => "This turn is `delegation`.",
+        MessageKind::OperatorPrompt => "This turn is `operator`.",
+        MessageKind::Notice => "This turn is `notice`.",
+        MessageKind::TimerTick => "This turn is `timer`.",
+        MessageKind::Hint => "This turn is `hint`.",
+        MessageKind::InternalFollowup => "This turn is `delegation`.",
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_contract_names_every_kind_of_turn() {
-        for kind in [Kind::OperatorPrompt, Kind::InternalFollowup] {
+        for kind in [MessageKind::OperatorPrompt, MessageKind::InternalFollowup] {
             let named = turn_mode(kind).split('`').nth(1).expect("a name");
             assert!(CONTRACT.contains(&format!("- `{named}`: ")));
         }

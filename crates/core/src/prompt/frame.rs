@@ -3,18 +3,18 @@
 use super::contract::{CONTRACT, turn_mode};
 use super::guidance::{Guidance, GuidanceFile, bounded, plain};
 use super::window::window;
-use super::{PromptBlock, PromptCache, Request, Source, Stability};
-use crate::conversation::{Entry, ToolSpec};
+use super::{BlockSource, ModelRequest, PromptBlock, PromptCache, Stability};
+use crate::conversation::{ToolSpec, TranscriptEntry};
 use crate::id::AgentId;
-use crate::key::{Digest, h};
-use crate::message::Kind;
+use crate::key::{Digest, derived_hash};
+use crate::message::MessageKind;
 
 /// Largest block that says who the agent is and where it works, in bytes: the longest path and some words.
 pub const IDENTITY_BYTES_MAX: usize = 5_000;
 
 /// What a request is assembled from.
 #[derive(Debug, Clone)]
-pub struct Ingredients<'a> {
+pub struct PromptInputs<'a> {
     /// Whose turn it is.
     pub agent: &'a AgentId,
     /// Where its commands run.
@@ -22,26 +22,26 @@ pub struct Ingredients<'a> {
     /// What guides it.
     pub guidance: &'a Guidance,
     /// What caused the turn.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// The model as it was asked for.
     pub model_ref: &'a str,
     /// How many requests of this run have a recorded result.
     pub request: u32,
     /// What this run was asked, kept in sight however long the run gets.
-    pub opening: &'a Entry,
+    pub opening: &'a TranscriptEntry,
     /// The newest entries of the thread, oldest first.
-    pub entries: &'a [Entry],
+    pub entries: &'a [TranscriptEntry],
     /// The tools on offer.
     pub tools: Vec<ToolSpec>,
 }
 
 /// Assembles a request: the same ingredients always give the same bytes.
 #[must_use]
-pub fn assemble(from: Ingredients<'_>) -> Request {
+pub fn assemble(from: PromptInputs<'_>) -> ModelRequest {
     let system = system(&from);
     let entries = window(from.opening, from.entries);
     let cache = cache(from.agent, &system, &entries, &from.tools);
-    Request {
+    ModelRequest {
         model_ref: from.model_ref.to_owned(),
         request: from.request,
         system,
@@ -52,24 +52,24 @@ pub fn assemble(from: Ingredients<'_>) -> Request {
 }
 
 /// The system blocks in their order. A provider may cache up to the last block of each kind that outlives a turn.
-fn system(from: &Ingredients<'_>) -> Vec<PromptBlock> {
+fn system(from: &PromptInputs<'_>) -> Vec<PromptBlock> {
     let identity = format!(
         "You are the agent `{}`. Your workspace is `{}`; commands run there.",
         from.agent,
         plain(from.workspace)
     );
     let texts = [
-        (Source::Contract, Some(CONTRACT.to_owned())),
-        (Source::Identity, Some(identity)),
+        (BlockSource::Contract, Some(CONTRACT.to_owned())),
+        (BlockSource::Identity, Some(identity)),
         (
-            Source::AgentGuidance,
+            BlockSource::AgentGuidance,
             guiding("Guidance for you", from.guidance.agent.as_ref()),
         ),
         (
-            Source::WorkspaceGuidance,
+            BlockSource::WorkspaceGuidance,
             guiding("Guidance of the workspace", from.guidance.workspace.as_ref()),
         ),
-        (Source::TurnMode, Some(turn_mode(from.kind).to_owned())),
+        (BlockSource::TurnMode, Some(turn_mode(from.kind).to_owned())),
     ];
     let mut blocks: Vec<PromptBlock> = Vec::new();
     for (source, text) in texts {
@@ -96,17 +96,22 @@ fn guiding(head: &str, file: Option<&GuidanceFile>) -> Option<String> {
 }
 
 /// The key is of what outlives the turn; the fingerprint is of everything.
-fn cache(agent: &AgentId, system: &[PromptBlock], entries: &[Entry], tools: &[ToolSpec]) -> PromptCache {
+fn cache(
+    agent: &AgentId,
+    system: &[PromptBlock],
+    entries: &[TranscriptEntry],
+    tools: &[ToolSpec],
+) -> PromptCache {
     let lasting: Vec<&PromptBlock> = system
         .iter()
         .filter(|block| block.stability != Stability::TurnScoped)
         .collect();
     let (lasting, tools) = (digest(&lasting), digest(&tools));
-    let key = h("prompt.cache", &[agent.as_str(), &lasting, &tools]);
+    let key = derived_hash("prompt.cache", &[agent.as_str(), &lasting, &tools]);
     let all = [key.to_string(), digest(&system), digest(&entries)];
     PromptCache {
         prompt_cache_key: key.to_string(),
-        context_fingerprint: h("prompt.context", &all.each_ref().map(String::as_str)).to_string(),
+        context_fingerprint: derived_hash("prompt.context", &all.each_ref().map(String::as_str)).to_string(),
         ..PromptCache::none(agent.clone())
     }
 }

@@ -1,10 +1,10 @@
 //! How large a request is, guessed before anybody counts it. The guess is rather too high: budgets set aside what it
 //! says, and what was set aside too much is given back.
 
-use crate::conversation::{Attachment, Block, Entry};
+use crate::conversation::{Attachment, Block, TranscriptEntry};
 use crate::json::bytes_of;
 
-use super::Request;
+use super::ModelRequest;
 
 /// Bytes of text that are taken for one token. English has about four, code three, other scripts two.
 pub const BYTES_PER_TOKEN: u64 = 2;
@@ -24,7 +24,7 @@ const DOCUMENT_TOKENS_MIN: u64 = 6_000;
 /// Tokens that an entry, a system block or a tool costs beside its text.
 pub const ENTRY_TOKENS: u64 = 16;
 
-impl Request {
+impl ModelRequest {
     /// Tokens of the whole request, estimated and rather too many.
     #[must_use]
     pub fn estimated_tokens(&self) -> u64 {
@@ -51,7 +51,7 @@ const fn framed(tokens: u64) -> u64 {
     tokens.saturating_add(ENTRY_TOKENS)
 }
 
-fn entry_tokens(entry: &Entry) -> u64 {
+fn entry_tokens(entry: &TranscriptEntry) -> u64 {
     let blocks = entry.blocks.iter().map(block_tokens);
     framed(blocks.fold(0, u64::saturating_add))
 }
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use crate::conversation::{Role, ToolCall, ToolSpec};
     use crate::id::AgentId;
-    use crate::prompt::{PromptBlock, PromptCache, Source, Stability};
+    use crate::prompt::{BlockSource, PromptBlock, PromptCache, Stability};
 
     fn attachment(media_type: &str, bytes: usize) -> Block {
         Block::Attachment(Attachment {
@@ -104,9 +104,9 @@ mod tests {
         })
     }
 
-    fn request(entries: Vec<Entry>) -> Request {
+    fn request(entries: Vec<TranscriptEntry>) -> ModelRequest {
         let agent = AgentId::parse("main").expect("id");
-        Request {
+        ModelRequest {
             model_ref: "demo".into(),
             request: 0,
             system: Vec::new(),
@@ -116,8 +116,8 @@ mod tests {
         }
     }
 
-    fn said(blocks: Vec<Block>) -> Entry {
-        Entry {
+    fn said(blocks: Vec<Block>) -> TranscriptEntry {
+        TranscriptEntry {
             role: Role::User,
             blocks,
         }
@@ -151,7 +151,7 @@ mod tests {
         framed.system.push(PromptBlock {
             text: "four".into(),
             stability: Stability::Stable,
-            source: Source::Contract,
+            source: BlockSource::Contract,
             cache_breakpoint: true,
         });
         framed.tools.push(ToolSpec {
@@ -185,7 +185,7 @@ mod tests {
         fn a_longer_conversation_is_never_estimated_smaller(
             entries in proptest::collection::vec(proptest::collection::vec(block(), 0..4), 1..8),
         ) {
-            let entries: Vec<Entry> = entries.into_iter().map(said).collect();
+            let entries: Vec<TranscriptEntry> = entries.into_iter().map(said).collect();
             let mut before = 0;
             for count in 0..=entries.len() {
                 let now = request(entries[..count].to_vec()).estimated_tokens();

@@ -1,6 +1,6 @@
 //! Which entries of a thread a request shows.
 
-use crate::conversation::{Block, Entry, Role, calls_of};
+use crate::conversation::{Block, Role, TranscriptEntry, calls_of};
 use crate::json::bytes_of;
 
 /// Most transcript entries of a request: the hot window.
@@ -11,7 +11,7 @@ pub const WINDOW_BYTES_MAX: usize = 512 * 1024;
 
 /// The newest entries that fit the window, and before them what the run was asked. A person speaks first, which
 /// some providers insist on: what is left of an earlier run's end is not worth a refused request.
-pub(super) fn window(opening: &Entry, entries: &[Entry]) -> Vec<Entry> {
+pub(super) fn window(opening: &TranscriptEntry, entries: &[TranscriptEntry]) -> Vec<TranscriptEntry> {
     let kept = entries.iter().skip(window_start(entries));
     if kept.clone().any(|entry| entry == opening) {
         return mended(kept.skip_while(|entry| entry.role != Role::User));
@@ -25,8 +25,8 @@ const NO_RESULT: &str =
 
 /// The same entries with a result for every call. A run that was given up leaves calls without one, and providers
 /// refuse a conversation with such a call for ever after.
-fn mended<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<Entry> {
-    let mut mended: Vec<Entry> = Vec::new();
+fn mended<'a>(entries: impl Iterator<Item = &'a TranscriptEntry>) -> Vec<TranscriptEntry> {
+    let mut mended: Vec<TranscriptEntry> = Vec::new();
     let mut open: Vec<String> = Vec::new();
     for entry in entries {
         if entry.role == Role::Tool {
@@ -60,9 +60,9 @@ fn is_result_of(block: &Block, id: &str) -> bool {
     }
 }
 
-fn no_result(call_id: String) -> Entry {
+fn no_result(call_id: String) -> TranscriptEntry {
     let (is_error, content) = (true, NO_RESULT.to_owned());
-    Entry {
+    TranscriptEntry {
         role: Role::Tool,
         blocks: vec![Block::ToolResult {
             call_id,
@@ -77,7 +77,7 @@ fn no_result(call_id: String) -> Entry {
 /// The cut falls before something a person or the model said, never before a tool's result: a result without
 /// its call is refused by every provider. The newest exchange is kept even when it alone is too large.
 #[must_use]
-pub fn window_start(entries: &[Entry]) -> usize {
+pub fn window_start(entries: &[TranscriptEntry]) -> usize {
     let mut bytes = 0;
     let mut cut = None;
     for (index, entry) in entries.iter().enumerate().rev() {
@@ -91,7 +91,7 @@ pub fn window_start(entries: &[Entry]) -> usize {
 }
 
 /// The size of an entry as it counts against the window.
-fn entry_bytes(entry: &Entry) -> usize {
+fn entry_bytes(entry: &TranscriptEntry) -> usize {
     entry.blocks.iter().map(block_bytes).sum()
 }
 
@@ -109,8 +109,8 @@ fn block_bytes(block: &Block) -> usize {
 mod tests {
     use super::*;
 
-    fn entry(role: Role, text: &str) -> Entry {
-        Entry {
+    fn entry(role: Role, text: &str) -> TranscriptEntry {
+        TranscriptEntry {
             role,
             blocks: vec![Block::Text {
                 text: text.to_owned(),
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    fn turn_of(words: &str) -> Vec<Entry> {
+    fn turn_of(words: &str) -> Vec<TranscriptEntry> {
         vec![
             entry(Role::User, words),
             entry(Role::Assistant, words),
@@ -126,7 +126,7 @@ mod tests {
         ]
     }
 
-    fn calls(ids: &[&str]) -> Entry {
+    fn calls(ids: &[&str]) -> TranscriptEntry {
         let call = |id: &&str| {
             Block::ToolUse(crate::conversation::ToolCall {
                 call_id: (*id).to_owned(),
@@ -134,7 +134,7 @@ mod tests {
                 input: serde_json::json!({}),
             })
         };
-        Entry {
+        TranscriptEntry {
             role: Role::Assistant,
             blocks: ids.iter().map(call).collect(),
         }
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn a_call_whose_run_was_given_up_gets_a_result_and_the_others_keep_theirs() {
         let (first, second) = (entry(Role::User, "one"), entry(Role::User, "two"));
-        let result = |id: &str| Entry {
+        let result = |id: &str| TranscriptEntry {
             role: Role::Tool,
             blocks: vec![Block::ToolResult {
                 call_id: id.to_owned(),
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_long_thread_is_cut_before_something_that_was_said() {
-        let entries: Vec<Entry> = (0..200).flat_map(|n| turn_of(&n.to_string())).collect();
+        let entries: Vec<TranscriptEntry> = (0..200).flat_map(|n| turn_of(&n.to_string())).collect();
         let kept = window(&entry(Role::User, "199"), &entries);
         assert_ne!(kept.first().map(|entry| entry.role), Some(Role::Tool));
         assert!(
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_window_that_opens_in_an_earlier_run_begins_where_a_person_speaks() {
         let earlier = (0..150).flat_map(|n| turn_of(&n.to_string()).split_off(1));
-        let entries: Vec<Entry> = earlier.chain(turn_of("the question")).collect();
+        let entries: Vec<TranscriptEntry> = earlier.chain(turn_of("the question")).collect();
         let kept = window(&entry(Role::User, "the question"), &entries);
         assert_eq!(kept, turn_of("the question"));
     }
@@ -196,7 +196,7 @@ mod tests {
     fn a_long_run_keeps_its_question_and_its_newest_rounds() {
         let opening = entry(Role::User, "the question");
         let rounds = (0..500).flat_map(|n| turn_of(&n.to_string()).split_off(1));
-        let entries: Vec<Entry> = [opening.clone()].into_iter().chain(rounds).collect();
+        let entries: Vec<TranscriptEntry> = [opening.clone()].into_iter().chain(rounds).collect();
         let kept = window(&opening, &entries);
         assert_eq!(kept[0], opening);
         assert_eq!(kept[1].role, Role::Assistant);

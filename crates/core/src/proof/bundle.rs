@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::check::{Check, Proven, Unproven};
-use super::chain::{Life, Place};
+pub use self::check::{BundleChecker, BundleError, VerifiedBundle};
+use super::chain::{ChainPosition, IncarnationStart};
 use super::head::{SignedHead, rfc3339};
 use crate::blob::BlobHash;
 use crate::conversation::Block;
@@ -31,25 +31,25 @@ pub const LINE_BYTES_MAX: usize = 72 * 1024 * 1024;
 /// One line of a bundle. They come in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Line {
+pub enum BundleLine {
     /// The first line: which run it is, and where its log begins.
-    Opening(Box<Opening>),
+    Opening(Box<BundleHeader>),
     /// An event, from the first of the run to the last that the head covers.
     Event(EventLine),
     /// The head that was signed.
     Head(SignedHead),
     /// A transition of the run.
-    Journal(JournalLine),
+    Journal(RunLogLine),
     /// A content that the run names.
     Blob(BlobLine),
     /// The last line: how many there should be.
-    Closing(Closing),
+    Closing(BundleFooter),
 }
 
 /// Which run a bundle is of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Opening {
+pub struct BundleHeader {
     /// Always [`FORMAT`].
     pub format: String,
     /// [`FORMAT_VERSION`] of whoever wrote it.
@@ -59,11 +59,11 @@ pub struct Opening {
     /// Its name.
     pub run_key: RunKey,
     /// What it is run again from; none where only the log came along.
-    pub again: Option<Again>,
+    pub again: Option<ReplayInfo>,
     /// The place in the log before its first event.
-    pub after: Place,
+    pub after: ChainPosition,
     /// The lives of the host that wrote these events, oldest first. The first is told from the first of the events on.
-    pub lives: Vec<Life>,
+    pub lives: Vec<IncarnationStart>,
     /// When it was exported. Nobody has signed this.
     #[serde(with = "rfc3339")]
     pub exported_at: Millis,
@@ -72,7 +72,7 @@ pub struct Opening {
 /// What a run is run again from, beside its journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Again {
+pub struct ReplayInfo {
     /// The kind of machine.
     pub machine: String,
     /// The version of the program that wrote it last. It says who can run it again, and nobody has signed it.
@@ -111,7 +111,7 @@ pub struct EventLine {
 /// A transition of a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct JournalLine {
+pub struct RunLogLine {
     /// Which transition, from 1.
     pub ordinal: i64,
     /// The input and what was read for it, as canonical JSON.
@@ -146,13 +146,13 @@ pub enum BlobBody {
     /// Bytes that are no text, in hex.
     Hex(String),
     /// It did not come along, and why.
-    Withheld(Withheld),
+    Withheld(WithheldReason),
 }
 
 /// Why a content did not come along. Nobody has signed this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Withheld {
+pub enum WithheldReason {
     /// A secret is in it.
     Secret,
     /// It is no longer there.
@@ -162,7 +162,7 @@ pub enum Withheld {
 /// How many lines a bundle has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Closing {
+pub struct BundleFooter {
     /// Events.
     pub events: u64,
     /// Transitions.

@@ -10,7 +10,7 @@ use super::signing::{Fingerprint, PublicKey};
 use crate::id::{AgentId, Incarnation};
 use crate::key::{Digest, RunKey};
 use crate::report::payload::{EventBody, Payload};
-use crate::report::{Header, Kind, event_hash, payload_hash};
+use crate::report::{EventHeader, EventKind, event_hash, payload_hash};
 use crate::retention::DataClass;
 use crate::time::Millis;
 
@@ -20,7 +20,7 @@ pub const SIGNERS_MAX: usize = 1_000;
 /// From which event on a log was written by one life of its host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Life {
+pub struct IncarnationStart {
     /// The first event of it.
     pub first_seq: u64,
     /// The host and its life.
@@ -29,7 +29,7 @@ pub struct Life {
 
 /// One event as it is kept.
 #[derive(Debug, Clone, Copy)]
-pub struct Link<'a> {
+pub struct ChainedEvent<'a> {
     /// Its number.
     pub seq: u64,
     /// The run it is kept under.
@@ -50,7 +50,7 @@ pub struct Link<'a> {
 
 /// The first thing that is wrong with a log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Flaw {
+pub enum VerifyError {
     /// Events were taken out.
     #[error("event {expected} is missing: the next one is {found}")]
     Missing {
@@ -99,7 +99,7 @@ pub enum Flaw {
     },
     /// Nothing says who wrote an event.
     #[error("nothing tells which life of the host wrote event {seq}")]
-    Life {
+    Incarnation {
         /// Which event.
         seq: u64,
     },
@@ -149,7 +149,7 @@ pub enum Flaw {
     },
     /// The log was cut off before a head that was signed.
     #[error("key {key} signed a head at event {seq}, and the log ends with event {last}")]
-    Cut {
+    Truncated {
         /// Which event the head covers.
         seq: u64,
         /// Who signed it.
@@ -159,7 +159,7 @@ pub enum Flaw {
     },
     /// Nobody with the key that was asked for has signed it.
     #[error("no head of the log is signed by key {key}")]
-    Stranger {
+    UnknownSigner {
         /// Whose signature was asked for.
         key: Fingerprint,
     },
@@ -173,7 +173,7 @@ pub enum Flaw {
     },
 }
 
-impl Flaw {
+impl VerifyError {
     /// A stable word for programs.
     #[must_use]
     pub const fn code(&self) -> &'static str {
@@ -183,14 +183,14 @@ impl Flaw {
             Self::Hash { .. } => "event_changed",
             Self::Payload { .. } => "payload_changed",
             Self::Run { .. } => "event_moved",
-            Self::Life { .. } => "incarnation_missing",
+            Self::Incarnation { .. } => "incarnation_missing",
             Self::Short { .. } => "log_short",
             Self::Long { .. } => "log_long",
             Self::Head { .. } => "head_changed",
             Self::Signature { .. } => "signature_wrong",
             Self::Signed { .. } => "signed_head_differs",
-            Self::Cut { .. } => "log_cut",
-            Self::Stranger { .. } => "key_differs",
+            Self::Truncated { .. } => "log_cut",
+            Self::UnknownSigner { .. } => "key_differs",
             Self::Unrecorded { .. } => "erasure_unrecorded",
         }
     }
@@ -204,14 +204,14 @@ impl Flaw {
             | Self::Hash { seq, .. }
             | Self::Payload { seq, .. }
             | Self::Run { seq }
-            | Self::Life { seq }
+            | Self::Incarnation { seq }
             | Self::Short { last: seq, .. }
             | Self::Long { head: seq }
             | Self::Head { seq, .. }
             | Self::Signature { seq, .. }
             | Self::Signed { seq, .. }
-            | Self::Cut { seq, .. } => Some(*seq),
-            Self::Stranger { .. } | Self::Unrecorded { .. } => None,
+            | Self::Truncated { seq, .. } => Some(*seq),
+            Self::UnknownSigner { .. } | Self::Unrecorded { .. } => None,
         }
     }
 
@@ -219,21 +219,21 @@ impl Flaw {
     #[must_use]
     pub const fn hint(&self) -> &'static str {
         match self {
-            Self::Missing { .. } | Self::Short { .. } | Self::Cut { .. } => {
+            Self::Missing { .. } | Self::Short { .. } | Self::Truncated { .. } => {
                 "events were taken away: keep the home as it is, and put a backup that still has them beside it"
             }
             Self::Misplaced { .. }
             | Self::Hash { .. }
             | Self::Payload { .. }
             | Self::Run { .. }
-            | Self::Life { .. }
+            | Self::Incarnation { .. }
             | Self::Long { .. }
             | Self::Head { .. }
             | Self::Signed { .. } => {
                 "the log was changed after it was written: keep the home as it is, and compare with a backup or an \
                  exported run from before"
             }
-            Self::Stranger { .. } => {
+            Self::UnknownSigner { .. } => {
                 "compare the fingerprint with `wakeful status` on the device that it should be from"
             }
             Self::Signature { .. } => "the head was not made by that device: ask whoever gave it to you",
@@ -246,7 +246,7 @@ impl Flaw {
 
 /// What a walk has seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct ChainSummary {
     /// Events that were checked.
     pub events: u64,
     /// Of these, how many have lost their payload.
@@ -262,14 +262,14 @@ pub struct Seen {
 /// Where a walk begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct ChainPosition {
     /// The event after which it begins; 0 for the beginning.
     pub seq: u64,
     /// The hash of that event, which is believed.
     pub hash: Digest,
 }
 
-impl Place {
+impl ChainPosition {
     /// Before the first event.
     pub const BEGINNING: Self = Self {
         seq: 0,
@@ -279,19 +279,19 @@ impl Place {
 
 /// A walk along the log of one agent.
 #[derive(Debug)]
-pub struct Walk {
+pub struct ChainVerifier {
     agent: AgentId,
-    lives: Vec<Life>,
+    lives: Vec<IncarnationStart>,
     begun_at: u64,
     recorded: u64,
-    seen: Seen,
+    seen: ChainSummary,
 }
 
-impl Walk {
+impl ChainVerifier {
     /// A walk that begins after a place. Lives come oldest first.
     #[must_use]
-    pub const fn new(agent: AgentId, lives: Vec<Life>, after: Place) -> Self {
-        let seen = Seen {
+    pub const fn new(agent: AgentId, lives: Vec<IncarnationStart>, after: ChainPosition) -> Self {
+        let seen = ChainSummary {
             events: 0,
             erased: 0,
             last_seq: after.seq,
@@ -309,24 +309,24 @@ impl Walk {
 
     /// What it has seen so far.
     #[must_use]
-    pub const fn seen(&self) -> &Seen {
+    pub const fn seen(&self) -> &ChainSummary {
         &self.seen
     }
 
     /// Takes the next event.
-    pub fn link(&mut self, link: &Link<'_>) -> Result<(), Flaw> {
+    pub fn link(&mut self, link: &ChainedEvent<'_>) -> Result<(), VerifyError> {
         let expected = self.seen.last_seq.saturating_add(1);
         match link.seq {
             seq if seq == expected => {}
-            found if found > expected => return Err(Flaw::Missing { expected, found }),
-            found => return Err(Flaw::Misplaced { expected, found }),
+            found if found > expected => return Err(VerifyError::Missing { expected, found }),
+            found => return Err(VerifyError::Misplaced { expected, found }),
         }
         let seq = link.seq;
         let life = self.lives.iter().rev().find(|life| life.first_seq <= seq);
-        let computed = event_hash(&Header {
+        let computed = event_hash(&EventHeader {
             previous: &self.seen.last_hash,
             agent: &self.agent,
-            incarnation: &life.ok_or(Flaw::Life { seq })?.incarnation,
+            incarnation: &life.ok_or(VerifyError::Incarnation { seq })?.incarnation,
             seq,
             kind: link.kind,
             at: link.at,
@@ -335,7 +335,7 @@ impl Walk {
         });
         if computed != link.hash {
             let stored = link.hash;
-            return Err(Flaw::Hash {
+            return Err(VerifyError::Hash {
                 seq,
                 stored,
                 computed,
@@ -348,7 +348,7 @@ impl Walk {
         Ok(())
     }
 
-    fn payload(&mut self, link: &Link<'_>) -> Result<(), Flaw> {
+    fn payload(&mut self, link: &ChainedEvent<'_>) -> Result<(), VerifyError> {
         let Some((payload, salt)) = link.payload else {
             self.seen.erased += 1;
             return Ok(());
@@ -356,7 +356,7 @@ impl Walk {
         let (seq, stored) = (link.seq, link.payload_hash);
         let computed = payload_hash(salt, payload);
         if computed != stored {
-            return Err(Flaw::Payload {
+            return Err(VerifyError::Payload {
                 seq,
                 stored,
                 computed,
@@ -368,25 +368,25 @@ impl Walk {
         // The hash does not cover which run an event is kept under; the payloads that begin and end a run do.
         let run = named_run(&body.payload);
         if run.is_some() && run != link.run_key {
-            return Err(Flaw::Run { seq });
+            return Err(VerifyError::Run { seq });
         }
         self.recorded = self.recorded.saturating_add(recorded_by(&body.payload));
         Ok(())
     }
 
     /// Compares a signed head with the event that was taken last, which must be the one that it covers.
-    pub fn head(&mut self, head: &SignedHead) -> Result<(), Flaw> {
+    pub fn head(&mut self, head: &SignedHead) -> Result<(), VerifyError> {
         let (seq, key) = (head.seq, head.public_key.fingerprint());
         if !head.is_sound() || head.agent_id != self.agent {
-            return Err(Flaw::Signature { seq, key });
+            return Err(VerifyError::Signature { seq, key });
         }
         let last = self.seen.last_seq;
         if seq != last {
-            return Err(Flaw::Cut { seq, key, last });
+            return Err(VerifyError::Truncated { seq, key, last });
         }
         let (signed, found) = (head.chain_hash, self.seen.last_hash);
         if signed != found {
-            return Err(Flaw::Signed {
+            return Err(VerifyError::Signed {
                 seq,
                 key,
                 signed,
@@ -400,31 +400,31 @@ impl Walk {
     }
 
     /// Whether a key has signed any of it. A log without events needs no signature.
-    pub fn signed_by(&self, key: Fingerprint) -> Result<(), Flaw> {
+    pub fn signed_by(&self, key: Fingerprint) -> Result<(), VerifyError> {
         let mut signers = self.seen.signers.keys();
         let is_signed = signers.any(|signer| signer.fingerprint() == key);
         (is_signed || self.seen.last_seq == 0)
             .then_some(())
-            .ok_or(Flaw::Stranger { key })
+            .ok_or(VerifyError::UnknownSigner { key })
     }
 
     /// Compares the end of the walk with where the log should end.
-    pub fn end(&self, end: Place) -> Result<(), Flaw> {
-        let Seen {
+    pub fn end(&self, end: ChainPosition) -> Result<(), VerifyError> {
+        let ChainSummary {
             last_seq, last_hash, ..
         } = self.seen;
         if last_seq < end.seq {
             let (last, head) = (last_seq, end.seq);
-            return Err(Flaw::Short { last, head });
+            return Err(VerifyError::Short { last, head });
         }
         if last_hash != end.hash {
             let (seq, last, head) = (last_seq, last_hash, end.hash);
-            return Err(Flaw::Head { seq, last, head });
+            return Err(VerifyError::Head { seq, last, head });
         }
         // A walk from the middle may have passed by the record.
         if self.begun_at == 0 && self.seen.erased > self.recorded {
             let (gone, recorded) = (self.seen.erased, self.recorded);
-            return Err(Flaw::Unrecorded { gone, recorded });
+            return Err(VerifyError::Unrecorded { gone, recorded });
         }
         Ok(())
     }
@@ -434,7 +434,7 @@ impl Walk {
 fn named_run(payload: &Payload) -> Option<RunKey> {
     let names = matches!(
         payload.kind(),
-        Kind::MessageAdmitted | Kind::RunStarted | Kind::RunEnded
+        EventKind::MessageAdmitted | EventKind::RunStarted | EventKind::RunEnded
     );
     payload.run_key().filter(|_| names)
 }

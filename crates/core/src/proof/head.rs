@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::chain::Place;
+use super::chain::ChainPosition;
 use super::signing::{DeviceKey, PublicKey, Signature};
 use crate::id::AgentId;
-use crate::key::{Digest, h};
+use crate::key::{Digest, derived_hash};
 use crate::time::Millis;
 
 /// Most heads that are read from one file: far more than agents are listed.
@@ -34,7 +34,7 @@ pub struct SignedHead {
 impl SignedHead {
     /// Signs the log of an agent up to one event.
     #[must_use]
-    pub fn sign(key: &DeviceKey, agent_id: AgentId, place: Place, at: Millis) -> Self {
+    pub fn sign(key: &DeviceKey, agent_id: AgentId, place: ChainPosition, at: Millis) -> Self {
         let public_key = key.public();
         let signature = key.sign(&statement(&agent_id, &place, at, &public_key));
         Self {
@@ -50,7 +50,7 @@ impl SignedHead {
     /// Whether the key that it names has signed it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        let place = Place {
+        let place = ChainPosition {
             seq: self.seq,
             hash: self.chain_hash,
         };
@@ -60,7 +60,7 @@ impl SignedHead {
 }
 
 /// What is signed: `H("head", agent, seq, chain hash, time, public key)`, as 32 bytes.
-fn statement(agent: &AgentId, place: &Place, at: Millis, key: &PublicKey) -> Digest {
+fn statement(agent: &AgentId, place: &ChainPosition, at: Millis, key: &PublicKey) -> Digest {
     let fields = [
         agent.as_str(),
         &place.seq.to_string(),
@@ -68,7 +68,7 @@ fn statement(agent: &AgentId, place: &Place, at: Millis, key: &PublicKey) -> Dig
         &at.rfc3339(),
         &key.to_string(),
     ];
-    h("head", &fields)
+    derived_hash("head", &fields)
 }
 
 /// Heads as they may be kept elsewhere: one, a list, or an answer of `wakeful status --json` or `wakeful verify --json`

@@ -14,12 +14,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub mod bond;
 pub mod bundle;
 pub mod chain;
 pub mod head;
-pub mod record;
+pub mod log_binding;
 pub mod replay;
+pub mod row_binding;
 pub mod signing;
 #[cfg(test)]
 mod tests;

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bond::bind;
+use super::log_binding::attach_log_binding;
 use crate::blob::{Blob, BlobHash};
 use crate::json::{NotCanonical, canonical, digest};
 use crate::key::Digest;
-use crate::report::Kind;
-use crate::run::{Input, Moved, Outcome, Reads, RunStatus, Turn};
+use crate::report::EventKind;
+use crate::run::{InputReads, RunInput, RunMachine, RunOutcome, RunStatus, Transition};
 use crate::time::Millis;
 
 /// One transition as the journal keeps it.
 #[derive(Debug, Clone, Copy)]
-pub struct Recorded<'a> {
+pub struct LoggedTransition<'a> {
     /// Which transition, from 1.
     pub ordinal: i64,
     /// The input and what was read for it, as canonical JSON; empty when it was erased.
@@ -29,7 +29,7 @@ pub struct Recorded<'a> {
 
 /// The first place where a run is not what was kept of it.
 #[derive(Debug, thiserror::Error)]
-pub enum Difference {
+pub enum ReplayMismatch {
     /// There is nothing left to compare with.
     #[error("the inputs of this run were erased, transition {0} the first of them")]
     Erased(i64),
@@ -93,23 +93,23 @@ pub enum Difference {
     },
     /// The log tells of more than the run did.
     #[error("the log tells of a {kind} that the journal does not lead to")]
-    Untold {
+    EventMissing {
         /// What is told.
         kind: &'static str,
     },
 }
 
 /// What a run has told, as far as it can be compared: the kind, and the hash of the payload unless that was erased.
-pub type Told = (String, Option<Digest>);
+pub type LoggedEvent = (String, Option<Digest>);
 
 /// How firmly a journal is tied to the log that it was held against.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Ties {
+pub struct BindingStats {
     /// Events of the machine whose payloads are gone. What they said is not known, and may have been anything.
     pub erased: u64,
 }
 
-impl Ties {
+impl BindingStats {
     /// Whether every transition that tells anything is held by the log.
     #[must_use]
     pub const fn hold(&self) -> bool {
@@ -119,8 +119,8 @@ impl Ties {
 
 /// An event that the machine made, by its hashes.
 #[derive(Debug)]
-struct Made {
-    kind: Kind,
+struct ReplayedEvent {
+    kind: EventKind,
     /// With the bond, where it is the last of its transition.
     payload: Digest,
 }
@@ -128,16 +128,16 @@ struct Made {
 /// A run on its way through its journal.
 #[derive(Debug)]
 pub struct Replay {
-    turn: Turn,
+    turn: RunMachine,
     rows: i64,
-    made: Vec<Made>,
+    made: Vec<ReplayedEvent>,
     contents: BTreeSet<BlobHash>,
 }
 
 impl Replay {
     /// Begins where the run began. Its limits are carried in every later state, so any of them will do.
     #[must_use]
-    pub fn new(later: Turn) -> Self {
+    pub fn new(later: RunMachine) -> Self {
         let turn = beginning(later);
         Self {
             turn,
@@ -148,22 +148,22 @@ impl Replay {
     }
 
     /// Applies the next row and compares.
-    pub fn step(&mut self, row: &Recorded<'_>) -> Result<Moved, Difference> {
+    pub fn step(&mut self, row: &LoggedTransition<'_>) -> Result<Transition, ReplayMismatch> {
         let ordinal = self.rows + 1;
         if row.ordinal != ordinal {
             let (expected, found) = (ordinal, row.ordinal);
-            return Err(Difference::Misplaced { expected, found });
+            return Err(ReplayMismatch::Misplaced { expected, found });
         }
         if row.body.is_empty() {
-            return Err(Difference::Erased(ordinal));
+            return Err(ReplayMismatch::Erased(ordinal));
         }
-        let unreadable = |why: String| Difference::Unreadable { ordinal, why };
-        let (input, reads): (Input, Reads) =
+        let unreadable = |why: String| ReplayMismatch::Unreadable { ordinal, why };
+        let (input, reads): (RunInput, InputReads) =
             serde_json::from_slice(row.body).map_err(|error| unreadable(error.to_string()))?;
         let no_form = |error: NotCanonical| unreadable(error.to_string());
         let same = |what, kept: Digest, computed: Digest| match kept == computed {
             true => Ok(()),
-            false => Err(Difference::Hash {
+            false => Err(ReplayMismatch::Hash {
                 ordinal,
                 what,
                 kept,
@@ -173,7 +173,7 @@ impl Replay {
         same("read set", row.reads_hash, digest(&reads).map_err(no_form)?)?;
         let said = said(&input);
         let moved = self.turn.clone().apply(&reads, input);
-        let moved = moved.map_err(|error| Difference::Refused {
+        let moved = moved.map_err(|error| ReplayMismatch::Refused {
             ordinal,
             why: error.to_string(),
         })?;
@@ -188,16 +188,16 @@ impl Replay {
     }
 
     /// Keeps what a transition told and which contents it names.
-    fn note(&mut self, row: &Recorded<'_>, moved: &Moved) -> Result<(), NotCanonical> {
+    fn note(&mut self, row: &LoggedTransition<'_>, moved: &Transition) -> Result<(), NotCanonical> {
         for draft in &moved.events {
-            self.made.push(Made {
+            self.made.push(ReplayedEvent {
                 kind: draft.kind(),
                 payload: digest(&draft.body)?,
             });
         }
         if let (Some(made), Some(last)) = (self.made.last_mut(), moved.events.last()) {
             let mut last = [last.clone()];
-            bind(&self.turn.run_key, row, &mut last);
+            attach_log_binding(&self.turn.run_key, row, &mut last);
             let [last] = last;
             made.payload = digest(&last.body)?;
         }
@@ -216,17 +216,17 @@ impl Replay {
     /// How the run has ended, if it has.
     #[must_use]
     pub fn outcome(&self) -> Option<RunStatus> {
-        self.turn.outcome().map(Outcome::status)
+        self.turn.outcome().map(RunOutcome::status)
     }
 
     /// Compares the end with what is kept of the run.
-    pub fn end(&self, version: i64, state: &str) -> Result<(), Difference> {
+    pub fn end(&self, version: i64, state: &str) -> Result<(), ReplayMismatch> {
         if self.rows != version {
             let rows = self.rows;
-            return Err(Difference::Length { rows, version });
+            return Err(ReplayMismatch::Length { rows, version });
         }
         let same = canonical(&self.turn).is_ok_and(|ended| ended == state.as_bytes());
-        same.then_some(()).ok_or(Difference::State)
+        same.then_some(()).ok_or(ReplayMismatch::State)
     }
 
     /// The contents that its journal names: what was said in it, and what its actions gave.
@@ -237,33 +237,33 @@ impl Replay {
 
     /// Compares what the machine had to tell with what the log tells of the run. Others may have told more in between:
     /// that a message came in, that a person answered. What is no longer there matches anything, and is counted.
-    pub fn told(&self, told: &[Told]) -> Result<Ties, Difference> {
-        let (mut told, mut ties) = (told.iter(), Ties::default());
+    pub fn compare_events(&self, told: &[LoggedEvent]) -> Result<BindingStats, ReplayMismatch> {
+        let (mut told, mut ties) = (told.iter(), BindingStats::default());
         for (nth, made) in (1..).zip(&self.made) {
             let kind = made.kind.as_str();
             let mut found = told
                 .by_ref()
                 .filter(|(name, _)| name == kind)
                 .filter_map(|(_, hash)| made.tie(hash.as_ref()));
-            let tie = found.next().ok_or(Difference::Event { kind, nth })?;
-            ties.erased += u64::from(tie == Tie::Erased);
+            let tie = found.next().ok_or(ReplayMismatch::Event { kind, nth })?;
+            ties.erased += u64::from(tie == EventBinding::Erased);
         }
         Ok(ties)
     }
 
     /// Whether a run that has ended tells of nothing that its journal does not lead to.
-    pub fn told_no_more(&self, told: &[Told]) -> Result<(), Difference> {
+    pub fn check_no_extra_events(&self, told: &[LoggedEvent]) -> Result<(), ReplayMismatch> {
         let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
         for made in &self.made {
             *counts.entry(made.kind.as_str()).or_default() += 1;
         }
-        let of_machine = told.iter().filter_map(|(kind, _)| Kind::parse(kind));
-        for kind in of_machine.filter(|kind| is_of_machine(*kind)) {
+        let of_machine = told.iter().filter_map(|(kind, _)| EventKind::parse(kind));
+        for kind in of_machine.filter(|kind| is_machine_event(*kind)) {
             let kind = kind.as_str();
             let left = counts.entry(kind).or_default();
             *left -= 1;
             if *left < 0 {
-                return Err(Difference::Untold { kind });
+                return Err(ReplayMismatch::EventMissing { kind });
             }
         }
         Ok(())
@@ -272,71 +272,71 @@ impl Replay {
 
 /// How an event of the log holds one that the machine made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tie {
+enum EventBinding {
     Held,
     Erased,
 }
 
-impl Made {
+impl ReplayedEvent {
     /// None for an event that says something else.
-    fn tie(&self, payload: Option<&Digest>) -> Option<Tie> {
+    fn tie(&self, payload: Option<&Digest>) -> Option<EventBinding> {
         match payload {
-            None => Some(Tie::Erased),
-            Some(payload) => (*payload == self.payload).then_some(Tie::Held),
+            None => Some(EventBinding::Erased),
+            Some(payload) => (*payload == self.payload).then_some(EventBinding::Held),
         }
     }
 }
 
 /// Whether only the machine makes events of this kind.
 #[must_use]
-pub const fn is_of_machine(kind: Kind) -> bool {
+pub const fn is_machine_event(kind: EventKind) -> bool {
     match kind {
-        Kind::RunStarted
-        | Kind::ProviderRoundCompleted
-        | Kind::AssistantRoundRecorded
-        | Kind::PolicyDecided
-        | Kind::ToolExecuted
-        | Kind::ActionCalledOff
-        | Kind::RuntimeError
-        | Kind::RunParked
-        | Kind::SubRunStarted
-        | Kind::RunEnded
-        | Kind::DecisionAsked => true,
-        Kind::MessageAdmitted
-        | Kind::AgentStateChanged
-        | Kind::WakeDecided
-        | Kind::DecisionAnswered
-        | Kind::DecisionEscalated
-        | Kind::BrakeChanged
-        | Kind::RunQuarantined
-        | Kind::RunReleased
-        | Kind::ContentErased
-        | Kind::DataPruned
-        | Kind::RecordBound => false,
+        EventKind::RunStarted
+        | EventKind::ProviderRoundCompleted
+        | EventKind::AssistantRoundRecorded
+        | EventKind::PolicyDecided
+        | EventKind::ToolExecuted
+        | EventKind::ActionCalledOff
+        | EventKind::RuntimeError
+        | EventKind::RunParked
+        | EventKind::SubRunStarted
+        | EventKind::RunEnded
+        | EventKind::DecisionAsked => true,
+        EventKind::MessageAdmitted
+        | EventKind::AgentStateChanged
+        | EventKind::WakeDecided
+        | EventKind::DecisionAnswered
+        | EventKind::DecisionEscalated
+        | EventKind::BrakeChanged
+        | EventKind::RunQuarantined
+        | EventKind::RunReleased
+        | EventKind::ContentErased
+        | EventKind::DataPruned
+        | EventKind::RecordBound => false,
     }
 }
 
 /// Contents that an input brings.
-fn said(input: &Input) -> Vec<BlobHash> {
+fn said(input: &RunInput) -> Vec<BlobHash> {
     match input {
-        Input::Admitted { body } => vec![*body],
-        Input::Replied(reply) => vec![reply.content],
-        Input::Settled { results } => results.iter().map(|result| result.content).collect(),
-        Input::AttemptFailed { .. }
-        | Input::Parked { .. }
-        | Input::Resumed
-        | Input::Started { .. }
-        | Input::Postponed
-        | Input::Cancelled
-        | Input::Decided { .. }
-        | Input::Lapsed { .. } => Vec::new(),
+        RunInput::Admitted { body } => vec![*body],
+        RunInput::Replied(reply) => vec![reply.content],
+        RunInput::Settled { results } => results.iter().map(|result| result.content).collect(),
+        RunInput::AttemptFailed { .. }
+        | RunInput::Parked { .. }
+        | RunInput::Resumed
+        | RunInput::Started { .. }
+        | RunInput::Postponed
+        | RunInput::Cancelled
+        | RunInput::Decided { .. }
+        | RunInput::ApprovalExpired { .. } => Vec::new(),
     }
 }
 
 /// The turn before its first input: what it was limited to stays, what it came to goes.
-fn beginning(later: Turn) -> Turn {
-    let fresh = Turn::new(later.run_key, String::new(), 0);
-    Turn {
+fn beginning(later: RunMachine) -> RunMachine {
+    let fresh = RunMachine::new(later.run_key, String::new(), 0);
+    RunMachine {
         candidate: fresh.candidate,
         rounds: fresh.rounds,
         requests: fresh.requests,

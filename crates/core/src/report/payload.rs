@@ -33,7 +33,7 @@ macro_rules! kinds {
             /// What happened.
             #[derive(PartialOrd, Ord)]
             #[schemars(rename = "EventKind")]
-            pub enum Kind {
+            pub enum EventKind {
                 $($(#[$meta])* $kind = $text),+
             }
         }
@@ -48,22 +48,22 @@ macro_rules! kinds {
         impl Payload {
             /// The kind of the event that says it.
             #[must_use]
-            pub const fn kind(&self) -> Kind {
+            pub const fn kind(&self) -> EventKind {
                 match self {
-                    $(Self::$kind(_) => Kind::$kind),+
+                    $(Self::$kind(_) => EventKind::$kind),+
                 }
             }
 
             /// The schema of what each kind of event says.
-            pub fn schemas(generator: &mut SchemaGenerator) -> Vec<(Kind, Schema)> {
-                vec![$((Kind::$kind, generator.subschema_for::<$kind>())),+]
+            pub fn schemas(generator: &mut SchemaGenerator) -> Vec<(EventKind, Schema)> {
+                vec![$((EventKind::$kind, generator.subschema_for::<$kind>())),+]
             }
 
             /// Reads what an event of this kind says. None for a kind of a newer version, and where it says something else.
             #[must_use]
             pub fn read(kind: &str, payload: &Value) -> Option<Self> {
-                match Kind::parse(kind)? {
-                    $(Kind::$kind => $kind::deserialize(payload).map(Self::$kind).ok()),+
+                match EventKind::parse(kind)? {
+                    $(EventKind::$kind => $kind::deserialize(payload).map(Self::$kind).ok()),+
                 }
             }
         }

@@ -3,7 +3,7 @@
 //! A projection and nothing else. It is total: a payload that was erased, or that a newer version wrote, still gets
 //! a line, because a person who looks at a log must see that something is there.
 
-mod deciding;
+mod decision;
 mod notice;
 mod provenance;
 #[cfg(test)]
@@ -13,17 +13,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::provenance::{Provenance, provenance};
-use super::Kind;
+use super::EventKind;
 use super::payload::{
     ActionCalledOff, AgentStateChanged, AssistantRoundRecorded, Payload, PolicyDecided,
     ProviderRoundCompleted, RunEnded, ToolExecuted, WakeDecided,
 };
 use crate::attempt::AttemptOutcome;
-use crate::failure::{SUMMARY_CHARS_MAX as FAILURE_CHARS_MAX, clip};
-use crate::policy::Effect;
+use crate::failure::{SUMMARY_CHARS_MAX as FAILURE_CHARS_MAX, truncate_chars};
+use crate::policy::PolicyEffect;
 use crate::run::RunStatus;
-use crate::step::{Status, UNDECIDED};
-use crate::wake::{Control, Lifecycle, WakeOutcome};
+use crate::step::{StepStatus, UNDECIDED};
+use crate::wake::{AgentControl, Lifecycle, WakeOutcome};
 
 /// Longest title in characters. A heading on a narrow screen.
 pub const TITLE_CHARS_MAX: usize = 80;
@@ -44,9 +44,9 @@ const TOOLS_SHOWN_MAX: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Presentation {
     /// How much it matters to a person.
-    pub visibility: Level,
+    pub visibility: EventLevel,
     /// What it is about.
-    pub category: Category,
+    pub category: EventCategory,
     /// A few words.
     pub title: String,
     /// More, where there is more.
@@ -61,7 +61,7 @@ pub struct Presentation {
 string_enum! {
     /// How much an event matters to a person, most first.
     #[derive(PartialOrd, Ord)]
-    pub enum Level {
+    pub enum EventLevel {
         /// Somebody has to do something.
         ActionRequired = "action_required",
         /// A piece of work is done.
@@ -77,7 +77,7 @@ string_enum! {
 
 string_enum! {
     /// What an event is about.
-    pub enum Category {
+    pub enum EventCategory {
         /// Something that the operator should know.
         OperatorNotification = "operator_notification",
         /// A short text about what a run did.
@@ -105,7 +105,7 @@ string_enum! {
     }
 }
 
-impl Category {
+impl EventCategory {
     /// Whether it is a line of the conversation between a person and the agent.
     #[must_use]
     pub const fn is_conversation(self) -> bool {
@@ -119,7 +119,7 @@ impl Category {
 
 /// How much a person wants to see. What is shown is never a question of permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mode {
+pub enum DisplayMode {
     /// What came of it.
     Info,
     /// And what moves.
@@ -128,7 +128,7 @@ pub enum Mode {
     Debug,
 }
 
-impl Mode {
+impl DisplayMode {
     /// Reads a name or the number of its level. None for anything else, `trace` included: that is the log itself.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -145,11 +145,11 @@ impl Mode {
     #[must_use]
     pub fn shows(self, shown: &Presentation) -> bool {
         let (deepest, tools) = match self {
-            Self::Info => (Level::TurnResult, false),
-            Self::Verbose => (Level::Progress, true),
-            Self::Debug => (Level::Trace, true),
+            Self::Info => (EventLevel::TurnResult, false),
+            Self::Verbose => (EventLevel::Progress, true),
+            Self::Debug => (EventLevel::Trace, true),
         };
-        shown.visibility <= deepest || (tools && shown.category == Category::Tool)
+        shown.visibility <= deepest || (tools && shown.category == EventCategory::Tool)
     }
 }
 
@@ -157,17 +157,17 @@ impl Mode {
 #[must_use]
 pub fn present(kind: &str, payload: Option<&Payload>) -> Presentation {
     let source_event_kind = line(kind, TITLE_CHARS_MAX);
-    let known = Kind::parse(kind);
+    let known = EventKind::parse(kind);
     let row = match (payload, known) {
         (Some(payload), _) => row(payload),
         (None, Some(kind)) => row_of_kind(kind),
-        (None, None) => Row::plain(Level::Trace, &source_event_kind),
+        (None, None) => Row::plain(EventLevel::Trace, &source_event_kind),
     };
     Presentation {
         visibility: row.level,
-        category: known.map_or(Category::Trace, category),
+        category: known.map_or(EventCategory::Trace, category),
         title: line(&row.title, TITLE_CHARS_MAX),
-        body: row.body.map(|body| clip(&body, BODY_CHARS_MAX)),
+        body: row.body.map(|body| truncate_chars(&body, BODY_CHARS_MAX)),
         summary: line(&row.summary, SUMMARY_CHARS_MAX),
         source_event_kind,
     }
@@ -175,7 +175,7 @@ pub fn present(kind: &str, payload: Option<&Payload>) -> Presentation {
 
 /// What an event says, before it is cut to size.
 struct Row {
-    level: Level,
+    level: EventLevel,
     title: String,
     body: Option<String>,
     summary: String,
@@ -183,7 +183,7 @@ struct Row {
 
 impl Row {
     /// A row that says one thing.
-    fn plain(level: Level, title: &str) -> Self {
+    fn plain(level: EventLevel, title: &str) -> Self {
         Self {
             level,
             title: title.to_owned(),
@@ -206,49 +206,64 @@ impl Row {
     }
 }
 
-const fn category(kind: Kind) -> Category {
+const fn category(kind: EventKind) -> EventCategory {
     match kind {
-        Kind::MessageAdmitted => Category::Message,
-        Kind::AgentStateChanged | Kind::BrakeChanged | Kind::ContentErased => Category::StateSync,
-        Kind::WakeDecided | Kind::RunStarted | Kind::SubRunStarted | Kind::RunEnded | Kind::RunReleased => {
-            Category::Runtime
+        EventKind::MessageAdmitted => EventCategory::Message,
+        EventKind::AgentStateChanged | EventKind::BrakeChanged | EventKind::ContentErased => {
+            EventCategory::StateSync
         }
-        Kind::DecisionAsked | Kind::DecisionEscalated | Kind::DecisionAnswered => Category::Waiting,
-        Kind::ProviderRoundCompleted | Kind::DataPruned | Kind::RecordBound => Category::Trace,
-        Kind::AssistantRoundRecorded => Category::AssistantProgress,
-        Kind::PolicyDecided | Kind::ToolExecuted | Kind::ActionCalledOff => Category::Tool,
-        Kind::RuntimeError | Kind::RunParked | Kind::RunQuarantined => Category::OperatorNotification,
+        EventKind::WakeDecided
+        | EventKind::RunStarted
+        | EventKind::SubRunStarted
+        | EventKind::RunEnded
+        | EventKind::RunReleased => EventCategory::Runtime,
+        EventKind::DecisionAsked | EventKind::DecisionEscalated | EventKind::DecisionAnswered => {
+            EventCategory::Waiting
+        }
+        EventKind::ProviderRoundCompleted | EventKind::DataPruned | EventKind::RecordBound => {
+            EventCategory::Trace
+        }
+        EventKind::AssistantRoundRecorded => EventCategory::AssistantProgress,
+        EventKind::PolicyDecided | EventKind::ToolExecuted | EventKind::ActionCalledOff => {
+            EventCategory::Tool
+        }
+        EventKind::RuntimeError | EventKind::RunParked | EventKind::RunQuarantined => {
+            EventCategory::OperatorNotification
+        }
     }
 }
 
 /// What is shown of an event of which only the kind is known.
-fn row_of_kind(kind: Kind) -> Row {
+fn row_of_kind(kind: EventKind) -> Row {
     let (level, title) = match kind {
-        Kind::MessageAdmitted => (Level::TurnResult, "Message received"),
-        Kind::AgentStateChanged => (Level::Trace, "Agent changed"),
-        Kind::WakeDecided => (Level::Trace, "Wake decided"),
-        Kind::RunStarted => (Level::Progress, "Run started"),
-        Kind::ProviderRoundCompleted => (Level::Trace, "Model request ended"),
-        Kind::AssistantRoundRecorded => (Level::Progress, "Model round recorded"),
-        Kind::PolicyDecided => (Level::Trace, "Tool use decided"),
-        Kind::ToolExecuted => (Level::Trace, "Tool used"),
-        Kind::ActionCalledOff => (Level::Trace, "Tool called off"),
-        Kind::RuntimeError => (Level::ActionRequired, "Runtime error"),
-        Kind::RunParked => (
-            Level::ActionRequired,
+        EventKind::MessageAdmitted => (EventLevel::TurnResult, "Message received"),
+        EventKind::AgentStateChanged => (EventLevel::Trace, "Agent changed"),
+        EventKind::WakeDecided => (EventLevel::Trace, "Wake decided"),
+        EventKind::RunStarted => (EventLevel::Progress, "Run started"),
+        EventKind::ProviderRoundCompleted => (EventLevel::Trace, "Model request ended"),
+        EventKind::AssistantRoundRecorded => (EventLevel::Progress, "Model round recorded"),
+        EventKind::PolicyDecided => (EventLevel::Trace, "Tool use decided"),
+        EventKind::ToolExecuted => (EventLevel::Trace, "Tool used"),
+        EventKind::ActionCalledOff => (EventLevel::Trace, "Tool called off"),
+        EventKind::RuntimeError => (EventLevel::ActionRequired, "Runtime error"),
+        EventKind::RunParked => (
+            EventLevel::ActionRequired,
             "Run waits: the day's money is spent or reserved",
         ),
-        Kind::SubRunStarted => (Level::Progress, "Run of another agent started"),
-        Kind::RunEnded => (Level::TurnResult, "Run ended"),
-        Kind::DecisionAsked => (Level::ActionRequired, "A decision waits for you"),
-        Kind::DecisionAnswered => (Level::Trace, "A decision is no longer needed"),
-        Kind::DecisionEscalated => (Level::ActionRequired, "A decision is overdue"),
-        Kind::BrakeChanged => (Level::TurnResult, "A brake was changed"),
-        Kind::RunQuarantined => (Level::ActionRequired, "A run cannot go on"),
-        Kind::RunReleased => (Level::TurnResult, "A run that could not go on is tried again"),
-        Kind::ContentErased => (Level::Progress, "Contents erased"),
-        Kind::DataPruned => (Level::Trace, "Old data taken away"),
-        Kind::RecordBound => (Level::Trace, "Settings changed"),
+        EventKind::SubRunStarted => (EventLevel::Progress, "Run of another agent started"),
+        EventKind::RunEnded => (EventLevel::TurnResult, "Run ended"),
+        EventKind::DecisionAsked => (EventLevel::ActionRequired, "A decision waits for you"),
+        EventKind::DecisionAnswered => (EventLevel::Trace, "A decision is no longer needed"),
+        EventKind::DecisionEscalated => (EventLevel::ActionRequired, "A decision is overdue"),
+        EventKind::BrakeChanged => (EventLevel::TurnResult, "A brake was changed"),
+        EventKind::RunQuarantined => (EventLevel::ActionRequired, "A run cannot go on"),
+        EventKind::RunReleased => (
+            EventLevel::TurnResult,
+            "A run that could not go on is tried again",
+        ),
+        EventKind::ContentErased => (EventLevel::Progress, "Contents erased"),
+        EventKind::DataPruned => (EventLevel::Trace, "Old data taken away"),
+        EventKind::RecordBound => (EventLevel::Trace, "Settings changed"),
     };
     Row::plain(level, title)
 }
@@ -274,12 +289,12 @@ fn row(payload: &Payload) -> Row {
         Payload::RunParked(parked) => notice::run_parked(parked, row),
         Payload::SubRunStarted(started) => notice::sub_run_started(started, row),
         Payload::RunEnded(ended) => run_ended(ended),
-        Payload::DecisionAsked(asked) => deciding::asked(asked, row),
-        Payload::DecisionAnswered(answered) => deciding::answered(answered, row),
+        Payload::DecisionAsked(asked) => decision::asked(asked, row),
+        Payload::DecisionAnswered(answered) => decision::answered(answered, row),
         Payload::DecisionEscalated(decision) => {
             row.with_summary(format!("Overdue, now {}: {}", decision.severity, decision.title))
         }
-        Payload::BrakeChanged(brake) => deciding::brake(brake),
+        Payload::BrakeChanged(brake) => decision::brake(brake),
         Payload::RunQuarantined(quarantined) => row.with_detail(&quarantined.fault.why),
         Payload::RunReleased(released) if released.status == RunStatus::Abandoned => {
             Row::plain(row.level, "A run that could not go on was given up")
@@ -311,9 +326,9 @@ fn agent_state_changed(change: &AgentStateChanged, row: Row) -> Row {
         }
         AgentStateChanged::Created { .. } => "Agent created",
         AgentStateChanged::Control { control } => match control {
-            Control::Paused => "Agent paused",
-            Control::Running => "Agent goes on",
-            Control::Stopped => "Agent stopped",
+            AgentControl::Paused => "Agent paused",
+            AgentControl::Running => "Agent goes on",
+            AgentControl::Stopped => "Agent stopped",
         },
         AgentStateChanged::Lifecycle { lifecycle } => match lifecycle {
             Lifecycle::Active => "Agent let loose",
@@ -342,13 +357,13 @@ fn agent_state_changed(change: &AgentStateChanged, row: Row) -> Row {
 fn wake_decided(decided: &WakeDecided) -> Row {
     let verdict = decided.verdict;
     if verdict == WakeOutcome::Run {
-        Row::plain(Level::Trace, "Message became a run")
+        Row::plain(EventLevel::Trace, "Message became a run")
     } else if verdict == WakeOutcome::Cancelled {
-        Row::plain(Level::TurnResult, "Message taken back before its turn")
+        Row::plain(EventLevel::TurnResult, "Message taken back before its turn")
     } else if verdict == WakeOutcome::Absorbed {
-        Row::plain(Level::Progress, "Message joined the run under way")
+        Row::plain(EventLevel::Progress, "Message joined the run under way")
     } else {
-        Row::plain(Level::TurnResult, "Message did not become a run").with_detail(verdict.as_str())
+        Row::plain(EventLevel::TurnResult, "Message did not become a run").with_detail(verdict.as_str())
     }
 }
 
@@ -357,22 +372,22 @@ fn provider_round(round: &ProviderRoundCompleted) -> Row {
     let failure = attempt.failure_kind.as_deref().unwrap_or("failed");
     match attempt.outcome {
         AttemptOutcome::Succeeded => {
-            let row = Row::plain(Level::Trace, "Model answered");
+            let row = Row::plain(EventLevel::Trace, "Model answered");
             row.with_summary(format!("Model answered in {} ms", attempt.duration_ms))
         }
         // Shown to those who wait: nothing else moves until the next attempt.
         AttemptOutcome::Retrying => {
-            let row = Row::plain(Level::Progress, "Model request failed, trying again");
+            let row = Row::plain(EventLevel::Progress, "Model request failed, trying again");
             row.with_summary(format!("Model request failed ({failure}), trying again"))
         }
         AttemptOutcome::RetriesExhausted | AttemptOutcome::FailFastAborted
             if attempt.advanced_to_fallback =>
         {
-            let row = Row::plain(Level::Progress, "Model gave out, asking the next one");
+            let row = Row::plain(EventLevel::Progress, "Model gave out, asking the next one");
             row.with_summary(format!("Model gave out ({failure}), asking the next one"))
         }
         AttemptOutcome::RetriesExhausted | AttemptOutcome::FailFastAborted => {
-            let row = Row::plain(Level::Trace, "Model request failed");
+            let row = Row::plain(EventLevel::Trace, "Model request failed");
             row.with_summary(format!("Model request failed ({failure})"))
         }
     }
@@ -383,9 +398,9 @@ fn assistant_round(round: &AssistantRoundRecorded, row: Row) -> Row {
     if !text.trim().is_empty() {
         // Whoever asks for no more tools has answered, and the answer is what the turn was for.
         let level = if tools.is_empty() {
-            Level::TurnResult
+            EventLevel::TurnResult
         } else {
-            Level::Progress
+            EventLevel::Progress
         };
         let row = Row::plain(level, "Assistant progress");
         return with_words(row, text, &format!("Assistant progress: {text}"));
@@ -401,31 +416,31 @@ fn assistant_round(round: &AssistantRoundRecorded, row: Row) -> Row {
 fn policy_decided(decided: &PolicyDecided) -> Row {
     let tool = tool(&decided.tool);
     let code = decided.code.as_deref();
-    let denied_by = (decided.effect == Effect::Deny).then_some(decided.rule.as_str());
+    let denied_by = (decided.effect == PolicyEffect::Deny).then_some(decided.rule.as_str());
     if let Some(reason) = code.or(denied_by) {
         let verb = match decided.status {
-            Some(Status::Denied) => "denied",
+            Some(StepStatus::Denied) => "denied",
             _ => "refused",
         };
         return Row::plain(level_of(code), &format!("{tool} {verb}")).with_detail(reason);
     }
     let said = match decided.effect {
-        Effect::Ask => "waits for a person",
-        Effect::Permit | Effect::Deny => "permitted",
+        PolicyEffect::Ask => "waits for a person",
+        PolicyEffect::Permit | PolicyEffect::Deny => "permitted",
     };
-    Row::plain(Level::Trace, &format!("{tool} {said}")).with_detail(&decided.input)
+    Row::plain(EventLevel::Trace, &format!("{tool} {said}")).with_detail(&decided.input)
 }
 
 fn tool_executed(executed: &ToolExecuted) -> Row {
     let tool = tool(&executed.tool);
     let lasting = format!(" in {} ms", executed.duration_ms);
     match executed.status {
-        Status::Ok => {
-            let row = Row::plain(Level::Trace, &format!("{tool} done"));
+        StepStatus::Ok => {
+            let row = Row::plain(EventLevel::Trace, &format!("{tool} done"));
             row.with_summary(format!("{tool} done{lasting}"))
         }
-        Status::OutcomeUnknown => Row {
-            level: Level::ActionRequired,
+        StepStatus::OutcomeUnknown => Row {
+            level: EventLevel::ActionRequired,
             title: format!("{tool}: outcome unknown"),
             body: Some(
                 "It may or may not have happened. Look, then decide whether to have it done again."
@@ -433,8 +448,8 @@ fn tool_executed(executed: &ToolExecuted) -> Row {
             ),
             summary: format!("{tool}: outcome unknown, it may or may not have happened"),
         },
-        Status::Planned | Status::Intended | Status::Failed | Status::Denied => {
-            let row = Row::plain(Level::Trace, &format!("{tool} failed"));
+        StepStatus::Planned | StepStatus::Intended | StepStatus::Failed | StepStatus::Denied => {
+            let row = Row::plain(EventLevel::Trace, &format!("{tool} failed"));
             match &executed.code {
                 Some(code) => row.with_detail(&format!("{code}{lasting}")),
                 None => row,
@@ -451,16 +466,16 @@ fn action_called_off(action: &ActionCalledOff) -> Row {
 
 fn run_ended(ended: &RunEnded) -> Row {
     let (level, title) = match ended.outcome {
-        RunStatus::Completed => (Level::WorkDone, "Run completed"),
-        RunStatus::Failed => (Level::ActionRequired, "Run failed"),
+        RunStatus::Completed => (EventLevel::WorkDone, "Run completed"),
+        RunStatus::Failed => (EventLevel::ActionRequired, "Run failed"),
         // The work is not done, and only a person can grant it more.
-        RunStatus::OutOfRounds => (Level::ActionRequired, "Run out of rounds"),
-        RunStatus::Cancelled => (Level::TurnResult, "Run cancelled"),
+        RunStatus::OutOfRounds => (EventLevel::ActionRequired, "Run out of rounds"),
+        RunStatus::Cancelled => (EventLevel::TurnResult, "Run cancelled"),
         RunStatus::Queued | RunStatus::Open | RunStatus::Quarantined | RunStatus::Abandoned => {
-            (Level::TurnResult, "Run ended")
+            (EventLevel::TurnResult, "Run ended")
         }
         RunStatus::Absorbed | RunStatus::Replaced | RunStatus::Refused | RunStatus::Gone => {
-            (Level::TurnResult, "Run ended")
+            (EventLevel::TurnResult, "Run ended")
         }
     };
     let rounds = match ended.rounds {
@@ -471,10 +486,10 @@ fn run_ended(ended: &RunEnded) -> Row {
 }
 
 /// How much a refusal matters. Most are answers to the model, which goes on without; one is a question to a person.
-fn level_of(code: Option<&str>) -> Level {
+fn level_of(code: Option<&str>) -> EventLevel {
     match code {
-        Some(UNDECIDED) => Level::ActionRequired,
-        Some(_) | None => Level::Trace,
+        Some(UNDECIDED) => EventLevel::ActionRequired,
+        Some(_) | None => EventLevel::Trace,
     }
 }
 
@@ -490,5 +505,5 @@ fn line(text: &str, chars_max: usize) -> String {
         .split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|word| !word.is_empty())
         .collect();
-    clip(&words.join(" "), chars_max)
+    truncate_chars(&words.join(" "), chars_max)
 }

@@ -2,27 +2,27 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Bill;
+use super::AttemptCost;
 use crate::blob::BlobHash;
-use crate::budget::Exceeded;
+use crate::budget::BudgetExceeded;
 use crate::conversation::Usage;
-use crate::decision::{Inquiry, Ruling};
+use crate::decision::{ApprovalOutcome, ApprovalRequest};
 use crate::failure::ModelFailure;
 use crate::key::{ActionParts, DecisionId, OperationId, RunKey};
-use crate::step::{CallReads, Child, StepResult};
+use crate::step::{CallReads, ChildRun, StepResult};
 use crate::time::Millis;
 
 /// What happens to a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "input", rename_all = "snake_case")]
-pub enum Input {
+pub enum RunInput {
     /// The message was admitted; the turn begins.
     Admitted {
         /// What was said, as a transcript entry.
         body: BlobHash,
     },
     /// The model answered.
-    Replied(Reply),
+    Replied(ModelReply),
     /// An attempt at a model round failed.
     AttemptFailed {
         /// Why.
@@ -31,12 +31,12 @@ pub enum Input {
         duration_ms: u64,
         /// Who was asked, and what it cost.
         #[serde(default)]
-        bill: Bill,
+        bill: AttemptCost,
     },
     /// There is no money for the request that is intended.
     Parked {
         /// Which cap stands in the way.
-        exceeded: Exceeded,
+        exceeded: BudgetExceeded,
     },
     /// A parked run is to go on.
     Resumed,
@@ -48,7 +48,7 @@ pub enum Input {
     /// Intended actions started runs of other agents, in the transaction that takes this input.
     Started {
         /// Which, and what they are called.
-        starts: Vec<Start>,
+        starts: Vec<SubRunStart>,
     },
     /// A stop came before the intended actions began. Nobody has begun them, and nobody will until they are intended
     /// anew.
@@ -60,16 +60,16 @@ pub enum Input {
         /// Which question.
         decision_id: DecisionId,
         /// What it means to the action.
-        ruling: Ruling,
+        ruling: ApprovalOutcome,
     },
     /// A permission was not used in time: the same is asked again.
-    Lapsed {
+    ApprovalExpired {
         /// What was asked.
-        inquiry: Box<Inquiry>,
+        inquiry: Box<ApprovalRequest>,
     },
 }
 
-impl Input {
+impl RunInput {
     /// The word the journal lists it by.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
@@ -84,7 +84,7 @@ impl Input {
             Self::Postponed => "postponed",
             Self::Cancelled => "cancelled",
             Self::Decided { .. } => "decided",
-            Self::Lapsed { .. } => "lapsed",
+            Self::ApprovalExpired { .. } => "lapsed",
         }
     }
 
@@ -101,26 +101,26 @@ impl Input {
             | Self::Started { .. }
             | Self::Postponed
             | Self::Cancelled
-            | Self::Lapsed { .. } => false,
+            | Self::ApprovalExpired { .. } => false,
         }
     }
 }
 
 /// A run that an action of the plan started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Start {
+pub struct SubRunStart {
     /// Which action.
     pub operation_id: OperationId,
     /// The run.
     #[serde(flatten)]
-    pub child: Child,
+    pub child: ChildRun,
     /// How many runs stand above it.
     pub depth: u32,
 }
 
 /// A model's reply, with its contents by hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reply {
+pub struct ModelReply {
     /// The reply as a transcript entry.
     pub content: BlobHash,
     /// Its first words, for people.
@@ -131,14 +131,14 @@ pub struct Reply {
     pub duration_ms: u64,
     /// Who was asked, and what it cost.
     #[serde(default)]
-    pub bill: Bill,
+    pub bill: AttemptCost,
     /// The tools it asks for, in order.
-    pub calls: Vec<Call>,
+    pub calls: Vec<ReplyCall>,
 }
 
 /// One tool call of a reply, by hashes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Call {
+pub struct ReplyCall {
     /// The provider's id of the call.
     pub call_id: String,
     /// What the action is.
@@ -151,7 +151,7 @@ pub struct Call {
 
 /// What the driver loaded before it applied an input: one entry per call of a reply, else nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reads {
+pub struct InputReads {
     /// Per call of the reply, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallReads>,

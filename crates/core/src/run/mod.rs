@@ -5,42 +5,42 @@
 //! The driver commits all of that in one transaction and only then performs the effects. The state holds
 //! no history: contents stand in blobs, named by hash, so a run of 100,000 steps resumes as fast as one of 10.
 
-mod ask;
+mod approval;
 mod input;
-mod moved;
 mod plan;
 pub mod reply;
 mod round;
-mod start;
 mod status;
+mod sub_run;
 #[cfg(test)]
 mod tests;
+mod transition;
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use crate::blob::BlobHash;
-use crate::budget::{Exceeded, MicroUsd};
+use crate::budget::{BudgetExceeded, MicroUsd};
 use crate::cause::Cause;
 use crate::conversation::{Role, Usage};
-use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind, clip};
+use crate::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind, truncate_chars};
 use crate::json::NotCanonical;
 use crate::key::{DecisionId, OperationId, RunKey};
-use crate::policy::OutsideRuns;
+use crate::policy::ExternalCausePolicy;
 use crate::report::payload::RunStarted;
-use crate::report::{Draft, PREVIEW_CHARS_MAX};
+use crate::report::{EventDraft, PREVIEW_CHARS_MAX};
 use crate::retry::RetryPolicy;
-use crate::step::{Action, EffectClass, Fate, model_operation};
+use crate::step::{Action, ActionStatus, EffectClass, model_operation};
 
 use plan::Plan;
 use round::ModelRound;
 
-pub use ask::{DECISION_TIMED_OUT, DENIED_BY_PERSON};
-pub use input::{Call, Input, Interjection, Reads, Reply, Start};
-pub use moved::{DecisionWrite, EntryWrite, Moved, StepWrite};
-pub use round::{BUDGET_EXCEEDED, Bill, Missed, ROUTE_MAX, Unpaid};
+pub use approval::{DECISION_TIMED_OUT, DENIED_BY_PERSON};
+pub use input::{InputReads, Interjection, ModelReply, ReplyCall, RunInput, SubRunStart};
+pub use round::{AttemptCost, BUDGET_EXCEEDED, ROUTE_MAX, SkippedModel, UnaffordableModel};
 pub use status::{RunState, RunStatus};
+pub use transition::{DecisionWrite, EntryWrite, StepWrite, Transition};
 
 /// The kind of machine, stored with every run.
 pub const MACHINE: &str = "turn";
@@ -85,7 +85,7 @@ const MODEL_RETRY: RetryPolicy = RetryPolicy {
 
 /// Everything durable about one turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct RunMachine {
     /// The run's own name, from which its operations are named.
     pub run_key: RunKey,
     /// The model as it was asked for.
@@ -109,7 +109,7 @@ pub struct Turn {
     pub may_start: BTreeSet<String>,
     /// What holds for its plain actions because of its outside cause; none for a run of the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outside: Option<OutsideRuns>,
+    pub external_cause_policy: Option<ExternalCausePolicy>,
     /// The folder its commands run in. Fixed when the run begins, so that a resumed run goes on in the same place.
     #[serde(default)]
     pub workspace: String,
@@ -124,15 +124,15 @@ pub struct Turn {
     pub cost: MicroUsd,
     /// The model of the route that an earlier round passed over only for want of money.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unpaid: Option<Unpaid>,
+    pub unpaid: Option<UnaffordableModel>,
     /// Where it stands.
-    pub phase: Phase,
+    pub phase: RunPhase,
 }
 
 /// Where a turn stands. What it waits for is part of the state, so recovery has nothing to guess.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum RunPhase {
     /// A model request is under way.
     Modelling {
         /// Which attempt with this model at this round, from 1.
@@ -141,7 +141,7 @@ pub enum Phase {
         delay_ms: u64,
         /// Models of the route that were given up in this round.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        missed: Vec<Missed>,
+        missed: Vec<SkippedModel>,
     },
     /// There was no money for the next request. It goes on when somebody resumes it.
     Parked {
@@ -149,9 +149,9 @@ pub enum Phase {
         attempt: u32,
         /// Models of the route that were given up in this round.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        missed: Vec<Missed>,
+        missed: Vec<SkippedModel>,
         /// Which cap stood in the way.
-        exceeded: Exceeded,
+        exceeded: BudgetExceeded,
     },
     /// The actions of the newest reply are being carried out.
     Acting {
@@ -166,13 +166,13 @@ pub enum Phase {
     /// Nothing is left to do.
     Ended {
         /// How it ended.
-        outcome: Outcome,
+        outcome: RunOutcome,
         /// The reply with the final text.
         reply: Option<BlobHash>,
     },
 }
 
-impl Phase {
+impl RunPhase {
     /// How long to wait before what is intended.
     #[must_use]
     pub const fn delay_ms(&self) -> u64 {
@@ -186,7 +186,7 @@ impl Phase {
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum RunOutcome {
     /// The model answered without asking for more.
     Completed,
     /// It could not go on.
@@ -225,7 +225,7 @@ pub enum Effect {
 
 /// An input that does not fit the state. A late or foreign answer is ordinary, so it is a value and no panic.
 #[derive(Debug, thiserror::Error)]
-pub enum Misfit {
+pub enum UnexpectedInput {
     /// The machine was not waiting for this.
     #[error("a run that is {phase} cannot take the input {input}")]
     Unexpected {
@@ -248,11 +248,11 @@ pub enum Misfit {
     NotCanonical(#[from] NotCanonical),
 }
 
-impl Turn {
-    /// A turn that has not begun: it takes [`Input::Admitted`] and nothing else.
+impl RunMachine {
+    /// A turn that has not begun: it takes [`SagaInput::Admitted`] and nothing else.
     #[must_use]
     pub fn new(run_key: RunKey, model_ref: String, max_rounds: u32) -> Self {
-        let phase = Phase::Modelling {
+        let phase = RunPhase::Modelling {
             attempt: 0,
             delay_ms: 0,
             missed: Vec::new(),
@@ -266,7 +266,7 @@ impl Turn {
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
             may_start: BTreeSet::new(),
-            outside: None,
+            external_cause_policy: None,
             workspace: String::new(),
             rounds: 0,
             requests: 0,
@@ -279,28 +279,28 @@ impl Turn {
 
     /// The same turn with its commands run in this folder.
     #[must_use]
-    pub fn in_workspace(mut self, workspace: String) -> Self {
+    pub fn with_workspace(mut self, workspace: String) -> Self {
         self.workspace = workspace;
         self
     }
 
     /// The same turn without the use of some tools.
     #[must_use]
-    pub fn denying(mut self, tools: BTreeSet<String>) -> Self {
+    pub fn with_denied_tools(mut self, tools: BTreeSet<String>) -> Self {
         self.deny_tools = tools;
         self
     }
 
     /// The same turn, which uses some tools only after a person said so.
     #[must_use]
-    pub fn asking(mut self, tools: BTreeSet<String>) -> Self {
+    pub fn with_ask_tools(mut self, tools: BTreeSet<String>) -> Self {
         self.ask_tools = tools;
         self
     }
 
     /// The same turn, which may start runs of these agents.
     #[must_use]
-    pub fn starting(mut self, agents: BTreeSet<String>) -> Self {
+    pub fn with_startable_agents(mut self, agents: BTreeSet<String>) -> Self {
         self.may_start = agents;
         self
     }
@@ -311,67 +311,71 @@ impl Turn {
     pub fn caused_by<'a>(
         mut self,
         causes: impl IntoIterator<Item = &'a Cause>,
-        setting: OutsideRuns,
+        setting: ExternalCausePolicy,
     ) -> Self {
-        let is_outside = causes.into_iter().any(Cause::is_outside);
-        self.outside = is_outside.then_some(setting);
+        let is_outside = causes.into_iter().any(Cause::is_external);
+        self.external_cause_policy = is_outside.then_some(setting);
         self
     }
 
     /// Moves the turn on by one input.
-    pub fn apply(self, reads: &Reads, input: Input) -> Result<Moved, Misfit> {
+    pub fn apply(self, reads: &InputReads, input: RunInput) -> Result<Transition, UnexpectedInput> {
         let phase = self.phase.clone();
         match (phase, input) {
-            (Phase::Modelling { attempt: 0, .. }, Input::Admitted { body }) => Ok(self.begin(body)),
-            (Phase::Modelling { attempt: 1.., .. }, Input::Replied(reply)) => self.replied(&reply, reads),
+            (RunPhase::Modelling { attempt: 0, .. }, RunInput::Admitted { body }) => Ok(self.begin(body)),
+            (RunPhase::Modelling { attempt: 1.., .. }, RunInput::Replied(reply)) => {
+                self.replied(&reply, reads)
+            }
             (
-                Phase::Modelling {
+                RunPhase::Modelling {
                     attempt: attempt @ 1..,
                     missed,
                     ..
                 },
-                Input::AttemptFailed {
+                RunInput::AttemptFailed {
                     failure,
                     duration_ms,
                     bill,
                 },
             ) => Ok(self.attempt_failed(ModelRound { attempt, missed }, failure, duration_ms, bill)),
             (
-                Phase::Modelling {
+                RunPhase::Modelling {
                     attempt: attempt @ 1..,
                     missed,
                     ..
                 },
-                Input::Parked { exceeded },
+                RunInput::Parked { exceeded },
             ) => Ok(self.parked(attempt, missed, exceeded)),
-            (Phase::Parked { attempt, missed, .. }, Input::Resumed) => Ok(self.resumed(attempt, missed)),
-            (Phase::Parked { .. }, Input::Cancelled) => Ok(self.cancelled()),
-            (Phase::Acting { reply, actions, .. }, Input::Settled { results }) => {
+            (RunPhase::Parked { attempt, missed, .. }, RunInput::Resumed) => {
+                Ok(self.resumed(attempt, missed))
+            }
+            (RunPhase::Parked { .. }, RunInput::Cancelled) => Ok(self.cancelled()),
+            (RunPhase::Acting { reply, actions, .. }, RunInput::Settled { results }) => {
                 self.settled(Plan { reply, actions }, results, reads)
             }
             (
-                Phase::Acting { reply, actions, .. },
-                Input::Decided {
+                RunPhase::Acting { reply, actions, .. },
+                RunInput::Decided {
                     decision_id, ruling, ..
                 },
             ) => self.decided(Plan { reply, actions }, decision_id, ruling, reads),
-            (Phase::Acting { reply, actions, .. }, Input::Lapsed { inquiry }) => {
+            (RunPhase::Acting { reply, actions, .. }, RunInput::ApprovalExpired { inquiry }) => {
                 self.lapsed(Plan { reply, actions }, *inquiry)
             }
             (
-                Phase::Acting {
+                RunPhase::Acting {
                     reply,
                     actions,
                     delay_ms,
                 },
-                Input::Started { starts },
+                RunInput::Started { starts },
             ) => self.started(Plan { reply, actions }, delay_ms, starts),
-            (Phase::Acting { reply, actions, .. }, Input::Postponed) => {
+            (RunPhase::Acting { reply, actions, .. }, RunInput::Postponed) => {
                 self.postponed(Plan { reply, actions })
             }
-            (Phase::Modelling { attempt: 1.., .. }, Input::Cancelled) => Ok(self.cancelled()),
-            (Phase::Acting { actions, .. }, Input::Cancelled) => self.cancelled_while_acting(actions),
-            (phase, input) => Err(Misfit::Unexpected {
+            (RunPhase::Modelling { attempt: 1.., .. }, RunInput::Cancelled) => Ok(self.cancelled()),
+            (RunPhase::Acting { actions, .. }, RunInput::Cancelled) => self.cancelled_while_acting(actions),
+            (phase, input) => Err(UnexpectedInput::Unexpected {
                 phase: phase_name(&phase),
                 input: input.kind(),
             }),
@@ -379,22 +383,24 @@ impl Turn {
     }
 
     /// The effects that this state waits for. After a crash these are exactly the ones without a result. None at all
-    /// after a stop that came before they began: then [`Input::Settled`] without results goes on.
+    /// after a stop that came before they began: then [`SagaInput::Settled`] without results goes on.
     #[must_use]
-    pub fn pending(&self) -> Vec<Effect> {
+    pub fn pending_effects(&self) -> Vec<Effect> {
         match &self.phase {
-            Phase::Modelling { attempt: 0, .. } | Phase::Parked { .. } | Phase::Ended { .. } => Vec::new(),
-            Phase::Modelling { delay_ms, .. } => vec![self.call_model(*delay_ms)],
-            Phase::Acting { actions, .. } => plan::intended(actions),
+            RunPhase::Modelling { attempt: 0, .. } | RunPhase::Parked { .. } | RunPhase::Ended { .. } => {
+                Vec::new()
+            }
+            RunPhase::Modelling { delay_ms, .. } => vec![self.call_model(*delay_ms)],
+            RunPhase::Acting { actions, .. } => plan::intended(actions),
         }
     }
 
     /// How it ended, if it has.
     #[must_use]
-    pub const fn outcome(&self) -> Option<&Outcome> {
+    pub const fn outcome(&self) -> Option<&RunOutcome> {
         match &self.phase {
-            Phase::Ended { outcome, .. } => Some(outcome),
-            Phase::Modelling { .. } | Phase::Parked { .. } | Phase::Acting { .. } => None,
+            RunPhase::Ended { outcome, .. } => Some(outcome),
+            RunPhase::Modelling { .. } | RunPhase::Parked { .. } | RunPhase::Acting { .. } => None,
         }
     }
 
@@ -407,14 +413,14 @@ impl Turn {
         }
     }
 
-    fn begin(self, body: BlobHash) -> Moved {
+    fn begin(self, body: BlobHash) -> Transition {
         let run = self.run_key;
         let mut moved = self.unmoved();
         moved.entries.push(EntryWrite {
             role: Role::User,
             content: body,
         });
-        moved.events.push(Draft::new(RunStarted {
+        moved.events.push(EventDraft::new(RunStarted {
             run_key: run,
             model_ref: moved.turn.model_ref.clone(),
             max_rounds: moved.turn.max_rounds,
@@ -423,8 +429,8 @@ impl Turn {
         moved
     }
 
-    fn unmoved(self) -> Moved {
-        Moved {
+    fn unmoved(self) -> Transition {
+        Transition {
             turn: self,
             steps: vec![],
             effects: vec![],
@@ -437,27 +443,27 @@ impl Turn {
     }
 }
 
-const fn phase_name(phase: &Phase) -> &'static str {
+const fn phase_name(phase: &RunPhase) -> &'static str {
     match phase {
-        Phase::Modelling { attempt: 0, .. } => "not begun",
-        Phase::Modelling { .. } => "waiting for the model",
-        Phase::Parked { .. } => "parked",
-        Phase::Acting { .. } => "acting",
-        Phase::Ended { .. } => "ended",
+        RunPhase::Modelling { attempt: 0, .. } => "not begun",
+        RunPhase::Modelling { .. } => "waiting for the model",
+        RunPhase::Parked { .. } => "parked",
+        RunPhase::Acting { .. } => "acting",
+        RunPhase::Ended { .. } => "ended",
     }
 }
 
 /// A failure that the machine itself or its driver found, before or instead of any model.
 #[must_use]
 pub fn runtime_failure(kind: &str, summary: &str) -> ModelFailure {
-    let artifact = FailureArtifact::new(Category::Runtime, kind, summary);
+    let artifact = FailureArtifact::new(FailureCategory::Runtime, kind, summary);
     ModelFailure::new(ModelFailureKind::FailFast, artifact)
 }
 
 /// The first words of a text, for lists.
 #[must_use]
 pub fn preview(text: &str) -> String {
-    clip(text, PREVIEW_CHARS_MAX)
+    truncate_chars(text, PREVIEW_CHARS_MAX)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -477,5 +483,5 @@ const fn is_free(cost: &MicroUsd) -> bool {
 
 /// Whether an action of the plan still has to be carried out.
 const fn is_open(action: &Action) -> bool {
-    !matches!(action.fate, Fate::Settled(_))
+    !matches!(action.fate, ActionStatus::Settled(_))
 }

@@ -6,20 +6,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ask::{asking_rule, has_lapsed, is_asked};
+use super::approval::{asking_rule, has_lapsed, is_asked};
 use super::round::first_unpaid;
 use super::{
-    Call, Effect, EntryWrite, Misfit, Moved, Outcome, Phase, Reads, Reply, StepWrite, Turn, is_open,
+    Effect, EntryWrite, InputReads, ModelReply, ReplyCall, RunMachine, RunOutcome, RunPhase, StepWrite,
+    Transition, UnexpectedInput, is_open,
 };
 use crate::blob::BlobHash;
 use crate::conversation::{CALLS_PER_ROUND_MAX, Role, Usage};
 use crate::key::{ActionBase, OperationId, RunKey};
 use crate::policy;
-use crate::report::Draft;
+use crate::report::EventDraft;
 use crate::report::payload::{ActionCalledOff, AssistantRoundRecorded, PolicyDecided, ToolExecuted};
 use crate::saga::{self, Saga};
-use crate::step::{Action, CallReads, EffectClass, Fate, Fault, Status, StepResult, UNDECIDED, result_blob};
-use crate::subrun::{self, START_RUN, STARTS_PER_ROUND_MAX};
+use crate::step::{
+    Action, ActionStatus, CallReads, EffectClass, StepResult, StepStatus, ToolError, UNDECIDED, result_blob,
+};
+use crate::sub_run::{self, START_RUN, STARTS_PER_ROUND_MAX};
 use crate::time::Millis;
 
 /// A model reply and the actions it asks for.
@@ -30,9 +33,9 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The phase that carries it out, after a wait.
-    pub(super) fn acting(self, delay_ms: u64) -> Phase {
+    pub(super) fn acting(self, delay_ms: u64) -> RunPhase {
         let Self { reply, actions } = self;
-        Phase::Acting {
+        RunPhase::Acting {
             reply,
             actions,
             delay_ms,
@@ -40,11 +43,15 @@ impl Plan {
     }
 }
 
-impl Turn {
+impl RunMachine {
     /// The model answered: end, or plan what it asks for.
-    pub(super) fn replied(mut self, reply: &Reply, reads: &Reads) -> Result<Moved, Misfit> {
+    pub(super) fn replied(
+        mut self,
+        reply: &ModelReply,
+        reads: &InputReads,
+    ) -> Result<Transition, UnexpectedInput> {
         if reads.calls.len() != reply.calls.len() {
-            return Err(Misfit::Reads);
+            return Err(UnexpectedInput::Reads);
         }
         let request = self.requests;
         self.requests = self.requests.saturating_add(1);
@@ -55,23 +62,23 @@ impl Turn {
         let step = super::model_operation(&run, request);
         moved.turn.cost = moved.turn.cost.plus(reply.bill.cost.unwrap_or_default());
         let attempt = match &moved.turn.phase {
-            Phase::Modelling { attempt, missed, .. } => {
+            RunPhase::Modelling { attempt, missed, .. } => {
                 let newest = moved.turn.candidate.saturating_sub(1);
                 moved.turn.unpaid = moved.turn.unpaid.or_else(|| first_unpaid(missed, newest));
                 *attempt
             }
-            Phase::Parked { .. } | Phase::Acting { .. } | Phase::Ended { .. } => 0,
+            RunPhase::Parked { .. } | RunPhase::Acting { .. } | RunPhase::Ended { .. } => 0,
         };
         let mut record = moved.turn.record(attempt, reply.duration_ms, reply.bill.clone());
         record.token_usage = Some(reply.usage);
-        moved.settle_model(step, Status::Ok, record);
+        moved.settle_model(step, StepStatus::Ok, record);
         moved.entries.push(EntryWrite {
             role: Role::Assistant,
             content: reply.content,
         });
         moved.show_reply(reply);
         if reply.calls.is_empty() {
-            moved.end(Outcome::Completed, Some(reply.content));
+            moved.end(RunOutcome::Completed, Some(reply.content));
             return Ok(moved);
         }
         let plan = Plan {
@@ -87,20 +94,20 @@ impl Turn {
         self,
         mut plan: Plan,
         results: Vec<StepResult>,
-        reads: &Reads,
-    ) -> Result<Moved, Misfit> {
+        reads: &InputReads,
+    ) -> Result<Transition, UnexpectedInput> {
         let mut moved = self.unmoved();
         let mut unknown = BTreeSet::new();
         let mut delay_ms = 0;
         for result in results {
             let intended = |action: &&mut Action| {
-                let is_under_way = matches!(action.fate, Fate::Intended | Fate::Started(_));
+                let is_under_way = matches!(action.fate, ActionStatus::Intended | ActionStatus::Started(_));
                 action.operation_id == result.operation_id && is_under_way
             };
             let Some(action) = plan.actions.iter_mut().find(intended) else {
-                return Err(Misfit::ForeignOperation(result.operation_id));
+                return Err(UnexpectedInput::ForeignOperation(result.operation_id));
             };
-            if result.status == Status::OutcomeUnknown {
+            if result.status == StepStatus::OutcomeUnknown {
                 unknown.insert(action.base);
             }
             match wait_before_again(action, &result) {
@@ -115,18 +122,18 @@ impl Turn {
         let is_twin = |action: &&mut Action| unknown.contains(&action.base);
         for twin in plan.actions.iter_mut().filter(is_twin) {
             match twin.fate {
-                Fate::Waiting => moved.call_off(twin, Status::Denied, &undecided())?,
-                Fate::Intended => twin.doubted = true,
+                ActionStatus::Waiting => moved.cancel_action(twin, StepStatus::Denied, &undecided())?,
+                ActionStatus::Intended => twin.doubted = true,
                 // A yes to it was meant for a world in which nothing was in doubt: asked for again, it is another question.
-                Fate::Asked => {
+                ActionStatus::AwaitingApproval => {
                     moved.withdraw(twin);
-                    moved.call_off(twin, Status::Denied, &undecided())?;
+                    moved.cancel_action(twin, StepStatus::Denied, &undecided())?;
                 }
-                Fate::Started(_) | Fate::Settled(_) => {}
+                ActionStatus::Started(_) | ActionStatus::Settled(_) => {}
             }
         }
         moved.advance(plan, reads);
-        if let Phase::Acting { delay_ms: delay, .. } = &mut moved.turn.phase {
+        if let RunPhase::Acting { delay_ms: delay, .. } = &mut moved.turn.phase {
             *delay = delay_ms;
         }
         Ok(moved)
@@ -134,15 +141,15 @@ impl Turn {
 
     /// A stop came before anything that is intended had begun. Its intent is taken back, so that whoever goes on
     /// neither takes it for begun nor leaves it out.
-    pub(super) fn postponed(self, mut plan: Plan) -> Result<Moved, Misfit> {
+    pub(super) fn postponed(self, mut plan: Plan) -> Result<Transition, UnexpectedInput> {
         let mut moved = self.unmoved();
-        let is_intended = |action: &&mut Action| action.fate == Fate::Intended;
+        let is_intended = |action: &&mut Action| action.fate == ActionStatus::Intended;
         for action in plan.actions.iter_mut().filter(is_intended) {
             if action.doubted {
-                moved.call_off(action, Status::Denied, &undecided())?;
+                moved.cancel_action(action, StepStatus::Denied, &undecided())?;
                 continue;
             }
-            action.fate = Fate::Waiting;
+            action.fate = ActionStatus::Waiting;
             moved.steps.push(StepWrite::Postpone(action.operation_id));
         }
         moved.turn.phase = plan.acting(0);
@@ -152,10 +159,13 @@ impl Turn {
     /// A person ended the turn between two actions. What never began is settled as such, so that the
     /// transcript has a result for every call. The driver settles whatever it did begin, or found begun,
     /// before it gives this input; an intent that is still open here is one that nobody acted on.
-    pub(super) fn cancelled_while_acting(self, mut actions: Vec<Action>) -> Result<Moved, Misfit> {
+    pub(super) fn cancelled_while_acting(
+        self,
+        mut actions: Vec<Action>,
+    ) -> Result<Transition, UnexpectedInput> {
         let mut moved = self.unmoved();
-        let not_begun = Fault::new("cancelled", "the run was cancelled before this action began", "");
-        let begun = Fault::new(
+        let not_begun = ToolError::new("cancelled", "the run was cancelled before this action began", "");
+        let begun = ToolError::new(
             "cancelled",
             "the run was cancelled, and with it the one it started",
             "",
@@ -163,20 +173,28 @@ impl Turn {
         for action in actions.iter_mut().filter(|action| is_open(action)) {
             moved.withdraw(action);
             let fault = match action.fate {
-                Fate::Started(_) => &begun,
-                Fate::Waiting | Fate::Asked | Fate::Intended | Fate::Settled(_) => &not_begun,
+                ActionStatus::Started(_) => &begun,
+                ActionStatus::Waiting
+                | ActionStatus::AwaitingApproval
+                | ActionStatus::Intended
+                | ActionStatus::Settled(_) => &not_begun,
             };
-            moved.call_off(action, Status::Failed, fault)?;
+            moved.cancel_action(action, StepStatus::Failed, fault)?;
         }
         moved.close_round(&actions);
-        moved.end(Outcome::Cancelled, None);
+        moved.end(RunOutcome::Cancelled, None);
         Ok(moved)
     }
 }
 
-impl Moved {
+impl Transition {
     /// Names and judges every call of a reply.
-    fn plan(&mut self, run: &RunKey, calls: &[Call], reads: &[CallReads]) -> Result<Vec<Action>, Misfit> {
+    fn plan(
+        &mut self,
+        run: &RunKey,
+        calls: &[ReplyCall],
+        reads: &[CallReads],
+    ) -> Result<Vec<Action>, UnexpectedInput> {
         // Equal actions are counted over the whole run: those of earlier rounds were read from the store,
         // those earlier in this reply are counted here.
         let mut counts: BTreeMap<ActionBase, u64> = BTreeMap::new();
@@ -194,11 +212,19 @@ impl Moved {
                 Some(_) => None,
             };
             let (fate, status, reason) = match &refusal {
-                None if question.is_some() => (Fate::Asked, Status::Planned, asking_rule(read).to_owned()),
-                None => (Fate::Waiting, Status::Planned, read.verdict.rule.clone()),
+                None if question.is_some() => (
+                    ActionStatus::AwaitingApproval,
+                    StepStatus::Planned,
+                    asking_rule(read).to_owned(),
+                ),
+                None => (
+                    ActionStatus::Waiting,
+                    StepStatus::Planned,
+                    read.verdict.rule.clone(),
+                ),
                 Some((status, fault)) => {
                     let blob = result_blob(&call.call_id, true, fault.receipt(&call.parts.tool))?;
-                    let fate = Fate::Settled(blob.hash());
+                    let fate = ActionStatus::Settled(blob.hash());
                     self.blobs.push(blob);
                     (fate, *status, fault.kind.clone())
                 }
@@ -233,16 +259,16 @@ impl Moved {
     /// Writes down how an action of the plan ended.
     fn settle(&mut self, action: &mut Action, result: StepResult) {
         self.events
-            .push(Draft::new(ToolExecuted::new(&action.tool, &result)));
+            .push(EventDraft::new(ToolExecuted::new(&action.tool, &result)));
         self.write_end(action, result);
     }
 
     fn write_end(&mut self, action: &mut Action, result: StepResult) {
-        if action.class == EffectClass::Saga && action.fate == Fate::Intended {
-            let saga = saga::settled(action.operation_id, result.code.as_deref());
+        if action.class == EffectClass::Saga && action.fate == ActionStatus::Intended {
+            let saga = saga::saga_settlement(action.operation_id, result.code.as_deref());
             self.steps.push(StepWrite::Saga(saga));
         }
-        action.fate = Fate::Settled(result.content);
+        action.fate = ActionStatus::Settled(result.content);
         self.steps.push(StepWrite::Settle {
             operation_id: result.operation_id,
             status: result.status,
@@ -256,10 +282,10 @@ impl Moved {
 
     /// An action failed for the moment: it waits, and is tried again.
     fn try_again(&mut self, action: &mut Action, result: &StepResult, wait_ms: u64) {
-        action.fate = Fate::Waiting;
+        action.fate = ActionStatus::Waiting;
         action.failures = action.failures.saturating_add(1);
         self.steps.push(StepWrite::Postpone(action.operation_id));
-        self.events.push(Draft::new(ToolExecuted {
+        self.events.push(EventDraft::new(ToolExecuted {
             sandbox: None,
             attempt: Some(action.failures),
             again_in_ms: Some(wait_ms),
@@ -268,12 +294,12 @@ impl Moved {
     }
 
     /// Ends an action of the plan that will not begin any more.
-    pub(super) fn call_off(
+    pub(super) fn cancel_action(
         &mut self,
         action: &mut Action,
-        status: Status,
-        fault: &Fault,
-    ) -> Result<(), Misfit> {
+        status: StepStatus,
+        fault: &ToolError,
+    ) -> Result<(), UnexpectedInput> {
         let blob = result_blob(&action.call_id, true, fault.receipt(&action.tool))?;
         let (operation_id, content, code) = (action.operation_id, blob.hash(), Some(fault.kind.clone()));
         self.blobs.push(blob);
@@ -286,7 +312,7 @@ impl Moved {
             code,
             again: None,
         };
-        self.events.push(Draft::new(ActionCalledOff {
+        self.events.push(EventDraft::new(ActionCalledOff {
             operation_id,
             tool: action.tool.clone(),
             status,
@@ -298,14 +324,17 @@ impl Moved {
     }
 
     /// Goes on: intend the next actions, or close the round and ask the model again.
-    pub(super) fn advance(&mut self, mut plan: Plan, reads: &Reads) {
+    pub(super) fn advance(&mut self, mut plan: Plan, reads: &InputReads) {
         let actions = &mut plan.actions;
         // While an intent or a started run has no result nothing new begins, and what has begun is not asked for again.
-        let is_idle = |action: &Action| !matches!(action.fate, Fate::Intended | Fate::Started(_));
+        let is_idle =
+            |action: &Action| !matches!(action.fate, ActionStatus::Intended | ActionStatus::Started(_));
         if !reads.hold && actions.iter().all(is_idle) {
             intend_next(actions, reads.now);
             self.effects = intended(actions);
-            let begins = actions.iter().filter(|action| action.fate == Fate::Intended);
+            let begins = actions
+                .iter()
+                .filter(|action| action.fate == ActionStatus::Intended);
             self.steps.extend(
                 begins
                     .clone()
@@ -321,7 +350,7 @@ impl Moved {
         }
         self.close_round(actions);
         if self.turn.rounds >= self.turn.max_rounds {
-            self.end(Outcome::OutOfRounds, Some(plan.reply));
+            self.end(RunOutcome::OutOfRounds, Some(plan.reply));
         } else {
             self.join(&reads.interjected);
             self.ask(1, 0, Vec::new());
@@ -331,18 +360,21 @@ impl Moved {
     /// Every call gets its result in the transcript, in the order of the calls.
     fn close_round(&mut self, actions: &[Action]) {
         let results = actions.iter().filter_map(|action| match action.fate {
-            Fate::Settled(content) => Some(EntryWrite {
+            ActionStatus::Settled(content) => Some(EntryWrite {
                 role: Role::Tool,
                 content,
             }),
-            Fate::Waiting | Fate::Asked | Fate::Intended | Fate::Started(_) => None,
+            ActionStatus::Waiting
+            | ActionStatus::AwaitingApproval
+            | ActionStatus::Intended
+            | ActionStatus::Started(_) => None,
         });
         self.entries.extend(results);
     }
 
-    fn show_reply(&mut self, reply: &Reply) {
+    fn show_reply(&mut self, reply: &ModelReply) {
         let tools = reply.calls.iter().map(|call| call.parts.tool.clone());
-        self.events.push(Draft::new(AssistantRoundRecorded {
+        self.events.push(EventDraft::new(AssistantRoundRecorded {
             round: self.turn.rounds,
             text: reply.preview.clone(),
             tools: tools.collect(),
@@ -352,12 +384,12 @@ impl Moved {
     fn show_verdict(
         &mut self,
         operation_id: OperationId,
-        call: &Call,
+        call: &ReplyCall,
         read: &CallReads,
-        refusal: Option<&(Status, Fault)>,
+        refusal: Option<&(StepStatus, ToolError)>,
     ) {
         let effect = if refusal.is_none() && is_asked(read) {
-            policy::Effect::Ask
+            policy::PolicyEffect::Ask
         } else {
             read.verdict.effect
         };
@@ -370,54 +402,54 @@ impl Moved {
             status: refusal.map(|(status, _)| *status),
             code: refusal.map(|(_, fault)| fault.kind.clone()),
         };
-        self.events.push(Draft {
+        self.events.push(EventDraft {
             policy_version: Some(read.verdict.policy_version.clone()),
-            ..Draft::new(verdict)
+            ..EventDraft::new(verdict)
         });
     }
 }
 
 /// Why an action may not begin, in the order of the checks: form, policy, an open question, the bound.
-fn refusal(position: usize, read: &CallReads) -> Option<(Status, Fault)> {
+fn refusal(position: usize, read: &CallReads) -> Option<(StepStatus, ToolError)> {
     if let Some(fault) = &read.fault {
-        return Some((Status::Failed, fault.clone()));
+        return Some((StepStatus::Failed, fault.clone()));
     }
-    if read.verdict.effect == policy::Effect::Deny {
+    if read.verdict.effect == policy::PolicyEffect::Deny {
         let message = format!("the policy does not permit this tool ({})", read.verdict.rule);
         return Some((
-            Status::Denied,
-            Fault::new(&read.verdict.rule, &message, "use another tool, or ask a person"),
+            StepStatus::Denied,
+            ToolError::new(&read.verdict.rule, &message, "use another tool, or ask a person"),
         ));
     }
     (position >= CALLS_PER_ROUND_MAX).then(|| {
         let message = format!("a reply may ask for at most {CALLS_PER_ROUND_MAX} tools");
         (
-            Status::Failed,
-            Fault::new("too_many_calls", &message, "ask for the rest in the next round"),
+            StepStatus::Failed,
+            ToolError::new("too_many_calls", &message, "ask for the rest in the next round"),
         )
     })
 }
 
 /// Why a reply may not start yet another run.
-fn too_many_starts(tool: &str, starts: usize) -> Option<(Status, Fault)> {
+fn too_many_starts(tool: &str, starts: usize) -> Option<(StepStatus, ToolError)> {
     let is_over = tool == START_RUN && starts > STARTS_PER_ROUND_MAX;
-    is_over.then(|| (Status::Failed, subrun::too_many()))
+    is_over.then(|| (StepStatus::Failed, sub_run::too_many()))
 }
 
 /// How long to wait before an action is tried again by itself; none where its result stands.
 fn wait_before_again(action: &Action, result: &StepResult) -> Option<u64> {
     let (again, policy) = (result.again?, action.retry?);
-    let may = result.status == Status::Failed && action.class != EffectClass::Plain && !action.doubted;
+    let may = result.status == StepStatus::Failed && action.class != EffectClass::Plain && !action.doubted;
     let failures = action.failures.saturating_add(1);
     may.then(|| policy.wait_ms(failures, again.after_ms, &action.operation_id.0))
         .flatten()
 }
 
 /// Why an action whose equal ended unknown may not begin.
-fn undecided() -> Fault {
+fn undecided() -> ToolError {
     let message = "an identical action of this run ended with its outcome unknown";
     let hint = "look at the world by another call; asked for again, a person decides whether to do it";
-    Fault::new(UNDECIDED, message, hint)
+    ToolError::new(UNDECIDED, message, hint)
 }
 
 /// Marks what may begin next: repeatable actions in a row, or else one plain action alone. A plain action
@@ -426,16 +458,21 @@ fn undecided() -> Fault {
 ///
 /// What a person is asked about holds up everything behind it: the model asked for them in this order.
 fn intend_next(actions: &mut [Action], now: Option<Millis>) {
-    let open = |action: &&mut Action| matches!(action.fate, Fate::Waiting | Fate::Asked);
-    let may = |action: &Action| action.fate == Fate::Waiting && !has_lapsed(action, now);
+    let open = |action: &&mut Action| {
+        matches!(
+            action.fate,
+            ActionStatus::Waiting | ActionStatus::AwaitingApproval
+        )
+    };
+    let may = |action: &Action| action.fate == ActionStatus::Waiting && !has_lapsed(action, now);
     let mut waiting = actions.iter_mut().filter(open);
     let Some(first) = waiting.next().filter(|first| may(first)) else {
         return;
     };
-    first.fate = Fate::Intended;
+    first.fate = ActionStatus::Intended;
     if first.class != EffectClass::Plain {
         let repeatable = waiting.take_while(|action| action.class != EffectClass::Plain && may(action));
-        repeatable.for_each(|action| action.fate = Fate::Intended);
+        repeatable.for_each(|action| action.fate = ActionStatus::Intended);
     }
 }
 
@@ -444,7 +481,7 @@ pub(super) fn intended(actions: &[Action]) -> Vec<Effect> {
     let open = actions
         .iter()
         .enumerate()
-        .filter(|(_, action)| action.fate == Fate::Intended);
+        .filter(|(_, action)| action.fate == ActionStatus::Intended);
     open.map(|(position, action)| Effect::Act {
         operation_id: action.operation_id,
         position,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Bill, Call, Reply, preview};
+use super::{AttemptCost, ModelReply, ReplyCall, preview};
 use crate::blob::Blob;
 use crate::conversation::{Block, CALLS_PER_REPLY_MAX, REPLY_BYTES_MAX, Usage, calls_of, text_of};
-use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use crate::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use crate::step::{CALL_ID_BYTES_MAX, action_parts};
 
 /// Turns a reply into an input and the blob it names. What no machine could act on is a failed attempt that
@@ -14,7 +14,7 @@ pub fn read(
     blocks: &[Block],
     usage: Usage,
     scope: &serde_json::Value,
-) -> Result<(Reply, Blob), ModelFailure> {
+) -> Result<(ModelReply, Blob), ModelFailure> {
     let calls = calls_of(blocks);
     if calls.len() > CALLS_PER_REPLY_MAX {
         return Err(invalid(&format!(
@@ -43,28 +43,28 @@ pub fn read(
     }
     let parts = calls.iter().map(|call| {
         let parts = action_parts(&call.name, &call.input, scope)?;
-        Ok(Call {
+        Ok(ReplyCall {
             call_id: call.call_id.clone(),
             parts,
             preview: preview(&call.input.to_string()),
         })
     });
-    let calls = parts.collect::<Result<Vec<Call>, crate::json::NotCanonical>>();
+    let calls = parts.collect::<Result<Vec<ReplyCall>, crate::json::NotCanonical>>();
     let calls = calls.map_err(|_| invalid("a tool call's arguments have no canonical JSON form"))?;
     let blob = Blob::new(bytes);
-    let reply = Reply {
+    let reply = ModelReply {
         content: blob.hash(),
         preview: preview(&text_of(blocks)),
         usage: usage.countable(),
         duration_ms: 0,
-        bill: Bill::default(),
+        bill: AttemptCost::default(),
         calls,
     };
     Ok((reply, blob))
 }
 
 fn invalid(summary: &str) -> ModelFailure {
-    let artifact = FailureArtifact::new(Category::Protocol, "invalid_response", summary);
+    let artifact = FailureArtifact::new(FailureCategory::Protocol, "invalid_response", summary);
     ModelFailure {
         may_be_billed: true,
         ..ModelFailure::new(ModelFailureKind::FailFast, artifact)
@@ -138,6 +138,9 @@ mod tests {
             blocks
         );
         let journal = crate::json::canonical(&reply).expect("canonical");
-        assert_eq!(serde_json::from_slice::<Reply>(&journal).expect("a reply"), reply);
+        assert_eq!(
+            serde_json::from_slice::<ModelReply>(&journal).expect("a reply"),
+            reply
+        );
     }
 }

@@ -2,22 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ATTEMPTS_MAX, MODEL_RETRY, Moved, Outcome, Phase, StepWrite, Turn};
+use super::{ATTEMPTS_MAX, MODEL_RETRY, RunMachine, RunOutcome, RunPhase, StepWrite, Transition};
 use crate::attempt::{AttemptOutcome, AttemptRecord};
-use crate::budget::{Exceeded, MicroUsd};
+use crate::budget::{BudgetExceeded, MicroUsd};
 use crate::conversation::Usage;
 use crate::failure::{CONTEXT_LENGTH_EXCEEDED, ModelFailure, ModelFailureKind};
 use crate::key::OperationId;
-use crate::report::Draft;
+use crate::report::EventDraft;
 use crate::report::payload::{ProviderRoundCompleted, RunParked, RuntimeError};
-use crate::step::{Status, model_operation};
+use crate::step::{StepStatus, model_operation};
 
 /// Most models of a route: the one that was asked for and its fallbacks.
 pub const ROUTE_MAX: usize = 8;
 
 /// Who was asked, by which rule, and what it cost.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bill {
+pub struct AttemptCost {
     /// Who provides the model.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub provider: String,
@@ -29,7 +29,7 @@ pub struct Bill {
     pub cost: Option<MicroUsd>,
     /// Which cap stood in the way, where it was not asked for want of money.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exceeded: Option<Exceeded>,
+    pub exceeded: Option<BudgetExceeded>,
 }
 
 /// How far a model round has come.
@@ -37,12 +37,12 @@ pub(super) struct ModelRound {
     /// Which attempt with this model it is, from 1.
     pub(super) attempt: u32,
     /// Models of the route that were given up in this round.
-    pub(super) missed: Vec<Missed>,
+    pub(super) missed: Vec<SkippedModel>,
 }
 
 /// A model of the route that was given up in this round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Missed {
+pub struct SkippedModel {
     /// Which one.
     pub model_ref: String,
     /// How often it was asked.
@@ -53,20 +53,20 @@ pub struct Missed {
     pub outcome: AttemptOutcome,
     /// Which cap stood in the way, where it was not asked for want of money.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exceeded: Option<Exceeded>,
+    pub exceeded: Option<BudgetExceeded>,
 }
 
 /// A model of the route that was passed over only for want of money. A run that stays with a free model goes back to it
 /// when that one fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unpaid {
+pub struct UnaffordableModel {
     /// Which one: 0 is the model that was asked for.
     pub candidate: u32,
     /// Which cap stood in the way.
-    pub exceeded: Exceeded,
+    pub exceeded: BudgetExceeded,
 }
 
-impl Turn {
+impl RunMachine {
     /// The model whose turn it is: the one that was asked for, or a fallback of it. A run that has fallen back stays
     /// there, because a conversation half with one model and half with another has neither's cache.
     #[must_use]
@@ -86,7 +86,7 @@ impl Turn {
 
     /// The same turn with models that are asked when the first one fails for good.
     #[must_use]
-    pub fn falling_back(mut self, fallbacks: Vec<String>) -> Self {
+    pub fn with_fallbacks(mut self, fallbacks: Vec<String>) -> Self {
         self.fallbacks = fallbacks;
         self.fallbacks.truncate(ROUTE_MAX - 1);
         self
@@ -97,8 +97,8 @@ impl Turn {
         round: ModelRound,
         failure: ModelFailure,
         duration_ms: u64,
-        bill: Bill,
-    ) -> Moved {
+        bill: AttemptCost,
+    ) -> Transition {
         let ModelRound { attempt, mut missed } = round;
         let request = self.requests;
         self.requests = self.requests.saturating_add(1);
@@ -120,11 +120,11 @@ impl Turn {
         let (model_ref, advances) = (record.model_ref.clone(), record.advanced_to_fallback);
         let operation = model_operation(&self.run_key, request);
         let mut moved = self.unmoved();
-        moved.settle_model(operation, Status::Failed, record);
+        moved.settle_model(operation, StepStatus::Failed, record);
         match next {
             Ok(delay_ms) => moved.ask(attempt + 1, delay_ms, missed),
             Err(outcome) => {
-                missed.push(Missed {
+                missed.push(SkippedModel {
                     model_ref,
                     attempts: attempt,
                     kind: failure.artifact.kind.clone(),
@@ -143,7 +143,12 @@ impl Turn {
     }
 
     /// There is no money for the request that is intended: the run waits, and nothing is lost.
-    pub(super) fn parked(self, attempt: u32, missed: Vec<Missed>, exceeded: Exceeded) -> Moved {
+    pub(super) fn parked(
+        self,
+        attempt: u32,
+        missed: Vec<SkippedModel>,
+        exceeded: BudgetExceeded,
+    ) -> Transition {
         let operation = model_operation(&self.run_key, self.requests);
         let mut moved = self.unmoved();
         moved.steps.push(StepWrite::Postpone(operation));
@@ -152,11 +157,11 @@ impl Turn {
     }
 
     /// Somebody wants it to go on: the same request is intended anew, and looked at anew.
-    pub(super) fn resumed(self, attempt: u32, missed: Vec<Missed>) -> Moved {
+    pub(super) fn resumed(self, attempt: u32, missed: Vec<SkippedModel>) -> Transition {
         let operation = model_operation(&self.run_key, self.requests);
         let mut moved = self.unmoved();
         moved.steps.push(StepWrite::Intend(operation));
-        moved.turn.phase = Phase::Modelling {
+        moved.turn.phase = RunPhase::Modelling {
             attempt,
             delay_ms: 0,
             missed,
@@ -165,18 +170,18 @@ impl Turn {
         moved
     }
 
-    pub(super) fn cancelled(self) -> Moved {
+    pub(super) fn cancelled(self) -> Transition {
         let step = model_operation(&self.run_key, self.requests);
         let mut moved = self.unmoved();
         moved
             .steps
-            .push(settle(step, Status::Failed, 0, Usage::default()));
-        moved.end(Outcome::Cancelled, None);
+            .push(settle(step, StepStatus::Failed, 0, Usage::default()));
+        moved.end(RunOutcome::Cancelled, None);
         moved
     }
 
     /// What is the same for every attempt of this round.
-    pub(super) fn record(&self, attempt: u32, duration_ms: u64, bill: Bill) -> AttemptRecord {
+    pub(super) fn record(&self, attempt: u32, duration_ms: u64, bill: AttemptCost) -> AttemptRecord {
         AttemptRecord {
             provider: bill.provider,
             model_ref: self.active_model().to_owned(),
@@ -199,19 +204,19 @@ impl Turn {
 /// The stable word for a run that waits for money.
 pub const BUDGET_EXCEEDED: &str = "budget_exceeded";
 
-impl Moved {
+impl Transition {
     /// Asks the model whose turn it is, as attempt `attempt` of its own.
-    pub(super) fn ask(&mut self, attempt: u32, delay_ms: u64, missed: Vec<Missed>) {
-        self.turn.phase = Phase::Modelling {
+    pub(super) fn ask(&mut self, attempt: u32, delay_ms: u64, missed: Vec<SkippedModel>) {
+        self.turn.phase = RunPhase::Modelling {
             attempt,
             delay_ms,
             missed,
         };
-        self.put_request(Status::Intended);
+        self.put_request(StepStatus::Intended);
         self.effects.push(self.turn.call_model(delay_ms));
     }
 
-    fn put_request(&mut self, status: Status) {
+    fn put_request(&mut self, status: StepStatus) {
         self.steps.push(StepWrite::Put {
             operation_id: model_operation(&self.turn.run_key, self.turn.requests),
             name: self.turn.active_model().to_owned(),
@@ -222,12 +227,12 @@ impl Moved {
         });
     }
 
-    fn park(&mut self, attempt: u32, missed: Vec<Missed>, exceeded: Exceeded) {
-        self.events.push(Draft::new(RunParked {
+    fn park(&mut self, attempt: u32, missed: Vec<SkippedModel>, exceeded: BudgetExceeded) {
+        self.events.push(EventDraft::new(RunParked {
             code: BUDGET_EXCEEDED.to_owned(),
             exceeded,
         }));
-        self.turn.phase = Phase::Parked {
+        self.turn.phase = RunPhase::Parked {
             attempt,
             missed,
             exceeded,
@@ -236,7 +241,7 @@ impl Moved {
 
     /// Where a model of this round, or of one before, was passed over only for want of money, the run goes back to it and
     /// waits. Says whether there was one.
-    fn wait_for_money(&mut self, missed: &[Missed]) -> bool {
+    fn wait_for_money(&mut self, missed: &[SkippedModel]) -> bool {
         let earlier = self.turn.unpaid.take();
         let Some(unpaid) = earlier.or_else(|| first_unpaid(missed, self.turn.candidate)) else {
             return false;
@@ -246,16 +251,21 @@ impl Moved {
         let asked_anew = usize::try_from(asked_anew).unwrap_or(usize::MAX);
         let before = missed.len().saturating_sub(asked_anew.saturating_add(1));
         self.turn.candidate = unpaid.candidate;
-        self.put_request(Status::Planned);
+        self.put_request(StepStatus::Planned);
         let missed = missed.get(..before).unwrap_or_default().to_vec();
         self.park(1, missed, unpaid.exceeded);
         true
     }
 
     /// Writes down how an attempt ended, and shows it.
-    pub(super) fn settle_model(&mut self, operation_id: OperationId, status: Status, record: AttemptRecord) {
+    pub(super) fn settle_model(
+        &mut self,
+        operation_id: OperationId,
+        status: StepStatus,
+        record: AttemptRecord,
+    ) {
         let usage = record.token_usage.unwrap_or_default();
-        self.events.push(Draft::new(ProviderRoundCompleted {
+        self.events.push(EventDraft::new(ProviderRoundCompleted {
             attempt: Box::new(record.clone()),
             round: self.turn.rounds,
         }));
@@ -268,7 +278,7 @@ impl Moved {
     }
 
     /// Nobody is left who could be asked.
-    fn give_up(&mut self, failure: ModelFailure, attempts: u32, missed: &[Missed]) {
+    fn give_up(&mut self, failure: ModelFailure, attempts: u32, missed: &[SkippedModel]) {
         let mut artifact = failure.artifact.bounded();
         artifact.metadata.insert("attempts".into(), attempts.to_string());
         for (index, model) in missed.iter().enumerate().filter(|_| missed.len() > 1) {
@@ -279,27 +289,29 @@ impl Moved {
             artifact.metadata.insert(format!("candidate_{}", index + 1), said);
         }
         let artifact = artifact.bounded();
-        self.events.push(Draft::new(RuntimeError {
+        self.events.push(EventDraft::new(RuntimeError {
             failure_artifact: artifact.clone(),
         }));
-        self.end(Outcome::Failed(artifact), None);
+        self.end(RunOutcome::Failed(artifact), None);
     }
 }
 
 /// The first of those that were given up in a row, up to the candidate `newest`, that only money was lacking for.
-pub(super) fn first_unpaid(missed: &[Missed], newest: u32) -> Option<Unpaid> {
+pub(super) fn first_unpaid(missed: &[SkippedModel], newest: u32) -> Option<UnaffordableModel> {
     missed
         .iter()
         .rev()
         .zip(0..)
         .filter_map(|(model, back)| {
             let candidate = newest.checked_sub(back)?;
-            model.exceeded.map(|exceeded| Unpaid { candidate, exceeded })
+            model
+                .exceeded
+                .map(|exceeded| UnaffordableModel { candidate, exceeded })
         })
         .last()
 }
 
-fn settle(operation_id: OperationId, status: Status, duration_ms: u64, usage: Usage) -> StepWrite {
+fn settle(operation_id: OperationId, status: StepStatus, duration_ms: u64, usage: Usage) -> StepWrite {
     StepWrite::Settle {
         operation_id,
         status,

@@ -1,6 +1,6 @@
 //! How a run stands, in one word for the database, the API and the page.
 
-use super::Outcome;
+use super::RunOutcome;
 use crate::wake::WakeOutcome;
 
 string_enum! {
@@ -75,7 +75,7 @@ impl RunStatus {
     }
 }
 
-impl Outcome {
+impl RunOutcome {
     /// How a run stands that ended like this.
     #[must_use]
     pub const fn status(&self) -> RunStatus {

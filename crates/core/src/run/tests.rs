@@ -1,12 +1,12 @@
 //! Tests of the turn machine: single cases, laws that hold in every world, and states kept from before.
 
-mod ask;
+mod approval;
 mod case;
-mod draw;
+mod generators;
 mod golden;
 mod interject;
-mod law;
-mod misfit;
+mod properties;
 mod route;
-mod start;
-mod world;
+mod simulated_run;
+mod sub_run;
+mod unexpected_input;

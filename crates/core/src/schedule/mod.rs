@@ -1,234 +1,330 @@
-//! When something is due: patterns of the clock in a time zone, and intervals.
+//! Schedules as records: whose they are, when they are due, what they say, and what a tick of the clock makes of them.
 //!
-//! A schedule keeps the *intent* ("every day at seven in Berlin"), and its firings are worked out from it and from the
-//! time-zone data that is compiled into the program. The data of the system would be I/O, and would differ between devices:
-//! a firing names its run, so everybody has to find the same ones.
+//! A schedule keeps its intent, and a *timer* is one revision of it: another pattern or zone is another timer, because its
+//! moments name runs. Where the clock stands is told from outside; `seen_until` is the moment up to which every firing has
+//! been decided, so that nothing between it and now is forgotten and nothing before it is decided twice.
 //!
 //! | module | knows |
 //! |---|---|
-//! | `pattern` | which local times a pattern means |
-//! | `civil` | days, months and years |
-//! | `zone` | stretches of time with one offset from UTC |
-//! | `cron` | when those local times are: gaps, and hours that come twice |
-//! | `interval` | firings at equal distances |
+//! | `draft` | what may be asked for, field by field |
+//! | `guard` | what must hold for a firing to wake anybody |
+//! | `tick` | what is due, what was missed, what comes next |
 
-mod civil;
-mod cron;
-mod interval;
-mod pattern;
-mod zone;
+mod draft;
+mod guard;
+mod tick;
 
-#[cfg(test)]
-mod oracle;
 #[cfg(test)]
 mod tests;
 
-use serde_json::{Map, Value};
-
+pub use self::draft::{ScheduleDraft, ScheduleError, SchedulePattern};
+pub use self::guard::{FiringCondition, GUARD_FIELDS, Guard, LONG_AGO_MS, ScheduleFacts, since_run};
+pub use self::tick::{Firing, FiringPlan, FiringTime, TickResult, settle};
+use crate::id::{AgentId, EventName, RuleId};
+use crate::key::{RunKey, RunKeySource, RunKeySourceKind};
+use crate::recurrence::RecurrenceError;
 use crate::time::Millis;
-use cron::Cron;
-use interval::Interval;
+use crate::wake::WakeOutcome;
 
-/// Skipped firings are counted up to here.
-pub const SKIPPED_MAX: u64 = 100_000;
+/// Longest text that a schedule says to its agent.
+pub const MESSAGE_BYTES_MAX: usize = 16 * 1024;
 
-/// Firings that may run, or be listed, at once.
-pub const RUNS_MAX: usize = 100_000;
+/// Longest label.
+pub const LABEL_CHARS_MAX: usize = 200;
 
-/// Something that is no schedule, or has no firing where one is asked for.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ScheduleError {
-    /// A part is missing, unknown or of another kind.
-    #[error("`{field}` of a schedule {problem}")]
-    Form {
-        /// Which part.
-        field: String,
-        /// What is wrong, and how it is right.
-        problem: &'static str,
-    },
-    /// Both kinds at once, or neither.
-    #[error("a schedule has either `cron` and `time_zone`, or `interval_seconds` and `anchor`")]
-    Kind,
-    /// The pattern cannot be read.
-    #[error("`cron`: {0}")]
-    Pattern(String),
-    /// There is no such zone.
-    #[error("`time_zone`: `{0}` is no IANA time zone; it is spelled like Europe/Berlin, with capitals")]
-    Zone(String),
-    /// The pattern can be read and means no day of any year.
-    #[error("`cron`: no day of any year is meant by this pattern")]
-    Impossible,
-    /// Nothing comes any more.
-    #[error("the schedule has no firing within 100 years, or none before the year 10000")]
-    Exhausted,
-    /// More would run at once than anybody can want.
-    #[error("more than {RUNS_MAX} firings would run at once; lower `max_catch_up_runs_per_tick`")]
-    TooMany,
+/// How old a missed firing may be and still be made up for, where nobody says otherwise: a day.
+pub const CATCH_UP_WINDOW_SECONDS_DEFAULT: u64 = 86_400;
+
+/// The widest such window: a year.
+pub const CATCH_UP_WINDOW_SECONDS_MAX: u64 = 366 * 86_400;
+
+/// Missed firings that run at once, where nobody says otherwise.
+pub const CATCH_UP_RUNS_DEFAULT: u64 = 1;
+
+/// Most of them.
+pub const CATCH_UP_RUNS_MAX: u64 = 100;
+
+/// Schedules that one agent may have that are not disabled.
+pub const SCHEDULES_MAX: u64 = 1_000;
+
+/// Schedules that may wait for one event and are not disabled.
+pub const SCHEDULES_OF_EVENT_MAX: u64 = 1_000;
+
+/// Records of what became of firings that are kept of one schedule, the newest. The others are counted.
+pub const EXECUTIONS_KEPT_MAX: u64 = 1_000;
+
+/// How late a firing may be and still count as on time: as long as a clock that was set may go unnoticed.
+pub const GRACE_SECONDS: u64 = 60;
+
+/// A clock that goes back by no more than this is corrected and not set: moments stay as they were worked out.
+pub const SET_BACK_MS: i64 = 60_000;
+
+string_enum! {
+    /// Whether a schedule is at work.
+    #[schemars(rename = "ScheduleStatus")]
+    pub enum ScheduleStatus {
+        /// It fires.
+        Active = "active",
+        /// It does not, until a person lets it.
+        Paused = "paused",
+        /// It never does again: a person said so, or it was for once.
+        Disabled = "disabled",
+        /// It has no firing left.
+        Expired = "expired",
+    }
 }
 
-/// An intention to do something again and again.
-#[derive(Debug, Clone)]
-pub struct Schedule(Kind);
-
-#[derive(Debug, Clone)]
-enum Kind {
-    Cron(Box<Cron>),
-    Interval(Interval),
+impl ScheduleStatus {
+    /// Whether it may become the other.
+    #[must_use]
+    pub const fn may_become(self, next: Self) -> bool {
+        match self {
+            Self::Active => matches!(next, Self::Paused | Self::Disabled | Self::Expired),
+            Self::Paused => matches!(next, Self::Active | Self::Disabled),
+            Self::Expired => matches!(next, Self::Disabled),
+            Self::Disabled => false,
+        }
+    }
 }
 
-/// What becomes of firings that were missed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CatchUp {
-    /// Only the newest firing runs, if it is not older than this.
-    Off {
-        /// How late a firing may be and still count as on time.
-        grace_seconds: u64,
-    },
-    /// The newest firings run, if they are not older than this.
-    On {
-        /// How old a firing may be.
-        window_seconds: u64,
-        /// How many run at once.
-        runs_max: u64,
-    },
+string_enum! {
+    /// What becomes of a firing while the one before it is still under way.
+    #[derive(Default)]
+    pub enum Concurrency {
+        /// It waits its turn beside the other.
+        Allow = "allow",
+        /// It is skipped.
+        #[default]
+        Forbid = "forbid",
+        /// It takes the other's place.
+        Replace = "replace",
+    }
 }
 
-/// What a schedule asks for now.
+string_enum! {
+    /// What made a schedule fire.
+    pub enum TriggerSource {
+        /// Its moment came.
+        Tick = "tick",
+        /// A person said so.
+        TriggerNow = "trigger_now",
+        /// Something happened that it waits for.
+        Event = "event",
+    }
+}
+
+string_enum! {
+    /// What was decided about a firing, or about the schedule itself.
+    #[schemars(rename = "ExecutionOutcome")]
+    pub enum ExecutionOutcome {
+        /// It became a message, whose run tells the rest.
+        Run = "run",
+        /// It did not; the reason says why.
+        Skipped = "skipped",
+        /// It had, and a later one took its place.
+        Replaced = "replaced",
+        /// A gate stayed shut; the reason is its code.
+        Refused = "refused",
+        /// The schedule was for once, and is over.
+        Disabled = "disabled",
+        /// The schedule has no firing left.
+        Expired = "expired",
+        /// The clock was set back, and the next firing was worked out anew.
+        Recomputed = "recomputed",
+        /// The schedule cannot be read, and rests until a person has looked at it.
+        Unreadable = "set_aside",
+    }
+}
+
+string_enum! {
+    /// Why a schedule itself did not fire, or ended.
+    pub enum ScheduleReason {
+        /// The firings were missed, and catch-up does not cover them.
+        Missed = "missed",
+        /// The firing before it was under way.
+        ConcurrencyForbid = "concurrency_forbid",
+        /// A later firing replaced it.
+        ConcurrencyReplace = "concurrency_replace",
+        /// The firing has a run already: the clock was set back, or the request was repeated.
+        AlreadyRun = "already_run",
+        /// The agent of the schedule was destroyed.
+        AgentDestroyed = "agent_destroyed",
+        /// The stored schedule is malformed.
+        Unreadable = "unreadable",
+        /// This version cannot read the schedule's pattern.
+        PatternUnreadable = "pattern_unreadable",
+        /// The schedule has no firing left.
+        Exhausted = "exhausted",
+        /// The schedule was for a single firing.
+        Once = "once",
+    }
+}
+
+string_union! {
+    /// Why a firing became no run, or why a schedule ended.
+    #[schemars(rename = "ExecutionReason")]
+    pub enum Reason {
+        /// The schedule's own reason.
+        Schedule(ScheduleReason),
+        /// The rule by which the wake was refused.
+        Refusal(WakeOutcome),
+    }
+}
+
+/// A schedule of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Due {
-    /// Firings that run, in the order of time.
-    pub runs: Vec<Millis>,
-    /// How many others there were, at most [`SKIPPED_MAX`].
-    pub skipped: u64,
-    /// Whether there were more than that.
-    pub skipped_capped: bool,
-    /// The first firing to come.
-    pub next: Millis,
+pub struct Schedule {
+    /// Its name.
+    pub schedule_id: RuleId,
+    /// Which pattern it has: another one is another timer.
+    pub revision: u32,
+    /// Whom it wakes.
+    pub agent_id: AgentId,
+    /// What people call it.
+    pub label: String,
+    /// When it fires.
+    pub when: FiringTime,
+    /// What it says to the agent.
+    pub message: String,
+    /// Whether it is at work.
+    pub status: ScheduleStatus,
+    /// What becomes of a firing while the one before it is under way.
+    pub concurrency: Concurrency,
+    /// Whether missed firings are made up for.
+    pub allows_catch_up: bool,
+    /// Whether it is over after its first firing, whatever became of it.
+    pub auto_disable_after_run: bool,
+    /// How old a missed firing may be and still be made up for.
+    pub catch_up_window_seconds: u64,
+    /// How many of them run at once.
+    pub max_catch_up_runs_per_tick: u64,
+    /// Whether it wakes the agent also when nothing changed.
+    pub always: bool,
+    /// What must hold for a firing to wake the agent. Where there is one, it alone says whether there is something to do.
+    pub guard: Option<Guard>,
+    /// What it waits for beside its time.
+    pub event: Option<EventName>,
+    /// The moment that the newest firing was meant for.
+    pub last_execution_at: Option<Millis>,
+    /// The moment that the next firing is meant for.
+    pub next_execution_at: Option<Millis>,
+    /// Up to when every firing has been decided.
+    pub seen_until: Millis,
+    /// The newest run that it asked for.
+    pub last_run: Option<RunKey>,
+    /// How many records of it were ever made.
+    pub executions: u64,
+    /// Counts its changes: whoever writes shows the one that was read.
+    pub version: u64,
+    /// When it was made.
+    pub created_at: Millis,
+}
+
+/// A status that cannot be had from where a schedule stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a schedule that is {} cannot become {}", from.as_str(), to.as_str())]
+pub struct BadTransition {
+    /// Where it stands.
+    pub from: ScheduleStatus,
+    /// Where it was to go.
+    pub to: ScheduleStatus,
 }
 
 impl Schedule {
-    /// Reads `{"cron", "time_zone"}` or `{"interval_seconds", "anchor"}`.
-    pub fn parse(value: &Value) -> Result<Self, ScheduleError> {
-        let wrong = |field: &str, problem| ScheduleError::Form {
-            field: field.to_owned(),
-            problem,
-        };
-        let Value::Object(parts) = value else {
-            return Err(wrong("schedule", "must be an object"));
-        };
-        let known = ["cron", "time_zone", "interval_seconds", "anchor"];
-        if let Some(field) = parts.keys().find(|field| !known.contains(&field.as_str())) {
-            return Err(wrong(field, "is unknown"));
+    /// What runs are named by: the schedule and its revision.
+    #[must_use]
+    pub fn timer_id(&self) -> String {
+        format!("{}.{}", self.schedule_id, self.revision)
+    }
+
+    /// The run of the firing that was meant for a moment.
+    #[must_use]
+    pub fn run_key(&self, scheduled_at: Millis) -> RunKey {
+        let timer = &self.timer_id();
+        RunKey::of(
+            self.agent_id.as_str(),
+            &RunKeySource::Timer { timer, scheduled_at },
+        )
+    }
+
+    /// The run of a firing that an event led to; `key` names its delivery. Whichever pattern the schedule has meanwhile,
+    /// the same delivery is the same run.
+    #[must_use]
+    pub fn run_key_of_event(&self, event: &EventName, key: &str) -> RunKey {
+        // A name has no colon, and a timer's has a dot where this has the first one.
+        let source = &format!("{}:{event}:{key}", self.schedule_id);
+        let kind = RunKeySourceKind::Manual;
+        RunKey::of(self.agent_id.as_str(), &RunKeySource::Source { kind, source })
+    }
+
+    /// The run of a firing that somebody asked for by hand; `request` names the wish.
+    #[must_use]
+    pub fn run_key_by_hand(&self, request: &str) -> RunKey {
+        let source = &format!("{}:{request}", self.timer_id());
+        let kind = RunKeySourceKind::Manual;
+        RunKey::of(self.agent_id.as_str(), &RunKeySource::Source { kind, source })
+    }
+
+    /// The same schedule with another status. Whoever is let go on begins with what is to come: nobody wanted what would
+    /// have been due meanwhile.
+    pub fn become_status(&self, to: ScheduleStatus, now: Millis) -> Result<Self, BadTransition> {
+        if !self.status.may_become(to) {
+            let from = self.status;
+            return Err(BadTransition { from, to });
         }
-        match (parts.contains_key("cron"), parts.contains_key("interval_seconds")) {
-            (true, false) if parts.contains_key("anchor") => {
-                Err(wrong("anchor", "belongs to `interval_seconds`"))
+        let mut next = self.clone();
+        next.status = to;
+        match to {
+            ScheduleStatus::Active => {
+                next.seen_until = now;
+                next.next_execution_at = self.when.first_after(now).ok().flatten();
+                if next.next_execution_at.is_none() {
+                    next.status = ScheduleStatus::Expired;
+                }
             }
-            (false, true) if parts.contains_key("time_zone") => Err(wrong("time_zone", "belongs to `cron`")),
-            (true, false) => Self::cron(text(parts, "cron")?, text(parts, "time_zone")?),
-            (false, true) => {
-                let seconds = parts.get("interval_seconds").and_then(Value::as_u64);
-                let seconds =
-                    seconds.ok_or_else(|| wrong("interval_seconds", "must be a whole number from 1 on"))?;
-                let anchor = Millis::parse_rfc3339(text(parts, "anchor")?);
-                let anchor = anchor.ok_or_else(|| wrong("anchor", "must be an RFC 3339 time"))?;
-                Self::every(seconds, anchor)
+            // What was to come is shown again when it is let go on.
+            ScheduleStatus::Paused | ScheduleStatus::Disabled | ScheduleStatus::Expired => {
+                next.next_execution_at = None
             }
-            (true, true) | (false, false) => Err(ScheduleError::Kind),
         }
+        Ok(next)
     }
 
-    /// What a pattern means in a zone.
-    pub fn cron(pattern: &str, time_zone: &str) -> Result<Self, ScheduleError> {
-        Cron::parse(pattern, time_zone).map(|cron| Self(Kind::Cron(Box::new(cron))))
+    /// The same schedule with another intent. Another pattern or zone is a new revision and begins now.
+    pub fn revised(&self, draft: &ScheduleDraft, now: Millis) -> Result<Self, ScheduleError> {
+        let fresh = draft.check(now)?;
+        let same = fresh.when == self.when;
+        let is_active = self.status == ScheduleStatus::Active;
+        Ok(Self {
+            schedule_id: self.schedule_id.clone(),
+            agent_id: self.agent_id.clone(),
+            revision: self.revision.saturating_add(u32::from(!same)),
+            status: self.status,
+            next_execution_at: match (is_active, same) {
+                (false, _) => None,
+                (true, true) => self.next_execution_at,
+                (true, false) => fresh.next_execution_at,
+            },
+            seen_until: if same { self.seen_until } else { now },
+            last_execution_at: self.last_execution_at,
+            last_run: self.last_run,
+            executions: self.executions,
+            version: self.version,
+            created_at: self.created_at,
+            ..fresh
+        })
     }
 
-    /// At `anchor`, and every so many seconds after it.
-    pub fn every(seconds: u64, anchor: Millis) -> Result<Self, ScheduleError> {
-        Interval::new(seconds, anchor).map(|interval| Self(Kind::Interval(interval)))
-    }
-
-    /// The first `count` firings after a moment, at most [`RUNS_MAX`].
-    pub fn next(&self, after: Millis, count: usize) -> Result<Vec<Millis>, ScheduleError> {
+    /// The first firings after a moment, at most so many.
+    pub fn upcoming(&self, after: Millis, count: usize) -> Result<Vec<Millis>, RecurrenceError> {
         let mut firings = Vec::new();
         let mut last = after;
-        for _ in 0..count.min(RUNS_MAX) {
-            last = self.first_after(last).ok_or(ScheduleError::Exhausted)?;
-            firings.push(last);
+        while firings.len() < count
+            && let Some(firing) = self.when.first_after(last)?
+        {
+            firings.push(firing);
+            last = firing;
         }
         Ok(firings)
     }
-
-    /// What the schedule asks for `now`, if it was last looked at `last`.
-    pub fn due(&self, last: Option<Millis>, now: Millis, catch_up: CatchUp) -> Result<Due, ScheduleError> {
-        let later = last.map_or(now, |last| last.max(now));
-        let next = self.first_after(later).ok_or(ScheduleError::Exhausted)?;
-        let mut due = Due {
-            runs: Vec::new(),
-            skipped: 0,
-            skipped_capped: false,
-            next,
-        };
-        let Some(last) = last else { return Ok(due) };
-        let (age_seconds, runs_max) = match catch_up {
-            CatchUp::Off { grace_seconds } => (grace_seconds, 1),
-            CatchUp::On {
-                window_seconds,
-                runs_max,
-            } => (window_seconds, usize::try_from(runs_max).unwrap_or(usize::MAX)),
-        };
-        let age_ms = i64::try_from(age_seconds)
-            .unwrap_or(i64::MAX)
-            .saturating_mul(1000);
-        // Nothing is as old as one millisecond before the oldest that may run.
-        let oldest = Millis(now.0.saturating_sub(age_ms).saturating_sub(1)).max(last);
-        if runs_max > RUNS_MAX && usize::try_from(self.count(oldest, now)).is_ok_and(|count| count > RUNS_MAX)
-        {
-            return Err(ScheduleError::TooMany);
-        }
-        let mut until = now;
-        while due.runs.len() < runs_max
-            && let Some(firing) = self.newest(oldest, until)
-        {
-            due.runs.push(firing);
-            until = Millis(firing.0 - 1);
-        }
-        due.runs.reverse();
-        let skipped = self.count(last, until);
-        due.skipped = skipped.min(SKIPPED_MAX);
-        due.skipped_capped = skipped > SKIPPED_MAX;
-        Ok(due)
-    }
-
-    fn first_after(&self, after: Millis) -> Option<Millis> {
-        match &self.0 {
-            Kind::Cron(cron) => cron.first_after(after),
-            Kind::Interval(interval) => interval.first_after(after),
-        }
-    }
-
-    /// The newest firing after one moment and not after another.
-    fn newest(&self, after: Millis, until: Millis) -> Option<Millis> {
-        match &self.0 {
-            Kind::Cron(cron) => cron.newest(after, until),
-            Kind::Interval(interval) => interval.newest(after, until),
-        }
-    }
-
-    /// How many firings there are after one moment and not after another; beyond [`SKIPPED_MAX`] it need not be exact.
-    fn count(&self, after: Millis, until: Millis) -> u64 {
-        match &self.0 {
-            Kind::Cron(cron) => cron.count(after, until),
-            Kind::Interval(interval) => interval.count(after, until),
-        }
-    }
-}
-
-fn text<'a>(parts: &'a Map<String, Value>, field: &str) -> Result<&'a str, ScheduleError> {
-    let wrong = |problem| ScheduleError::Form {
-        field: field.to_owned(),
-        problem,
-    };
-    let value = parts.get(field).ok_or_else(|| wrong("is missing"))?;
-    value.as_str().ok_or_else(|| wrong("must be a string"))
 }

@@ -1,479 +1,487 @@
-//! Patterns, zones and arithmetic, case by case.
-
-use serde_json::json;
+use proptest::prelude::*;
 
 use super::*;
+use crate::recurrence::RecurrenceError;
 
-fn time(text: &str) -> Millis {
+/// 2026-03-01T06:00:00Z.
+const BEGIN: Millis = Millis(1_772_344_800_000);
+const HOUR_MS: i64 = 3_600_000;
+const TEN_YEARS_MS: i64 = 3_652 * 24 * HOUR_MS;
+
+fn at(text: &str) -> Millis {
     Millis::parse_rfc3339(text).expect("a time")
 }
 
-/// The first firings of a pattern after a moment, as text.
-fn next(pattern: &str, zone: &str, after: &str, count: usize) -> Vec<String> {
-    let schedule = Schedule::cron(pattern, zone).expect("a schedule");
-    let firings = schedule.next(time(after), count).expect("firings");
-    firings
-        .into_iter()
-        .map(|firing| firing.rfc3339().replace(":00.000Z", "Z"))
-        .collect()
+fn draft(when: FiringTime) -> ScheduleDraft {
+    let (id, agent) = (
+        RuleId::parse("daily").expect("id"),
+        AgentId::parse("coach").expect("id"),
+    );
+    ScheduleDraft::new(id, agent, when, "Look at the day.".to_owned())
 }
 
-fn refused(pattern: &str) -> ScheduleError {
-    Schedule::cron(pattern, "UTC").expect_err(pattern)
+fn hourly() -> FiringTime {
+    FiringTime::Every {
+        interval_seconds: 3_600,
+        anchor: BEGIN,
+    }
 }
 
-#[test]
-fn a_time_that_does_not_exist_fires_once_when_the_gap_ends() {
-    let spring = "2026-03-08T00:00:00-05:00";
-    assert_eq!(
-        next("30 2 * * *", "America/New_York", spring, 2),
-        ["2026-03-08T07:00Z", "2026-03-09T06:30Z"],
-        "at three o'clock, and half past two the day after"
-    );
-    assert_eq!(
-        next("*/10 2,3 * * *", "America/New_York", spring, 3),
-        ["2026-03-08T07:00Z", "2026-03-08T07:10Z", "2026-03-08T07:20Z"],
-        "six times fall into the gap, and one of them is three o'clock itself"
-    );
-    assert_eq!(
-        next("15 2 * * *", "Australia/Lord_Howe", "2026-10-03T12:00:00Z", 1),
-        ["2026-10-03T15:30Z"],
-        "half an hour is missing there"
-    );
+fn berlin(cron: &str) -> FiringTime {
+    FiringTime::Cron {
+        cron: cron.to_owned(),
+        time_zone: "Europe/Berlin".to_owned(),
+    }
+}
+
+fn timer(when: FiringTime) -> Schedule {
+    draft(when).check(BEGIN).expect("a schedule")
+}
+
+fn later(ms: i64) -> Millis {
+    Millis(BEGIN.0 + ms)
 }
 
 #[test]
-fn a_time_that_comes_twice_fires_the_first_time() {
-    let autumn = "2026-11-01T00:00:00-04:00";
-    assert_eq!(
-        next("30 1 * * *", "America/New_York", autumn, 2),
-        ["2026-11-01T05:30Z", "2026-11-02T06:30Z"]
-    );
-    let between = "2026-11-01T05:45:00Z";
-    assert_eq!(
-        next("30 1 * * *", "America/New_York", between, 1),
-        ["2026-11-02T06:30Z"]
-    );
+fn what_nobody_says_has_a_default() {
+    let timer = timer(hourly());
+    assert_eq!(timer.status, ScheduleStatus::Active);
+    assert_eq!(timer.concurrency, Concurrency::Forbid);
+    assert!(!timer.allows_catch_up && !timer.auto_disable_after_run && !timer.always);
+    assert_eq!(timer.catch_up_window_seconds, 86_400);
+    assert_eq!(timer.max_catch_up_runs_per_tick, 1);
+    assert_eq!(timer.next_execution_at, Some(later(HOUR_MS)));
+    assert_eq!((timer.last_execution_at, timer.revision), (None, 1));
 }
 
 #[test]
-fn an_open_hour_means_time_that_passes() {
-    let autumn = "2026-11-01T00:45:00-04:00";
-    assert_eq!(
-        next("30 * * * *", "America/New_York", autumn, 3),
-        ["2026-11-01T05:30Z", "2026-11-01T06:30Z", "2026-11-01T07:30Z"],
-        "half past one comes twice"
-    );
-    assert_eq!(
-        next("30 */1 * * *", "America/New_York", autumn, 3),
-        ["2026-11-01T05:30Z", "2026-11-01T07:30Z", "2026-11-01T08:30Z"],
-        "every hour of the clock on the wall is another pattern"
-    );
-    let spring = "2026-03-08T01:45:00-05:00";
-    assert_eq!(
-        next("30 * * * *", "America/New_York", spring, 1),
-        ["2026-03-08T07:30Z"]
-    );
-    assert_eq!(
-        next("@hourly", "America/New_York", autumn, 1),
-        ["2026-11-01T05:00Z"]
-    );
-}
-
-#[test]
-fn a_day_that_does_not_exist_fires_once_when_the_next_begins() {
-    // Samoa went from the 29th to the 31st of December 2011.
-    let before = "2011-12-29T20:00:00-10:00";
-    assert_eq!(
-        next("0 7 30 12 *", "Pacific/Apia", before, 1),
-        ["2011-12-30T10:00Z"]
-    );
-    assert_eq!(
-        next("0 7,9,20 * * *", "Pacific/Apia", before, 2),
-        ["2011-12-30T10:00Z", "2011-12-30T17:00Z"],
-        "three times of that day fall together, and the next is seven on the 31st"
-    );
-    assert_eq!(
-        next("0 * 30 12 *", "Pacific/Apia", before, 1),
-        ["2012-12-29T10:00Z"],
-        "time that passes has no such day"
-    );
-}
-
-#[test]
-fn seven_in_the_morning_stays_seven_when_the_clocks_change() {
-    let before = "2026-03-28T00:00:00+01:00";
-    let firings = next("0 7 * * *", "Europe/Berlin", before, 3);
-    assert_eq!(
-        firings,
-        ["2026-03-28T06:00Z", "2026-03-29T05:00Z", "2026-03-30T05:00Z"]
-    );
-    assert_eq!(
-        next("0 7 * * *", "Asia/Calcutta", before, 1),
-        ["2026-03-28T01:30Z"],
-        "a link, and half an hour"
-    );
-}
-
-#[test]
-fn fields_are_read_as_they_are_written() {
-    let after = "2026-01-01T00:00:00Z";
-    assert_eq!(
-        next("10-20/5 0 1 * *", "UTC", after, 3),
-        ["2026-01-01T00:10Z", "2026-01-01T00:15Z", "2026-01-01T00:20Z"]
-    );
-    assert_eq!(
-        next("40/10 0 1 * *", "UTC", after, 2),
-        ["2026-01-01T00:40Z", "2026-01-01T00:50Z"]
-    );
-    assert_eq!(next("0 0 * feb-Mar *", "UTC", after, 1), ["2026-02-01T00:00Z"]);
-    assert_eq!(next(" 0\t 0   1 JAN * ", "UTC", after, 1), ["2027-01-01T00:00Z"]);
-    assert_eq!(
-        next("30 0 0 1 1 *", "UTC", after, 1),
-        ["2026-01-01T00:00:30.000Z"]
-    );
-    assert_eq!(next("@yearly", "UTC", after, 1), ["2027-01-01T00:00Z"]);
-    assert_eq!(next("@weekly", "UTC", after, 1), ["2026-01-04T00:00Z"]);
-    assert_eq!(next("0 0 * * 7", "UTC", after, 1), ["2026-01-04T00:00Z"]);
-    assert_eq!(
-        next("0 0 * * fri-7", "UTC", after, 3),
-        ["2026-01-02T00:00Z", "2026-01-03T00:00Z", "2026-01-04T00:00Z"]
-    );
-    assert_eq!(
-        next("0 0 * * 5/1", "UTC", after, 3),
-        ["2026-01-02T00:00Z", "2026-01-03T00:00Z", "2026-01-09T00:00Z"]
-    );
-    assert_eq!(
-        next("0 0 29 2 *", "UTC", "2096-03-01T00:00:00Z", 1),
-        ["2104-02-29T00:00Z"],
-        "no leap day in 2100"
-    );
-}
-
-#[test]
-fn of_two_day_fields_either_may_match() {
-    let after = "2026-01-01T00:00:00Z";
-    assert_eq!(
-        next("0 0 13 * fri", "UTC", after, 3),
-        ["2026-01-02T00:00Z", "2026-01-09T00:00Z", "2026-01-13T00:00Z"]
-    );
-    assert_eq!(
-        next("0 0 */1 * fri", "UTC", after, 2),
-        ["2026-01-02T00:00Z", "2026-01-03T00:00Z"],
-        "not exactly a star"
-    );
-    assert_eq!(next("0 0 30 2 mon", "UTC", after, 1), ["2026-02-02T00:00Z"]);
-}
-
-#[test]
-fn a_pattern_that_cannot_be_read_is_refused_by_its_field() {
-    let unreadable = [
-        "",
-        "* * * *",
-        "* * * * * * *",
-        "60 * * * *",
-        "* 24 * * *",
-        "* * 0 * *",
-        "* * 32 * *",
-        "* * * 13 *",
-        "* * * 0 *",
-        "* * * * 8",
-        "5-1 * * * *",
-        "* * * * fri-sun",
-        "* * * * 7/2",
-        "*/0 * * * *",
-        "1/0 * * * *",
-        "? * * * *",
-        "* * L * *",
-        "* * 1W * *",
-        "* * * * 1#2",
-        ", * * * *",
-        "1, * * * *",
-        "-1 * * * *",
-        "1- * * * *",
-        "+1 * * * *",
-        "*/ * * * *",
-        "*-5 * * * *",
-        "1/2/3 * * * *",
-        "1-2-3 * * * *",
-        "* * * january *",
-        "jan * * * *",
-        "* * * * m\u{f6}n",
-        "@annually",
-        "@DAILY",
-        "*\n* * * *",
-        "99999999999999999999999 * * * *",
+fn each_field_that_is_wrong_is_named() {
+    let good = draft(hourly());
+    let every = |interval_seconds| FiringTime::Every {
+        interval_seconds,
+        anchor: BEGIN,
+    };
+    let zone = FiringTime::Cron {
+        cron: "0 7 * * *".to_owned(),
+        time_zone: "Berlin".to_owned(),
+    };
+    let with = |change: fn(&mut ScheduleDraft)| {
+        let mut draft = good.clone();
+        change(&mut draft);
+        draft
+    };
+    let cases = [
+        (with(|draft| draft.label = String::new()), "label"),
+        (with(|draft| draft.label = "a\nb".to_owned()), "label"),
+        (with(|draft| draft.label = "x".repeat(201)), "label"),
+        (with(|draft| draft.message = " \n".to_owned()), "say"),
+        (
+            with(|draft| draft.message = "x".repeat(MESSAGE_BYTES_MAX + 1)),
+            "say",
+        ),
+        (
+            with(|draft| draft.catch_up_window_seconds = 0),
+            "catch_up_window_seconds",
+        ),
+        (
+            with(|draft| draft.catch_up_window_seconds = u64::MAX),
+            "catch_up_window_seconds",
+        ),
+        (
+            with(|draft| draft.max_catch_up_runs_per_tick = 0),
+            "max_catch_up_runs_per_tick",
+        ),
+        (
+            with(|draft| draft.max_catch_up_runs_per_tick = 101),
+            "max_catch_up_runs_per_tick",
+        ),
+        (draft(FiringTime::At { at: BEGIN }), "at"),
+        (draft(every(0)), "interval_seconds"),
+        (draft(berlin("every day")), "cron"),
+        (draft(berlin("0 0 31 2 *")), "cron"),
+        (draft(zone), "time_zone"),
     ];
-    for pattern in unreadable {
-        assert!(
-            matches!(refused(pattern), ScheduleError::Pattern(_)),
-            "{pattern:?}"
-        );
+    for (draft, field) in cases {
+        let error = draft.check(BEGIN).expect_err(field).to_string();
+        assert!(error.contains(&format!("`{field}`")), "{field}: {error}");
     }
-    assert!(refused("* * * 13 *").to_string().contains("month"));
+    assert!(good.check(BEGIN).is_ok());
 }
 
 #[test]
-fn a_day_that_never_comes_is_refused_at_once() {
-    for pattern in ["0 0 30 2 *", "* * 31 4,6,9,11 *", "0 0 30-31 feb *"] {
-        assert_eq!(refused(pattern), ScheduleError::Impossible, "{pattern}");
-    }
-}
-
-#[test]
-fn a_zone_is_named_exactly() {
-    for zone in [
-        "UTC",
-        "Etc/UTC",
-        "US/Eastern",
-        "Europe/Kyiv",
-        "Europe/Kiev",
-        "GMT",
-        "Etc/GMT+5",
-        "America/Argentina/Ushuaia",
+fn a_schedule_has_exactly_one_pattern() {
+    let pattern = |cron, time_zone, interval_seconds, anchor, at| SchedulePattern {
+        cron,
+        time_zone,
+        interval_seconds,
+        anchor,
+        at,
+    };
+    let (cron, zone, time) = (
+        Some("0 7 * * *"),
+        Some("Europe/Berlin"),
+        Some("2026-04-01T00:00:00Z"),
+    );
+    assert_eq!(
+        pattern(cron, zone, None, None, None).read(BEGIN),
+        Ok(berlin("0 7 * * *"))
+    );
+    assert_eq!(
+        pattern(None, None, Some(3_600), None, None).read(BEGIN),
+        Ok(hourly())
+    );
+    let moment = at("2026-04-01T00:00:00Z");
+    assert_eq!(
+        pattern(None, None, None, None, time).read(BEGIN),
+        Ok(FiringTime::At { at: moment })
+    );
+    for (given, field) in [
+        (pattern(None, None, None, None, None), "pattern"),
+        (pattern(cron, zone, Some(5), None, None), "pattern"),
+        (pattern(None, None, Some(5), None, time), "pattern"),
+        (pattern(cron, None, None, None, None), "time_zone"),
+        (pattern(None, zone, Some(5), None, None), "time_zone"),
+        (pattern(cron, zone, None, time, None), "anchor"),
+        (pattern(None, None, Some(5), Some("noon"), None), "anchor"),
+        (pattern(None, None, None, None, Some("tomorrow")), "at"),
     ] {
-        assert!(Schedule::cron("@daily", zone).is_ok(), "{zone}");
-    }
-    for zone in [
-        "",
-        "utc",
-        "europe/berlin",
-        "Europe/berlin",
-        "EUROPE/BERLIN",
-        "Mars/Olympus",
-        "Etc/Unknown",
-        "+01:00",
-        "Europe",
-        "CEST",
-    ] {
-        let error = Schedule::cron("@daily", zone).expect_err(zone);
-        assert_eq!(error, ScheduleError::Zone(zone.into()));
+        let error = given.read(BEGIN).expect_err(field).to_string();
+        assert!(error.starts_with(&format!("`{field}`")), "{field}: {error}");
     }
 }
 
 #[test]
-fn a_schedule_has_exactly_one_kind() {
-    let cron = json!({"cron": "@daily", "time_zone": "Europe/Berlin"});
-    let interval = json!({"interval_seconds": 60, "anchor": "2026-01-01T00:00:00Z"});
-    assert!(Schedule::parse(&cron).is_ok() && Schedule::parse(&interval).is_ok());
-    let both = json!({"cron": "@daily", "time_zone": "UTC", "interval_seconds": 60, "anchor": "2026-01-01T00:00:00Z"});
-    assert_eq!(Schedule::parse(&both).err(), Some(ScheduleError::Kind));
-    assert_eq!(Schedule::parse(&json!({})).err(), Some(ScheduleError::Kind));
-    let bad = [
-        ("time_zone", json!({"cron": "@daily"})),
-        ("time_zone", json!({"cron": "@daily", "time_zone": null})),
-        ("cron", json!({"cron": 5, "time_zone": "UTC"})),
-        (
-            "anchor",
-            json!({"cron": "@daily", "time_zone": "UTC", "anchor": "2026-01-01T00:00:00Z"}),
-        ),
-        (
-            "time_zone",
-            json!({"interval_seconds": 60, "anchor": "2026-01-01T00:00:00Z", "time_zone": "UTC"}),
-        ),
-        (
-            "interval_seconds",
-            json!({"interval_seconds": 0, "anchor": "2026-01-01T00:00:00Z"}),
-        ),
-        (
-            "interval_seconds",
-            json!({"interval_seconds": -5, "anchor": "2026-01-01T00:00:00Z"}),
-        ),
-        (
-            "interval_seconds",
-            json!({"interval_seconds": 1.5, "anchor": "2026-01-01T00:00:00Z"}),
-        ),
-        ("anchor", json!({"interval_seconds": 60})),
-        ("anchor", json!({"interval_seconds": 60, "anchor": "2026-01-01"})),
-        (
-            "wobble",
-            json!({"cron": "@daily", "time_zone": "UTC", "wobble": 1}),
-        ),
-        ("schedule", json!("@daily")),
+fn a_status_leads_only_where_the_matrix_says() {
+    use ScheduleStatus::{Active, Disabled, Expired, Paused};
+    let allowed = [
+        (Active, Paused),
+        (Active, Disabled),
+        (Active, Expired),
+        (Paused, Active),
+        (Paused, Disabled),
+        (Expired, Disabled),
     ];
-    for (field, value) in bad {
-        let error = Schedule::parse(&value).expect_err("not of this form");
-        assert!(
-            matches!(&error, ScheduleError::Form { field: named, .. } if named == field),
-            "{error}"
-        );
-    }
-}
-
-#[test]
-fn an_interval_fires_at_its_anchor_and_never_before() {
-    let schedule = Schedule::every(90, time("2026-01-01T00:00:00.250Z")).expect("a schedule");
-    let firings = |after: &str| {
-        schedule
-            .next(time(after), 2)
-            .expect("firings")
-            .into_iter()
-            .map(Millis::rfc3339)
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(
-        firings("0000-01-01T00:00:00Z"),
-        ["2026-01-01T00:00:00.250Z", "2026-01-01T00:01:30.250Z"]
-    );
-    assert_eq!(
-        firings("2026-01-01T00:00:00.250Z"),
-        ["2026-01-01T00:01:30.250Z", "2026-01-01T00:03:00.250Z"]
-    );
-    let rare = Schedule::every((1 << 53) - 1, time("2026-01-01T00:00:00Z")).expect("a schedule");
-    assert_eq!(
-        rare.next(time("2026-01-01T00:00:00Z"), 1),
-        Err(ScheduleError::Exhausted)
-    );
-    assert!(rare.next(time("2025-01-01T00:00:00Z"), 1).is_ok());
-}
-
-/// Downtime of five windows: none, one or three run, as it was settled.
-#[test]
-fn missed_firings_run_as_catch_up_was_settled() {
-    let schedule = Schedule::cron("0 * * * *", "UTC").expect("a schedule");
-    let (last, now) = (time("2026-01-01T00:00:00Z"), time("2026-01-01T05:30:00Z"));
-    let due = |catch_up| {
-        let due = schedule.due(Some(last), now, catch_up).expect("due");
-        assert_eq!(due.next, time("2026-01-01T06:00:00Z"));
-        (
-            due.runs
-                .into_iter()
-                .map(|run| run.rfc3339()[11..13].to_owned())
-                .collect::<Vec<_>>()
-                .join(" "),
-            due.skipped,
-        )
-    };
-    let on = |window_seconds, runs_max| CatchUp::On {
-        window_seconds,
-        runs_max,
-    };
-    assert_eq!(due(CatchUp::Off { grace_seconds: 60 }), (String::new(), 5));
-    assert_eq!(
-        due(CatchUp::Off { grace_seconds: 1800 }),
-        ("05".into(), 4),
-        "exactly as old is not older"
-    );
-    assert_eq!(due(on(86_400, 1)), ("05".into(), 4));
-    assert_eq!(due(on(86_400, 3)), ("03 04 05".into(), 2));
-    assert_eq!(due(on(5_400, 3)), ("04 05".into(), 3), "the rest is too old");
-    assert_eq!(due(on(u64::MAX, u64::MAX)), ("01 02 03 04 05".into(), 0));
-}
-
-#[test]
-fn who_never_looked_has_missed_nothing_and_a_clock_set_back_finds_nothing_due() {
-    let schedule = Schedule::cron("@hourly", "UTC").expect("a schedule");
-    let (now, later) = (time("2026-01-01T05:30:00Z"), time("2026-01-01T09:00:00Z"));
-    let grace = CatchUp::Off { grace_seconds: 60 };
-    let never = schedule.due(None, now, grace).expect("due");
-    assert_eq!(
-        (never.runs.len(), never.skipped, never.next),
-        (0, 0, time("2026-01-01T06:00:00Z"))
-    );
-    let back = schedule.due(Some(later), now, grace).expect("due");
-    assert_eq!(
-        (back.runs.len(), back.skipped, back.next),
-        (0, 0, time("2026-01-01T10:00:00Z"))
-    );
-}
-
-/// Ten years of seconds are 315 million firings; they are counted up to the bound and not listed.
-#[test]
-fn ten_missed_years_of_seconds_are_counted_and_not_walked() {
-    let (last, now) = (time("2016-01-01T00:00:00Z"), time("2026-01-01T00:00:00Z"));
-    let catch_up = CatchUp::On {
-        window_seconds: u64::MAX,
-        runs_max: 2,
-    };
-    for schedule in [
-        Schedule::cron("* * * * * *", "America/New_York").expect("a schedule"),
-        Schedule::every(1, last).expect("a schedule"),
-    ] {
-        let due = schedule.due(Some(last), now, catch_up).expect("due");
-        assert_eq!(due.runs, [Millis(now.0 - 1000), now]);
-        assert_eq!((due.skipped, due.skipped_capped), (SKIPPED_MAX, true));
-        let all = CatchUp::On {
-            window_seconds: u64::MAX,
-            runs_max: u64::MAX,
-        };
-        assert_eq!(schedule.due(Some(last), now, all), Err(ScheduleError::TooMany));
-        let few = schedule
-            .due(Some(Millis(now.0 - 100_002_000)), now, catch_up)
-            .expect("due");
-        assert_eq!(
-            (few.skipped, few.skipped_capped),
-            (SKIPPED_MAX, false),
-            "exactly as many as the bound"
-        );
-    }
-}
-
-#[test]
-fn at_the_ends_of_time_there_is_an_answer_or_an_error() {
-    let schedule = Schedule::cron("@yearly", "Europe/Berlin").expect("a schedule");
-    assert_eq!(
-        next("@yearly", "Europe/Berlin", "9998-06-01T00:00:00Z", 1),
-        ["9998-12-31T23:00Z"]
-    );
-    assert_eq!(
-        schedule.next(time("9999-06-01T00:00:00Z"), 2),
-        Err(ScheduleError::Exhausted)
-    );
-    assert_eq!(
-        next("0 0 31 12 *", "UTC", "9999-06-01T00:00:00Z", 1),
-        ["9999-12-31T00:00Z"]
-    );
-    assert_eq!(
-        next("59 59 23 31 12 *", "UTC", "9999-12-31T00:00:00Z", 1),
-        ["9999-12-31T23:59:59.000Z"]
-    );
-    assert_eq!(
-        next("0 0 1 1 *", "UTC", "0000-01-01T00:00:00Z", 1),
-        ["0001-01-01T00:00Z"]
-    );
-    let patterns = ["* * * * * *", "0 0 29 2 *", "30 2 * * *", "@hourly"];
-    let zones = [
-        "America/New_York",
-        "Pacific/Kiritimati",
-        "Asia/Manila",
-        "Pacific/Apia",
-    ];
-    let grace = CatchUp::Off {
-        grace_seconds: u64::MAX,
-    };
-    for extreme in [
-        Millis(i64::MIN),
-        Millis::MIN,
-        Millis(-1),
-        Millis(0),
-        Millis::MAX,
-        Millis(i64::MAX),
-    ] {
-        for schedule in patterns
-            .iter()
-            .flat_map(|pattern| zones.map(|zone| Schedule::cron(pattern, zone)))
-        {
-            let schedule = schedule.expect("a schedule");
-            let _ = schedule.next(extreme, 3);
-            let _ = schedule.due(Some(Millis::MIN), extreme, grace);
-            let _ = schedule.due(Some(extreme), Millis(0), grace);
+    for from in ScheduleStatus::ALL {
+        for to in ScheduleStatus::ALL {
+            let timer = Schedule {
+                status: from,
+                ..timer(hourly())
+            };
+            let moved = timer.become_status(to, BEGIN);
+            assert_eq!(moved.is_ok(), allowed.contains(&(from, to)), "{from:?} to {to:?}");
+            if let Ok(moved) = moved {
+                assert_eq!(moved.status, to);
+                assert_eq!(moved.next_execution_at.is_some(), to == Active);
+            }
         }
-        let interval = Schedule::every(u64::MAX, extreme).expect("a schedule");
-        let _ = interval.next(extreme, 3);
-        let _ = interval.due(Some(Millis(i64::MIN)), Millis(i64::MAX), grace);
     }
 }
 
 #[test]
-fn a_thousand_leap_days_are_found_at_once() {
-    let schedule = Schedule::cron("0 0 29 2 *", "America/New_York").expect("a schedule");
-    let firings = schedule
-        .next(time("2026-01-01T00:00:00Z"), 1000)
-        .expect("firings");
-    assert_eq!(firings.len(), 1000);
+fn one_that_was_paused_goes_on_with_what_is_to_come() {
+    let paused = timer(hourly())
+        .become_status(ScheduleStatus::Paused, later(1))
+        .expect("paused");
+    let tick = paused.tick(later(5 * HOUR_MS)).expect("a tick");
+    assert!(tick.firings.is_empty() && tick.timer == paused);
+    let again = paused
+        .become_status(ScheduleStatus::Active, later(5 * HOUR_MS + 1))
+        .expect("active");
+    assert_eq!(again.next_execution_at, Some(later(6 * HOUR_MS)));
+    let tick = again.tick(later(5 * HOUR_MS + 2)).expect("a tick");
+    assert_eq!((tick.firings.len(), tick.missed), (0, 0));
+}
+
+#[test]
+fn another_pattern_or_zone_is_another_timer_and_anything_else_is_not() {
+    let daily = timer(berlin("0 7 * * *"));
+    let same = draft(berlin("0 7 * * *"));
+    let louder = ScheduleDraft {
+        message: "Now!".to_owned(),
+        ..same.clone()
+    };
+    let revised = daily.revised(&louder, later(5)).expect("revised");
+    assert_eq!((revised.revision, revised.message.as_str()), (1, "Now!"));
+    assert_eq!(revised.next_execution_at, daily.next_execution_at);
+    let elsewhere = FiringTime::Cron {
+        cron: "0 7 * * *".to_owned(),
+        time_zone: "Asia/Tokyo".to_owned(),
+    };
+    let moved = daily.revised(&draft(elsewhere), later(5)).expect("revised");
+    assert_eq!(moved.revision, 2);
+    assert_eq!(
+        moved.next_execution_at,
+        Some(at("2026-03-01T22:00:00Z")),
+        "07:00 in Tokyo"
+    );
+    assert_ne!(moved.run_key(BEGIN), daily.run_key(BEGIN));
+    assert_eq!(daily.timer_id(), "daily.1");
+}
+
+#[test]
+fn a_wall_clock_time_stays_one_across_both_changes_of_the_clocks() {
+    let daily = timer(berlin("30 2 * * *"));
+    // Half past two does not exist on 29 March, so it is three o'clock; and it comes twice on 25 October, where the first
+    // counts.
+    for (day, firing) in [
+        ("2026-03-28T00:00:00Z", "2026-03-28T01:30:00Z"),
+        ("2026-03-29T00:00:00Z", "2026-03-29T01:00:00Z"),
+        ("2026-03-30T00:00:00Z", "2026-03-30T00:30:00Z"),
+        ("2026-10-25T00:00:00Z", "2026-10-25T00:30:00Z"),
+        ("2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"),
+    ] {
+        assert_eq!(
+            daily.upcoming(at(day), 1).expect("firings"),
+            [at(firing)],
+            "{day}"
+        );
+    }
+}
+
+#[test]
+fn after_five_missed_windows_as_many_run_as_were_settled() {
+    let after_five = later(5 * HOUR_MS + 120_000);
+    for (allows_catch_up, at_most, runs) in [(false, 1, 0), (true, 1, 1), (true, 3, 3), (true, 100, 5)] {
+        let timer = Schedule {
+            allows_catch_up,
+            max_catch_up_runs_per_tick: at_most,
+            ..timer(hourly())
+        };
+        let tick = timer.tick(after_five).expect("a tick");
+        assert_eq!(tick.firings.len(), runs);
+        assert_eq!(tick.missed, 5 - runs as u64);
+        assert!(tick.firings.iter().all(|firing| firing.is_catch_up));
+        assert_eq!(tick.timer.next_execution_at, Some(later(6 * HOUR_MS)));
+        let newest = (runs > 0).then_some(later(5 * HOUR_MS));
+        assert_eq!(tick.firings.last().map(|firing| firing.due_at), newest);
+        assert_eq!(tick.missed_from, (tick.missed > 0).then_some(later(HOUR_MS)));
+    }
+}
+
+#[test]
+fn a_firing_that_is_a_little_late_is_on_time_and_one_outside_the_window_is_gone() {
+    let one = timer(hourly());
+    let tick = one.tick(later(HOUR_MS + 59_000)).expect("a tick");
+    assert_eq!(
+        tick.firings,
+        [Firing {
+            due_at: later(HOUR_MS),
+            is_catch_up: false
+        }]
+    );
+    let daily = Schedule {
+        allows_catch_up: true,
+        ..timer(FiringTime::At { at: later(HOUR_MS) })
+    };
+    let late = daily.tick(later(24 * HOUR_MS)).expect("a tick");
+    assert_eq!((late.firings.len(), late.missed), (1, 0));
+    assert!(late.firings.iter().all(|firing| firing.is_catch_up));
+    let month = daily.tick(later(30 * 24 * HOUR_MS)).expect("a tick");
+    assert_eq!((month.firings.len(), month.missed), (0, 1));
+    assert_eq!(month.timer.status, ScheduleStatus::Disabled);
+}
+
+#[test]
+fn once_is_over_after_a_firing_and_after_a_miss() {
+    let once = Schedule {
+        auto_disable_after_run: true,
+        ..timer(hourly())
+    };
+    for now in [later(HOUR_MS), later(3 * HOUR_MS + 120_000)] {
+        let tick = once.tick(now).expect("a tick");
+        assert_eq!(
+            (tick.timer.status, tick.timer.next_execution_at),
+            (ScheduleStatus::Disabled, None)
+        );
+    }
+    let before = once.tick(later(1)).expect("a tick");
+    assert_eq!(before.timer.status, ScheduleStatus::Active);
+    // One moment without the wish to be over is over all the same, by having nothing left.
+    let moment = Schedule {
+        auto_disable_after_run: false,
+        ..timer(FiringTime::At { at: later(5) })
+    };
+    assert_eq!(
+        moment.tick(later(5)).expect("a tick").timer.status,
+        ScheduleStatus::Expired
+    );
+}
+
+#[test]
+fn a_clock_that_is_set_back_ten_years_makes_nothing_fire_and_the_next_firing_near() {
+    let mut timer = timer(hourly());
+    timer.when = berlin("0 * * * *");
+    timer = timer.tick(later(HOUR_MS)).expect("a tick").timer;
+    let back = later(-TEN_YEARS_MS);
+    let tick = timer.tick(back).expect("a tick");
+    assert!(tick.was_set_back && tick.firings.is_empty() && tick.missed == 0);
+    let next = tick.timer.next_execution_at.expect("a next one");
+    assert!(next > back && next.since(back) <= 3_600_000, "{next:?}");
+    // Forward again: one firing is made up for, or none, and the others are counted.
+    let forth = tick.timer.tick(later(2 * HOUR_MS + 120_000)).expect("a tick");
+    assert_eq!((forth.firings.len(), forth.missed > 80_000), (0, true));
+}
+
+#[test]
+fn a_clock_that_is_corrected_by_seconds_changes_nothing() {
+    let timer = timer(hourly()).tick(later(HOUR_MS)).expect("a tick").timer;
+    let tick = timer.tick(later(HOUR_MS - 59_000)).expect("a tick");
+    assert_eq!(tick.timer, timer);
+    assert!(!tick.was_set_back && tick.firings.is_empty());
+}
+
+#[test]
+fn the_three_ways_with_one_that_is_under_way() {
+    let firing = |ms| Firing {
+        due_at: later(ms),
+        is_catch_up: false,
+    };
+    let two = || vec![firing(1), firing(2)];
+    let allow = settle(Concurrency::Allow, two(), true);
+    assert_eq!((allow.fire, allow.skip.len(), allow.replaces), (two(), 0, false));
+    let forbid = settle(Concurrency::Forbid, two(), true);
+    assert_eq!((forbid.fire.len(), forbid.replaces), (0, false));
     assert!(
-        firings
-            .last()
-            .is_some_and(|last| last.rfc3339().contains("-02-29T05:00:00.000Z"))
+        forbid
+            .skip
+            .iter()
+            .all(|(_, reason)| *reason == ScheduleReason::ConcurrencyForbid)
+    );
+    let free = settle(Concurrency::Forbid, two(), false);
+    assert_eq!(free.fire, [firing(2)]);
+    assert_eq!(free.skip, [(firing(1), ScheduleReason::ConcurrencyForbid)]);
+    let replace = settle(Concurrency::Replace, two(), true);
+    assert_eq!((replace.fire, replace.replaces), (vec![firing(2)], true));
+    assert_eq!(replace.skip, [(firing(1), ScheduleReason::ConcurrencyReplace)]);
+    assert!(!settle(Concurrency::Replace, Vec::new(), true).replaces);
+}
+
+#[test]
+fn a_pattern_that_cannot_be_read_is_an_error_and_not_silence() {
+    let broken = Schedule {
+        when: berlin("no pattern"),
+        ..timer(hourly())
+    };
+    assert!(matches!(broken.tick(later(1)), Err(RecurrenceError::Pattern(_))));
+}
+
+proptest! {
+    /// Looked at as often as one likes, forward and back: no moment fires twice, unless the clock was set back over it, and
+    /// between two looks each firing has run or was counted as missed.
+    #[test]
+    fn every_firing_is_decided_once(
+        seconds in 30_u64..100_000, steps in prop::collection::vec(1_i64..400_000_000, 1..40),
+        allows_catch_up: bool, at_most in 1_u64..6,
+    ) {
+        let when = FiringTime::Every { interval_seconds: seconds, anchor: BEGIN };
+        let mut one = Schedule { allows_catch_up, max_catch_up_runs_per_tick: at_most, ..timer(when) };
+        let (mut now, mut decided, mut seen) = (BEGIN, 0_u64, std::collections::BTreeSet::new());
+        for step in steps {
+            now = Millis(now.0 + step);
+            let tick = one.tick(now).expect("a tick");
+            prop_assert!(!tick.is_capped);
+            for firing in &tick.firings {
+                prop_assert!(seen.insert(firing.due_at), "twice");
+                prop_assert!(firing.due_at <= now && firing.due_at > one.seen_until);
+            }
+            decided += tick.missed + tick.firings.len() as u64;
+            one = tick.timer;
+            prop_assert!(one.next_execution_at.expect("a next one") > now);
+        }
+        prop_assert_eq!(decided, now.since(BEGIN) / (seconds * 1000));
+    }
+
+    /// However the clock jumps, a look never leaves a schedule asleep for longer than its intent says.
+    #[test]
+    fn the_next_firing_is_never_farther_away_than_the_interval(
+        seconds in 60_u64..10_000, jumps in prop::collection::vec(-TEN_YEARS_MS..TEN_YEARS_MS, 1..20),
+    ) {
+        let when = FiringTime::Every { interval_seconds: seconds, anchor: Millis(0) };
+        let mut one = timer(when);
+        for jump in jumps {
+            let now = Millis((BEGIN.0 + jump).max(1));
+            one = one.tick(now).expect("a tick").timer;
+            let next = one.next_execution_at.expect("a next one");
+            prop_assert!(next.since(now) <= seconds * 1000 + 60_000, "{next:?} {now:?}");
+        }
+    }
+}
+
+#[test]
+fn a_delivery_is_the_same_run_whatever_pattern_the_schedule_has_meanwhile() {
+    let event = |name: &str| EventName::parse(name).expect("a name");
+    let (first, done) = (timer(hourly()), event("backup.done"));
+    let draft = ScheduleDraft {
+        event: Some(done.clone()),
+        ..draft(berlin("0 7 * * *"))
+    };
+    let second = first.revised(&draft, BEGIN).expect("revised");
+    assert_eq!((second.revision, second.event.as_ref()), (2, Some(&done)));
+    let run = first.run_key_of_event(&done, "k");
+    assert_eq!(run, second.run_key_of_event(&done, "k"));
+    let others = [
+        first.run_key_of_event(&done, "other"),
+        first.run_key_of_event(&event("backup.failed"), "k"),
+        first.run_key_by_hand("k"),
+        first.run_key_by_hand("backup.done:k"),
+        first.run_key(BEGIN),
+    ];
+    assert!(!others.contains(&run));
+}
+
+#[test]
+fn the_words_of_statuses_outcomes_policies_and_causes_are_these_and_no_others() {
+    fn words<T: serde::Serialize + serde::de::DeserializeOwned + PartialEq + Copy + std::fmt::Debug>(
+        all: &[T],
+        word: fn(T) -> &'static str,
+        parse: fn(&str) -> Option<T>,
+    ) -> Vec<&'static str> {
+        for one in all {
+            let json = serde_json::json!(word(*one));
+            assert_eq!(serde_json::to_value(one).ok().as_ref(), Some(&json));
+            assert_eq!(serde_json::from_value::<T>(json).ok().as_ref(), Some(one));
+            assert_eq!(parse(word(*one)).as_ref(), Some(one));
+        }
+        for bad in ["", "Active", "ScheduleActive", "ran", "cron_tick"] {
+            assert_eq!(parse(bad), None, "{bad}");
+            assert!(
+                serde_json::from_value::<T>(serde_json::json!(bad)).is_err(),
+                "{bad}"
+            );
+        }
+        all.iter().map(|one| word(*one)).collect()
+    }
+    assert_eq!(
+        words(
+            &ScheduleStatus::ALL,
+            ScheduleStatus::as_str,
+            ScheduleStatus::parse
+        ),
+        ["active", "paused", "disabled", "expired"]
+    );
+    assert_eq!(
+        words(&Concurrency::ALL, Concurrency::as_str, Concurrency::parse),
+        ["allow", "forbid", "replace"]
+    );
+    assert_eq!(
+        words(&TriggerSource::ALL, TriggerSource::as_str, TriggerSource::parse),
+        ["tick", "trigger_now", "event"]
+    );
+    assert_eq!(
+        words(
+            &ExecutionOutcome::ALL,
+            ExecutionOutcome::as_str,
+            ExecutionOutcome::parse
+        ),
+        [
+            "run",
+            "skipped",
+            "replaced",
+            "refused",
+            "disabled",
+            "expired",
+            "recomputed",
+            "set_aside"
+        ]
     );
 }

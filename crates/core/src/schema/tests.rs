@@ -38,11 +38,11 @@ fn relaxed_closes_objects_and_changes_nothing_else() {
             "type": "object", "additionalProperties": false, "properties": {"at": {"type": ["string", "null"]}},
         }},
     });
-    assert_eq!(emit(&tool(), Mode::Relaxed), expected);
+    assert_eq!(emit(&tool(), SchemaMode::Relaxed), expected);
     let map = json!({"type": "object", "additionalProperties": {"type": "object"}});
     let closed =
         json!({"type": "object", "additionalProperties": {"type": "object", "additionalProperties": false}});
-    assert_eq!(emit(&map, Mode::Relaxed), closed);
+    assert_eq!(emit(&map, SchemaMode::Relaxed), closed);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn strict_requires_everything_and_lets_null_stand_for_what_is_left_out() {
             "properties": {"at": {"type": ["string", "null"]}},
         }},
     });
-    let strict = emit(&tool(), Mode::Strict);
+    let strict = emit(&tool(), SchemaMode::Strict);
     assert_eq!(strict, expected);
     assert_eq!(check_strict(&strict), Ok(()));
 }
@@ -109,7 +109,7 @@ fn a_schema_that_is_not_strict_is_found_wherever_it_is_nested() {
         assert_eq!(error.path, path, "{schema}");
     }
     let deep = (0..=DEPTH_MAX).fold(json!({}), |schema, _| json!({"items": schema}));
-    assert!(check_strict(&emit(&deep, Mode::Strict)).is_err());
+    assert!(check_strict(&emit(&deep, SchemaMode::Strict)).is_err());
 }
 
 fn schemas() -> impl Strategy<Value = Value> {
@@ -163,7 +163,7 @@ fn schemas() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn spelling_a_schema_twice_changes_nothing_more(schema in schemas()) {
-        for mode in [Mode::Relaxed, Mode::Strict] {
+        for mode in [SchemaMode::Relaxed, SchemaMode::Strict] {
             let once = emit(&schema, mode);
             prop_assert_eq!(&emit(&once, mode), &once);
         }
@@ -171,15 +171,15 @@ proptest! {
 
     #[test]
     fn a_schema_that_is_spelled_already_is_not_copied(schema in schemas()) {
-        for mode in [Mode::Relaxed, Mode::Strict] {
-            prop_assert_eq!(&*spelled(&schema, mode), &emit(&schema, mode));
+        for mode in [SchemaMode::Relaxed, SchemaMode::Strict] {
+            prop_assert_eq!(&*render(&schema, mode), &emit(&schema, mode));
         }
-        let once = emit(&schema, Mode::Relaxed);
-        prop_assert!(matches!(spelled(&once, Mode::Relaxed), Cow::Borrowed(_)));
+        let once = emit(&schema, SchemaMode::Relaxed);
+        prop_assert!(matches!(render(&once, SchemaMode::Relaxed), Cow::Borrowed(_)));
     }
 
     #[test]
     fn whatever_is_spelled_strictly_is_strict(schema in schemas()) {
-        prop_assert_eq!(check_strict(&emit(&schema, Mode::Strict)), Ok(()));
+        prop_assert_eq!(check_strict(&emit(&schema, SchemaMode::Strict)), Ok(()));
     }
 }

@@ -35,7 +35,7 @@ pub struct SlotFull;
 
 /// What a slot says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Slot {
+pub struct StopSlot {
     /// How often it was written.
     pub generation: u64,
     /// The requests that it keeps.
@@ -52,7 +52,7 @@ pub const fn half_of(generation: u64) -> u64 {
     }
 }
 
-impl Slot {
+impl StopSlot {
     /// What the bytes of a slot say. Bytes that were never written say nothing. Where no half can be read and one was
     /// written, it fails closed: everything is braked.
     #[must_use]
@@ -141,7 +141,7 @@ enum Half {
     Blank,
     /// Written, and not readable.
     Damaged,
-    Valid(Slot),
+    Valid(StopSlot),
 }
 
 impl Half {
@@ -152,7 +152,7 @@ impl Half {
         Self::decode(bytes).map_or(Self::Damaged, Self::Valid)
     }
 
-    fn decode(bytes: &[u8]) -> Option<Slot> {
+    fn decode(bytes: &[u8]) -> Option<StopSlot> {
         let (magic, rest) = bytes.split_first_chunk::<8>()?;
         let (generation, rest) = rest.split_first_chunk::<8>()?;
         let (length, rest) = rest.split_first_chunk::<4>()?;
@@ -163,7 +163,7 @@ impl Half {
             return None;
         }
         let requests = serde_json::from_slice(body).ok()?;
-        Some(Slot { generation, requests })
+        Some(StopSlot { generation, requests })
     }
 }
 

@@ -25,10 +25,10 @@ fn request() -> impl Strategy<Value = StopRequest> {
 }
 
 /// A slot file after each of these contents was written in turn, and the contents as they can be read.
-fn written(contents: &[Vec<StopRequest>]) -> (Vec<u8>, Slot) {
-    let (mut file, mut newest) = (vec![0; SLOT_BYTES], Slot::default());
+fn written(contents: &[Vec<StopRequest>]) -> (Vec<u8>, StopSlot) {
+    let (mut file, mut newest) = (vec![0; SLOT_BYTES], StopSlot::default());
     for requests in contents {
-        newest = Slot {
+        newest = StopSlot {
             generation: newest.generation + 1,
             requests: requests.clone(),
         };
@@ -38,13 +38,13 @@ fn written(contents: &[Vec<StopRequest>]) -> (Vec<u8>, Slot) {
 }
 
 /// Writes the first bytes of a slot's half.
-fn put(file: &mut [u8], slot: &Slot, bytes: usize) {
+fn put(file: &mut [u8], slot: &StopSlot, bytes: usize) {
     let at = usize::try_from(half_of(slot.generation)).expect("small");
     let half = slot.half().expect("it fits");
     file[at..at + bytes].copy_from_slice(&half[..bytes]);
 }
 
-fn targets(slot: &Slot) -> Vec<(u64, StopTarget)> {
+fn targets(slot: &StopSlot) -> Vec<(u64, StopTarget)> {
     let named = slot.requests.iter();
     named
         .map(|request| (request.id, request.target.clone()))
@@ -55,7 +55,7 @@ proptest! {
     #[test]
     fn a_slot_says_what_was_written_last(contents in vec(vec(request(), 0..5), 0..6)) {
         let (file, newest) = written(&contents);
-        let read = Slot::read(&file);
+        let read = StopSlot::read(&file);
         prop_assert_eq!(targets(&read), targets(&newest));
         prop_assert_eq!(read.generation, newest.generation);
     }
@@ -67,9 +67,9 @@ proptest! {
         bytes in 0..=SLOT_HALF_BYTES,
     ) {
         let (mut file, before) = written(&contents);
-        let after = Slot { generation: before.generation + 1, requests: next };
+        let after = StopSlot { generation: before.generation + 1, requests: next };
         put(&mut file, &after, bytes);
-        let read = targets(&Slot::read(&file));
+        let read = targets(&StopSlot::read(&file));
         prop_assert!(read == targets(&before) || read == targets(&after));
     }
 
@@ -81,7 +81,7 @@ proptest! {
     ) {
         let (mut file, newest) = written(&contents);
         file[at] ^= 1 << bit;
-        let read = targets(&Slot::read(&file));
+        let read = targets(&StopSlot::read(&file));
         let before = &contents[contents.len() - 2];
         let before: Vec<_> = before.iter().map(|one| (one.id, one.target.clone())).collect();
         prop_assert!(read == targets(&newest) || read == before);
@@ -93,7 +93,7 @@ proptest! {
         slot in vec(request(), 0..6),
     ) {
         let mut pending = PendingStops::default();
-        pending.slot_says(slot.clone(), 0);
+        pending.merge_slot(slot.clone(), 0);
         for request in &own {
             prop_assert!(pending.hold(request.clone()).is_some());
         }
@@ -114,7 +114,7 @@ proptest! {
         stored in proptest::collection::btree_set(0_u8..4, 0..4),
     ) {
         let mut pending = PendingStops::default();
-        pending.slot_says(slot.clone(), 0);
+        pending.merge_slot(slot.clone(), 0);
         for one in &own {
             pending.hold(one.clone());
         }
@@ -168,7 +168,7 @@ fn happening() -> impl Strategy<Value = Happening> {
 #[derive(Default)]
 struct Process {
     pending: PendingStops,
-    slot: Slot,
+    slot: StopSlot,
     /// By target, the newest request that this process held and that has not become one with the slot's.
     held: BTreeMap<StopTarget, u64>,
     storing: Vec<BTreeSet<u64>>,
@@ -209,7 +209,7 @@ impl Process {
         let has = |target: &StopTarget| read.slot.iter().any(|request| request.target == *target);
         self.held
             .retain(|target, id| !has(target) || read.held.get(target) != Some(id));
-        self.pending.slot_says(read.slot, read.holds);
+        self.pending.merge_slot(read.slot, read.holds);
     }
 
     /// Also what a write of its own does: an older read is worth nothing after it.
@@ -311,7 +311,7 @@ proptest! {
             let requests = targets.into_iter().zip(ids);
             requests.map(|(target, id)| StopRequest { target, reason: reason.clone(), at: Millis(i64::MIN), ..brake(id) }).collect()
         };
-        let mut slot = Slot::default();
+        let mut slot = StopSlot::default();
         let runs = requests((0..cancelled).map(|n| StopTarget::Run(RunKey(Digest::of(&[n])))).collect());
         let left_out = slot.take_in(runs);
         prop_assert_eq!(slot.requests.len() + left_out.len(), usize::from(cancelled));
@@ -332,7 +332,7 @@ proptest! {
         let agent = StopTarget::Agent(AgentId::parse("main").expect("an id"));
         requests.insert(at.index(requests.len()), StopRequest { target: agent.clone(), ..brake(1_001) });
         requests.insert(at.index(requests.len()), brake(1_000));
-        let mut slot = Slot::default();
+        let mut slot = StopSlot::default();
         let left_out = slot.take_in(requests);
         prop_assert!(!left_out.is_empty() && left_out.iter().all(|one| one.target.scope().is_none()));
         let first: Vec<_> = slot.requests.iter().take(2).map(|one| one.target.clone()).collect();
@@ -355,9 +355,9 @@ fn a_slot_without_a_readable_half_brakes_everything() {
     let (mut file, _) = written(&[vec![brake(1)], vec![]]);
     file[10] ^= 1;
     file[SLOT_HALF_BYTES + 10] ^= 1;
-    assert_eq!(Slot::read(&file).requests, [StopRequest::unreadable_slot()]);
-    assert_eq!(Slot::read(&[]), Slot::default());
-    assert_eq!(Slot::read(&[0; 100]), Slot::default());
+    assert_eq!(StopSlot::read(&file).requests, [StopRequest::unreadable_slot()]);
+    assert_eq!(StopSlot::read(&[]), StopSlot::default());
+    assert_eq!(StopSlot::read(&[0; 100]), StopSlot::default());
 }
 
 #[test]
@@ -366,15 +366,15 @@ fn a_kept_request_ends_when_the_slot_no_longer_has_it() {
     let is_kept = |pending: &PendingStops| pending.all().all(Pending::is_kept);
     pending.hold(brake(7));
     assert!(!is_kept(&pending));
-    pending.slot_says(vec![brake(7)], pending.holds());
+    pending.merge_slot(vec![brake(7)], pending.holds());
     assert!(is_kept(&pending));
-    pending.slot_says(Vec::new(), pending.holds());
+    pending.merge_slot(Vec::new(), pending.holds());
     assert!(pending.is_empty(), "another process stored or released it");
 }
 
 #[test]
 fn a_slot_that_is_full_drops_reasons_before_it_refuses() {
-    let many = |count: u8, reason: &str| Slot {
+    let many = |count: u8, reason: &str| StopSlot {
         generation: 1,
         requests: (0..count)
             .map(|n| StopRequest {
@@ -385,9 +385,9 @@ fn a_slot_that_is_full_drops_reasons_before_it_refuses() {
             .collect(),
     };
     let long = "x".repeat(200);
-    let few = Slot::read(&many(2, &long).half().expect("fits"));
+    let few = StopSlot::read(&many(2, &long).half().expect("fits"));
     assert_eq!(few.requests[0].reason.chars().count(), SLOT_REASON_CHARS_MAX);
-    let crowded = Slot::read(&many(40, &long).half().expect("fits without reasons"));
+    let crowded = StopSlot::read(&many(40, &long).half().expect("fits without reasons"));
     assert_eq!(crowded.requests.len(), 40);
     assert_eq!(many(200, "").half(), Err(SlotFull));
 }

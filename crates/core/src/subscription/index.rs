@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Entity, Filter, Predicate};
-use crate::change::{Class, Token};
+use crate::change::{Token, TokenClass};
 
 /// Where a filter is kept.
 type Slot = usize;
@@ -18,7 +18,7 @@ type Posting = BTreeSet<Slot>;
 
 /// Filters by name, and by the tokens that can concern them.
 #[derive(Debug)]
-pub struct Index<Id> {
+pub struct FilterIndex<Id> {
     slots: Vec<Option<Entry<Id>>>,
     free: Vec<Slot>,
     by_id: BTreeMap<Id, Slot>,
@@ -34,7 +34,7 @@ struct Entry<Id> {
     anchors: Vec<Token>,
 }
 
-impl<Id> Default for Index<Id> {
+impl<Id> Default for FilterIndex<Id> {
     fn default() -> Self {
         Self {
             slots: Vec::new(),
@@ -47,7 +47,7 @@ impl<Id> Default for Index<Id> {
     }
 }
 
-impl<Id: Ord + Clone> Index<Id> {
+impl<Id: Ord + Clone> FilterIndex<Id> {
     /// An index without filters.
     #[must_use]
     pub fn new() -> Self {
@@ -128,7 +128,7 @@ impl<Id: Ord + Clone> Index<Id> {
             (token.class(), Reverse(posted))
         });
         // Each of `any` may let the filter pass, so they say as little as the one that says least.
-        let plainest: Option<Class> = filter.any().iter().map(Token::class).min();
+        let plainest: Option<TokenClass> = filter.any().iter().map(Token::class).min();
         match rarest {
             Some(token) if plainest.is_none_or(|plainest| plainest <= token.class()) => vec![token.clone()],
             Some(_) | None => filter.any().iter().cloned().collect(),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     fn matched(
-        index: &Index<&'static str>,
+        index: &FilterIndex<&'static str>,
         tokens: &[Token],
         entities: &BTreeMap<String, Entity>,
     ) -> Vec<&'static str> {
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn each_class_is_matched_by_its_own_tokens_only() {
-        let mut index = Index::new();
+        let mut index = FilterIndex::new();
         index.insert("semantic", filter(&[semantic("x")], &[], None));
         index.insert("subtype", filter(&[subtype("n", "x")], &[], None));
         index.insert("entity", filter(&[entity("x")], &[], None));
@@ -290,7 +290,7 @@ mod tests {
     /// The examples that every such system is explained with, each with its near miss.
     #[test]
     fn the_worked_examples_match_and_their_near_misses_do_not() {
-        let mut index = Index::new();
+        let mut index = FilterIndex::new();
         let gym = json!({"field": "categoryId", "op": "eq", "value": "gym"});
         index.insert("gym tasks", filter(&[semantic("TASK")], &[], Some(gym)));
         index.insert(
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn records_are_looked_at_once_and_only_when_a_candidate_asks() {
-        let mut index = Index::new();
+        let mut index = FilterIndex::new();
         let asks = json!({"field": "a", "op": "exists"});
         index.insert("asks", filter(&[semantic("A")], &[], Some(asks.clone())));
         index.insert("asks, too", filter(&[semantic("A")], &[], Some(asks)));
@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn what_came_and_went_leaves_nothing_behind() {
-        let mut index = Index::new();
+        let mut index = FilterIndex::new();
         for round in 0..3 {
             for id in ["a", "b"] {
                 let filter = filter(&[semantic(id), subtype("n", id)], &[entity(id)], None);
@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn a_filter_stands_under_what_says_most() {
-        let index = Index::<&str>::new();
+        let index = FilterIndex::<&str>::new();
         let anchors = |any: &[Token], all: &[Token]| index.anchors(&filter(any, all, None));
         assert_eq!(anchors(&[], &[semantic("A"), entity("1")]), [entity("1")]);
         assert_eq!(
@@ -391,7 +391,7 @@ mod tests {
     /// A notice about one task must not look at the filters of all other tasks, though they all say `TASK`.
     #[test]
     fn what_a_notice_looks_at_grows_with_its_hits() {
-        let mut index = Index::new();
+        let mut index = FilterIndex::new();
         for number in 0..10_000 {
             let task = entity(&format!("task-{number}"));
             index.insert(number, filter(&[], &[semantic("TASK"), task], None));
@@ -443,7 +443,7 @@ mod tests {
                 .into_iter()
                 .map(|(id, number)| (id, Entity::from_iter([("n".to_owned(), json!(number))])))
                 .collect();
-            let (mut index, mut all) = (Index::new(), BTreeMap::new());
+            let (mut index, mut all) = (FilterIndex::new(), BTreeMap::new());
             for (id, filter) in history {
                 match filter {
                     Some(filter) => prop_assert_eq!(index.insert(id, filter.clone()), all.insert(id, filter)),

@@ -11,13 +11,13 @@
 
 pub mod index;
 pub mod predicate;
-pub mod terms;
+pub mod spec;
 
 use std::collections::BTreeSet;
 
-pub use self::index::{Candidates, Index};
+pub use self::index::{Candidates, FilterIndex};
 pub use self::predicate::{BadPredicate, Predicate};
-pub use self::terms::{BadTerms, Terms};
+pub use self::spec::{BadSubscription, SubscriptionSpec};
 use crate::change::Token;
 use crate::id::{AgentId, SubscriptionId};
 

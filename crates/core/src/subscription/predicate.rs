@@ -21,7 +21,7 @@ pub enum Predicate {
         /// The way to it through objects, with dots between.
         path: String,
         /// What it must be.
-        test: Test,
+        test: FieldTest,
     },
     /// Every one of them holds; none at all is true.
     All(Vec<Self>),
@@ -33,7 +33,7 @@ pub enum Predicate {
 
 /// What a field must be.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Test {
+pub enum FieldTest {
     /// Equal to this.
     Eq(Value),
     /// Not equal to this, or missing.
@@ -143,21 +143,21 @@ impl Predicate {
         // As everywhere, what may be left out may be null instead.
         let value = members.get("value").cloned().unwrap_or_default();
         let test = match (op.as_str(), value) {
-            ("eq", value) => Test::Eq(value),
-            ("ne", value) => Test::Ne(value),
-            ("lt", value) => Test::Order(Comparison::Lt, value),
-            ("lte", value) => Test::Order(Comparison::Lte, value),
-            ("gt", value) => Test::Order(Comparison::Gt, value),
-            ("gte", value) => Test::Order(Comparison::Gte, value),
-            ("in", Value::Array(values)) => Test::In(values),
+            ("eq", value) => FieldTest::Eq(value),
+            ("ne", value) => FieldTest::Ne(value),
+            ("lt", value) => FieldTest::Order(Comparison::Lt, value),
+            ("lte", value) => FieldTest::Order(Comparison::Lte, value),
+            ("gt", value) => FieldTest::Order(Comparison::Gt, value),
+            ("gte", value) => FieldTest::Order(Comparison::Gte, value),
+            ("in", Value::Array(values)) => FieldTest::In(values),
             ("in", _) => {
                 return Err(BadPredicate::at(
                     &join(path, "value"),
                     "must be an array for `in`",
                 ));
             }
-            ("exists", Value::Null) => Test::Exists(true),
-            ("exists", Value::Bool(wanted)) => Test::Exists(wanted),
+            ("exists", Value::Null) => FieldTest::Exists(true),
+            ("exists", Value::Bool(wanted)) => FieldTest::Exists(wanted),
             ("exists", _) => {
                 return Err(BadPredicate::at(
                     &join(path, "value"),
@@ -184,14 +184,14 @@ impl Predicate {
             Self::Not(inner) => return serde_json::json!({"not": inner.to_json()}),
         };
         let (op, value) = match test {
-            Test::Eq(value) => ("eq", value.clone()),
-            Test::Ne(value) => ("ne", value.clone()),
-            Test::In(values) => ("in", Value::Array(values.clone())),
-            Test::Order(Comparison::Lt, value) => ("lt", value.clone()),
-            Test::Order(Comparison::Lte, value) => ("lte", value.clone()),
-            Test::Order(Comparison::Gt, value) => ("gt", value.clone()),
-            Test::Order(Comparison::Gte, value) => ("gte", value.clone()),
-            Test::Exists(wanted) => ("exists", Value::Bool(*wanted)),
+            FieldTest::Eq(value) => ("eq", value.clone()),
+            FieldTest::Ne(value) => ("ne", value.clone()),
+            FieldTest::In(values) => ("in", Value::Array(values.clone())),
+            FieldTest::Order(Comparison::Lt, value) => ("lt", value.clone()),
+            FieldTest::Order(Comparison::Lte, value) => ("lte", value.clone()),
+            FieldTest::Order(Comparison::Gt, value) => ("gt", value.clone()),
+            FieldTest::Order(Comparison::Gte, value) => ("gte", value.clone()),
+            FieldTest::Exists(wanted) => ("exists", Value::Bool(*wanted)),
         };
         serde_json::json!({"field": path, "op": op, "value": value})
     }
@@ -218,7 +218,7 @@ impl Predicate {
     }
 }
 
-impl Test {
+impl FieldTest {
     fn holds(&self, found: Option<&Value>) -> bool {
         match (self, found) {
             (Self::Eq(wanted), Some(found)) => equal(wanted, found),
@@ -435,14 +435,14 @@ mod tests {
 
     fn any_predicate() -> impl Strategy<Value = Predicate> {
         let test = prop_oneof![
-            any_value().prop_map(Test::Eq),
-            any_value().prop_map(Test::Ne),
-            proptest::collection::vec(any_value(), 0..3).prop_map(Test::In),
-            any_value().prop_map(|value| Test::Order(Comparison::Lt, value)),
-            any_value().prop_map(|value| Test::Order(Comparison::Lte, value)),
-            any_value().prop_map(|value| Test::Order(Comparison::Gt, value)),
-            any_value().prop_map(|value| Test::Order(Comparison::Gte, value)),
-            any::<bool>().prop_map(Test::Exists),
+            any_value().prop_map(FieldTest::Eq),
+            any_value().prop_map(FieldTest::Ne),
+            proptest::collection::vec(any_value(), 0..3).prop_map(FieldTest::In),
+            any_value().prop_map(|value| FieldTest::Order(Comparison::Lt, value)),
+            any_value().prop_map(|value| FieldTest::Order(Comparison::Lte, value)),
+            any_value().prop_map(|value| FieldTest::Order(Comparison::Gt, value)),
+            any_value().prop_map(|value| FieldTest::Order(Comparison::Gte, value)),
+            any::<bool>().prop_map(FieldTest::Exists),
         ];
         let field = ("[ab](\\.[ab])?", test).prop_map(|(path, test)| Predicate::Field { path, test });
         field.prop_recursive(3, 12, 3, |inner| {
@@ -481,11 +481,11 @@ mod tests {
         fn at_most_one_order_holds_and_equality_is_its_middle(here in any_value(), there in any_value()) {
             let entity = Entity::from_iter([("a".to_owned(), here)]);
             let holds = |comparison| {
-                Predicate::Field { path: "a".into(), test: Test::Order(comparison, there.clone()) }.holds(&entity)
+                Predicate::Field { path: "a".into(), test: FieldTest::Order(comparison, there.clone()) }.holds(&entity)
             };
             let (lt, gt) = (holds(Comparison::Lt), holds(Comparison::Gt));
             let (lte, gte) = (holds(Comparison::Lte), holds(Comparison::Gte));
-            let eq = Predicate::Field { path: "a".into(), test: Test::Eq(there.clone()) }.holds(&entity);
+            let eq = Predicate::Field { path: "a".into(), test: FieldTest::Eq(there.clone()) }.holds(&entity);
             prop_assert!(!(lt && gt) && (lt <= lte) && (gt <= gte));
             prop_assert_eq!(lte && gte, eq && (there.is_number() || there.is_string()));
         }

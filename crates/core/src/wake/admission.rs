@@ -34,9 +34,9 @@ pub fn admit(agent: &AgentAvailability, facts: &CauseFacts, now: Millis) -> (Adm
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Control, Lifecycle, Mode};
+    use super::super::{AgentControl, InteractionMode, Lifecycle};
     use super::*;
-    use crate::cause::{Cause, DEPTH_MAX, Origin};
+    use crate::cause::{Cause, DEPTH_MAX, MessageOrigin};
     use crate::change::LogicalChangeKey;
     use crate::id::AgentId;
     use crate::id::RuleId;
@@ -52,15 +52,15 @@ mod tests {
     fn standing() -> AgentAvailability {
         AgentAvailability {
             lifecycle: Lifecycle::Active,
-            control: Control::Running,
-            mode: Mode::Hybrid,
+            control: AgentControl::Running,
+            mode: InteractionMode::Hybrid,
             sleep_until: None,
         }
     }
 
     fn notice(author: &str) -> Cause {
         Cause {
-            origin: Origin::Subscription {
+            origin: MessageOrigin::Subscription {
                 subscription: RuleId::parse("gym").expect("id"),
                 change: LogicalChangeKey(Digest::of(b"change")),
                 seq: 1,
@@ -107,11 +107,11 @@ mod tests {
             ..standing()
         };
         let stopped = AgentAvailability {
-            control: Control::Stopped,
+            control: AgentControl::Stopped,
             ..standing()
         };
         let interactive = AgentAvailability {
-            mode: Mode::Interactive,
+            mode: InteractionMode::Interactive,
             ..standing()
         };
         let not_so = CauseFacts {
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_paused_agent_keeps_what_comes() {
         let paused = AgentAvailability {
-            control: Control::Paused,
+            control: AgentControl::Paused,
             ..standing()
         };
         let cause = notice("person");
@@ -228,27 +228,27 @@ mod tests {
         #[test]
         fn a_persons_word_is_refused_only_by_a_stopped_or_a_destroyed_agent(
             lifecycle in prop::sample::select(Lifecycle::ALL.to_vec()),
-            control in prop::sample::select(Control::ALL.to_vec()),
-            mode in prop::sample::select(Mode::ALL.to_vec()),
+            control in prop::sample::select(AgentControl::ALL.to_vec()),
+            mode in prop::sample::select(InteractionMode::ALL.to_vec()),
             sleep_until in prop::option::of((0_i64..2_000_000).prop_map(Millis)),
         ) {
             let standing = AgentAvailability { lifecycle, control, mode, sleep_until };
             let spoken = Cause::default();
             let (admitted, _) = admit(&standing, &facts(&spoken), NOW);
-            let shut = lifecycle == Lifecycle::Destroyed || control == Control::Stopped;
+            let shut = lifecycle == Lifecycle::Destroyed || control == AgentControl::Stopped;
             prop_assert_eq!(matches!(admitted, AdmissionResult::Refused(_)), shut);
         }
 
         #[test]
         fn whoever_wakes_by_itself_is_active_and_not_interactive(
             lifecycle in prop::sample::select(Lifecycle::ALL.to_vec()),
-            control in prop::sample::select(Control::ALL.to_vec()),
-            mode in prop::sample::select(Mode::ALL.to_vec()),
+            control in prop::sample::select(AgentControl::ALL.to_vec()),
+            mode in prop::sample::select(InteractionMode::ALL.to_vec()),
         ) {
             let standing = AgentAvailability { lifecycle, control, mode, sleep_until: None };
             let cause = notice("person");
             let (admitted, gates) = admit(&standing, &facts(&cause), NOW);
-            let open = lifecycle == Lifecycle::Active && mode != Mode::Interactive && control != Control::Stopped;
+            let open = lifecycle == Lifecycle::Active && mode != InteractionMode::Interactive && control != AgentControl::Stopped;
             prop_assert_eq!(matches!(admitted, AdmissionResult::Queued { .. }), open);
             prop_assert_eq!(gates.iter().all(|gate| gate.passed), open);
         }

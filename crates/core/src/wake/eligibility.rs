@@ -2,9 +2,9 @@
 //! facts and read the answer; a database only preselects by columns that have an index.
 
 use super::wait::{Suspension, Wait, is_set_back};
-use super::{Control, Gate, Lifecycle, Mode, Refusal};
+use super::{AgentControl, Gate, InteractionMode, Lifecycle, Refusal};
 use crate::budget::MicroUsd;
-use crate::cause::{Cause, DEPTH_MAX, Origin};
+use crate::cause::{Cause, DEPTH_MAX, MessageOrigin};
 use crate::id::AgentId;
 use crate::journal::Author;
 use crate::key::RunKey;
@@ -16,9 +16,9 @@ pub struct AgentAvailability {
     /// Where it stands in its life.
     pub lifecycle: Lifecycle,
     /// Whether it works on what is queued.
-    pub control: Control,
+    pub control: AgentControl,
     /// Who may wake it.
-    pub mode: Mode,
+    pub mode: InteractionMode,
     /// Until when it sleeps.
     pub sleep_until: Option<Millis>,
 }
@@ -58,13 +58,13 @@ impl CauseFacts {
     #[must_use]
     pub fn of(cause: &Cause, agent: &AgentId) -> Self {
         let (asker, is_own_write) = match &cause.origin {
-            Origin::Operator => (Asker::Person, false),
+            MessageOrigin::Operator => (Asker::Person, false),
             // An agent that woke on its own writes would never sleep.
-            Origin::Subscription { author, .. } => {
+            MessageOrigin::Subscription { author, .. } => {
                 let is_own = Author::parse(author) == Some(Author::Agent(agent.clone()));
                 (Asker::Automatic, is_own)
             }
-            Origin::Schedule { .. } | Origin::Trigger { .. } | Origin::Run { .. } => {
+            MessageOrigin::Schedule { .. } | MessageOrigin::Trigger { .. } | MessageOrigin::Run { .. } => {
                 (Asker::Automatic, false)
             }
         };
@@ -236,11 +236,11 @@ fn of_cause(agent: &AgentAvailability, facts: &CauseFacts) -> Vec<Check> {
         ("lifecycle", lifecycle(agent.lifecycle, facts.asker)),
         (
             "control",
-            (agent.control == Control::Stopped).then_some(Refusal::Stopped),
+            (agent.control == AgentControl::Stopped).then_some(Refusal::Stopped),
         ),
         (
             "mode",
-            (agent.mode == Mode::Interactive && is_automatic).then_some(Refusal::InteractiveOnly),
+            (agent.mode == InteractionMode::Interactive && is_automatic).then_some(Refusal::InteractiveOnly),
         ),
         ("own_write", facts.is_own_write.then_some(Refusal::OwnWrite)),
         (
@@ -293,7 +293,7 @@ fn delays_of_cause(agent: &AgentAvailability, facts: &CauseFacts, now: Millis) -
             Check::hold("sleep", Obstacle::Asleep(until), format!("{asleep}: waits"))
         });
     }
-    if by_person && agent.mode == Mode::Autonomous {
+    if by_person && agent.mode == InteractionMode::Autonomous {
         let note = "autonomous: passed by the operator";
         checks.push(Check::pass("mode", note.to_owned()));
     }
@@ -311,9 +311,9 @@ fn delays_of_cause(agent: &AgentAvailability, facts: &CauseFacts, now: Millis) -
 /// The rules for a message that was admitted: mode, dormancy and sleep were judged when it came.
 fn of_message(agent: &AgentAvailability, facts: &MessageFacts, now: Millis) -> Vec<Check> {
     let control = match agent.control {
-        Control::Running => None,
-        Control::Paused => Some(Refusal::Paused),
-        Control::Stopped => Some(Refusal::Stopped),
+        AgentControl::Running => None,
+        AgentControl::Paused => Some(Refusal::Paused),
+        AgentControl::Stopped => Some(Refusal::Stopped),
     };
     let is_destroyed = agent.lifecycle == Lifecycle::Destroyed;
     // One run at a time: two runs in one thread would answer each other's questions.

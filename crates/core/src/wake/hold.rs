@@ -45,7 +45,7 @@ impl From<Refusal> for Hold {
             code: refusal.outcome().into(),
             words: refusal.to_string(),
             until: None,
-            way_out: refusal.way_out(),
+            way_out: refusal.hint(),
         }
     }
 }
@@ -100,15 +100,15 @@ pub fn holds(agent: &AgentAvailability, message: &MessageFacts, now: Millis) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Control, Lifecycle, Mode};
+    use super::super::{AgentControl, InteractionMode, Lifecycle};
     use super::*;
     use crate::key::{Digest, RunKey};
 
     fn standing() -> AgentAvailability {
         AgentAvailability {
             lifecycle: Lifecycle::Active,
-            control: Control::Running,
-            mode: Mode::Hybrid,
+            control: AgentControl::Running,
+            mode: InteractionMode::Hybrid,
             sleep_until: None,
         }
     }
@@ -142,8 +142,8 @@ mod tests {
     fn everything_that_holds_an_agent_is_told_with_its_way_out() {
         let held = AgentAvailability {
             lifecycle: Lifecycle::Dormant,
-            control: Control::Paused,
-            mode: Mode::Interactive,
+            control: AgentControl::Paused,
+            mode: InteractionMode::Interactive,
             sleep_until: Some(Millis(101)),
         };
         let open = Some(RunKey(Digest::of(b"open")));

@@ -1,6 +1,6 @@
 //! What an open run waits for, as it is stored with the run.
 
-use crate::budget::{Exceeded, MicroUsd};
+use crate::budget::{BudgetExceeded, MicroUsd};
 use crate::time::Millis;
 
 /// A clock that is corrected by up to a minute ends no wait. One that is set back further does: what waited for a time by
@@ -53,7 +53,7 @@ string_enum! {
 impl Wait {
     /// The wait of a run for whose next request the budget has no room.
     #[must_use]
-    pub const fn for_budget(exceeded: &Exceeded) -> Self {
+    pub const fn for_budget(exceeded: &BudgetExceeded) -> Self {
         Self::Budget {
             until: exceeded.day.next().begins(),
             needed: exceeded.needed,

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::super::word::is_word;
+use super::super::label::is_word;
 use super::super::{
-    BLOCKS_MAX, BlockWrite, CATEGORY_CHARS_MAX, DETAILS_BYTES_MAX, Day, ITEMS_MAX, Mutation, NOTE_BYTES_MAX,
-    REMARK_BYTES_MAX, RecordId, Refusal, SCALE_CHARS_MAX, SCALE_MOST_MAX, TITLE_CHARS_MAX,
+    BLOCKS_MAX, CATEGORY_CHARS_MAX, CalendarDay, DETAILS_BYTES_MAX, DayPlanBlockWrite, ITEMS_MAX, Mutation,
+    NOTE_BYTES_MAX, REMARK_BYTES_MAX, RecordId, SCALE_CHARS_MAX, SCALE_MOST_MAX, TITLE_CHARS_MAX, WriteError,
 };
 use crate::time::Millis;
 
 /// Whether the words of a mutation can be kept, as far as one can tell without reading anything.
-pub fn check(mutation: &Mutation) -> Result<(), Refusal> {
+pub fn check(mutation: &Mutation) -> Result<(), WriteError> {
     match mutation {
         Mutation::CreateCategory { name } | Mutation::RenameCategory { name, .. } => {
             line("name", name, CATEGORY_CHARS_MAX)
@@ -22,7 +22,7 @@ pub fn check(mutation: &Mutation) -> Result<(), Refusal> {
         Mutation::UpdateTask { .. } => changed_task(mutation),
         Mutation::CreateNote { text: said, .. } => {
             if said.trim().is_empty() {
-                return Err(Refusal::Empty { field: "text" });
+                return Err(WriteError::Empty { field: "text" });
             }
             text("text", said, NOTE_BYTES_MAX)
         }
@@ -32,13 +32,13 @@ pub fn check(mutation: &Mutation) -> Result<(), Refusal> {
         }
         Mutation::AddItems { items, .. } => {
             if items.is_empty() {
-                return Err(Refusal::Empty { field: "items" });
+                return Err(WriteError::Empty { field: "items" });
             }
             lines(items)
         }
         Mutation::UpdateItem { text, checked, .. } => {
             if text.is_none() && checked.is_none() {
-                return Err(Refusal::NothingToChange);
+                return Err(WriteError::NothingToChange);
             }
             given(text, |text| line("text", text, TITLE_CHARS_MAX))
         }
@@ -71,12 +71,12 @@ pub fn check(mutation: &Mutation) -> Result<(), Refusal> {
             note,
             ..
         } => rating(scale, *value, *most).and_then(|()| remark("note", note)),
-        Mutation::CreateLink { from, to, .. } if from == to => Err(Refusal::LinkToSelf),
+        Mutation::CreateLink { from, to, .. } if from == to => Err(WriteError::LinkToSelf),
         Mutation::CreateLink { .. } => Ok(()),
     }
 }
 
-fn changed_task(mutation: &Mutation) -> Result<(), Refusal> {
+fn changed_task(mutation: &Mutation) -> Result<(), WriteError> {
     let Mutation::UpdateTask {
         title,
         details,
@@ -88,13 +88,13 @@ fn changed_task(mutation: &Mutation) -> Result<(), Refusal> {
         return Ok(());
     };
     if title.is_none() && details.is_none() && status.is_none() && category.is_none() {
-        return Err(Refusal::NothingToChange);
+        return Err(WriteError::NothingToChange);
     }
     given(title, |title| line("title", title, TITLE_CHARS_MAX))?;
     given(details, |details| text("details", details, DETAILS_BYTES_MAX))
 }
 
-fn changed_time(mutation: &Mutation) -> Result<(), Refusal> {
+fn changed_time(mutation: &Mutation) -> Result<(), WriteError> {
     let Mutation::UpdateTime {
         started_at,
         ended_at,
@@ -105,23 +105,23 @@ fn changed_time(mutation: &Mutation) -> Result<(), Refusal> {
         return Ok(());
     };
     if started_at.is_none() && ended_at.is_none() && description.is_none() {
-        return Err(Refusal::NothingToChange);
+        return Err(WriteError::NothingToChange);
     }
     given(description, |description| remark("description", description))
 }
 
-fn given<T>(value: &Option<T>, check: impl FnMut(&T) -> Result<(), Refusal>) -> Result<(), Refusal> {
+fn given<T>(value: &Option<T>, check: impl FnMut(&T) -> Result<(), WriteError>) -> Result<(), WriteError> {
     value.iter().try_for_each(check)
 }
 
-fn lines(items: &[String]) -> Result<(), Refusal> {
+fn lines(items: &[String]) -> Result<(), WriteError> {
     at_most("items", items.len(), ITEMS_MAX)?;
     items
         .iter()
         .try_for_each(|item| line("items", item, TITLE_CHARS_MAX))
 }
 
-fn plan(day: &Day, upserts: &[BlockWrite], deletes: &[RecordId]) -> Result<(), Refusal> {
+fn plan(day: &CalendarDay, upserts: &[DayPlanBlockWrite], deletes: &[RecordId]) -> Result<(), WriteError> {
     at_most("upserts", upserts.len(), BLOCKS_MAX)?;
     at_most("deletes", deletes.len(), BLOCKS_MAX)?;
     let mut named = BTreeSet::new();
@@ -132,17 +132,17 @@ fn plan(day: &Day, upserts: &[BlockWrite], deletes: &[RecordId]) -> Result<(), R
     for id in ids {
         if !named.insert(id) {
             // Two writes of one record in one transaction have no order.
-            return Err(Refusal::BadOrder);
+            return Err(WriteError::BadOrder);
         }
     }
     for write in upserts {
         remark("note", &write.note)?;
-        let not_on = |field| Refusal::NotOnDay {
+        let not_on = |field| WriteError::NotOnDay {
             field,
             day: day.to_string(),
         };
         if write.ends_at <= write.starts_at {
-            return Err(Refusal::EndsBeforeStart { field: "ends_at" });
+            return Err(WriteError::EndsBeforeStart { field: "ends_at" });
         }
         if !day.may_hold(write.starts_at) {
             return Err(not_on("starts_at"));
@@ -154,51 +154,51 @@ fn plan(day: &Day, upserts: &[BlockWrite], deletes: &[RecordId]) -> Result<(), R
     Ok(())
 }
 
-fn rating(scale: &str, value: u32, most: u32) -> Result<(), Refusal> {
+fn rating(scale: &str, value: u32, most: u32) -> Result<(), WriteError> {
     if scale.len() > SCALE_CHARS_MAX || !is_word(scale) {
-        return Err(Refusal::BadScale);
+        return Err(WriteError::BadScale);
     }
     range("most", most, 2, SCALE_MOST_MAX)?;
     range("value", value, 1, most)
 }
 
-fn range(field: &'static str, found: u32, least: u32, most: u32) -> Result<(), Refusal> {
+fn range(field: &'static str, found: u32, least: u32, most: u32) -> Result<(), WriteError> {
     if (least..=most).contains(&found) {
         Ok(())
     } else {
-        Err(Refusal::OutOfRange { field, least, most })
+        Err(WriteError::OutOfRange { field, least, most })
     }
 }
 
 /// Time may be spent within one millisecond: programs are fast.
-pub(super) fn in_order(start: Millis, end: Millis) -> Result<(), Refusal> {
+pub(super) fn in_order(start: Millis, end: Millis) -> Result<(), WriteError> {
     if end < start {
-        return Err(Refusal::EndsBeforeStart { field: "ended_at" });
+        return Err(WriteError::EndsBeforeStart { field: "ended_at" });
     }
     Ok(())
 }
 
 /// Not more than a bound.
-pub(super) const fn at_most(field: &'static str, found: usize, most: usize) -> Result<(), Refusal> {
+pub(super) const fn at_most(field: &'static str, found: usize, most: usize) -> Result<(), WriteError> {
     if found > most {
-        return Err(Refusal::TooMany { field, found, most });
+        return Err(WriteError::TooMany { field, found, most });
     }
     Ok(())
 }
 
-fn remark(field: &'static str, given: &str) -> Result<(), Refusal> {
+fn remark(field: &'static str, given: &str) -> Result<(), WriteError> {
     text(field, given, REMARK_BYTES_MAX)
 }
 
 /// A text that is shown on one line.
-fn line(field: &'static str, given: &str, most: usize) -> Result<(), Refusal> {
+fn line(field: &'static str, given: &str, most: usize) -> Result<(), WriteError> {
     let found = given.trim().chars().count();
     if found == 0 {
-        return Err(Refusal::Empty { field });
+        return Err(WriteError::Empty { field });
     }
     if found > most {
         let unit = "characters";
-        return Err(Refusal::TooLong {
+        return Err(WriteError::TooLong {
             field,
             found,
             most,
@@ -206,16 +206,16 @@ fn line(field: &'static str, given: &str, most: usize) -> Result<(), Refusal> {
         });
     }
     if given.trim().chars().any(char::is_control) {
-        return Err(Refusal::Control { field });
+        return Err(WriteError::Control { field });
     }
     Ok(())
 }
 
 /// A text of several lines. PostgreSQL keeps no zero character, so nobody does.
-fn text(field: &'static str, given: &str, most: usize) -> Result<(), Refusal> {
+fn text(field: &'static str, given: &str, most: usize) -> Result<(), WriteError> {
     if given.len() > most {
         let (found, unit) = (given.len(), "bytes");
-        return Err(Refusal::TooLong {
+        return Err(WriteError::TooLong {
             field,
             found,
             most,
@@ -223,7 +223,7 @@ fn text(field: &'static str, given: &str, most: usize) -> Result<(), Refusal> {
         });
     }
     if given.contains('\0') {
-        return Err(Refusal::Control { field });
+        return Err(WriteError::Control { field });
     }
     Ok(())
 }

@@ -1,35 +1,37 @@
 //! What a write leads to, and how it is undone. Pure: the store reads, asks, and commits the answer.
 //!
 //! The order of questions is: [`check`] looks at the words alone; [`Mutation::needs`](super::Mutation::needs) says what
-//! to read; [`apply`] decides; [`rival`] says which records may not be there beside the new ones, and [`yields`] whether
+//! to read; [`apply`] decides; [`rival`] says which records may not be there beside the new ones, and [`check_unique`] whether
 //! one that was found stands in the way.
 
-mod about;
 mod check;
+mod checklist;
+mod day_plan;
 #[cfg(test)]
-mod law;
-mod list;
-mod plan;
+mod memory_journal;
+#[cfg(test)]
+mod properties;
+mod rating_link;
 #[cfg(test)]
 mod tests;
-mod time;
+mod time_entry;
 mod undo;
-#[cfg(test)]
-mod world;
 
 use std::collections::BTreeMap;
 
-use self::list::ListWrite;
-use super::{Category, Kind, MOVED_MAX, Mutation, Note, Record, RecordId, Refusal, Task, TaskStatus};
+use self::checklist::ListWrite;
+use super::{
+    Category, MOVED_MAX, Mutation, Note, Record, RecordId, RecordKind, Task, TaskStatus, WriteError,
+};
 use crate::key::OperationId;
 use crate::time::Millis;
 
 pub use self::check::check;
-pub use self::undo::{Before, undo};
+pub use self::undo::{UndoRecord, undo};
 
 /// What was read before a mutation is decided: what [`Mutation::needs`](super::Mutation::needs) asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reads {
+pub struct ReadSet {
     /// The records it names, tombstones among them.
     pub records: BTreeMap<RecordId, Record>,
     /// The members it asked for.
@@ -38,7 +40,7 @@ pub struct Reads {
 
 /// One record that a mutation writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct RecordWrite {
     /// The record as it is from now on.
     pub after: Record,
     /// The record as it was; none when it is new.
@@ -47,7 +49,7 @@ pub struct Written {
 
 string_enum! {
     /// What becomes of a record in a write.
-    pub enum Change {
+    pub enum RecordChange {
         /// It is made.
         Created = "created",
         /// It gets other contents.
@@ -59,7 +61,7 @@ string_enum! {
     }
 }
 
-impl Written {
+impl RecordWrite {
     pub(super) const fn new(after: Record) -> Self {
         Self { after, before: None }
     }
@@ -73,24 +75,24 @@ impl Written {
 
     /// What becomes of the record.
     #[must_use]
-    pub fn change(&self) -> Change {
+    pub fn change(&self) -> RecordChange {
         let was_removed = self.before.as_ref().map(Record::is_removed);
         match (was_removed, self.after.is_removed()) {
-            (_, true) => Change::Removed,
-            (None, false) => Change::Created,
-            (Some(true), false) => Change::Restored,
-            (Some(false), false) => Change::Updated,
+            (_, true) => RecordChange::Removed,
+            (None, false) => RecordChange::Created,
+            (Some(true), false) => RecordChange::Restored,
+            (Some(false), false) => RecordChange::Updated,
         }
     }
 }
 
 macro_rules! present {
     ($($name:ident: $variant:ident),* $(,)?) => {
-        impl Reads {
-            $(fn $name(&self, id: &RecordId) -> Result<&super::$variant, Refusal> {
+        impl ReadSet {
+            $(fn $name(&self, id: &RecordId) -> Result<&super::$variant, WriteError> {
                 match self.records.get(id) {
                     Some(record @ Record::$variant(found)) => there(record).map(|()| found),
-                    Some(_) | None => Err(unknown(Kind::$variant, id)),
+                    Some(_) | None => Err(unknown(RecordKind::$variant, id)),
                 }
             })*
         }
@@ -105,28 +107,28 @@ present!(
     block: DayPlanBlock,
 );
 
-impl Reads {
+impl ReadSet {
     /// A record of any kind, its tombstone too.
-    fn any(&self, id: &RecordId) -> Result<&Record, Refusal> {
-        self.records.get(id).ok_or_else(|| Refusal::UnknownRecord {
+    fn any(&self, id: &RecordId) -> Result<&Record, WriteError> {
+        self.records.get(id).ok_or_else(|| WriteError::UnknownRecord {
             kind: "record",
             id: id.to_string(),
         })
     }
 }
 
-fn unknown(kind: Kind, id: &RecordId) -> Refusal {
+fn unknown(kind: RecordKind, id: &RecordId) -> WriteError {
     match kind {
-        Kind::Task => Refusal::UnknownTask(id.to_string()),
-        Kind::Category => Refusal::UnknownCategory(id.to_string()),
-        Kind::Note
-        | Kind::Checklist
-        | Kind::ChecklistItem
-        | Kind::TimeEntry
-        | Kind::DayPlan
-        | Kind::DayPlanBlock
-        | Kind::Rating
-        | Kind::Link => Refusal::UnknownRecord {
+        RecordKind::Task => WriteError::UnknownTask(id.to_string()),
+        RecordKind::Category => WriteError::UnknownCategory(id.to_string()),
+        RecordKind::Note
+        | RecordKind::Checklist
+        | RecordKind::ChecklistItem
+        | RecordKind::TimeEntry
+        | RecordKind::DayPlan
+        | RecordKind::DayPlanBlock
+        | RecordKind::Rating
+        | RecordKind::Link => WriteError::UnknownRecord {
             kind: kind.as_str(),
             id: id.to_string(),
         },
@@ -134,9 +136,9 @@ fn unknown(kind: Kind, id: &RecordId) -> Refusal {
 }
 
 /// A tombstone is not written to.
-fn there(record: &Record) -> Result<(), Refusal> {
+fn there(record: &Record) -> Result<(), WriteError> {
     if record.is_removed() {
-        return Err(Refusal::Removed {
+        return Err(WriteError::Removed {
             kind: record.kind().as_str(),
             id: record.id().to_string(),
         });
@@ -147,14 +149,14 @@ fn there(record: &Record) -> Result<(), Refusal> {
 /// Decides a mutation. The first of the records is the one that it is about.
 pub fn apply(
     mutation: &Mutation,
-    reads: &Reads,
+    reads: &ReadSet,
     operation: &OperationId,
     at: Millis,
-) -> Result<Vec<Written>, Refusal> {
+) -> Result<Vec<RecordWrite>, WriteError> {
     check(mutation)?;
-    let one = |written: Result<Written, Refusal>| written.map(|written| vec![written]);
+    let one = |written: Result<RecordWrite, WriteError>| written.map(|written| vec![written]);
     match mutation {
-        Mutation::CreateCategory { name } => Ok(vec![Written::new(new_category(name, operation, at))]),
+        Mutation::CreateCategory { name } => Ok(vec![RecordWrite::new(new_category(name, operation, at))]),
         Mutation::RenameCategory { category, name } => one(rename(reads.category(category)?, name)),
         Mutation::CreateTask { .. } => one(create_task(mutation, reads, operation, at)),
         Mutation::UpdateTask { .. } => one(update_task(mutation, reads, at)),
@@ -170,36 +172,38 @@ pub fn apply(
             reads.checklist(checklist)?;
             ListWrite { operation, at }.add(checklist, items, &reads.members)
         }
-        Mutation::UpdateItem { item, text, checked } => {
-            one(Ok(list::update(reads.item(item)?, text.as_deref(), *checked)))
-        }
+        Mutation::UpdateItem { item, text, checked } => one(Ok(checklist::update(
+            reads.item(item)?,
+            text.as_deref(),
+            *checked,
+        ))),
         Mutation::OrderItems { checklist, items } => {
             reads.checklist(checklist)?;
-            list::order(items, &reads.members)
+            checklist::order(items, &reads.members)
         }
         Mutation::StartTime { task, description } => {
             reads.task(task)?;
-            one(Ok(time::start(task, description, operation, at)))
+            one(Ok(time_entry::start(task, description, operation, at)))
         }
-        Mutation::StopTime { entry } => one(time::stop(reads.time_entry(entry)?, at)),
+        Mutation::StopTime { entry } => one(time_entry::stop(reads.time_entry(entry)?, at)),
         Mutation::AddTime { task, .. } => {
             reads.task(task)?;
-            one(time::add(mutation, operation, at))
+            one(time_entry::add(mutation, operation, at))
         }
         Mutation::UpdateTime {
             entry,
             started_at,
             ended_at,
             description,
-        } => one(time::update(
+        } => one(time_entry::update(
             reads.time_entry(entry)?,
             *started_at,
             *ended_at,
             description.as_deref(),
         )),
-        Mutation::WriteDayPlan { .. } => plan::write(mutation, reads, operation, at),
-        Mutation::Rate { target, .. } => one(about::rate(mutation, target, reads, at)),
-        Mutation::CreateLink { .. } => one(about::link(mutation, reads, at)),
+        Mutation::WriteDayPlan { .. } => day_plan::write(mutation, reads, operation, at),
+        Mutation::Rate { target, .. } => one(rating_link::rate(mutation, target, reads, at)),
+        Mutation::CreateLink { .. } => one(rating_link::link(mutation, reads, at)),
         Mutation::Remove { record, move_to } => remove(record, move_to.as_ref(), reads, at),
         Mutation::Restore { record } => one(restore(reads.any(record)?, at)),
     }
@@ -207,7 +211,7 @@ pub fn apply(
 
 fn new_category(name: &str, operation: &OperationId, at: Millis) -> Record {
     Record::Category(Category {
-        id: RecordId::derived(Kind::Category, operation),
+        id: RecordId::derived(RecordKind::Category, operation),
         name: name.trim().to_owned(),
         created_at: at,
         version: 1,
@@ -215,16 +219,16 @@ fn new_category(name: &str, operation: &OperationId, at: Millis) -> Record {
     })
 }
 
-fn rename(category: &Category, name: &str) -> Result<Written, Refusal> {
+fn rename(category: &Category, name: &str) -> Result<RecordWrite, WriteError> {
     if category.name == name.trim() {
-        return Err(Refusal::NothingToChange);
+        return Err(WriteError::NothingToChange);
     }
     let after = Category {
         name: name.trim().to_owned(),
         version: category.version.saturating_add(1),
         ..category.clone()
     };
-    Ok(Written::from(
+    Ok(RecordWrite::from(
         Record::Category(category.clone()),
         Record::Category(after),
     ))
@@ -232,23 +236,23 @@ fn rename(category: &Category, name: &str) -> Result<Written, Refusal> {
 
 fn create_task(
     mutation: &Mutation,
-    reads: &Reads,
+    reads: &ReadSet,
     operation: &OperationId,
     at: Millis,
-) -> Result<Written, Refusal> {
+) -> Result<RecordWrite, WriteError> {
     let Mutation::CreateTask {
         title,
         details,
         category,
     } = mutation
     else {
-        return Err(Refusal::NothingToChange);
+        return Err(WriteError::NothingToChange);
     };
     if let Some(category) = category {
         reads.category(category)?;
     }
-    Ok(Written::new(Record::Task(Task {
-        id: RecordId::derived(Kind::Task, operation),
+    Ok(RecordWrite::new(Record::Task(Task {
+        id: RecordId::derived(RecordKind::Task, operation),
         category: category.clone(),
         title: title.trim().to_owned(),
         details: details.clone(),
@@ -260,7 +264,7 @@ fn create_task(
     })))
 }
 
-fn update_task(mutation: &Mutation, reads: &Reads, at: Millis) -> Result<Written, Refusal> {
+fn update_task(mutation: &Mutation, reads: &ReadSet, at: Millis) -> Result<RecordWrite, WriteError> {
     let Mutation::UpdateTask {
         task,
         title,
@@ -269,7 +273,7 @@ fn update_task(mutation: &Mutation, reads: &Reads, at: Millis) -> Result<Written
         category,
     } = mutation
     else {
-        return Err(Refusal::NothingToChange);
+        return Err(WriteError::NothingToChange);
     };
     if let Some(category) = category {
         reads.category(category)?;
@@ -285,12 +289,15 @@ fn update_task(mutation: &Mutation, reads: &Reads, at: Millis) -> Result<Written
         version: before.version.saturating_add(1),
         ..before.clone()
     };
-    Ok(Written::from(Record::Task(before.clone()), Record::Task(after)))
+    Ok(RecordWrite::from(
+        Record::Task(before.clone()),
+        Record::Task(after),
+    ))
 }
 
-fn create_note(text: &str, task: Option<&RecordId>, operation: &OperationId, at: Millis) -> Written {
-    Written::new(Record::Note(Note {
-        id: RecordId::derived(Kind::Note, operation),
+fn create_note(text: &str, task: Option<&RecordId>, operation: &OperationId, at: Millis) -> RecordWrite {
+    RecordWrite::new(Record::Note(Note {
+        id: RecordId::derived(RecordKind::Note, operation),
         task: task.cloned(),
         text: text.to_owned(),
         created_at: at,
@@ -302,9 +309,9 @@ fn create_note(text: &str, task: Option<&RecordId>, operation: &OperationId, at:
 fn remove(
     id: &RecordId,
     move_to: Option<&RecordId>,
-    reads: &Reads,
+    reads: &ReadSet,
     at: Millis,
-) -> Result<Vec<Written>, Refusal> {
+) -> Result<Vec<RecordWrite>, WriteError> {
     let record = reads.any(id)?;
     there(record)?;
     if let Some(heir) = move_to {
@@ -312,8 +319,8 @@ fn remove(
         reads.category(id)?;
         reads.category(heir)?;
         if heir == id {
-            return Err(Refusal::Removed {
-                kind: Kind::Category.as_str(),
+            return Err(WriteError::Removed {
+                kind: RecordKind::Category.as_str(),
                 id: id.to_string(),
             });
         }
@@ -331,7 +338,7 @@ fn remove(
         | Record::Link(_) => &[],
     };
     if let (Record::Category(category), false, None) = (record, inside.is_empty(), move_to) {
-        return Err(Refusal::CategoryInUse {
+        return Err(WriteError::CategoryInUse {
             name: category.name.clone(),
             uses: inside.len(),
         });
@@ -340,12 +347,12 @@ fn remove(
     let gone = record
         .clone()
         .written(record.version().saturating_add(1), at, Some(at));
-    let mut written = vec![Written::from(record.clone(), gone)];
+    let mut written = vec![RecordWrite::from(record.clone(), gone)];
     written.extend(inside.iter().map(|inside| moved(inside, move_to, at)));
     Ok(written)
 }
 
-fn moved(record: &Record, to: Option<&RecordId>, at: Millis) -> Written {
+fn moved(record: &Record, to: Option<&RecordId>, at: Millis) -> RecordWrite {
     let mut after = record
         .clone()
         .written(record.version().saturating_add(1), at, None);
@@ -362,12 +369,12 @@ fn moved(record: &Record, to: Option<&RecordId>, at: Millis) -> Written {
         | Record::Rating(_)
         | Record::Link(_) => {}
     }
-    Written::from(record.clone(), after)
+    RecordWrite::from(record.clone(), after)
 }
 
-fn restore(record: &Record, at: Millis) -> Result<Written, Refusal> {
+fn restore(record: &Record, at: Millis) -> Result<RecordWrite, WriteError> {
     if !record.is_removed() {
-        return Err(Refusal::NotRemoved {
+        return Err(WriteError::NotRemoved {
             kind: record.kind().as_str(),
             id: record.id().to_string(),
         });
@@ -375,12 +382,12 @@ fn restore(record: &Record, at: Millis) -> Result<Written, Refusal> {
     let back = record
         .clone()
         .written(record.version().saturating_add(1), at, None);
-    Ok(Written::from(record.clone(), back))
+    Ok(RecordWrite::from(record.clone(), back))
 }
 
 /// What may not be there beside a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rival<'a> {
+pub enum UniqueConstraint<'a> {
     /// Another category of this name.
     Named(&'a str),
     /// Another entry that runs for this task.
@@ -389,13 +396,13 @@ pub enum Rival<'a> {
 
 /// What may not be there beside this record, if it is there itself.
 #[must_use]
-pub fn rival(record: &Record) -> Option<Rival<'_>> {
+pub fn unique_constraint(record: &Record) -> Option<UniqueConstraint<'_>> {
     if record.is_removed() {
         return None;
     }
     match record {
-        Record::Category(category) => Some(Rival::Named(&category.name)),
-        Record::TimeEntry(entry) if entry.ended_at.is_none() => Some(Rival::Running(&entry.task)),
+        Record::Category(category) => Some(UniqueConstraint::Named(&category.name)),
+        Record::TimeEntry(entry) if entry.ended_at.is_none() => Some(UniqueConstraint::Running(&entry.task)),
         Record::Task(_)
         | Record::Note(_)
         | Record::Checklist(_)
@@ -409,13 +416,13 @@ pub fn rival(record: &Record) -> Option<Rival<'_>> {
 }
 
 /// Whether a record may be written although this one was found where its rival would be.
-pub fn yields(record: &Record, found: &Record) -> Result<(), Refusal> {
+pub fn check_unique(record: &Record, found: &Record) -> Result<(), WriteError> {
     if record.id() == found.id() {
         return Ok(());
     }
     match found {
-        Record::Category(category) => Err(Refusal::CategoryExists(category.name.clone())),
-        Record::TimeEntry(entry) => Err(Refusal::TimerRuns(entry.id.to_string())),
+        Record::Category(category) => Err(WriteError::CategoryExists(category.name.clone())),
+        Record::TimeEntry(entry) => Err(WriteError::TimeEntryRunning(entry.id.to_string())),
         Record::Task(_)
         | Record::Note(_)
         | Record::Checklist(_)

@@ -1,7 +1,8 @@
-use super::world::{World, operation};
+use super::memory_journal::{MemoryJournal, operation};
 use super::*;
 use crate::journal::{
-    BlockWrite, Day, ITEMS_MAX, LinkKind, NOTE_BYTES_MAX, RECORD_ID_DIGITS, SCALE_MOST_MAX, Target,
+    CalendarDay, DayPlanBlockWrite, ITEMS_MAX, LinkKind, NOTE_BYTES_MAX, RECORD_ID_DIGITS, RatingTarget,
+    SCALE_MOST_MAX,
 };
 
 fn task(title: &str) -> Mutation {
@@ -22,16 +23,16 @@ pub(super) fn status(task: &RecordId, status: TaskStatus) -> Mutation {
     }
 }
 
-fn id_of(world: &mut World, name: &str, mutation: &Mutation) -> RecordId {
+fn id_of(world: &mut MemoryJournal, name: &str, mutation: &Mutation) -> RecordId {
     let written = world.write(name, mutation, 1).expect("written");
     written.first().expect("a record").after.id().clone()
 }
 
-fn refused(world: &mut World, mutation: &Mutation) -> (&'static str, Option<&'static str>) {
+fn refused(world: &mut MemoryJournal, mutation: &Mutation) -> (&'static str, Option<&'static str>) {
     let before = world.records.clone();
     let refusal = world.write("refused", mutation, 1).expect_err("refused");
     assert_eq!(world.records, before, "a refused write leaves no trace");
-    assert!(Refusal::is_code(refusal.code()), "{refusal}");
+    assert!(WriteError::is_code(refusal.code()), "{refusal}");
     (refusal.code(), refusal.field())
 }
 
@@ -42,16 +43,16 @@ fn remove(record: &RecordId) -> Mutation {
     }
 }
 
-pub(super) fn day() -> Day {
-    Day::parse("2026-02-18").unwrap()
+pub(super) fn day() -> CalendarDay {
+    CalendarDay::parse("2026-02-18").unwrap()
 }
 
 fn at(clock: &str) -> Millis {
     Millis::parse(&format!("2026-02-18T{clock}:00Z")).unwrap()
 }
 
-pub(super) fn block(starts: &str, ends: &str) -> BlockWrite {
-    BlockWrite {
+pub(super) fn block(starts: &str, ends: &str) -> DayPlanBlockWrite {
+    DayPlanBlockWrite {
         block: None,
         starts_at: at(starts),
         ends_at: at(ends),
@@ -61,7 +62,7 @@ pub(super) fn block(starts: &str, ends: &str) -> BlockWrite {
     }
 }
 
-pub(super) fn plan(upserts: Vec<BlockWrite>, deletes: Vec<RecordId>) -> Mutation {
+pub(super) fn plan(upserts: Vec<DayPlanBlockWrite>, deletes: Vec<RecordId>) -> Mutation {
     Mutation::WriteDayPlan {
         day: day(),
         note: None,
@@ -70,7 +71,7 @@ pub(super) fn plan(upserts: Vec<BlockWrite>, deletes: Vec<RecordId>) -> Mutation
     }
 }
 
-pub(super) fn rate(target: Target, value: u32) -> Mutation {
+pub(super) fn rate(target: RatingTarget, value: u32) -> Mutation {
     Mutation::Rate {
         target,
         scale: "energy".into(),
@@ -85,7 +86,7 @@ fn the_same_operation_makes_the_same_record() {
     let make = |name: &str| {
         apply(
             &task(" Buy milk "),
-            &Reads::default(),
+            &ReadSet::default(),
             &operation(name),
             Millis(5),
         )
@@ -100,7 +101,7 @@ fn the_same_operation_makes_the_same_record() {
 
 #[test]
 fn bounds_are_told_with_field_and_way_out() {
-    let mut world = World::default();
+    let mut world = MemoryJournal::default();
     let id = id_of(&mut world, "t", &task("t"));
     let note = |text: String| Mutation::CreateNote { text, task: None };
     let list = |items: Vec<String>| Mutation::CreateChecklist {
@@ -115,13 +116,13 @@ fn bounds_are_told_with_field_and_way_out() {
         description: String::new(),
     };
     let scale = |scale: &str, value: u32, most: u32| Mutation::Rate {
-        target: Target::Day(day()),
+        target: RatingTarget::Day(day()),
         scale: scale.into(),
         value,
         most,
         note: String::new(),
     };
-    let far = BlockWrite {
+    let far = DayPlanBlockWrite {
         starts_at: Millis(0),
         ..block("09:00", "10:00")
     };
@@ -164,7 +165,7 @@ fn bounds_are_told_with_field_and_way_out() {
 
 #[test]
 fn an_update_keeps_what_it_does_not_name_and_a_missing_task_is_refused() {
-    let mut world = World::default();
+    let mut world = MemoryJournal::default();
     let id = id_of(&mut world, "a", &task("t"));
     let written = world.write("b", &status(&id, TaskStatus::Done), 9).unwrap();
     let Record::Task(after) = &written[0].after else {
@@ -175,7 +176,7 @@ fn an_update_keeps_what_it_does_not_name_and_a_missing_task_is_refused() {
         ("t", TaskStatus::Done, 2)
     );
     assert_eq!((after.created_at, after.updated_at), (Millis(1), Millis(9)));
-    let nobody = RecordId::derived(Kind::Task, &operation("nobody"));
+    let nobody = RecordId::derived(RecordKind::Task, &operation("nobody"));
     assert_eq!(
         refused(&mut world, &status(&nobody, TaskStatus::Done)),
         ("task_unknown", Some("task_id"))
@@ -192,7 +193,7 @@ fn an_update_keeps_what_it_does_not_name_and_a_missing_task_is_refused() {
 
 #[test]
 fn a_tombstone_is_written_to_by_nobody_until_it_is_brought_back() {
-    let mut world = World::default();
+    let mut world = MemoryJournal::default();
     let id = id_of(&mut world, "a", &task("t"));
     world.write("gone", &remove(&id), 5).unwrap();
     let note = Mutation::CreateNote {
@@ -209,7 +210,7 @@ fn a_tombstone_is_written_to_by_nobody_until_it_is_brought_back() {
         note,
         list,
         remove(&id),
-        rate(Target::Record(id.clone()), 3),
+        rate(RatingTarget::Record(id.clone()), 3),
     ] {
         assert_eq!(
             refused(&mut world, &mutation),
@@ -219,7 +220,10 @@ fn a_tombstone_is_written_to_by_nobody_until_it_is_brought_back() {
     }
     let restore = Mutation::Restore { record: id.clone() };
     let back = world.write("back", &restore, 6).unwrap();
-    assert_eq!((back[0].change(), back[0].after.version()), (Change::Restored, 3));
+    assert_eq!(
+        (back[0].change(), back[0].after.version()),
+        (RecordChange::Restored, 3)
+    );
     assert_eq!(
         refused(&mut world, &restore),
         ("record_present", Some("record_id"))
@@ -231,7 +235,7 @@ fn a_tombstone_is_written_to_by_nobody_until_it_is_brought_back() {
 
 #[test]
 fn a_category_that_is_used_goes_only_when_somebody_takes_what_is_in_it() {
-    let mut world = World::default();
+    let mut world = MemoryJournal::default();
     let category = |name: &str| Mutation::CreateCategory { name: name.into() };
     let gym = id_of(&mut world, "gym", &category("gym"));
     let home = id_of(&mut world, "home", &category("home"));
@@ -245,7 +249,7 @@ fn a_category_that_is_used_goes_only_when_somebody_takes_what_is_in_it() {
         category: Some(gym.clone()),
     };
     let task = id_of(&mut world, "t", &in_gym);
-    let for_gym = BlockWrite {
+    let for_gym = DayPlanBlockWrite {
         category: Some(gym.clone()),
         ..block("09:00", "10:00")
     };
@@ -288,7 +292,7 @@ fn a_category_that_is_used_goes_only_when_somebody_takes_what_is_in_it() {
 
 #[test]
 fn items_are_added_ticked_and_put_in_order() {
-    let mut world = World::default();
+    let mut world = MemoryJournal::default();
     let id = id_of(&mut world, "t", &task("t"));
     let list = Mutation::CreateChecklist {
         task: id,
@@ -343,7 +347,7 @@ fn items_are_added_ticked_and_put_in_order() {
 
 #[test]
 fn one_timer_runs_per_task_and_is_stopped_once() {
-    let mut world = World::default();
+    let mut world = MemoryJournal::default();
     let id = id_of(&mut world, "t", &task("t"));
     let start = Mutation::StartTime {
         task: id,
@@ -379,7 +383,7 @@ fn one_timer_runs_per_task_and_is_stopped_once() {
 
 #[test]
 fn a_day_has_one_plan_and_its_blocks_change_with_it_in_one_write() {
-    let mut world = World::default();
+    let mut world = MemoryJournal::default();
     let made = world
         .write(
             "a",
@@ -389,7 +393,7 @@ fn a_day_has_one_plan_and_its_blocks_change_with_it_in_one_write() {
         .unwrap();
     let ids: Vec<RecordId> = made.iter().map(|one| one.after.id().clone()).collect();
     assert_eq!(ids[0], RecordId::of_day_plan(&day()));
-    let longer = BlockWrite {
+    let longer = DayPlanBlockWrite {
         block: Some(ids[1].clone()),
         ..block("09:00", "12:00")
     };
@@ -397,8 +401,12 @@ fn a_day_has_one_plan_and_its_blocks_change_with_it_in_one_write() {
         .write("b", &plan(vec![longer.clone()], vec![ids[2].clone()]), 2)
         .unwrap();
     assert_eq!(
-        written.iter().map(Written::change).collect::<Vec<_>>(),
-        [Change::Updated, Change::Updated, Change::Removed]
+        written.iter().map(RecordWrite::change).collect::<Vec<_>>(),
+        [
+            RecordChange::Updated,
+            RecordChange::Updated,
+            RecordChange::Removed
+        ]
     );
     assert_eq!(world.present().count(), 2);
     assert_eq!(refused(&mut world, &plan(vec![], vec![])).0, "invalid_record");
@@ -411,7 +419,7 @@ fn a_day_has_one_plan_and_its_blocks_change_with_it_in_one_write() {
         "bad_order"
     );
     let of_another = Mutation::WriteDayPlan {
-        day: Day::parse("2026-02-19").unwrap(),
+        day: CalendarDay::parse("2026-02-19").unwrap(),
         note: None,
         upserts: vec![],
         deletes: vec![ids[1].clone()],
@@ -423,18 +431,18 @@ fn a_day_has_one_plan_and_its_blocks_change_with_it_in_one_write() {
 
 #[test]
 fn one_rating_per_target_and_scale_and_one_link_per_kind_and_pair() {
-    let mut world = World::default();
+    let mut world = MemoryJournal::default();
     let (a, b) = (
         id_of(&mut world, "a", &task("a")),
         id_of(&mut world, "b", &task("b")),
     );
-    let first = id_of(&mut world, "r1", &rate(Target::Record(a.clone()), 3));
-    let second = id_of(&mut world, "r2", &rate(Target::Record(a.clone()), 4));
+    let first = id_of(&mut world, "r1", &rate(RatingTarget::Record(a.clone()), 3));
+    let second = id_of(&mut world, "r2", &rate(RatingTarget::Record(a.clone()), 4));
     assert_eq!(first, second);
     assert!(
         matches!(&world.records[&first], Record::Rating(rating) if rating.value == 4 && rating.life.version == 2)
     );
-    assert_ne!(id_of(&mut world, "r3", &rate(Target::Day(day()), 4)), first);
+    assert_ne!(id_of(&mut world, "r3", &rate(RatingTarget::Day(day()), 4)), first);
     let link = |from: &RecordId, to: &RecordId| Mutation::CreateLink {
         from: from.clone(),
         to: to.clone(),
@@ -446,7 +454,7 @@ fn one_rating_per_target_and_scale_and_one_link_per_kind_and_pair() {
         refused(&mut world, &link(&a, &a)),
         ("link_to_self", Some("to_id"))
     );
-    let nobody = RecordId::derived(Kind::Task, &operation("nobody"));
+    let nobody = RecordId::derived(RecordKind::Task, &operation("nobody"));
     assert_eq!(
         refused(&mut world, &link(&a, &nobody)),
         ("record_unknown", Some("record_id"))
@@ -456,13 +464,13 @@ fn one_rating_per_target_and_scale_and_one_link_per_kind_and_pair() {
     let again = world.write("l2", &link(&a, &b), 3).unwrap();
     assert_eq!(
         (again[0].after.id(), again[0].change()),
-        (&linked, Change::Restored)
+        (&linked, RecordChange::Restored)
     );
 }
 
 #[test]
 fn undoing_gives_back_what_was_there_and_never_takes_away_what_came_later() {
-    let mut world = World::default();
+    let mut world = MemoryJournal::default();
     let id = id_of(&mut world, "a", &task("t"));
     world.write("b", &status(&id, TaskStatus::Done), 9).unwrap();
     assert_eq!(
@@ -474,7 +482,9 @@ fn undoing_gives_back_what_was_there_and_never_takes_away_what_came_later() {
         matches!(&world.records[&id], Record::Task(task) if (task.status, task.version) == (TaskStatus::Open, 3))
     );
     let other = id_of(&mut world, "c", &task("o"));
-    world.write("n", &rate(Target::Record(other), 2), 12).unwrap();
+    world
+        .write("n", &rate(RatingTarget::Record(other), 2), 12)
+        .unwrap();
     assert_eq!(
         world.undo("c", 13).expect_err("somebody rated it").code(),
         "changed_since"

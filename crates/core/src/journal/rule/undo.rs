@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::super::{Record, RecordId, Refusal};
-use super::Written;
+use super::super::{Record, RecordId, WriteError};
+use super::RecordWrite;
 use crate::time::Millis;
 
 /// One record of a write that is to be taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Before {
+pub struct UndoRecord {
     /// The version that the write made.
     pub version: u64,
     /// The record before it; none when it made the record.
@@ -21,10 +21,10 @@ pub struct Before {
 
 /// The records that take a write back, from what is there now. When somebody has written since, a person must decide:
 /// undoing would take their words away, or what their words are about.
-pub fn undo(write: Vec<Before>, at: Millis) -> Result<Vec<Written>, Refusal> {
+pub fn undo(write: Vec<UndoRecord>, at: Millis) -> Result<Vec<RecordWrite>, WriteError> {
     let of_write: BTreeSet<RecordId> = write.iter().map(|before| before.now.id().clone()).collect();
-    let back = |before: Before| {
-        let Before {
+    let back = |before: UndoRecord| {
+        let UndoRecord {
             version,
             record,
             now,
@@ -32,7 +32,7 @@ pub fn undo(write: Vec<Before>, at: Millis) -> Result<Vec<Written>, Refusal> {
         } = before;
         let is_orphaning = record.is_none() && dependents.iter().any(|id| !of_write.contains(id));
         if now.version() != version || is_orphaning {
-            return Err(Refusal::ChangedSince {
+            return Err(WriteError::ChangedSince {
                 kind: now.kind().as_str(),
                 id: now.id().to_string(),
             });
@@ -46,7 +46,7 @@ pub fn undo(write: Vec<Before>, at: Millis) -> Result<Vec<Written>, Refusal> {
             // What was made is taken away; a tombstone stays, because others may have heard of it.
             None => now.clone().written(next, at, Some(at)),
         };
-        Ok(Written::from(now, after))
+        Ok(RecordWrite::from(now, after))
     };
     write.into_iter().map(back).collect()
 }

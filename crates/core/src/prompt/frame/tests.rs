@@ -5,8 +5,8 @@ use super::*;
 use crate::conversation::{Block, Role};
 use crate::prompt::{GUIDANCE_BYTES_MAX, GuidanceKind};
 
-fn said(text: &str) -> Entry {
-    Entry {
+fn said(text: &str) -> TranscriptEntry {
+    TranscriptEntry {
         role: Role::User,
         blocks: vec![Block::Text {
             text: text.to_owned(),
@@ -35,14 +35,14 @@ fn tool(name: &str) -> ToolSpec {
     }
 }
 
-fn made(guidance: &Guidance, workspace: &str, tools: Vec<ToolSpec>, words: &str) -> Request {
+fn made(guidance: &Guidance, workspace: &str, tools: Vec<ToolSpec>, words: &str) -> ModelRequest {
     let agent = AgentId::parse("gym-coach").expect("id");
     let opening = said(words);
-    assemble(Ingredients {
+    assemble(PromptInputs {
         agent: &agent,
         workspace,
         guidance,
-        kind: Kind::OperatorPrompt,
+        kind: MessageKind::OperatorPrompt,
         model_ref: "scripted:x",
         request: 0,
         opening: &opening,
@@ -73,7 +73,7 @@ fn every_layer_stands_in_its_place_and_the_stable_one_holds_nothing_of_the_agent
         .collect();
     assert!(places.is_sorted(), "{places:?}");
     assert!(!request.system[0].text.contains("gym"));
-    let frame: Vec<(Source, Stability, bool)> = request
+    let frame: Vec<(BlockSource, Stability, bool)> = request
         .system
         .iter()
         .map(|block| (block.source, block.stability, block.cache_breakpoint))
@@ -81,11 +81,11 @@ fn every_layer_stands_in_its_place_and_the_stable_one_holds_nothing_of_the_agent
     assert_eq!(
         frame,
         [
-            (Source::Contract, Stability::Stable, true),
-            (Source::Identity, Stability::AgentScoped, false),
-            (Source::AgentGuidance, Stability::AgentScoped, false),
-            (Source::WorkspaceGuidance, Stability::AgentScoped, true),
-            (Source::TurnMode, Stability::TurnScoped, false),
+            (BlockSource::Contract, Stability::Stable, true),
+            (BlockSource::Identity, Stability::AgentScoped, false),
+            (BlockSource::AgentGuidance, Stability::AgentScoped, false),
+            (BlockSource::WorkspaceGuidance, Stability::AgentScoped, true),
+            (BlockSource::TurnMode, Stability::TurnScoped, false),
         ]
     );
 }

@@ -6,25 +6,25 @@
 use std::collections::BTreeSet;
 
 use super::{
-    BlobBody, BlobLine, Closing, EVENTS_MAX, EventLine, FORMAT, FORMAT_VERSION, JournalLine, Line, Opening,
-    artifacts_in,
+    BlobBody, BlobLine, BundleFooter, BundleHeader, BundleLine, EVENTS_MAX, EventLine, FORMAT,
+    FORMAT_VERSION, RunLogLine, artifacts_in,
 };
 use crate::blob::BlobHash;
 use crate::id::AgentId;
 use crate::key::{Digest, RunKey};
-use crate::proof::chain::{Flaw, Link, Walk};
+use crate::proof::chain::{ChainVerifier, ChainedEvent, VerifyError};
 use crate::proof::head::SignedHead;
-use crate::proof::record::without_record_hash;
-use crate::proof::replay::{Difference, Recorded, Replay, Ties, Told};
+use crate::proof::replay::{BindingStats, LoggedEvent, LoggedTransition, Replay, ReplayMismatch};
+use crate::proof::row_binding::without_record_hash;
 use crate::proof::signing::{Fingerprint, PublicKey, from_hex};
-use crate::report::Kind;
+use crate::report::EventKind;
 use crate::report::payload::{EventBody, Payload};
-use crate::run::{RunStatus, Turn, is_known};
+use crate::run::{RunMachine, RunStatus, is_known};
 use crate::time::Millis;
 
 /// Why a bundle proves nothing.
 #[derive(Debug, thiserror::Error)]
-pub enum Unproven {
+pub enum BundleError {
     /// It is no bundle.
     #[error("this is no bundle of a run")]
     Foreign,
@@ -53,16 +53,16 @@ pub enum Unproven {
     Unsigned,
     /// The log in it is not what was written.
     #[error(transparent)]
-    Flaw(#[from] Flaw),
+    Flaw(#[from] VerifyError),
     /// The run in it is not what was kept.
     #[error(transparent)]
-    Difference(#[from] Difference),
+    Difference(#[from] ReplayMismatch),
     /// The journal in it may be anybody's.
     #[error(
         "nothing ties the journal to the signed log: {} of its events came without what they say",
         .0.erased
     )]
-    Unbound(Ties),
+    Unbound(BindingStats),
     /// A content is not what its name says.
     #[error("the content {0} is not what its name says")]
     Blob(BlobHash),
@@ -84,7 +84,7 @@ pub enum Unproven {
 
 /// What a bundle proves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proven {
+pub struct VerifiedBundle {
     /// Whose log it is.
     pub agent_id: AgentId,
     /// Which run, where anything that is signed says so.
@@ -92,7 +92,7 @@ pub struct Proven {
     /// How it ended, where anything that is signed says so.
     pub outcome: Option<RunStatus>,
     /// How many lines of each kind.
-    pub lines: Closing,
+    pub lines: BundleFooter,
     /// Contents and payloads that did not come along, and the journal if it did not.
     pub withheld: u64,
     /// Whether the run was applied again, and every part of it is tied to the log.
@@ -105,7 +105,7 @@ pub struct Proven {
     pub exported_at: Millis,
 }
 
-impl Proven {
+impl VerifiedBundle {
     /// What people compare the signers by.
     #[must_use]
     pub fn fingerprints(&self) -> Vec<Fingerprint> {
@@ -115,10 +115,10 @@ impl Proven {
 
 /// Checks a bundle, line by line.
 #[derive(Debug, Default)]
-pub struct Check {
+pub struct BundleChecker {
     line: u64,
-    begun: Option<Begun>,
-    counted: Closing,
+    begun: Option<CheckState>,
+    counted: BundleFooter,
     withheld: u64,
     stage: Stage,
 }
@@ -136,11 +136,11 @@ enum Stage {
 }
 
 #[derive(Debug)]
-struct Begun {
-    opening: Opening,
-    walk: Walk,
+struct CheckState {
+    opening: BundleHeader,
+    walk: ChainVerifier,
     replay: Option<Replay>,
-    told: Vec<Told>,
+    told: Vec<LoggedEvent>,
     /// Whether an event that is signed names the run.
     is_named: bool,
     /// How it ended, as an event that is signed says.
@@ -152,12 +152,12 @@ struct Begun {
     artifacts: BTreeSet<BlobHash>,
 }
 
-impl Check {
+impl BundleChecker {
     /// Takes the next line.
-    pub fn line(&mut self, text: &[u8]) -> Result<(), Unproven> {
+    pub fn line(&mut self, text: &[u8]) -> Result<(), BundleError> {
         self.line += 1;
         let parsed = serde_json::from_slice(text);
-        let line: Line = match (parsed, self.line) {
+        let line: BundleLine = match (parsed, self.line) {
             (Ok(line), _) => line,
             (Err(_), 1) => return Err(not_ours(text)),
             (Err(error), _) => return Err(self.wrong(format!("cannot be read: {error}"))),
@@ -166,62 +166,62 @@ impl Check {
         if serde_json::to_vec(&line).is_ok_and(|spelled| spelled == text) {
             return self.take(line);
         }
-        if matches!(&line, Line::Opening(opening) if opening.format != FORMAT) {
-            return Err(Unproven::Foreign);
+        if matches!(&line, BundleLine::Opening(opening) if opening.format != FORMAT) {
+            return Err(BundleError::Foreign);
         }
         Err(self.wrong("is not spelled as it was written".to_owned()))
     }
 
-    fn take(&mut self, line: Line) -> Result<(), Unproven> {
+    fn take(&mut self, line: BundleLine) -> Result<(), BundleError> {
         let stage = match &line {
-            Line::Opening(_) => Stage::Opening,
-            Line::Event(_) => Stage::Events,
-            Line::Head(_) => Stage::Heads,
-            Line::Journal(_) => Stage::Journal,
-            Line::Blob(_) => Stage::Blobs,
-            Line::Closing(_) => Stage::Closed,
+            BundleLine::Opening(_) => Stage::Opening,
+            BundleLine::Event(_) => Stage::Events,
+            BundleLine::Head(_) => Stage::Heads,
+            BundleLine::Journal(_) => Stage::Journal,
+            BundleLine::Blob(_) => Stage::Blobs,
+            BundleLine::Closing(_) => Stage::Closed,
         };
-        let opens = matches!(line, Line::Opening(_));
+        let opens = matches!(line, BundleLine::Opening(_));
         if opens != self.begun.is_none() || stage < self.stage || self.stage == Stage::Closed {
             return Err(self.wrong("stands in the wrong place".to_owned()));
         }
         self.stage = stage;
         match line {
-            Line::Opening(opening) => self.open(*opening),
-            Line::Event(event) => self.event(event),
-            Line::Head(head) => self.head(&head),
-            Line::Journal(row) => self.journal(&row),
-            Line::Blob(blob) => self.blob(&blob),
-            Line::Closing(closing) if closing == self.counted => Ok(()),
-            Line::Closing(_) => Err(Unproven::Cut),
+            BundleLine::Opening(opening) => self.open(*opening),
+            BundleLine::Event(event) => self.event(event),
+            BundleLine::Head(head) => self.head(&head),
+            BundleLine::Journal(row) => self.journal(&row),
+            BundleLine::Blob(blob) => self.blob(&blob),
+            BundleLine::Closing(closing) if closing == self.counted => Ok(()),
+            BundleLine::Closing(_) => Err(BundleError::Cut),
         }
     }
 
-    fn wrong(&self, what: String) -> Unproven {
+    fn wrong(&self, what: String) -> BundleError {
         let line = self.line;
-        Unproven::Line { line, what }
+        BundleError::Line { line, what }
     }
 
-    fn begun(&mut self) -> Result<&mut Begun, Unproven> {
-        self.begun.as_mut().ok_or(Unproven::Foreign)
+    fn begun(&mut self) -> Result<&mut CheckState, BundleError> {
+        self.begun.as_mut().ok_or(BundleError::Foreign)
     }
 
-    fn open(&mut self, opening: Opening) -> Result<(), Unproven> {
+    fn open(&mut self, opening: BundleHeader) -> Result<(), BundleError> {
         if opening.format != FORMAT {
-            return Err(Unproven::Foreign);
+            return Err(BundleError::Foreign);
         }
         if opening.version != FORMAT_VERSION {
             let found = opening.version;
-            return Err(Unproven::Version { found });
+            return Err(BundleError::Version { found });
         }
         let replay = match &opening.again {
             None => None,
             Some(again) if !is_known(&again.machine, again.machine_version) => {
                 let (machine, version) = (again.machine.clone(), again.machine_version);
-                return Err(Unproven::Machine { machine, version });
+                return Err(BundleError::Machine { machine, version });
             }
             Some(again) => {
-                let turn: Turn = serde_json::from_str(&again.state)
+                let turn: RunMachine = serde_json::from_str(&again.state)
                     .map_err(|error| self.wrong(format!("has a state that cannot be read: {error}")))?;
                 if turn.run_key != opening.run_key {
                     return Err(self.wrong("has the state of another run".to_owned()));
@@ -230,8 +230,8 @@ impl Check {
             }
         };
         self.withheld += u64::from(replay.is_none());
-        self.begun = Some(Begun {
-            walk: Walk::new(opening.agent_id.clone(), opening.lives.clone(), opening.after),
+        self.begun = Some(CheckState {
+            walk: ChainVerifier::new(opening.agent_id.clone(), opening.lives.clone(), opening.after),
             opening,
             replay,
             told: Vec::new(),
@@ -244,13 +244,13 @@ impl Check {
         Ok(())
     }
 
-    fn event(&mut self, event: EventLine) -> Result<(), Unproven> {
+    fn event(&mut self, event: EventLine) -> Result<(), BundleError> {
         self.counted.events += 1;
         if self.counted.events > EVENTS_MAX {
-            return Err(Unproven::TooLong);
+            return Err(BundleError::TooLong);
         }
         let is_first = self.counted.events == 1;
-        if is_first && !(event.own && event.kind == Kind::MessageAdmitted.as_str()) {
+        if is_first && !(event.own && event.kind == EventKind::MessageAdmitted.as_str()) {
             return Err(self.wrong("should tell of the message that the run came from".to_owned()));
         }
         if !event.own && event.payload.is_some() {
@@ -259,7 +259,7 @@ impl Check {
         self.withheld += u64::from(event.own && event.payload.is_none());
         let begun = self.begun()?;
         let payload = event.payload.as_ref();
-        begun.walk.link(&Link {
+        begun.walk.link(&ChainedEvent {
             seq: event.seq,
             run_key: event.own.then_some(begun.opening.run_key),
             kind: &event.kind,
@@ -276,7 +276,7 @@ impl Check {
     }
 
     /// Heads stand in the order of their keys, each once.
-    fn head(&mut self, head: &SignedHead) -> Result<(), Unproven> {
+    fn head(&mut self, head: &SignedHead) -> Result<(), BundleError> {
         let begun = self.begun()?;
         begun.walk.head(head)?;
         if begun.signers.last() >= Some(&head.public_key) {
@@ -286,13 +286,13 @@ impl Check {
         Ok(())
     }
 
-    fn journal(&mut self, row: &JournalLine) -> Result<(), Unproven> {
+    fn journal(&mut self, row: &RunLogLine) -> Result<(), BundleError> {
         self.counted.journal += 1;
         let begun = self.begun()?;
         let Some(replay) = &mut begun.replay else {
             return Err(self.wrong("is a transition that the first line does not announce".to_owned()));
         };
-        replay.step(&Recorded {
+        replay.step(&LoggedTransition {
             ordinal: row.ordinal,
             body: row.body.as_bytes(),
             reads_hash: row.reads_hash,
@@ -304,7 +304,7 @@ impl Check {
     }
 
     /// Contents stand in the order of their names, each once.
-    fn blob(&mut self, blob: &BlobLine) -> Result<(), Unproven> {
+    fn blob(&mut self, blob: &BlobLine) -> Result<(), BundleError> {
         self.counted.blobs += 1;
         let begun = self.begun()?;
         if begun.contents.last() >= Some(&blob.hash) {
@@ -317,10 +317,10 @@ impl Check {
                 return Ok(());
             }
             BlobBody::Text(text) => text.as_bytes().to_vec(),
-            BlobBody::Hex(hex) => from_hex(hex).ok_or(Unproven::Blob(blob.hash))?,
+            BlobBody::Hex(hex) => from_hex(hex).ok_or(BundleError::Blob(blob.hash))?,
         };
         if Digest::of(&bytes) != blob.hash.0 {
-            return Err(Unproven::Blob(blob.hash));
+            return Err(BundleError::Blob(blob.hash));
         }
         // Only what is a line of the transcript names others.
         let replay = begun.replay.as_ref();
@@ -331,28 +331,28 @@ impl Check {
     }
 
     /// What it proves, when all of it was read.
-    pub fn finish(self) -> Result<Proven, Unproven> {
+    pub fn finish(self) -> Result<VerifiedBundle, BundleError> {
         let (Some(mut begun), Stage::Closed) = (self.begun, self.stage) else {
             return Err(if self.line == 0 {
-                Unproven::Foreign
+                BundleError::Foreign
             } else {
-                Unproven::Cut
+                BundleError::Cut
             });
         };
         if begun.signers.is_empty() {
-            return Err(Unproven::Unsigned);
+            return Err(BundleError::Unsigned);
         }
         begun.lives()?;
         begun.again()?;
         begun.contents()?;
-        let Opening {
+        let BundleHeader {
             agent_id,
             run_key,
             exported_at,
             ..
         } = begun.opening;
         let replayed = begun.replay.is_some();
-        Ok(Proven {
+        Ok(VerifiedBundle {
             agent_id,
             run_key: (replayed || begun.is_named).then_some(run_key),
             outcome: begun.outcome,
@@ -366,7 +366,7 @@ impl Check {
     }
 }
 
-impl Begun {
+impl CheckState {
     /// Takes up what an event of the run says.
     fn hear(&mut self, event: EventLine) {
         let payload = event.payload.as_ref().map(|(payload, _)| payload.as_bytes());
@@ -392,7 +392,7 @@ impl Begun {
     }
 
     /// Every life that is named has written some of the events.
-    fn lives(&self) -> Result<(), Flaw> {
+    fn lives(&self) -> Result<(), VerifyError> {
         let (first, last) = (
             self.opening.after.seq.saturating_add(1),
             self.walk.seen().last_seq,
@@ -406,19 +406,19 @@ impl Begun {
         let all = numbers.all(|number| number <= last);
         (begins && ascend && all)
             .then_some(())
-            .ok_or(Flaw::Life { seq: first })
+            .ok_or(VerifyError::Incarnation { seq: first })
     }
 
     /// The journal leads to the state that is kept, and the signed log holds all of it.
-    fn again(&mut self) -> Result<(), Unproven> {
+    fn again(&mut self) -> Result<(), BundleError> {
         let (Some(replay), Some(again)) = (&self.replay, &self.opening.again) else {
             return Ok(());
         };
         replay.end(again.transitions, &again.state)?;
-        let ties = replay.told(&self.told)?;
-        replay.told_no_more(&self.told)?;
+        let ties = replay.compare_events(&self.told)?;
+        replay.check_no_extra_events(&self.told)?;
         if !ties.hold() {
-            return Err(Unproven::Unbound(ties));
+            return Err(BundleError::Unbound(ties));
         }
         if let Some(outcome) = replay.outcome() {
             self.outcome = Some(outcome);
@@ -427,38 +427,38 @@ impl Begun {
         self.outcome
             .as_ref()
             .map(drop)
-            .ok_or_else(|| Difference::State.into())
+            .ok_or_else(|| ReplayMismatch::State.into())
     }
 
     /// The contents are those that the journal names, and what those name; no more and no fewer.
-    fn contents(&self) -> Result<(), Unproven> {
+    fn contents(&self) -> Result<(), BundleError> {
         let none = BTreeSet::new();
         let named = self.replay.as_ref().map_or(&none, Replay::contents);
         let mut named = named.union(&self.artifacts);
         if let Some(missing) = named.find(|hash| !self.contents.contains(hash)) {
-            return Err(Unproven::Missing(*missing));
+            return Err(BundleError::Missing(*missing));
         }
         let is_named = |hash: &&BlobHash| {
             let by_journal = self.replay.as_ref().map(Replay::contents);
             by_journal.is_some_and(|named| named.contains(hash)) || self.artifacts.contains(hash)
         };
         match self.contents.iter().find(|hash| !is_named(hash)) {
-            Some(unnamed) => Err(Unproven::Unnamed(*unnamed)),
+            Some(unnamed) => Err(BundleError::Unnamed(*unnamed)),
             None => Ok(()),
         }
     }
 }
 
 /// Why the first line cannot be read: one of another version may look otherwise, and says so.
-fn not_ours(text: &[u8]) -> Unproven {
+fn not_ours(text: &[u8]) -> BundleError {
     let value: serde_json::Value = serde_json::from_slice(text).unwrap_or_default();
     let opening = value.get("opening");
     let member = |name| opening.and_then(|opening| opening.get(name));
     let version = member("version").and_then(serde_json::Value::as_u64);
     match (member("format").and_then(serde_json::Value::as_str), version) {
-        (Some(FORMAT), Some(found)) if found != u64::from(FORMAT_VERSION) => Unproven::Version {
+        (Some(FORMAT), Some(found)) if found != u64::from(FORMAT_VERSION) => BundleError::Version {
             found: u32::try_from(found).unwrap_or(u32::MAX),
         },
-        _ => Unproven::Foreign,
+        _ => BundleError::Foreign,
     }
 }

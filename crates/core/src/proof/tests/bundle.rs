@@ -7,31 +7,31 @@ use crate::blob::Blob;
 use crate::cause::{OriginKind, Priority};
 use crate::json::canonical_text;
 use crate::key::Digest;
-use crate::message::{AdmissionContext, Authority, DeliverySurface, Kind as MessageKind};
+use crate::message::{AdmissionContext, Authority, DeliverySurface, MessageKind};
 use crate::proof::bundle::{
-    Again, BlobBody, BlobLine, Check, Closing, EventLine, FORMAT, FORMAT_VERSION, JournalLine, Line, Opening,
-    Proven, Unproven,
+    BlobBody, BlobLine, BundleChecker, BundleError, BundleFooter, BundleHeader, BundleLine, EventLine,
+    FORMAT, FORMAT_VERSION, ReplayInfo, RunLogLine, VerifiedBundle,
 };
-use crate::proof::chain::{Flaw, Place};
+use crate::proof::chain::{ChainPosition, VerifyError};
 use crate::proof::head::SignedHead;
-use crate::proof::replay::Difference;
+use crate::proof::replay::ReplayMismatch;
 use crate::report::payload::MessageAdmitted;
-use crate::report::{Draft, Event};
-use crate::run::{MACHINE, MACHINE_VERSION, RunStatus, Turn};
+use crate::report::{Event, EventDraft};
+use crate::run::{MACHINE, MACHINE_VERSION, RunMachine, RunStatus};
 use crate::time::Millis;
 
-fn end(last: &Event) -> Place {
-    Place {
+fn end(last: &Event) -> ChainPosition {
+    ChainPosition {
         seq: last.seq,
         hash: last.hash,
     }
 }
 
-pub(super) fn event(event: &Event) -> Line {
+pub(super) fn event(event: &Event) -> BundleLine {
     let sealed = &event.sealed;
     let payload = String::from_utf8(sealed.payload.clone()).expect("text");
     let policy_version = sealed.policy_version.as_ref();
-    Line::Event(EventLine {
+    BundleLine::Event(EventLine {
         seq: event.seq,
         own: true,
         kind: sealed.kind.as_str().to_owned(),
@@ -52,8 +52,8 @@ pub(super) fn blob(bytes: &[u8]) -> BlobLine {
 }
 
 /// That a message came in, and what its run told.
-pub(super) fn with_message(drafts: Vec<Draft>) -> Vec<Draft> {
-    let admitted = Draft::new(MessageAdmitted {
+pub(super) fn with_message(drafts: Vec<EventDraft>) -> Vec<EventDraft> {
+    let admitted = EventDraft::new(MessageAdmitted {
         run_key: run_key(),
         kind: MessageKind::OperatorPrompt,
         authority: Authority::OperatorInstruction,
@@ -70,31 +70,34 @@ pub(super) fn with_message(drafts: Vec<Draft>) -> Vec<Draft> {
 }
 
 /// The bundle of a run.
-pub(super) fn bundle((rows, turn, events): (&[Row], &Turn, &[Event]), contents: &[&[u8]]) -> Vec<Line> {
+pub(super) fn bundle(
+    (rows, turn, events): (&[Row], &RunMachine, &[Event]),
+    contents: &[&[u8]],
+) -> Vec<BundleLine> {
     let last = events.last().expect("events");
     let count = |length: usize| u64::try_from(length).expect("few");
-    let opening = Opening {
+    let opening = BundleHeader {
         format: FORMAT.to_owned(),
         version: FORMAT_VERSION,
         agent_id: agent(),
         run_key: run_key(),
-        again: Some(Again {
+        again: Some(ReplayInfo {
             machine: MACHINE.to_owned(),
             machine_version: MACHINE_VERSION,
             transitions: i64::try_from(rows.len()).expect("few"),
             state: canonical_text(turn).expect("canonical"),
         }),
-        after: Place::BEGINNING,
+        after: ChainPosition::BEGINNING,
         lives: lives(),
         exported_at: Millis(0),
     };
-    let mut lines = vec![Line::Opening(Box::new(opening))];
+    let mut lines = vec![BundleLine::Opening(Box::new(opening))];
     lines.extend(events.iter().map(event));
     let head = SignedHead::sign(&key(), agent(), end(last), Millis(5));
-    lines.push(Line::Head(head));
+    lines.push(BundleLine::Head(head));
     lines.extend(rows.iter().map(|row| {
         let [reads_hash, state_hash, effects_hash] = row.hashes;
-        Line::Journal(JournalLine {
+        BundleLine::Journal(RunLogLine {
             ordinal: row.ordinal,
             body: String::from_utf8(row.body.clone()).expect("text"),
             reads_hash,
@@ -105,8 +108,8 @@ pub(super) fn bundle((rows, turn, events): (&[Row], &Turn, &[Event]), contents: 
     }));
     let mut blobs: Vec<BlobLine> = contents.iter().map(|bytes| blob(bytes)).collect();
     blobs.sort_by_key(|blob| blob.hash);
-    lines.extend(blobs.into_iter().map(Line::Blob));
-    lines.push(Line::Closing(Closing {
+    lines.extend(blobs.into_iter().map(BundleLine::Blob));
+    lines.push(BundleLine::Closing(BundleFooter {
         events: count(events.len()),
         journal: count(rows.len()),
         blobs: count(contents.len()),
@@ -114,55 +117,59 @@ pub(super) fn bundle((rows, turn, events): (&[Row], &Turn, &[Event]), contents: 
     lines
 }
 
-pub(super) fn lines() -> Vec<Line> {
+pub(super) fn lines() -> Vec<BundleLine> {
     let (rows, turn, drafts) = run();
     bundle((&rows, &turn, &log(with_message(drafts))), &[PROMPT, REPLY])
 }
 
 /// A bundle with a command in it whose output the model read only in part.
-pub(super) fn rich() -> Vec<Line> {
+pub(super) fn rich() -> Vec<BundleLine> {
     let (rows, turn, drafts, contents) = run_with_output();
     let contents: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();
     bundle((&rows, &turn, &log(with_message(drafts))), &contents)
 }
 
 /// Counts the lines anew, as whoever forges a bundle would.
-pub(super) fn counted(lines: &mut [Line]) {
-    let mut found = Closing::default();
+pub(super) fn counted(lines: &mut [BundleLine]) {
+    let mut found = BundleFooter::default();
     for line in lines {
         match line {
-            Line::Event(_) => found.events += 1,
-            Line::Journal(_) => found.journal += 1,
-            Line::Blob(_) => found.blobs += 1,
-            Line::Closing(closing) => *closing = found,
-            Line::Opening(_) | Line::Head(_) => {}
+            BundleLine::Event(_) => found.events += 1,
+            BundleLine::Journal(_) => found.journal += 1,
+            BundleLine::Blob(_) => found.blobs += 1,
+            BundleLine::Closing(closing) => *closing = found,
+            BundleLine::Opening(_) | BundleLine::Head(_) => {}
         }
     }
 }
 
-pub(super) fn opening(lines: &mut [Line]) -> &mut Opening {
-    let Some(Line::Opening(opening)) = lines.first_mut() else {
+pub(super) fn opening(lines: &mut [BundleLine]) -> &mut BundleHeader {
+    let Some(BundleLine::Opening(opening)) = lines.first_mut() else {
         panic!("no opening")
     };
     opening
 }
 
-pub(super) fn events(lines: &mut [Line]) -> impl Iterator<Item = &mut EventLine> {
+pub(super) fn events(lines: &mut [BundleLine]) -> impl Iterator<Item = &mut EventLine> {
     lines.iter_mut().filter_map(|line| match line {
-        Line::Event(event) => Some(event),
-        Line::Opening(_) | Line::Head(_) | Line::Journal(_) | Line::Blob(_) | Line::Closing(_) => None,
+        BundleLine::Event(event) => Some(event),
+        BundleLine::Opening(_)
+        | BundleLine::Head(_)
+        | BundleLine::Journal(_)
+        | BundleLine::Blob(_)
+        | BundleLine::Closing(_) => None,
     })
 }
 
-pub(super) fn check(lines: &[Line]) -> Result<Proven, Unproven> {
-    let mut check = Check::default();
+pub(super) fn check(lines: &[BundleLine]) -> Result<VerifiedBundle, BundleError> {
+    let mut check = BundleChecker::default();
     for line in lines {
         check.line(&serde_json::to_vec(line).expect("JSON"))?;
     }
     check.finish()
 }
 
-fn changed(change: impl Fn(&mut Vec<Line>)) -> Unproven {
+fn changed(change: impl Fn(&mut Vec<BundleLine>)) -> BundleError {
     let mut lines = lines();
     change(&mut lines);
     check(&lines).expect_err("a changed bundle")
@@ -187,8 +194,8 @@ fn a_bundle_that_is_cut_off_anywhere_proves_nothing() {
     for length in 0..lines.len() {
         check(&lines[..length]).expect_err("cut off");
     }
-    assert!(matches!(check(&lines[..0]), Err(Unproven::Foreign)));
-    assert!(matches!(changed(|lines| drop(lines.pop())), Unproven::Cut));
+    assert!(matches!(check(&lines[..0]), Err(BundleError::Foreign)));
+    assert!(matches!(changed(|lines| drop(lines.pop())), BundleError::Cut));
     for gone in 0..lines.len() {
         let mut fewer = lines.clone();
         fewer.remove(gone);
@@ -198,39 +205,39 @@ fn a_bundle_that_is_cut_off_anywhere_proves_nothing() {
 
 #[test]
 fn what_was_changed_in_a_bundle_is_named() {
-    let of_event = |lines: &mut Vec<Line>, change: fn(&mut EventLine)| {
+    let of_event = |lines: &mut Vec<BundleLine>, change: fn(&mut EventLine)| {
         change(events(lines).nth(1).expect("an event"));
     };
     let found = changed(|lines| of_event(lines, |event| event.kind = "run_ended".to_owned()));
     assert!(
-        matches!(found, Unproven::Flaw(Flaw::Hash { seq: 2, .. })),
+        matches!(found, BundleError::Flaw(VerifyError::Hash { seq: 2, .. })),
         "{found:?}"
     );
     let found = changed(|lines| of_event(lines, |event| event.own = false));
-    assert!(matches!(found, Unproven::Line { line: 3, .. }), "{found:?}");
+    assert!(matches!(found, BundleError::Line { line: 3, .. }), "{found:?}");
     let found = changed(|lines| {
         for line in lines {
-            if let Line::Blob(blob) = line {
+            if let BundleLine::Blob(blob) = line {
                 blob.body = BlobBody::Text("another answer".to_owned());
             }
         }
     });
-    assert!(matches!(found, Unproven::Blob(_)), "{found:?}");
+    assert!(matches!(found, BundleError::Blob(_)), "{found:?}");
     let found = changed(|lines| {
         for line in lines {
-            if let Line::Journal(row) = line {
+            if let BundleLine::Journal(row) = line {
                 row.effects_hash = Digest::ZERO;
             }
         }
     });
     assert!(
-        matches!(found, Unproven::Difference(Difference::Hash { .. })),
+        matches!(found, BundleError::Difference(ReplayMismatch::Hash { .. })),
         "{found:?}"
     );
-    let found = changed(|lines| lines.retain(|line| !matches!(line, Line::Head(_))));
-    assert!(matches!(found, Unproven::Unsigned), "{found:?}");
+    let found = changed(|lines| lines.retain(|line| !matches!(line, BundleLine::Head(_))));
+    assert!(matches!(found, BundleError::Unsigned), "{found:?}");
     let found = changed(|lines| opening(lines).version = 3);
-    assert!(matches!(found, Unproven::Version { found: 3 }), "{found:?}");
+    assert!(matches!(found, BundleError::Version { found: 3 }), "{found:?}");
 }
 
 #[test]
@@ -241,15 +248,15 @@ fn the_log_of_one_run_does_not_prove_another() {
     let other = log(drafts);
     let found = changed(|lines| {
         let last = other.last().expect("events");
-        lines.retain(|line| !matches!(line, Line::Event(_) | Line::Head(_)));
+        lines.retain(|line| !matches!(line, BundleLine::Event(_) | BundleLine::Head(_)));
         let head = SignedHead::sign(&key(), agent(), end(last), Millis(5));
-        lines.splice(1..1, other.iter().map(event).chain([Line::Head(head)]));
-        if let Some(Line::Closing(closing)) = lines.last_mut() {
+        lines.splice(1..1, other.iter().map(event).chain([BundleLine::Head(head)]));
+        if let Some(BundleLine::Closing(closing)) = lines.last_mut() {
             closing.events = 4;
         }
     });
     assert!(
-        matches!(found, Unproven::Difference(Difference::Event { .. })),
+        matches!(found, BundleError::Difference(ReplayMismatch::Event { .. })),
         "{found:?}"
     );
 }
@@ -263,11 +270,14 @@ fn what_is_no_bundle_is_told_as_such() {
         "{\"rounds\": []}",
         "{\"opening\": {\"format\": \"other\", \"version\": 1}}",
     ] {
-        let mut check = Check::default();
+        let mut check = BundleChecker::default();
         let found = check.line(text.as_bytes()).expect_err("no bundle");
-        assert!(matches!(found, Unproven::Foreign), "{text}: {found:?}");
+        assert!(matches!(found, BundleError::Foreign), "{text}: {found:?}");
     }
-    let mut check = Check::default();
+    let mut check = BundleChecker::default();
     let newer = br#"{"opening": {"format": "wakeful.bundle", "version": 7, "more": 1}}"#;
-    assert!(matches!(check.line(newer), Err(Unproven::Version { found: 7 })));
+    assert!(matches!(
+        check.line(newer),
+        Err(BundleError::Version { found: 7 })
+    ));
 }

@@ -4,15 +4,15 @@ use super::sample::{agent, key, link, lives, log, plain_log, tool_executed, walk
 use crate::decision::Channel;
 use crate::id::Incarnation;
 use crate::key::Digest;
-use crate::proof::chain::{Flaw, Life, Place, Walk};
+use crate::proof::chain::{ChainPosition, ChainVerifier, IncarnationStart, VerifyError};
 use crate::proof::head::{SignedHead, read_heads};
 use crate::proof::signing::{DeviceKey, Fingerprint};
 use crate::report::payload::{Actor, ContentErased, DataPruned, ErasedTarget, RunStarted};
-use crate::report::{Draft, Event, Kind};
+use crate::report::{Event, EventDraft, EventKind};
 use crate::retention::DataClass;
 use crate::time::Millis;
 
-fn walked(events: &[Event]) -> Result<Walk, Flaw> {
+fn walked(events: &[Event]) -> Result<ChainVerifier, VerifyError> {
     let mut walk = walk();
     events
         .iter()
@@ -20,11 +20,13 @@ fn walked(events: &[Event]) -> Result<Walk, Flaw> {
         .map(|()| walk)
 }
 
-fn end(events: &[Event]) -> Place {
-    events.last().map_or(Place::BEGINNING, |event| Place {
-        seq: event.seq,
-        hash: event.hash,
-    })
+fn end(events: &[Event]) -> ChainPosition {
+    events
+        .last()
+        .map_or(ChainPosition::BEGINNING, |event| ChainPosition {
+            seq: event.seq,
+            hash: event.hash,
+        })
 }
 
 fn sign(event: &Event) -> SignedHead {
@@ -53,13 +55,16 @@ fn whatever_is_changed_shows_at_its_event() {
         change(&mut events[2]);
         walked(&events).map(drop).expect_err("changed")
     };
-    let hash = |flaw: Flaw| assert!(matches!(flaw, Flaw::Hash { seq: 3, .. }), "{flaw:?}");
-    hash(changed(|event| event.sealed.kind = Kind::RunEnded));
+    let hash = |flaw: VerifyError| assert!(matches!(flaw, VerifyError::Hash { seq: 3, .. }), "{flaw:?}");
+    hash(changed(|event| event.sealed.kind = EventKind::RunEnded));
     hash(changed(|event| event.sealed.at = Millis(99)));
     hash(changed(|event| event.sealed.payload_hash = Digest::ZERO));
     hash(changed(|event| event.hash = Digest::ZERO));
     let payload = changed(|event| event.sealed.payload = b"{\"n\":4}".to_vec());
-    assert!(matches!(payload, Flaw::Payload { seq: 3, .. }), "{payload:?}");
+    assert!(
+        matches!(payload, VerifyError::Payload { seq: 3, .. }),
+        "{payload:?}"
+    );
     let salt = changed(|event| event.sealed.salt = [0; 32]);
     assert_eq!((salt.code(), salt.seq()), ("payload_changed", Some(3)));
 }
@@ -72,10 +77,10 @@ fn events_that_are_missing_doubled_or_out_of_order_are_told_apart() {
         walked(&events).map(drop).expect_err("another order")
     };
     let (expected, found) = (2, 3);
-    assert_eq!(order(&[0, 2, 3]), Flaw::Missing { expected, found });
-    assert_eq!(order(&[0, 2, 1, 3]), Flaw::Missing { expected, found });
+    assert_eq!(order(&[0, 2, 3]), VerifyError::Missing { expected, found });
+    assert_eq!(order(&[0, 2, 1, 3]), VerifyError::Missing { expected, found });
     let (expected, found) = (2, 1);
-    assert_eq!(order(&[0, 0]), Flaw::Misplaced { expected, found });
+    assert_eq!(order(&[0, 0]), VerifyError::Misplaced { expected, found });
     // Two events that have changed their numbers as well.
     let mut swapped = good.clone();
     swapped.swap(1, 2);
@@ -88,26 +93,32 @@ fn a_log_that_was_cut_off_shows_in_its_head_and_in_every_signed_one() {
     let good = plain_log(4);
     let mut short = walked(&good[..2]).expect("a sound beginning");
     let (last, head) = (2, 4);
-    assert_eq!(short.end(end(&good)), Err(Flaw::Short { last, head }));
+    assert_eq!(short.end(end(&good)), Err(VerifyError::Short { last, head }));
     // Whoever cuts the log can move its head back as well, but not the signed one.
     assert_eq!(short.end(end(&good[..2])), Ok(()));
     let key = key().public().fingerprint();
-    assert_eq!(short.head(&sign(&good[3])), Err(Flaw::Cut { seq: 4, key, last }));
+    assert_eq!(
+        short.head(&sign(&good[3])),
+        Err(VerifyError::Truncated { seq: 4, key, last })
+    );
     // Another log of the same length, with a head of its own.
     let mut other = walked(&plain_log(4)).expect("sound");
     let mut forged = sign(&good[3]);
     forged.chain_hash = Digest::ZERO;
-    assert_eq!(other.head(&forged), Err(Flaw::Signature { seq: 4, key }));
+    assert_eq!(other.head(&forged), Err(VerifyError::Signature { seq: 4, key }));
     let resigned = SignedHead::sign(
         &super::sample::key(),
         agent(),
-        Place {
+        ChainPosition {
             seq: 4,
             hash: Digest::ZERO,
         },
         Millis(1),
     );
-    assert!(matches!(other.head(&resigned), Err(Flaw::Signed { seq: 4, .. })));
+    assert!(matches!(
+        other.head(&resigned),
+        Err(VerifyError::Signed { seq: 4, .. })
+    ));
 }
 
 #[test]
@@ -151,8 +162,8 @@ fn no_part_of_a_signed_head_can_be_changed() {
 
 #[test]
 fn what_was_erased_is_counted_and_must_be_on_record() {
-    let mut drafts: Vec<Draft> = (1..=3).map(tool_executed).collect();
-    drafts.push(Draft::new(ContentErased {
+    let mut drafts: Vec<EventDraft> = (1..=3).map(tool_executed).collect();
+    drafts.push(EventDraft::new(ContentErased {
         by: Actor::Operator,
         channel: Channel::Cli,
         reason: String::new(),
@@ -176,13 +187,13 @@ fn what_was_erased_is_counted_and_must_be_on_record() {
     };
     assert_eq!(erasing(&[2]), Ok(1));
     let (gone, recorded) = (2, 1);
-    assert_eq!(erasing(&[1, 2]), Err(Flaw::Unrecorded { gone, recorded }));
+    assert_eq!(erasing(&[1, 2]), Err(VerifyError::Unrecorded { gone, recorded }));
 }
 
 #[test]
 fn what_was_old_and_taken_away_is_on_record_as_well() {
     let pruned = |class| {
-        let draft = Draft::new(DataPruned {
+        let draft = EventDraft::new(DataPruned {
             class,
             rows: 1,
             bytes: 0,
@@ -201,26 +212,26 @@ fn what_was_old_and_taken_away_is_on_record_as_well() {
     let (gone, recorded) = (1, 0);
     assert_eq!(
         pruned(DataClass::Traces),
-        Err(Flaw::Unrecorded { gone, recorded }),
+        Err(VerifyError::Unrecorded { gone, recorded }),
         "of another class"
     );
 }
 
 #[test]
 fn an_event_that_begins_a_run_is_kept_under_it() {
-    let mut events = log(vec![Draft::new(RunStarted {
+    let mut events = log(vec![EventDraft::new(RunStarted {
         run_key: super::sample::run_key(),
         model_ref: "scripted:a".to_owned(),
         max_rounds: 5,
     })]);
     walked(&events).expect("its own run");
     events[0].sealed.run_key = None;
-    assert_eq!(walked(&events).map(drop), Err(Flaw::Run { seq: 1 }));
+    assert_eq!(walked(&events).map(drop), Err(VerifyError::Run { seq: 1 }));
 }
 
 #[test]
 fn a_log_goes_on_across_the_lives_of_its_host() {
-    let mut head = crate::report::Head {
+    let mut head = crate::report::LogHead {
         next_seq: 1,
         chain_hash: Digest::ZERO,
         incarnation: Incarnation::new("h.1"),
@@ -230,21 +241,24 @@ fn a_log_goes_on_across_the_lives_of_its_host() {
     head.incarnation = Incarnation::new("h.2");
     let second = head.chain(&agent(), sealed);
     let mut lives = lives();
-    let mut walk = Walk::new(agent(), lives.clone(), Place::BEGINNING);
+    let mut walk = ChainVerifier::new(agent(), lives.clone(), ChainPosition::BEGINNING);
     walk.link(&link(&first)).expect("the first life");
     assert!(matches!(
         walk.link(&link(&second)),
-        Err(Flaw::Hash { seq: 2, .. })
+        Err(VerifyError::Hash { seq: 2, .. })
     ));
-    lives.push(Life {
+    lives.push(IncarnationStart {
         first_seq: 2,
         incarnation: Incarnation::new("h.2"),
     });
-    let mut walk = Walk::new(agent(), lives, Place::BEGINNING);
+    let mut walk = ChainVerifier::new(agent(), lives, ChainPosition::BEGINNING);
     walk.link(&link(&first)).expect("the first life");
     walk.link(&link(&second)).expect("the second life");
-    let mut nobody = Walk::new(agent(), Vec::new(), Place::BEGINNING);
-    assert_eq!(nobody.link(&link(&first)), Err(Flaw::Life { seq: 1 }));
+    let mut nobody = ChainVerifier::new(agent(), Vec::new(), ChainPosition::BEGINNING);
+    assert_eq!(
+        nobody.link(&link(&first)),
+        Err(VerifyError::Incarnation { seq: 1 })
+    );
 }
 
 #[test]

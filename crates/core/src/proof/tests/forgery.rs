@@ -6,16 +6,16 @@ use super::bundle::{blob, bundle, check, counted, events, lines, opening, rich, 
 use super::sample::{OUTPUT, PROMPT, REPLY, Recorder, chained, lives, run, run_key};
 use crate::blob::{Blob, BlobHash};
 use crate::key::{Digest, RunKey};
-use crate::proof::bundle::{BlobBody, Check, Line, Unproven, Withheld, artifacts_in};
-use crate::proof::chain::{Flaw, Life, Place};
-use crate::proof::replay::Difference;
-use crate::run::{Input, MACHINE_VERSION, Reads};
+use crate::proof::bundle::{BlobBody, BundleChecker, BundleError, BundleLine, WithheldReason, artifacts_in};
+use crate::proof::chain::{ChainPosition, IncarnationStart, VerifyError};
+use crate::proof::replay::ReplayMismatch;
+use crate::run::{InputReads, MACHINE_VERSION, RunInput};
 
 #[test]
 fn no_line_of_a_bundle_can_be_taken_away_doubled_or_moved() {
     let whole = rich();
     check(&whole).expect("whole");
-    let found = |mut lines: Vec<Line>, what: String| {
+    let found = |mut lines: Vec<BundleLine>, what: String| {
         counted(&mut lines);
         check(&lines).err().unwrap_or_else(|| panic!("{what}"));
     };
@@ -94,7 +94,7 @@ fn whatever_is_changed_in_a_bundle_is_found_or_told() {
     let texts: Vec<Value> = whole.iter().map(|line| json!(line)).collect();
     let spelled = |value: &Value| {
         // In the order of the format, as far as it is one of its lines.
-        let line: Result<Line, _> = serde_json::from_value(value.clone());
+        let line: Result<BundleLine, _> = serde_json::from_value(value.clone());
         let line = line.ok().filter(|line| json!(line) == *value);
         let line = line.map(|line| serde_json::to_vec(&line).expect("JSON"));
         line.unwrap_or_else(|| serde_json::to_vec(value).expect("JSON"))
@@ -131,7 +131,7 @@ fn whatever_is_changed_in_a_bundle_is_found_or_told() {
                 tried += 1;
                 let mut lines: Vec<Vec<u8>> = texts.iter().map(spelled).collect();
                 lines[place] = spelled(&changed);
-                let mut check = Check::default();
+                let mut check = BundleChecker::default();
                 let read = lines.iter().try_for_each(|line| check.line(line));
                 let proven = read.and_then(|()| check.finish());
                 let is_told = match &proven {
@@ -160,20 +160,20 @@ fn a_bundle_of_an_unknown_machine_version_is_not_replayed() {
     };
     again(MACHINE_VERSION).expect("the same run");
     let found = again(MACHINE_VERSION + 1).expect_err("not here");
-    assert!(matches!(found, Unproven::Machine { .. }), "{found:?}");
+    assert!(matches!(found, BundleError::Machine { .. }), "{found:?}");
 }
 
 /// The journal of another run of the same name, which differs only in words that no event shows.
-fn other_journal() -> (Vec<Line>, Vec<Line>) {
+fn other_journal() -> (Vec<BundleLine>, Vec<BundleLine>) {
     let mine = lines();
     let (rows, ..) = run();
     let text = String::from_utf8(rows[1].body.clone()).expect("text");
     let said = blob(b"something that was never said");
     let text = text.replace(&Digest::of(REPLY).to_string(), &said.hash.to_string());
-    let (input, reads): (Input, Reads) = serde_json::from_str(&text).expect("an input");
+    let (input, reads): (RunInput, InputReads) = serde_json::from_str(&text).expect("an input");
     let mut recorder = Recorder::new();
     let body = Blob::new(PROMPT.to_vec()).hash();
-    recorder.take(Input::Admitted { body }, Reads::default());
+    recorder.take(RunInput::Admitted { body }, InputReads::default());
     recorder.take(input, reads);
     let (rows, turn, drafts) = recorder.end();
     let events = chained(with_message(drafts), [9; 32]);
@@ -182,8 +182,8 @@ fn other_journal() -> (Vec<Line>, Vec<Line>) {
 }
 
 /// The log of one bundle with all the rest of another.
-fn crossed(log: &[Line], rest: &[Line]) -> Vec<Line> {
-    let is_log = |line: &&Line| matches!(line, Line::Event(_) | Line::Head(_));
+fn crossed(log: &[BundleLine], rest: &[BundleLine]) -> Vec<BundleLine> {
+    let is_log = |line: &&BundleLine| matches!(line, BundleLine::Event(_) | BundleLine::Head(_));
     let first = rest.first();
     let log = log.iter().filter(is_log);
     let rest = rest.iter().skip(1).filter(|line| !is_log(line));
@@ -196,30 +196,33 @@ fn the_signed_log_of_one_run_holds_no_other_journal() {
     check(&other).expect("sound by itself");
     let found = check(&crossed(&mine, &other)).expect_err("forged");
     assert!(
-        matches!(found, Unproven::Difference(Difference::Event { .. })),
+        matches!(found, BundleError::Difference(ReplayMismatch::Event { .. })),
         "{found:?}"
     );
     // Nor when what would contradict it is taken away.
     let mut silent = crossed(&mine, &other);
     events(&mut silent).for_each(|event| event.payload = None);
     let found = check(&silent).expect_err("forged");
-    assert!(matches!(found, Unproven::Unbound(_)), "{found:?}");
-    let count = mine.iter().filter(|line| matches!(line, Line::Event(_))).count();
+    assert!(matches!(found, BundleError::Unbound(_)), "{found:?}");
+    let count = mine
+        .iter()
+        .filter(|line| matches!(line, BundleLine::Event(_)))
+        .count();
     for silenced in 1..count {
         let mut silent = crossed(&mine, &mine);
         let event = events(&mut silent).nth(silenced).expect("an event");
         event.payload = None;
         let found = check(&silent).expect_err("nothing holds it");
-        assert!(matches!(found, Unproven::Unbound(_)), "{silenced}: {found:?}");
+        assert!(matches!(found, BundleError::Unbound(_)), "{silenced}: {found:?}");
     }
 }
 
 #[test]
 fn a_log_alone_proves_what_its_events_say_and_no_more() {
-    let alone = |change: &dyn Fn(&mut Vec<Line>)| {
+    let alone = |change: &dyn Fn(&mut Vec<BundleLine>)| {
         let mut lines = rich();
         opening(&mut lines).again = None;
-        lines.retain(|line| !matches!(line, Line::Journal(_) | Line::Blob(_)));
+        lines.retain(|line| !matches!(line, BundleLine::Journal(_) | BundleLine::Blob(_)));
         counted(&mut lines);
         change(&mut lines);
         check(&lines)
@@ -231,7 +234,10 @@ fn a_log_alone_proves_what_its_events_say_and_no_more() {
     );
     let other = RunKey(Digest::of(b"other"));
     let found = alone(&|lines| opening(lines).run_key = other).expect_err("another run");
-    assert!(matches!(found, Unproven::Flaw(Flaw::Run { .. })), "{found:?}");
+    assert!(
+        matches!(found, BundleError::Flaw(VerifyError::Run { .. })),
+        "{found:?}"
+    );
     let proven = alone(&|lines| {
         opening(lines).run_key = other;
         events(lines).for_each(|event| event.payload = None);
@@ -248,7 +254,7 @@ fn a_log_alone_proves_what_its_events_say_and_no_more() {
         });
         let found = found.expect_err("more than the log");
         assert!(
-            matches!(found, Unproven::Unnamed(_) | Unproven::Line { .. }),
+            matches!(found, BundleError::Unnamed(_) | BundleError::Line { .. }),
             "{found:?}"
         );
     }
@@ -259,35 +265,39 @@ fn contents_are_those_that_the_run_names() {
     let without = |gone: &[u8]| {
         let mut lines = rich();
         let hash = Blob::new(gone.to_vec()).hash();
-        lines.retain(|line| !matches!(line, Line::Blob(blob) if blob.hash == hash));
+        lines.retain(|line| !matches!(line, BundleLine::Blob(blob) if blob.hash == hash));
         counted(&mut lines);
         check(&lines).expect_err("something is missing")
     };
     for gone in [PROMPT, OUTPUT, REPLY] {
         let found = without(gone);
-        assert!(matches!(found, Unproven::Missing(_)), "{found:?}");
+        assert!(matches!(found, BundleError::Missing(_)), "{found:?}");
     }
     let mut more = rich();
-    let Some(place) = more.iter().position(|line| matches!(line, Line::Blob(_))) else {
+    let Some(place) = more.iter().position(|line| matches!(line, BundleLine::Blob(_))) else {
         panic!("no contents")
     };
-    let mut blobs: Vec<Line> = more.drain(place..more.len() - 1).collect();
-    blobs.push(Line::Blob(blob(b"never said")));
+    let mut blobs: Vec<BundleLine> = more.drain(place..more.len() - 1).collect();
+    blobs.push(BundleLine::Blob(blob(b"never said")));
     blobs.sort_by_key(|line| match line {
-        Line::Blob(blob) => Some(blob.hash),
-        Line::Opening(_) | Line::Event(_) | Line::Head(_) | Line::Journal(_) | Line::Closing(_) => None,
+        BundleLine::Blob(blob) => Some(blob.hash),
+        BundleLine::Opening(_)
+        | BundleLine::Event(_)
+        | BundleLine::Head(_)
+        | BundleLine::Journal(_)
+        | BundleLine::Closing(_) => None,
     });
     more.splice(place..place, blobs);
     counted(&mut more);
     let found = check(&more).expect_err("something else");
-    assert!(matches!(found, Unproven::Unnamed(_)), "{found:?}");
+    assert!(matches!(found, BundleError::Unnamed(_)), "{found:?}");
     // What does not come along is said and counted; what it would have named does not come either.
     let mut withheld = rich();
     for line in &mut withheld {
-        if let Line::Blob(blob) = line
+        if let BundleLine::Blob(blob) = line
             && blob.hash == BlobHash(Digest::of(OUTPUT))
         {
-            blob.body = BlobBody::Withheld(Withheld::Secret);
+            blob.body = BlobBody::Withheld(WithheldReason::Secret);
         }
     }
     assert_eq!(check(&withheld).expect("proven").withheld, 1);
@@ -308,28 +318,28 @@ fn whole_outputs_are_named_by_results_alone() {
 #[test]
 fn the_first_events_of_a_run_cannot_be_left_out() {
     let mut lines = rich();
-    let Line::Event(first) = lines.remove(1) else {
+    let BundleLine::Event(first) = lines.remove(1) else {
         panic!("no event")
     };
-    opening(&mut lines).after = Place {
+    opening(&mut lines).after = ChainPosition {
         seq: first.seq,
         hash: first.hash,
     };
     opening(&mut lines).lives[0].first_seq = first.seq + 1;
     counted(&mut lines);
     let found = check(&lines).expect_err("its message is missing");
-    assert!(matches!(found, Unproven::Line { line: 2, .. }), "{found:?}");
+    assert!(matches!(found, BundleError::Line { line: 2, .. }), "{found:?}");
 }
 
 #[test]
 fn every_life_of_the_host_that_is_named_wrote_some_of_it() {
-    let with = |change: &dyn Fn(&mut Vec<Life>)| {
+    let with = |change: &dyn Fn(&mut Vec<IncarnationStart>)| {
         let mut lines = lines();
         change(&mut opening(&mut lines).lives);
         check(&lines)
     };
     with(&|_| ()).expect("as it was");
-    let late = Life {
+    let late = IncarnationStart {
         first_seq: 99,
         ..lives()[0].clone()
     };
@@ -340,6 +350,9 @@ fn every_life_of_the_host_that_is_named_wrote_some_of_it() {
         with(&|lives| lives[0].first_seq = 0),
     ] {
         let found = found.expect_err("a life that wrote nothing");
-        assert!(matches!(found, Unproven::Flaw(Flaw::Life { .. })), "{found:?}");
+        assert!(
+            matches!(found, BundleError::Flaw(VerifyError::Incarnation { .. })),
+            "{found:?}"
+        );
     }
 }

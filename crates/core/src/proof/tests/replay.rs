@@ -1,18 +1,18 @@
 use super::sample::{Row, run, run_without_money};
 use crate::json::canonical;
 use crate::key::Digest;
-use crate::proof::replay::{Difference, Replay, Told};
-use crate::report::Draft;
+use crate::proof::replay::{LoggedEvent, Replay, ReplayMismatch};
+use crate::report::EventDraft;
 use crate::run::RunStatus;
 
-fn replayed(rows: &[Row]) -> Result<Replay, Difference> {
+fn replayed(rows: &[Row]) -> Result<Replay, ReplayMismatch> {
     let mut replay = Replay::new(run().1);
     rows.iter()
         .try_for_each(|row| replay.step(&row.recorded()).map(drop))
         .map(|()| replay)
 }
 
-fn told(drafts: &[Draft]) -> Vec<Told> {
+fn told(drafts: &[EventDraft]) -> Vec<LoggedEvent> {
     let told = drafts.iter().map(|draft| {
         let payload = canonical(&draft.body).expect("canonical");
         (draft.kind().as_str().to_owned(), Some(Digest::of(&payload)))
@@ -33,12 +33,12 @@ fn a_run_as_it_was_recorded_happens_again() {
     }
     assert_eq!(replay.outcome(), Some(RunStatus::Completed));
     let mut told = told(&drafts);
-    assert!(replay.told(&told).expect("the same story").hold());
-    replay.told_no_more(&told).expect("nothing else");
+    assert!(replay.compare_events(&told).expect("the same story").hold());
+    replay.check_no_extra_events(&told).expect("nothing else");
     // Others may tell more in between.
     told.insert(1, ("message_admitted".to_owned(), None));
-    assert!(replay.told(&told).expect("the same story").hold());
-    replay.told_no_more(&told).expect("nothing of its own");
+    assert!(replay.compare_events(&told).expect("the same story").hold());
+    replay.check_no_extra_events(&told).expect("nothing of its own");
 }
 
 #[test]
@@ -48,7 +48,9 @@ fn what_was_erased_is_taken_as_it_is_and_said_to_hold_nothing() {
     for erased in 0..drafts.len() {
         let mut told = told(&drafts);
         told[erased].1 = None;
-        let ties = replay.told(&told).expect("the same story, as far as it is told");
+        let ties = replay
+            .compare_events(&told)
+            .expect("the same story, as far as it is told");
         assert_eq!((ties.erased, ties.hold()), (1, false));
     }
 }
@@ -62,9 +64,9 @@ fn an_event_without_its_bond_or_with_another_is_found() {
     let mut other = drafts;
     other[0].body.log_binding = Some(Digest::ZERO);
     for drafts in [without, other] {
-        let found = replay.told(&told(&drafts));
+        let found = replay.compare_events(&told(&drafts));
         assert!(
-            matches!(found, Err(Difference::Event { nth: 1, .. })),
+            matches!(found, Err(ReplayMismatch::Event { nth: 1, .. })),
             "{found:?}"
         );
     }
@@ -76,10 +78,10 @@ fn a_log_that_tells_of_more_than_the_run_did_is_found() {
     let replay = replayed(&rows).expect("the same");
     let mut told = told(&drafts);
     told.push(("tool_executed".to_owned(), None));
-    assert!(replay.told(&told).is_ok());
+    assert!(replay.compare_events(&told).is_ok());
     assert!(matches!(
-        replay.told_no_more(&told),
-        Err(Difference::Untold {
+        replay.check_no_extra_events(&told),
+        Err(ReplayMismatch::EventMissing {
             kind: "tool_executed"
         })
     ));
@@ -103,7 +105,7 @@ fn every_hash_that_is_kept_is_compared() {
         let mut changed = rows.clone();
         changed[1].hashes[hash] = Digest::ZERO;
         let found = replayed(&changed).expect_err("another hash");
-        let Difference::Hash { ordinal: 2, what, .. } = found else {
+        let ReplayMismatch::Hash { ordinal: 2, what, .. } = found else {
             panic!("{found:?}")
         };
         assert_eq!(what, name);
@@ -121,25 +123,25 @@ fn a_journal_that_was_changed_does_not_lead_to_what_was_kept() {
         .into_bytes();
     assert!(matches!(
         replayed(&changed),
-        Err(Difference::Hash { what: "state", .. })
+        Err(ReplayMismatch::Hash { what: "state", .. })
     ));
     changed[1].body = b"{".to_vec();
     assert!(matches!(
         replayed(&changed),
-        Err(Difference::Unreadable { ordinal: 2, .. })
+        Err(ReplayMismatch::Unreadable { ordinal: 2, .. })
     ));
     changed[1].body.clear();
-    assert!(matches!(replayed(&changed), Err(Difference::Erased(2))));
+    assert!(matches!(replayed(&changed), Err(ReplayMismatch::Erased(2))));
     let short = replayed(&rows[..1]).expect("a beginning");
     assert!(matches!(
         short.end(2, &state),
-        Err(Difference::Length { rows: 1, version: 2 })
+        Err(ReplayMismatch::Length { rows: 1, version: 2 })
     ));
-    assert!(matches!(short.end(1, &state), Err(Difference::State)));
+    assert!(matches!(short.end(1, &state), Err(ReplayMismatch::State)));
     let swapped = [rows[1].clone(), rows[0].clone()];
     assert!(matches!(
         replayed(&swapped),
-        Err(Difference::Misplaced {
+        Err(ReplayMismatch::Misplaced {
             expected: 1,
             found: 2
         })
@@ -148,14 +150,14 @@ fn a_journal_that_was_changed_does_not_lead_to_what_was_kept() {
     again.ordinal = 2;
     assert!(matches!(
         replayed(&[rows[0].clone(), again]),
-        Err(Difference::Refused { ordinal: 2, .. })
+        Err(ReplayMismatch::Refused { ordinal: 2, .. })
     ));
     let whole = replayed(&rows).expect("the same");
     let mut told = told(&drafts);
     told.pop();
     assert!(matches!(
-        whole.told(&told),
-        Err(Difference::Event {
+        whole.compare_events(&told),
+        Err(ReplayMismatch::Event {
             kind: "run_ended",
             ..
         })

@@ -3,21 +3,21 @@
 use serde_json::json;
 
 use crate::blob::{Blob, BlobHash};
-use crate::budget::{Day, Exceeded, MicroUsd, Scope};
+use crate::budget::{BudgetExceeded, CapScope, MicroUsd, UtcDay};
 use crate::conversation::Usage;
-use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use crate::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use crate::id::{AgentId, Incarnation, PolicyVersion};
 use crate::json::{canonical, digest};
 use crate::key::{ActionParts, Digest, OperationId, RunKey};
-use crate::policy::{Effect, Verdict};
-use crate::proof::bond::bind;
-use crate::proof::chain::{Life, Link, Place, Walk};
-use crate::proof::replay::Recorded;
+use crate::policy::{PolicyEffect, PolicyVerdict};
+use crate::proof::chain::{ChainPosition, ChainVerifier, ChainedEvent, IncarnationStart};
+use crate::proof::log_binding::attach_log_binding;
+use crate::proof::replay::LoggedTransition;
 use crate::proof::signing::DeviceKey;
 use crate::report::payload::ToolExecuted;
-use crate::report::{Draft, Event, Head, Sealed};
-use crate::run::{Bill, Call, Input, Reads, Reply, Turn};
-use crate::step::{CallReads, EffectClass, Seen, Status, StepResult, result_blob};
+use crate::report::{Event, EventDraft, LogHead, SealedEvent};
+use crate::run::{AttemptCost, InputReads, ModelReply, ReplyCall, RunInput, RunMachine};
+use crate::step::{CallReads, EffectClass, PriorActions, StepResult, StepStatus, result_blob};
 use crate::time::Millis;
 
 pub(super) fn agent() -> AgentId {
@@ -32,21 +32,21 @@ pub(super) fn run_key() -> RunKey {
     RunKey(Digest::of(b"run"))
 }
 
-pub(super) fn lives() -> Vec<Life> {
-    vec![Life {
+pub(super) fn lives() -> Vec<IncarnationStart> {
+    vec![IncarnationStart {
         first_seq: 1,
         incarnation: Incarnation::new("h.1"),
     }]
 }
 
 /// Chains drafts of one run.
-pub(super) fn log(drafts: Vec<Draft>) -> Vec<Event> {
+pub(super) fn log(drafts: Vec<EventDraft>) -> Vec<Event> {
     chained(drafts, [0; 32])
 }
 
 /// The same with other salts.
-pub(super) fn chained(drafts: Vec<Draft>, salt: [u8; 32]) -> Vec<Event> {
-    let mut head = Head {
+pub(super) fn chained(drafts: Vec<EventDraft>, salt: [u8; 32]) -> Vec<Event> {
+    let mut head = LogHead {
         next_seq: 1,
         chain_hash: Digest::ZERO,
         incarnation: Incarnation::new("h.1"),
@@ -54,7 +54,7 @@ pub(super) fn chained(drafts: Vec<Draft>, salt: [u8; 32]) -> Vec<Event> {
     let chained = drafts.into_iter().zip(1_u8..).map(|(draft, n)| {
         let mut salt = salt;
         salt[0] ^= n;
-        let sealed = Sealed::new(draft, Millis(i64::from(n)), Some(run_key()), salt);
+        let sealed = SealedEvent::new(draft, Millis(i64::from(n)), Some(run_key()), salt);
         head.chain(&agent(), sealed.expect("canonical"))
     });
     chained.collect()
@@ -66,11 +66,11 @@ pub(super) fn plain_log(length: u64) -> Vec<Event> {
 }
 
 /// An action that took so many milliseconds.
-pub(super) fn tool_executed(duration_ms: u64) -> Draft {
-    Draft::new(ToolExecuted {
+pub(super) fn tool_executed(duration_ms: u64) -> EventDraft {
+    EventDraft::new(ToolExecuted {
         operation_id: OperationId(Digest::ZERO),
         tool: "Exec".to_owned(),
-        status: Status::Ok,
+        status: StepStatus::Ok,
         duration_ms,
         sandbox: None,
         code: None,
@@ -79,9 +79,9 @@ pub(super) fn tool_executed(duration_ms: u64) -> Draft {
     })
 }
 
-pub(super) fn link(event: &Event) -> Link<'_> {
+pub(super) fn link(event: &Event) -> ChainedEvent<'_> {
     let sealed = &event.sealed;
-    Link {
+    ChainedEvent {
         seq: event.seq,
         run_key: sealed.run_key,
         kind: sealed.kind.as_str(),
@@ -93,8 +93,8 @@ pub(super) fn link(event: &Event) -> Link<'_> {
     }
 }
 
-pub(super) fn walk() -> Walk {
-    Walk::new(agent(), lives(), Place::BEGINNING)
+pub(super) fn walk() -> ChainVerifier {
+    ChainVerifier::new(agent(), lives(), ChainPosition::BEGINNING)
 }
 
 /// A row of a journal that owns what it holds.
@@ -107,9 +107,9 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn recorded(&self) -> Recorded<'_> {
+    pub(super) fn recorded(&self) -> LoggedTransition<'_> {
         let [reads_hash, state_hash, effects_hash] = self.hashes;
-        Recorded {
+        LoggedTransition {
             ordinal: self.ordinal,
             body: &self.body,
             reads_hash,
@@ -121,70 +121,70 @@ impl Row {
 }
 
 /// A run of one round: its journal, its last state, and what it told.
-pub(super) fn run() -> (Vec<Row>, Turn, Vec<Draft>) {
+pub(super) fn run() -> (Vec<Row>, RunMachine, Vec<EventDraft>) {
     let body = Blob::new(PROMPT.to_vec()).hash();
-    recorded([Input::Admitted { body }, replied()])
+    recorded([RunInput::Admitted { body }, replied()])
 }
 
 /// A run whose first model there was no money for.
-pub(super) fn run_without_money() -> (Vec<Row>, Turn, Vec<Draft>) {
+pub(super) fn run_without_money() -> (Vec<Row>, RunMachine, Vec<EventDraft>) {
     let body = Blob::new(PROMPT.to_vec()).hash();
-    let exceeded = Exceeded {
-        scope: Scope::All,
+    let exceeded = BudgetExceeded {
+        scope: CapScope::All,
         cap: MicroUsd(1),
         spent: MicroUsd(0),
         reserved: MicroUsd(0),
         needed: MicroUsd(2),
-        day: Day(0),
+        day: UtcDay(0),
     };
-    let artifact = FailureArtifact::new(Category::Transport, "budget", "no money");
-    let passed_over = Input::AttemptFailed {
+    let artifact = FailureArtifact::new(FailureCategory::Transport, "budget", "no money");
+    let passed_over = RunInput::AttemptFailed {
         failure: ModelFailure::new(ModelFailureKind::FailFast, artifact),
         duration_ms: 0,
-        bill: Bill {
+        bill: AttemptCost {
             exceeded: Some(exceeded),
-            ..Bill::default()
+            ..AttemptCost::default()
         },
     };
-    recorded([Input::Admitted { body }, passed_over, replied()])
+    recorded([RunInput::Admitted { body }, passed_over, replied()])
 }
 
-fn replied() -> Input {
-    Input::Replied(Reply {
+fn replied() -> RunInput {
+    RunInput::Replied(ModelReply {
         content: BlobHash(Digest::of(REPLY)),
         preview: "done".to_owned(),
         usage: Usage::of(1, 2),
         duration_ms: 3,
-        bill: Bill::default(),
+        bill: AttemptCost::default(),
         calls: Vec::new(),
     })
 }
 
-fn recorded(inputs: impl IntoIterator<Item = Input>) -> (Vec<Row>, Turn, Vec<Draft>) {
+fn recorded(inputs: impl IntoIterator<Item = RunInput>) -> (Vec<Row>, RunMachine, Vec<EventDraft>) {
     let mut recorder = Recorder::new();
     for input in inputs {
-        recorder.take(input, Reads::default());
+        recorder.take(input, InputReads::default());
     }
     recorder.end()
 }
 
 /// Writes down a run while it happens.
 pub(super) struct Recorder {
-    turn: Turn,
+    turn: RunMachine,
     rows: Vec<Row>,
-    drafts: Vec<Draft>,
+    drafts: Vec<EventDraft>,
 }
 
 impl Recorder {
     pub(super) fn new() -> Self {
-        let turn = Turn::new(run_key(), "scripted".to_owned(), 5)
-            .falling_back(vec!["demo".to_owned()])
-            .in_workspace("/w".to_owned());
+        let turn = RunMachine::new(run_key(), "scripted".to_owned(), 5)
+            .with_fallbacks(vec!["demo".to_owned()])
+            .with_workspace("/w".to_owned());
         let (rows, drafts) = (Vec::new(), Vec::new());
         Self { turn, rows, drafts }
     }
 
-    pub(super) fn take(&mut self, input: Input, reads: Reads) {
+    pub(super) fn take(&mut self, input: RunInput, reads: InputReads) {
         let ordinal = i64::try_from(self.rows.len()).expect("few") + 1;
         let mut moved = self.turn.clone().apply(&reads, input.clone()).expect("it fits");
         let hashes = [digest(&reads), digest(&moved.turn), digest(&moved.effects)];
@@ -194,13 +194,13 @@ impl Recorder {
             hashes: hashes.map(|hash| hash.expect("canonical")),
             at: Millis(ordinal * 10),
         };
-        bind(&run_key(), &row.recorded(), &mut moved.events);
+        attach_log_binding(&run_key(), &row.recorded(), &mut moved.events);
         self.rows.push(row);
         self.drafts.extend(moved.events);
         self.turn = moved.turn;
     }
 
-    pub(super) fn end(self) -> (Vec<Row>, Turn, Vec<Draft>) {
+    pub(super) fn end(self) -> (Vec<Row>, RunMachine, Vec<EventDraft>) {
         assert!(self.turn.outcome().is_some(), "{:?}", self.turn);
         (self.rows, self.turn, self.drafts)
     }
@@ -208,12 +208,12 @@ impl Recorder {
 
 /// A run with one command, of which the model read only the beginning: its journal, its last state, what it told, and
 /// everything that was said in it.
-pub(super) fn run_with_output() -> (Vec<Row>, Turn, Vec<Draft>, Vec<Vec<u8>>) {
+pub(super) fn run_with_output() -> (Vec<Row>, RunMachine, Vec<EventDraft>, Vec<Vec<u8>>) {
     let mut recorder = Recorder::new();
     let body = Blob::new(PROMPT.to_vec()).hash();
-    recorder.take(Input::Admitted { body }, Reads::default());
+    recorder.take(RunInput::Admitted { body }, InputReads::default());
     let asked = b"[{\"type\":\"text\",\"text\":\"let me see\"}]";
-    let call = Call {
+    let call = ReplyCall {
         call_id: "call-1".to_owned(),
         parts: ActionParts {
             tool: "ExecCommand".to_owned(),
@@ -226,29 +226,29 @@ pub(super) fn run_with_output() -> (Vec<Row>, Turn, Vec<Draft>, Vec<Vec<u8>>) {
     let read = CallReads {
         class: EffectClass::Plain,
         fault: None,
-        verdict: Verdict {
-            effect: Effect::Permit,
+        verdict: PolicyVerdict {
+            effect: PolicyEffect::Permit,
             rule: "default".to_owned(),
             policy_version: PolicyVersion::new("1"),
         },
         retry: None,
-        seen: Seen::default(),
+        seen: PriorActions::default(),
     };
-    let Input::Replied(reply) = replied() else {
+    let RunInput::Replied(reply) = replied() else {
         unreachable!("a reply")
     };
-    let asking = Reply {
+    let asking = ModelReply {
         content: BlobHash(Digest::of(asked)),
         preview: "let me see".to_owned(),
         calls: vec![call],
         ..reply
     };
-    let reads = Reads {
+    let reads = InputReads {
         calls: vec![read],
-        ..Reads::default()
+        ..InputReads::default()
     };
-    recorder.take(Input::Replied(asking), reads);
-    let pending = recorder.turn.pending();
+    recorder.take(RunInput::Replied(asking), reads);
+    let pending = recorder.turn.pending_effects();
     let [crate::run::Effect::Act { operation_id, .. }] = pending.as_slice() else {
         panic!("{pending:?}")
     };
@@ -256,7 +256,7 @@ pub(super) fn run_with_output() -> (Vec<Row>, Turn, Vec<Draft>, Vec<Vec<u8>>) {
     let content = result_blob("call-1", false, artifact.to_string()).expect("canonical");
     let result = StepResult {
         operation_id: *operation_id,
-        status: Status::Ok,
+        status: StepStatus::Ok,
         content: content.hash(),
         duration_ms: 4,
         sandbox: None,
@@ -264,8 +264,8 @@ pub(super) fn run_with_output() -> (Vec<Row>, Turn, Vec<Draft>, Vec<Vec<u8>>) {
         again: None,
     };
     let results = vec![result];
-    recorder.take(Input::Settled { results }, Reads::default());
-    recorder.take(replied(), Reads::default());
+    recorder.take(RunInput::Settled { results }, InputReads::default());
+    recorder.take(replied(), InputReads::default());
     let (rows, turn, drafts) = recorder.end();
     let contents = [PROMPT, asked, content.bytes(), OUTPUT, REPLY];
     (rows, turn, drafts, contents.map(<[u8]>::to_vec).to_vec())

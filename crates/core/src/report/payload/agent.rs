@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Day;
+use crate::budget::UtcDay;
 use crate::cause::{OriginKind, Priority};
 use crate::decision::Channel;
 use crate::id::{AgentId, Incarnation, RuleId, TraceId};
 use crate::key::RunKey;
-use crate::message::{AdmissionContext, Authority, DeliverySurface, Kind as MessageKind};
-use crate::timer::Status as ScheduleStatus;
-use crate::wake::{Control, Lifecycle, Mode, WakeOutcome};
+use crate::message::{AdmissionContext, Authority, DeliverySurface, MessageKind};
+use crate::schedule::ScheduleStatus;
+use crate::wake::{AgentControl, InteractionMode, Lifecycle, WakeOutcome};
 
 /// A message entered the queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,15 +53,15 @@ pub enum AgentStateChanged {
     /// It was made.
     Created {
         /// Whether it works on what waits for it.
-        control: Control,
+        control: AgentControl,
         /// Who may wake it.
         #[serde(default)]
-        mode: Mode,
+        mode: InteractionMode,
     },
     /// It was paused, stopped, or let go on.
     Control {
         /// How it stands now.
-        control: Control,
+        control: AgentControl,
     },
     /// It goes on in its life.
     Lifecycle {
@@ -71,7 +71,7 @@ pub enum AgentStateChanged {
     /// Others may wake it.
     Mode {
         /// Who.
-        mode: Mode,
+        mode: InteractionMode,
     },
     /// Only a person wakes it before a moment.
     Sleep {
@@ -125,9 +125,9 @@ pub enum AgentStateChanged {
     /// The day that spending counts for was set back to the clock's.
     BudgetDay {
         /// The day before.
-        from: Option<Day>,
+        from: Option<UtcDay>,
         /// The day now.
-        to: Day,
+        to: UtcDay,
         /// How a person said so.
         channel: Channel,
     },

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::decision::{BlastRadius, Channel, Decision, DecisionKind, DecisionStatus, Inquiry, Severity};
+use crate::decision::{
+    ApprovalRequest, BlastRadius, Channel, Decision, DecisionKind, DecisionStatus, Severity,
+};
 use crate::key::{DecisionId, OperationId};
 
 /// A person is asked.
@@ -34,8 +36,8 @@ pub struct DecisionAsked {
     pub retries: Option<OperationId>,
 }
 
-impl From<&Inquiry> for DecisionAsked {
-    fn from(inquiry: &Inquiry) -> Self {
+impl From<&ApprovalRequest> for DecisionAsked {
+    fn from(inquiry: &ApprovalRequest) -> Self {
         Self {
             decision_id: inquiry.decision_id,
             operation_id: inquiry.operation_id,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Actor;
 use crate::decision::Channel;
 use crate::key::RunKey;
-use crate::proof::record::Binding;
+use crate::proof::row_binding::RowBinding;
 use crate::retention::DataClass;
 
 /// A person had contents erased.
@@ -70,5 +70,5 @@ pub struct DataPruned {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordBound {
     /// What the event says of each row.
-    pub records: Vec<Binding>,
+    pub records: Vec<RowBinding>,
 }

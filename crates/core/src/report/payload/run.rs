@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::AttemptRecord;
-use crate::budget::{Exceeded, MicroUsd};
+use crate::budget::{BudgetExceeded, MicroUsd};
 use crate::conversation::Usage;
 use crate::failure::FailureArtifact;
 use crate::id::AgentId;
 use crate::key::{OperationId, RunKey};
 use crate::policy;
 use crate::run::RunStatus;
-use crate::step::{Status as StepStatus, StepResult};
+use crate::step::{StepResult, StepStatus};
 
 /// A run began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,7 +57,7 @@ pub struct PolicyDecided {
     /// How its arguments begin.
     pub input: String,
     /// The verdict.
-    pub effect: policy::Effect,
+    pub effect: policy::PolicyEffect,
     /// The rule that it rests on.
     pub rule: String,
     /// How the action ended, where it may not begin.
@@ -140,7 +140,7 @@ pub struct RunParked {
     /// The stable word of why it waits.
     pub code: String,
     /// Which cap is in its way.
-    pub exceeded: Exceeded,
+    pub exceeded: BudgetExceeded,
 }
 
 /// A run started one of another agent.

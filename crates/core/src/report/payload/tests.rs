@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::*;
 use crate::id::PolicyVersion;
 use crate::json::canonical;
-use crate::report::{Draft, Sealed, payload_hash};
+use crate::report::{EventDraft, SealedEvent, payload_hash};
 use crate::time::Millis;
 
 /// Sixty-four digits.
@@ -46,7 +46,7 @@ record_bound | {"records": [{"table": "cap", "key": "k", "record_hash": K}]} | {
 "#;
 
 /// What every payload of a kind has, and what it may have.
-pub(in crate::report) fn fields(kind: Kind) -> (Value, Value) {
+pub(in crate::report) fn fields(kind: EventKind) -> (Value, Value) {
     let table = FIELDS.replace("\n    ", " ");
     let mut rows = table.lines().map(|row| row.split(" | ").collect::<Vec<_>>());
     let row = rows.find(|row| row[0] == kind.as_str()).expect("a row");
@@ -81,7 +81,7 @@ fn names(payload: &Value) -> Vec<&String> {
 
 #[test]
 fn every_kind_is_stored_under_the_names_that_it_is_read_by() {
-    for kind in Kind::ALL {
+    for kind in EventKind::ALL {
         let (needed, optional) = fields(kind);
         let whole = over(needed, &optional);
         let read = Payload::read(kind.as_str(), &whole).unwrap_or_else(|| panic!("{kind}"));
@@ -92,7 +92,7 @@ fn every_kind_is_stored_under_the_names_that_it_is_read_by() {
 
 #[test]
 fn a_reader_ignores_what_it_does_not_know_and_misses_what_is_optional() {
-    for kind in Kind::ALL {
+    for kind in EventKind::ALL {
         let (needed, optional) = fields(kind);
         let whole = over(needed.clone(), &optional);
         let newer = over(whole.clone(), &json!({"of_a_newer_version": {"deep": [1]}}));
@@ -114,7 +114,7 @@ fn a_reader_ignores_what_it_does_not_know_and_misses_what_is_optional() {
 
 #[test]
 fn what_is_not_the_payload_of_its_kind_is_none() {
-    for kind in Kind::ALL {
+    for kind in EventKind::ALL {
         let (needed, _) = fields(kind);
         for name in names(&needed) {
             assert_eq!(
@@ -133,15 +133,15 @@ fn what_is_not_the_payload_of_its_kind_is_none() {
 
 #[test]
 fn the_hash_is_over_the_stored_bytes_and_these_are_canonical() {
-    for kind in Kind::ALL {
+    for kind in EventKind::ALL {
         let (needed, optional) = fields(kind);
         let whole = over(needed, &optional);
-        let mut draft = Draft::new(Payload::read(kind.as_str(), &whole).expect("a payload"));
+        let mut draft = EventDraft::new(Payload::read(kind.as_str(), &whole).expect("a payload"));
         draft.body.row_hash = Digest::from_hex(KEY);
         draft.body.log_binding = Some(Digest::ZERO);
         draft.policy_version = Some(PolicyVersion::new("p"));
         let body = draft.body.clone();
-        let sealed = Sealed::new(draft, Millis(0), None, [7; 32]).expect("canonical");
+        let sealed = SealedEvent::new(draft, Millis(0), None, [7; 32]).expect("canonical");
         assert_eq!(sealed.kind, kind);
         assert_eq!(
             sealed.payload_hash,

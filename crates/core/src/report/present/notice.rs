@@ -1,6 +1,6 @@
 //! Rows that tell a person something apart from the run's own work.
 
-use super::{Level, Row};
+use super::{EventLevel, Row};
 use crate::budget::MicroUsd;
 use crate::id::RuleId;
 use crate::report::payload::{ContentErased, RunParked, SubRunStarted, SubscriptionChange};
@@ -45,5 +45,5 @@ pub(super) fn subscription_changed(subscription: &RuleId, state: SubscriptionCha
         SubscriptionChange::Resumed => "Subscription goes on",
         SubscriptionChange::Gone => "Subscription taken away",
     };
-    Row::plain(Level::Trace, title).with_detail(subscription.as_str())
+    Row::plain(EventLevel::Trace, title).with_detail(subscription.as_str())
 }

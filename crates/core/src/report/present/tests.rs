@@ -12,7 +12,7 @@ fn shown_as(kind: &str, said: &Value) -> Presentation {
 }
 
 fn read(kind: &str, said: &Value) -> Option<Payload> {
-    let known = Kind::parse(kind)?;
+    let known = EventKind::parse(kind)?;
     let whole = if said.is_object() {
         over(fields(known).0, said)
     } else {
@@ -23,10 +23,10 @@ fn read(kind: &str, said: &Value) -> Option<Payload> {
 
 #[test]
 fn every_kind_is_read_back_as_it_was_written() {
-    for kind in Kind::ALL {
-        assert_eq!(Kind::parse(kind.as_str()), Some(kind));
+    for kind in EventKind::ALL {
+        assert_eq!(EventKind::parse(kind.as_str()), Some(kind));
     }
-    assert_eq!(Kind::parse("session_state_changed"), None);
+    assert_eq!(EventKind::parse("session_state_changed"), None);
 }
 
 /// Payloads as the machine and the API write them, with the level and the line that people read.
@@ -120,39 +120,39 @@ fn each_event_has_the_level_and_the_line_that_a_person_expects() {
 
 #[test]
 fn every_kind_has_exactly_one_category_whatever_it_carries() {
-    let mut seen: BTreeMap<&str, Vec<Category>> = BTreeMap::new();
+    let mut seen: BTreeMap<&str, Vec<EventCategory>> = BTreeMap::new();
     for (kind, payload, _, _) in shown() {
         let categories = seen.entry(kind).or_default();
         categories.push(shown_as(kind, &payload).category);
         categories.dedup();
     }
     let expected = [
-        ("action_called_off", Category::Tool),
-        ("agent_state_changed", Category::StateSync),
-        ("assistant_round_recorded", Category::AssistantProgress),
-        ("brake_changed", Category::StateSync),
-        ("decision_answered", Category::Waiting),
-        ("decision_asked", Category::Waiting),
-        ("decision_escalated", Category::Waiting),
-        ("content_erased", Category::StateSync),
-        ("data_pruned", Category::Trace),
-        ("message_admitted", Category::Message),
-        ("policy_decided", Category::Tool),
-        ("provider_round_completed", Category::Trace),
-        ("record_bound", Category::Trace),
-        ("run_ended", Category::Runtime),
-        ("run_parked", Category::OperatorNotification),
-        ("run_quarantined", Category::OperatorNotification),
-        ("run_released", Category::Runtime),
-        ("run_started", Category::Runtime),
-        ("runtime_error", Category::OperatorNotification),
-        ("sub_run_started", Category::Runtime),
-        ("tool_executed", Category::Tool),
-        ("wake_decided", Category::Runtime),
+        ("action_called_off", EventCategory::Tool),
+        ("agent_state_changed", EventCategory::StateSync),
+        ("assistant_round_recorded", EventCategory::AssistantProgress),
+        ("brake_changed", EventCategory::StateSync),
+        ("decision_answered", EventCategory::Waiting),
+        ("decision_asked", EventCategory::Waiting),
+        ("decision_escalated", EventCategory::Waiting),
+        ("content_erased", EventCategory::StateSync),
+        ("data_pruned", EventCategory::Trace),
+        ("message_admitted", EventCategory::Message),
+        ("policy_decided", EventCategory::Tool),
+        ("provider_round_completed", EventCategory::Trace),
+        ("record_bound", EventCategory::Trace),
+        ("run_ended", EventCategory::Runtime),
+        ("run_parked", EventCategory::OperatorNotification),
+        ("run_quarantined", EventCategory::OperatorNotification),
+        ("run_released", EventCategory::Runtime),
+        ("run_started", EventCategory::Runtime),
+        ("runtime_error", EventCategory::OperatorNotification),
+        ("sub_run_started", EventCategory::Runtime),
+        ("tool_executed", EventCategory::Tool),
+        ("wake_decided", EventCategory::Runtime),
     ];
-    let expected: BTreeMap<&str, Vec<Category>> = expected.map(|(kind, one)| (kind, vec![one])).into();
+    let expected: BTreeMap<&str, Vec<EventCategory>> = expected.map(|(kind, one)| (kind, vec![one])).into();
     assert_eq!(seen, expected);
-    assert_eq!(seen.len(), Kind::ALL.len());
+    assert_eq!(seen.len(), EventKind::ALL.len());
 }
 
 #[test]
@@ -160,8 +160,8 @@ fn a_kind_of_a_newer_version_is_a_trace_under_its_own_name() {
     let presented = shown_as("session_state_changed", &json!({"text": "?"}));
     let (name, body) = ("session_state_changed".to_owned(), None);
     let expected = Presentation {
-        visibility: Level::Trace,
-        category: Category::Trace,
+        visibility: EventLevel::Trace,
+        category: EventCategory::Trace,
         title: name.clone(),
         body,
         summary: name.clone(),
@@ -190,22 +190,22 @@ fn a_state_that_changed_is_no_line_of_the_conversation() {
 #[test]
 fn levels_compare_from_what_matters_most() {
     let order = [
-        Level::ActionRequired,
-        Level::WorkDone,
-        Level::TurnResult,
-        Level::Progress,
-        Level::Trace,
+        EventLevel::ActionRequired,
+        EventLevel::WorkDone,
+        EventLevel::TurnResult,
+        EventLevel::Progress,
+        EventLevel::Trace,
     ];
     assert!(order.is_sorted());
 }
 
 #[test]
 fn a_display_mode_has_a_name_and_a_number_and_trace_is_none() {
-    let modes = ["info", "3", "verbose", "4", "debug", "5"].map(Mode::parse);
-    let [info, verbose, debug] = [Mode::Info, Mode::Verbose, Mode::Debug].map(Some);
+    let modes = ["info", "3", "verbose", "4", "debug", "5"].map(DisplayMode::parse);
+    let [info, verbose, debug] = [DisplayMode::Info, DisplayMode::Verbose, DisplayMode::Debug].map(Some);
     assert_eq!(modes, [info, info, verbose, verbose, debug, debug]);
     for other in ["trace", "2", "1", "6", "", "Info", " 3", "03", "quiet"] {
-        assert_eq!(Mode::parse(other), None, "{other:?}");
+        assert_eq!(DisplayMode::parse(other), None, "{other:?}");
     }
 }
 
@@ -219,9 +219,9 @@ fn tool_rows_are_shown_from_verbose_on_and_the_rest_by_level() {
         "tool_executed",
         json!({"tool": "Exec", "status": "outcome_unknown"}),
     );
-    let modes = [Mode::Info, Mode::Verbose, Mode::Debug];
+    let modes = [DisplayMode::Info, DisplayMode::Verbose, DisplayMode::Debug];
     let shown = |row: &Presentation| modes.map(|mode| mode.shows(row));
-    assert_eq!(tool.visibility, Level::Trace);
+    assert_eq!(tool.visibility, EventLevel::Trace);
     assert_eq!(shown(&tool), [false, true, true]);
     assert_eq!(shown(&started), [false, true, true]);
     assert_eq!(shown(&telemetry), [false, false, true]);
@@ -319,7 +319,7 @@ proptest! {
     /// Payloads come from older and newer versions and from models; a log must be readable whatever is in it.
     #[test]
     fn any_payload_of_any_kind_gets_a_line_within_bounds(
-        kind in prop_oneof![proptest::sample::select(Kind::ALL.map(Kind::as_str).to_vec()).prop_map(str::to_owned), ".{0,300}"],
+        kind in prop_oneof![proptest::sample::select(EventKind::ALL.map(EventKind::as_str).to_vec()).prop_map(str::to_owned), ".{0,300}"],
         payload in any_json(),
     ) {
         let presented = shown_as(&kind, &payload);

@@ -4,32 +4,35 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::world::{Ask, Asked, Check, End, Played, asks_for, call, run_key};
+use super::simulated_run::{Ask, AskedDecision, Check, End, PlayedRun, asks_for, call, run_key};
 use crate::conversation::{Block, CALLS_PER_REPLY_MAX, CALLS_PER_ROUND_MAX, Role, ToolCall, Usage};
-use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use crate::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use crate::id::PolicyVersion;
 use crate::key::Digest;
 use crate::policy;
-use crate::report::Kind;
+use crate::report::EventKind;
 use crate::retry::{RETRY_AFTER_MS_MAX, RetryPolicy};
-use crate::run::{ATTEMPTS_MAX, Bill, Effect, Input, Outcome, Phase, Reads, STATE_BYTES_MAX, Turn, reply};
-use crate::step::{CALL_ID_BYTES_MAX, CallReads, EffectClass, Seen, Status, TOOL_NAME_CHARS_MAX};
+use crate::run::{
+    ATTEMPTS_MAX, AttemptCost, Effect, InputReads, RunInput, RunMachine, RunOutcome, RunPhase,
+    STATE_BYTES_MAX, reply,
+};
+use crate::step::{CALL_ID_BYTES_MAX, CallReads, EffectClass, PriorActions, StepStatus, TOOL_NAME_CHARS_MAX};
 
 fn fails(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> Ask {
     Ask::Fail { kind, retry_after_ms }
 }
 
 /// How long the run waits before its next request, or the word for how it failed.
-fn waits(played: &Played) -> Result<u64, String> {
-    match played.turn.pending().as_slice() {
+fn waits(played: &PlayedRun) -> Result<u64, String> {
+    match played.turn.pending_effects().as_slice() {
         [Effect::CallModel { delay_ms, .. }] => Ok(*delay_ms),
         _ => Err(played.turn.outcome().expect("an end").status().to_string()),
     }
 }
 
 /// The calls that are under way, by their ids.
-pub(super) fn open(played: &Played) -> Vec<String> {
-    let effects = played.turn.pending();
+pub(super) fn open(played: &PlayedRun) -> Vec<String> {
+    let effects = played.turn.pending_effects();
     let ids = effects.iter().filter_map(|effect| match effect {
         Effect::Act { call_id, .. } => Some(call_id.clone()),
         Effect::CallModel { .. } => None,
@@ -37,17 +40,17 @@ pub(super) fn open(played: &Played) -> Vec<String> {
     ids.collect()
 }
 
-fn roles(played: &Played) -> Vec<Role> {
+fn roles(played: &PlayedRun) -> Vec<Role> {
     played.entries.iter().map(|entry| entry.role).collect()
 }
 
 /// An action is known by what it is and not by its place: a model that asks for the same in another order asks for the same.
 #[test]
 fn planned_actions_in_another_order_keep_each_its_operation_id() {
-    let named = |calls: &[Asked]| -> BTreeMap<(usize, u8), _> {
-        let mut played = Played::begun(9);
+    let named = |calls: &[AskedDecision]| -> BTreeMap<(usize, u8), _> {
+        let mut played = PlayedRun::begun(9);
         played.ask(&asks_for(calls));
-        let Phase::Acting { actions, .. } = &played.turn.phase else {
+        let RunPhase::Acting { actions, .. } = &played.turn.phase else {
             panic!("does not act")
         };
         let named = calls.iter().zip(actions);
@@ -91,7 +94,7 @@ fn each_call_is_kept_with_the_hashes_of_its_arguments_and_its_scope() {
 
 #[test]
 fn a_round_is_attempted_three_times_with_growing_waits() {
-    let mut played = Played::begun(9);
+    let mut played = PlayedRun::begun(9);
     let mut seen = vec![waits(&played)];
     for _ in 0..ATTEMPTS_MAX {
         played.ask(&fails(ModelFailureKind::Retryable, None));
@@ -106,7 +109,7 @@ fn a_round_is_attempted_three_times_with_growing_waits() {
         "{seen:?}"
     );
     assert_eq!(failed, "failed");
-    let Some(Outcome::Failed(artifact)) = played.turn.outcome() else {
+    let Some(RunOutcome::Failed(artifact)) = played.turn.outcome() else {
         panic!("did not fail")
     };
     assert_eq!(artifact.metadata["attempts"], "3");
@@ -123,7 +126,7 @@ fn a_round_is_attempted_three_times_with_growing_waits() {
 
 #[test]
 fn a_failure_that_would_come_again_is_not_attempted_again() {
-    let mut played = Played::begun(9);
+    let mut played = PlayedRun::begun(9);
     played.ask(&fails(ModelFailureKind::FailFast, Some(1)));
     assert_eq!(waits(&played), Err("failed".into()));
     assert_eq!(
@@ -141,7 +144,7 @@ fn the_wait_a_provider_asks_for_is_kept_up_to_a_minute() {
         (RETRY_AFTER_MS_MAX + 1, Err("failed".to_owned())),
         (u64::MAX, Err("failed".to_owned())),
     ] {
-        let mut played = Played::begun(9);
+        let mut played = PlayedRun::begun(9);
         played.ask(&fails(ModelFailureKind::Retryable, Some(asked)));
         assert_eq!(waits(&played), expected, "asked for {asked}");
     }
@@ -149,12 +152,12 @@ fn the_wait_a_provider_asks_for_is_kept_up_to_a_minute() {
 
 #[test]
 fn attempts_are_counted_anew_in_every_round() {
-    let mut played = Played::begun(9);
+    let mut played = PlayedRun::begun(9);
     for _ in 0..3 {
         played.ask(&fails(ModelFailureKind::Retryable, None));
         played.ask(&fails(ModelFailureKind::Retryable, None));
         played.ask(&asks_for(&[call("Read", 0)]));
-        played.end_all(Status::Ok);
+        played.end_all(StepStatus::Ok);
     }
     assert_eq!(waits(&played), Ok(0));
     assert_eq!((played.turn.rounds, played.turn.requests), (3, 9));
@@ -162,31 +165,31 @@ fn attempts_are_counted_anew_in_every_round() {
 
 #[test]
 fn the_last_round_is_acted_on_before_the_run_is_out_of_rounds() {
-    let mut played = Played::begun(2);
+    let mut played = PlayedRun::begun(2);
     played.ask(&asks_for(&[call("Shell", 0)]));
-    played.end_all(Status::Ok);
+    played.end_all(StepStatus::Ok);
     played.ask(&asks_for(&[call("Shell", 1), call("Shell", 2)]));
-    played.end_all(Status::Ok);
+    played.end_all(StepStatus::Ok);
     assert_eq!(
         played.turn.outcome(),
         None,
         "an action of the last round has not begun yet"
     );
-    played.end_all(Status::Failed);
-    assert_eq!(played.turn.outcome(), Some(&Outcome::OutOfRounds));
+    played.end_all(StepStatus::Failed);
+    assert_eq!(played.turn.outcome(), Some(&RunOutcome::OutOfRounds));
     use Role::{Assistant, Tool, User};
     assert_eq!(roles(&played), [User, Assistant, Tool, Assistant, Tool, Tool]);
 }
 
 #[test]
 fn an_answer_without_calls_completes_the_run_with_that_reply() {
-    let mut played = Played::begun(1);
+    let mut played = PlayedRun::begun(1);
     played.ask(&asks_for(&[]));
     let reply = played.entries[1].content;
     assert_eq!(
         played.turn.phase,
-        Phase::Ended {
-            outcome: Outcome::Completed,
+        RunPhase::Ended {
+            outcome: RunOutcome::Completed,
             reply: Some(reply)
         }
     );
@@ -195,8 +198,8 @@ fn an_answer_without_calls_completes_the_run_with_that_reply() {
 
 #[test]
 fn a_refused_call_is_a_result_and_the_run_goes_on() {
-    let mut played = Played::begun(9);
-    let refused = |check| Asked {
+    let mut played = PlayedRun::begun(9);
+    let refused = |check| AskedDecision {
         check,
         ..call("Shell", 0)
     };
@@ -208,7 +211,7 @@ fn a_refused_call_is_a_result_and_the_run_goes_on() {
         .last()
         .events
         .iter()
-        .filter(|event| event.kind() == Kind::PolicyDecided);
+        .filter(|event| event.kind() == EventKind::PolicyDecided);
     let shown: Vec<_> = verdicts
         .map(|event| {
             (
@@ -228,24 +231,24 @@ fn a_refused_call_is_a_result_and_the_run_goes_on() {
 
 #[test]
 fn calls_beyond_the_bound_are_refused_and_the_others_carried_out() {
-    let mut played = Played::begun(9);
+    let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&vec![call("Read", 0); CALLS_PER_REPLY_MAX]));
     assert_eq!(open(&played).len(), CALLS_PER_ROUND_MAX);
-    played.end_all(Status::Ok);
+    played.end_all(StepStatus::Ok);
     assert_eq!(played.receipt("c0_32")["kind"], "too_many_calls");
     assert_eq!(played.entries.len(), 2 + CALLS_PER_REPLY_MAX);
 }
 
 #[test]
 fn plain_actions_begin_one_by_one_and_repeatable_ones_together() {
-    let mut played = Played::begun(9);
+    let mut played = PlayedRun::begun(9);
     let names = ["Read", "Note", "Shell", "Mail", "Read", "Note"];
-    let plan: Vec<Asked> = names.iter().map(|name| call(name, 0)).collect();
+    let plan: Vec<AskedDecision> = names.iter().map(|name| call(name, 0)).collect();
     played.ask(&asks_for(&plan));
     let mut seen = vec![];
     while !open(&played).is_empty() {
         seen.push(open(&played));
-        played.end_all(Status::Ok);
+        played.end_all(StepStatus::Ok);
     }
     assert_eq!(
         seen,
@@ -260,64 +263,64 @@ fn plain_actions_begin_one_by_one_and_repeatable_ones_together() {
 
 #[test]
 fn results_may_come_one_by_one_and_nothing_is_asked_for_again() {
-    let mut played = Played::begun(9);
+    let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[call("Read", 0), call("Read", 1), call("Shell", 0)]));
     played.end(&End {
         at_once: 1,
         newest_first: true,
-        status: Status::Ok,
+        status: StepStatus::Ok,
     });
     assert_eq!(played.last().effects, []);
     assert_eq!(open(&played), ["c0_0"]);
     played.end(&End {
         at_once: 1,
         newest_first: false,
-        status: Status::Ok,
+        status: StepStatus::Ok,
     });
     assert_eq!(open(&played), ["c0_2"]);
 }
 
 #[test]
 fn an_equal_action_of_the_same_plan_is_called_off_when_the_first_ends_unknown() {
-    let mut played = Played::begun(9);
+    let mut played = PlayedRun::begun(9);
     let twice = [call("Shell", 0), call("Mail", 0), call("Shell", 0)];
     played.ask(&asks_for(&twice));
-    played.end_all(Status::OutcomeUnknown);
+    played.end_all(StepStatus::OutcomeUnknown);
     assert_eq!(open(&played), ["c0_1"]);
     let event = played.last().events.last().expect("an event");
     assert_eq!(
         (&json!(event.body)["status"], &json!(event.body)["code"]),
         (&json!("denied"), &json!("outcome_unknown_undecided"))
     );
-    played.end_all(Status::Ok);
+    played.end_all(StepStatus::Ok);
     assert_eq!(waits(&played), Ok(0));
     assert_eq!(played.receipt("c0_2")["kind"], "outcome_unknown_undecided");
 }
 
 #[test]
 fn a_run_that_waits_for_the_model_can_be_cancelled() {
-    let mut played = Played::begun(9);
+    let mut played = PlayedRun::begun(9);
     played.ask(&fails(ModelFailureKind::Retryable, None));
-    played.take(Input::Cancelled, Reads::default());
+    played.take(RunInput::Cancelled, InputReads::default());
     assert_eq!(
         played.turn.phase,
-        Phase::Ended {
-            outcome: Outcome::Cancelled,
+        RunPhase::Ended {
+            outcome: RunOutcome::Cancelled,
             reply: None
         }
     );
     assert_eq!(roles(&played), [Role::User]);
-    assert!(played.rows.values().all(|row| row.status == Status::Failed));
+    assert!(played.rows.values().all(|row| row.status == StepStatus::Failed));
 }
 
 #[test]
 fn a_stop_before_an_action_began_takes_its_intent_back_and_going_on_intends_it_anew() {
-    let mut played = Played::begun(9);
+    let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[call("Shell", 0), call("Shell", 1)]));
-    let intended = played.turn.pending();
-    played.take(Input::Postponed, Reads::default());
+    let intended = played.turn.pending_effects();
+    played.take(RunInput::Postponed, InputReads::default());
     assert_eq!(
-        (played.turn.pending(), played.last().effects.clone()),
+        (played.turn.pending_effects(), played.last().effects.clone()),
         (vec![], vec![])
     );
     assert_eq!(
@@ -325,43 +328,43 @@ fn a_stop_before_an_action_began_takes_its_intent_back_and_going_on_intends_it_a
         [],
         "nothing happened that a person has to know"
     );
-    played.take(Input::Settled { results: vec![] }, Reads::default());
+    played.take(RunInput::Settled { results: vec![] }, InputReads::default());
     assert_eq!(
-        played.turn.pending(),
+        played.turn.pending_effects(),
         intended,
         "the same action under the same operation id"
     );
-    played.end_all(Status::Ok);
-    played.end_all(Status::Ok);
+    played.end_all(StepStatus::Ok);
+    played.end_all(StepStatus::Ok);
     assert_eq!(waits(&played), Ok(0));
 }
 
 #[test]
 fn a_twin_of_an_unknown_action_that_a_stop_took_back_does_not_begin_again() {
-    let mut played = Played::begun(9);
+    let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[call("Read", 0), call("Read", 0), call("Read", 1)]));
     played.end(&End {
         at_once: 1,
         newest_first: false,
-        status: Status::OutcomeUnknown,
+        status: StepStatus::OutcomeUnknown,
     });
-    played.take(Input::Postponed, Reads::default());
-    played.take(Input::Settled { results: vec![] }, Reads::default());
+    played.take(RunInput::Postponed, InputReads::default());
+    played.take(RunInput::Settled { results: vec![] }, InputReads::default());
     assert_eq!(
         open(&played),
         ["c0_2"],
         "only the action that equals no unknown one goes on"
     );
-    played.end_all(Status::Ok);
+    played.end_all(StepStatus::Ok);
     assert_eq!(waits(&played), Ok(0));
 }
 
 #[test]
 fn cancelling_between_two_actions_leaves_a_result_for_every_call() {
-    let mut played = Played::begun(9);
+    let mut played = PlayedRun::begun(9);
     let plan = [
         call("Shell", 0),
-        Asked {
+        AskedDecision {
             check: Check::Denied,
             ..call("Shell", 1)
         },
@@ -369,9 +372,9 @@ fn cancelling_between_two_actions_leaves_a_result_for_every_call() {
         call("Read", 0),
     ];
     played.ask(&asks_for(&plan));
-    played.end_all(Status::Ok);
-    played.take(Input::Cancelled, Reads::default());
-    assert_eq!(played.turn.outcome(), Some(&Outcome::Cancelled));
+    played.end_all(StepStatus::Ok);
+    played.take(RunInput::Cancelled, InputReads::default());
+    assert_eq!(played.turn.outcome(), Some(&RunOutcome::Cancelled));
     let kinds: Vec<_> = (0..4)
         .map(|n| played.receipt(&format!("c0_{n}"))["kind"].clone())
         .collect();
@@ -383,7 +386,7 @@ fn cancelling_between_two_actions_leaves_a_result_for_every_call() {
         .last()
         .events
         .iter()
-        .filter(|event| event.kind() == Kind::ActionCalledOff);
+        .filter(|event| event.kind() == EventKind::ActionCalledOff);
     assert!(
         ended
             .clone()
@@ -393,14 +396,14 @@ fn cancelling_between_two_actions_leaves_a_result_for_every_call() {
 }
 
 /// A turn whose own fields are as long as the doors let in: a reference, the longest path, a deny list.
-fn longest_turn() -> Turn {
+fn longest_turn() -> RunMachine {
     let denied = (0..32).map(|n| format!("{n:02}{}", "x".repeat(TOOL_NAME_CHARS_MAX - 2)));
-    let turn = Turn::new(run_key(), "𝄞".repeat(1_000), u32::MAX).denying(denied.collect());
-    let turn = turn.in_workspace("x".repeat(4_096));
+    let turn = RunMachine::new(run_key(), "𝄞".repeat(1_000), u32::MAX).with_denied_tools(denied.collect());
+    let turn = turn.with_workspace("x".repeat(4_096));
     let begun = turn.apply(
-        &Reads::default(),
-        Input::Admitted {
-            body: super::world::body(),
+        &InputReads::default(),
+        RunInput::Admitted {
+            body: super::simulated_run::body(),
         },
     );
     begun.expect("begins").turn
@@ -421,8 +424,8 @@ fn the_largest_plan_is_a_small_state() {
     let blocks: Vec<Block> = (0..CALLS_PER_REPLY_MAX).map(block).collect();
     let usage = Usage::of(u64::MAX, u64::MAX);
     let (reply, _) = reply::read(&blocks, usage, &json!({})).expect("a reply that is just small enough");
-    let (effect, policy_version) = (policy::Effect::Ask, PolicyVersion::new("p".repeat(99)));
-    let verdict = policy::Verdict {
+    let (effect, policy_version) = (policy::PolicyEffect::Ask, PolicyVersion::new("p".repeat(99)));
+    let verdict = policy::PolicyVerdict {
         effect,
         rule: "r".repeat(999),
         policy_version,
@@ -432,14 +435,16 @@ fn the_largest_plan_is_a_small_state() {
         fault: None,
         verdict,
         retry: Some(RetryPolicy::REPEATABLE),
-        seen: Seen::default(),
+        seen: PriorActions::default(),
     };
-    let reads = Reads {
+    let reads = InputReads {
         calls: vec![read; CALLS_PER_REPLY_MAX],
-        ..Reads::default()
+        ..InputReads::default()
     };
-    let moved = longest_turn().apply(&reads, Input::Replied(reply)).expect("fits");
-    let Phase::Acting { actions, .. } = &moved.turn.phase else {
+    let moved = longest_turn()
+        .apply(&reads, RunInput::Replied(reply))
+        .expect("fits");
+    let RunPhase::Acting { actions, .. } = &moved.turn.phase else {
         panic!("does not act")
     };
     assert_eq!(actions.len(), CALLS_PER_REPLY_MAX);
@@ -451,17 +456,17 @@ fn the_largest_plan_is_a_small_state() {
 fn the_largest_failure_is_a_small_state() {
     // A control character takes six bytes of JSON.
     let long = "\u{1}".repeat(9_999);
-    let mut artifact = FailureArtifact::new(Category::Unknown, &long, &long);
+    let mut artifact = FailureArtifact::new(FailureCategory::Unknown, &long, &long);
     (artifact.provider, artifact.model_ref) = (Some(long.clone()), Some(long.clone()));
     artifact.source_chain = vec![long.clone(); 99];
     artifact.metadata = (0..99).map(|n| (format!("{n:02}{long}"), long.clone())).collect();
     let failure = ModelFailure::new(ModelFailureKind::FailFast, artifact);
     let moved = longest_turn().apply(
-        &Reads::default(),
-        Input::AttemptFailed {
+        &InputReads::default(),
+        RunInput::AttemptFailed {
             failure,
             duration_ms: u64::MAX,
-            bill: Bill::default(),
+            bill: AttemptCost::default(),
         },
     );
     let bytes = serde_json::to_string(&moved.expect("fits").turn)

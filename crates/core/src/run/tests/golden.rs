@@ -3,13 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use super::world::body;
+use super::simulated_run::body;
 use crate::blob::BlobHash;
-use crate::decision::Ruling;
-use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use crate::decision::ApprovalOutcome;
+use crate::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use crate::key::Digest;
-use crate::run::{Bill, Effect, Input, MACHINE_VERSION, MACHINE_VERSION_OLDEST, Outcome, Phase, Reads, Turn};
-use crate::step::{Action, EffectClass, Fate, Question, Status, StepResult};
+use crate::run::{
+    AttemptCost, Effect, InputReads, MACHINE_VERSION, MACHINE_VERSION_OLDEST, RunInput, RunMachine,
+    RunOutcome, RunPhase,
+};
+use crate::step::{Action, ActionStatus, EffectClass, PendingApproval, StepResult, StepStatus};
 use crate::time::Millis;
 
 const UNPAID: &str = include_str!("../golden/turn_v1_unpaid.json");
@@ -62,7 +65,7 @@ impl Golden {
     }
 }
 
-fn decode(text: &str) -> Turn {
+fn decode(text: &str) -> RunMachine {
     serde_json::from_str(text).expect("a state that was stored")
 }
 
@@ -128,8 +131,8 @@ const EVERYTHING: [&str; 32] = [
 
 /// What a state shows of all that one can hold. What is new is not taken here before it is named, and then it is missing
 /// in a file.
-fn shown(turn: &Turn) -> BTreeSet<&'static str> {
-    let Turn {
+fn shown(turn: &RunMachine) -> BTreeSet<&'static str> {
+    let RunMachine {
         run_key: _,
         model_ref: _,
         fallbacks,
@@ -138,7 +141,7 @@ fn shown(turn: &Turn) -> BTreeSet<&'static str> {
         deny_tools,
         ask_tools,
         may_start,
-        outside,
+        external_cause_policy: outside,
         workspace: _,
         rounds: _,
         requests: _,
@@ -158,7 +161,7 @@ fn shown(turn: &Turn) -> BTreeSet<&'static str> {
         ("unpaid", unpaid.is_some()),
     ]);
     match phase {
-        Phase::Modelling {
+        RunPhase::Modelling {
             attempt,
             delay_ms: _,
             missed,
@@ -171,12 +174,12 @@ fn shown(turn: &Turn) -> BTreeSet<&'static str> {
                 missed.iter().any(|model| model.exceeded.is_some()),
             ),
         ])),
-        Phase::Parked {
+        RunPhase::Parked {
             attempt: _,
             missed,
             exceeded: _,
         } => shown.extend(only(&[("parked", true), ("missed", !missed.is_empty())])),
-        Phase::Acting {
+        RunPhase::Acting {
             reply: _,
             actions,
             delay_ms,
@@ -184,7 +187,7 @@ fn shown(turn: &Turn) -> BTreeSet<&'static str> {
             shown.extend(only(&[("delay_ms", *delay_ms > 0)]));
             shown.extend(actions.iter().flat_map(shown_of_action));
         }
-        Phase::Ended { outcome, reply: _ } => {
+        RunPhase::Ended { outcome, reply: _ } => {
             shown.insert(outcome.status().as_str());
         }
     }
@@ -205,7 +208,7 @@ fn shown_of_action(action: &Action) -> BTreeSet<&'static str> {
         failures,
     } = action;
     let until = question.as_ref().and_then(|question| {
-        let Question {
+        let PendingApproval {
             decision_id: _,
             asked: _,
             until,
@@ -213,11 +216,11 @@ fn shown_of_action(action: &Action) -> BTreeSet<&'static str> {
         *until
     });
     let fate = match fate {
-        Fate::Waiting => "waiting",
-        Fate::Asked => "asked",
-        Fate::Intended => "intended",
-        Fate::Started(_) => "started",
-        Fate::Settled(_) => "settled",
+        ActionStatus::Waiting => "waiting",
+        ActionStatus::AwaitingApproval => "asked",
+        ActionStatus::Intended => "intended",
+        ActionStatus::Started(_) => "started",
+        ActionStatus::Settled(_) => "settled",
     };
     only(&[
         (class.as_str(), true),
@@ -236,8 +239,8 @@ fn only(words: &[(&'static str, bool)]) -> BTreeSet<&'static str> {
 }
 
 /// The calls of a state whose actions are intended.
-fn pending(turn: &Turn) -> Vec<(String, EffectClass)> {
-    let pending = turn.pending().into_iter();
+fn pending(turn: &RunMachine) -> Vec<(String, EffectClass)> {
+    let pending = turn.pending_effects().into_iter();
     let acts = pending.map(|effect| match effect {
         Effect::Act { call_id, class, .. } => (call_id, class),
         Effect::CallModel { .. } => panic!("is no action"),
@@ -245,25 +248,25 @@ fn pending(turn: &Turn) -> Vec<(String, EffectClass)> {
     acts.collect()
 }
 
-fn take(text: &str, input: Input) -> Turn {
+fn take(text: &str, input: RunInput) -> RunMachine {
     decode(text)
-        .apply(&Reads::default(), input)
+        .apply(&InputReads::default(), input)
         .expect("it fits")
         .turn
 }
 
 /// Every action that is under way in a state ends well.
-fn settle(text: &str) -> Turn {
+fn settle(text: &str) -> RunMachine {
     let turn = decode(text);
-    let Phase::Acting { actions, .. } = &turn.phase else {
+    let RunPhase::Acting { actions, .. } = &turn.phase else {
         panic!("it does not act")
     };
     let under_way = actions
         .iter()
-        .filter(|action| matches!(action.fate, Fate::Intended | Fate::Started(_)));
+        .filter(|action| matches!(action.fate, ActionStatus::Intended | ActionStatus::Started(_)));
     let results = under_way.map(|action| StepResult {
         operation_id: action.operation_id,
-        status: Status::Ok,
+        status: StepStatus::Ok,
         content: BlobHash(Digest::of(b"result")),
         duration_ms: 1,
         sandbox: None,
@@ -271,28 +274,28 @@ fn settle(text: &str) -> Turn {
         again: None,
     });
     let results = results.collect();
-    take(text, Input::Settled { results })
+    take(text, RunInput::Settled { results })
 }
 
 #[test]
 fn what_was_stored_goes_on_from_where_it_stood() {
-    let begun = take(STORED.not_begun, Input::Admitted { body: body() });
-    assert_eq!(begun.pending().len(), 1);
+    let begun = take(STORED.not_begun, RunInput::Admitted { body: body() });
+    assert_eq!(begun.pending_effects().len(), 1);
     assert_eq!(decode(STORED.modelling).active_model(), "scripted:z");
-    let cancelled = take(STORED.modelling, Input::Cancelled);
-    assert_eq!(cancelled.outcome(), Some(&Outcome::Cancelled));
-    let resumed = take(STORED.parked, Input::Resumed);
+    let cancelled = take(STORED.modelling, RunInput::Cancelled);
+    assert_eq!(cancelled.outcome(), Some(&RunOutcome::Cancelled));
+    let resumed = take(STORED.parked, RunInput::Resumed);
     assert_eq!(
-        (resumed.active_model(), resumed.pending().len()),
+        (resumed.active_model(), resumed.pending_effects().len()),
         ("scripted:y", 1)
     );
     let until = Millis(1_771_344_000_000);
-    assert!(decode(STORED.permitted).lapsed_on(until).is_some());
-    let begun = take(STORED.permitted, Input::Settled { results: vec![] });
+    assert!(decode(STORED.permitted).expired_approval(until).is_some());
+    let begun = take(STORED.permitted, RunInput::Settled { results: vec![] });
     assert_eq!(pending(&begun), [("c1_1".to_owned(), EffectClass::Plain)]);
     let decision_id = decode(STORED.asked).waits_on().expect("it waits for an answer");
-    let ruling = Ruling::Approved { until };
-    let answered = take(STORED.asked, Input::Decided { decision_id, ruling });
+    let ruling = ApprovalOutcome::Approved { until };
+    let answered = take(STORED.asked, RunInput::Decided { decision_id, ruling });
     assert_eq!(pending(&answered), [("c1_1".to_owned(), EffectClass::Plain)]);
     assert_eq!(decode(STORED.intended).phase.delay_ms(), 200);
     let both = [("c1_0", EffectClass::Saga), ("c1_1", EffectClass::Idempotent)];
@@ -304,29 +307,33 @@ fn what_was_stored_goes_on_from_where_it_stood() {
     );
     assert!(decode(STORED.started).waits_on_runs());
     assert!(!settle(STORED.started).waits_on_runs());
-    assert_eq!(decode(STORED.completed).outcome(), Some(&Outcome::Completed));
+    assert_eq!(decode(STORED.completed).outcome(), Some(&RunOutcome::Completed));
     assert!(matches!(
         decode(STORED.failed).outcome(),
-        Some(Outcome::Failed(_))
+        Some(RunOutcome::Failed(_))
     ));
     assert_eq!(
         decode(STORED.out_of_rounds).outcome(),
-        Some(&Outcome::OutOfRounds)
+        Some(&RunOutcome::OutOfRounds)
     );
-    assert_eq!(decode(STORED.cancelled).outcome(), Some(&Outcome::Cancelled));
+    assert_eq!(decode(STORED.cancelled).outcome(), Some(&RunOutcome::Cancelled));
 }
 
 #[test]
 fn a_stored_state_that_passed_over_a_model_goes_back_to_it_when_the_other_fails() {
     let turn = decode(UNPAID);
     assert_eq!(turn.active_model(), "scripted:fallback1");
-    let artifact = FailureArtifact::new(Category::Transport, "away", "the model is away");
-    let failed = Input::AttemptFailed {
+    let artifact = FailureArtifact::new(FailureCategory::Transport, "away", "the model is away");
+    let failed = RunInput::AttemptFailed {
         failure: ModelFailure::new(ModelFailureKind::FailFast, artifact),
         duration_ms: 1,
-        bill: Bill::default(),
+        bill: AttemptCost::default(),
     };
-    let waits = turn.apply(&Reads::default(), failed).expect("fits").turn;
-    assert!(matches!(waits.phase, Phase::Parked { .. }), "{:?}", waits.phase);
+    let waits = turn.apply(&InputReads::default(), failed).expect("fits").turn;
+    assert!(
+        matches!(waits.phase, RunPhase::Parked { .. }),
+        "{:?}",
+        waits.phase
+    );
     assert_eq!(waits.active_model(), "scripted:demo");
 }

@@ -1,12 +1,12 @@
 //! What a person says into a run: it stands behind the results of a round and before the next request, or waits.
 
-use super::world::{Played, asks_for, call};
+use super::simulated_run::{PlayedRun, asks_for, call};
 use crate::blob::BlobHash;
 use crate::conversation::Role;
 use crate::key::{Digest, RunKey};
-use crate::report::Kind;
-use crate::run::{Effect, Input, Interjection, Outcome, Reads};
-use crate::step::Status;
+use crate::report::EventKind;
+use crate::run::{Effect, InputReads, Interjection, RunInput, RunOutcome};
+use crate::step::StepStatus;
 
 fn said(words: &str) -> Interjection {
     Interjection {
@@ -15,23 +15,23 @@ fn said(words: &str) -> Interjection {
     }
 }
 
-fn with(words: &[&str]) -> Reads {
-    Reads {
+fn with(words: &[&str]) -> InputReads {
+    InputReads {
         interjected: words.iter().map(|words| said(words)).collect(),
-        ..Reads::default()
+        ..InputReads::default()
     }
 }
 
 /// The first of the intended actions ends.
-fn settle_one(played: &mut Played, reads: Reads) {
-    let effects = played.turn.pending();
-    let results = vec![played.result(&effects[0], Status::Ok)];
-    played.take(Input::Settled { results }, reads);
+fn settle_one(played: &mut PlayedRun, reads: InputReads) {
+    let effects = played.turn.pending_effects();
+    let results = vec![played.result(&effects[0], StepStatus::Ok)];
+    played.take(RunInput::Settled { results }, reads);
 }
 
 #[test]
 fn an_interjection_stands_behind_the_results_and_before_the_next_request() {
-    let mut played = Played::begun(9);
+    let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[call("Shell", 0)]));
     settle_one(&mut played, with(&["stop that", "and this"]));
     let roles: Vec<Role> = played.last().entries.iter().map(|entry| entry.role).collect();
@@ -40,14 +40,14 @@ fn an_interjection_stands_behind_the_results_and_before_the_next_request() {
     assert_eq!(played.last().entries[1].content, wanted[0].body);
     assert_eq!(played.last().joined, wanted.each_ref().map(|one| one.run_key));
     assert!(matches!(
-        played.turn.pending().as_slice(),
+        played.turn.pending_effects().as_slice(),
         [Effect::CallModel { .. }]
     ));
     let told = played
         .last()
         .events
         .iter()
-        .filter(|event| event.kind() == Kind::WakeDecided);
+        .filter(|event| event.kind() == EventKind::WakeDecided);
     let told: Vec<_> = told
         .map(|event| serde_json::json!(event.body)["verdict"].clone())
         .collect();
@@ -56,7 +56,7 @@ fn an_interjection_stands_behind_the_results_and_before_the_next_request() {
 
 #[test]
 fn while_actions_of_a_round_are_left_an_interjection_waits() {
-    let mut played = Played::begun(9);
+    let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[call("Shell", 0), call("Mail", 0)]));
     settle_one(&mut played, with(&["stop that"]));
     assert_eq!((played.last().joined.len(), played.last().entries.len()), (0, 0));
@@ -66,14 +66,14 @@ fn while_actions_of_a_round_are_left_an_interjection_waits() {
 
 #[test]
 fn a_run_that_ends_takes_up_nothing_more() {
-    let mut played = Played::begun(9);
+    let mut played = PlayedRun::begun(9);
     let (input, _) = played.reply(&[], crate::conversation::Usage::default());
     played.take(input, with(&["too late"]));
-    assert_eq!(played.turn.outcome(), Some(&Outcome::Completed));
+    assert_eq!(played.turn.outcome(), Some(&RunOutcome::Completed));
     assert!(played.last().joined.is_empty());
-    let mut short = Played::begun(1);
+    let mut short = PlayedRun::begun(1);
     short.ask(&asks_for(&[call("Shell", 0)]));
     settle_one(&mut short, with(&["too late"]));
-    assert_eq!(short.turn.outcome(), Some(&Outcome::OutOfRounds));
+    assert_eq!(short.turn.outcome(), Some(&RunOutcome::OutOfRounds));
     assert!(short.last().joined.is_empty());
 }

@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 
-use super::draw::world;
-use super::world::{Ask, Played, asks_for, call, exceeded, failure};
+use super::generators::any_run;
+use super::simulated_run::{Ask, PlayedRun, asks_for, call, exceeded, failure};
 use crate::attempt::{AttemptOutcome, AttemptRecord, Timeline};
 use crate::budget::MicroUsd;
 use crate::conversation::Usage;
 use crate::failure::{CONTEXT_LENGTH_EXCEEDED, ModelFailureKind};
-use crate::report::Kind;
-use crate::run::{ATTEMPTS_MAX, Bill, Input, Outcome, Phase, Reads, StepWrite};
+use crate::report::EventKind;
+use crate::run::{ATTEMPTS_MAX, AttemptCost, InputReads, RunInput, RunOutcome, RunPhase, StepWrite};
 
 fn fails(kind: ModelFailureKind) -> Ask {
     Ask::Fail {
@@ -19,7 +19,7 @@ fn fails(kind: ModelFailureKind) -> Ask {
 }
 
 /// Every attempt that was written down, in order.
-fn attempts(played: &Played) -> Vec<AttemptRecord> {
+fn attempts(played: &PlayedRun) -> Vec<AttemptRecord> {
     let writes = played.steps.iter().flat_map(|step| &step.moved.steps);
     let records = writes.filter_map(|write| match write {
         StepWrite::Settle { attempt, .. } => attempt.as_deref().cloned(),
@@ -28,7 +28,7 @@ fn attempts(played: &Played) -> Vec<AttemptRecord> {
     records.collect()
 }
 
-fn told(played: &Played) -> Vec<(String, u32, AttemptOutcome, bool)> {
+fn told(played: &PlayedRun) -> Vec<(String, u32, AttemptOutcome, bool)> {
     let records = attempts(played).into_iter();
     records
         .map(|record| {
@@ -44,7 +44,7 @@ fn told(played: &Played) -> Vec<(String, u32, AttemptOutcome, bool)> {
 
 #[test]
 fn a_model_is_given_up_after_its_retries_and_the_next_of_the_route_is_asked() {
-    let mut played = Played::routed(9, 1);
+    let mut played = PlayedRun::routed(9, 1);
     for _ in 0..ATTEMPTS_MAX {
         played.ask(&fails(ModelFailureKind::Retryable));
     }
@@ -59,7 +59,7 @@ fn a_model_is_given_up_after_its_retries_and_the_next_of_the_route_is_asked() {
             (second.clone(), 1, AttemptOutcome::Succeeded, false),
         ]
     );
-    assert_eq!(played.turn.outcome(), Some(&Outcome::Completed));
+    assert_eq!(played.turn.outcome(), Some(&RunOutcome::Completed));
     let timeline = Timeline::of(&played.turn.model_ref, attempts(&played));
     assert_eq!(timeline.requested_model_ref, first);
     assert_eq!(timeline.winning_model_ref, Some(second));
@@ -68,12 +68,12 @@ fn a_model_is_given_up_after_its_retries_and_the_next_of_the_route_is_asked() {
 
 #[test]
 fn what_would_fail_again_ends_the_model_at_once_and_not_the_route() {
-    let mut played = Played::routed(9, 2);
+    let mut played = PlayedRun::routed(9, 2);
     played.ask(&fails(ModelFailureKind::FailFast));
     played.ask(&fails(ModelFailureKind::FailFast));
     assert_eq!(played.turn.active_model(), "scripted:fallback2");
     played.ask(&asks_for(&[call("Read", 0)]));
-    played.end_all(crate::step::Status::Ok);
+    played.end_all(crate::step::StepStatus::Ok);
     assert_eq!(
         played.turn.active_model(),
         "scripted:fallback2",
@@ -83,12 +83,12 @@ fn what_would_fail_again_ends_the_model_at_once_and_not_the_route() {
 
 #[test]
 fn when_everybody_fails_the_run_says_of_each_how() {
-    let mut played = Played::routed(9, 1);
+    let mut played = PlayedRun::routed(9, 1);
     played.ask(&fails(ModelFailureKind::FailFast));
     for _ in 0..ATTEMPTS_MAX {
         played.ask(&fails(ModelFailureKind::Retryable));
     }
-    let Some(Outcome::Failed(artifact)) = played.turn.outcome() else {
+    let Some(RunOutcome::Failed(artifact)) = played.turn.outcome() else {
         panic!("did not fail")
     };
     assert_eq!(
@@ -103,24 +103,24 @@ fn when_everybody_fails_the_run_says_of_each_how() {
 
 #[test]
 fn a_conversation_that_is_too_long_is_too_long_for_the_next_model_as_well() {
-    let mut played = Played::routed(9, 1);
+    let mut played = PlayedRun::routed(9, 1);
     let mut too_long = failure(ModelFailureKind::FailFast, None);
     too_long.artifact.kind = CONTEXT_LENGTH_EXCEEDED.to_owned();
-    let bill = Bill {
+    let bill = AttemptCost {
         provider: "p".into(),
         rule: "r".into(),
         cost: Some(MicroUsd(7)),
         exceeded: None,
     };
     played.take(
-        Input::AttemptFailed {
+        RunInput::AttemptFailed {
             failure: too_long,
             duration_ms: 5,
             bill,
         },
-        Reads::default(),
+        InputReads::default(),
     );
-    assert!(matches!(played.turn.outcome(), Some(Outcome::Failed(_))));
+    assert!(matches!(played.turn.outcome(), Some(RunOutcome::Failed(_))));
     let record = attempts(&played).pop().expect("an attempt");
     assert_eq!((record.cost, record.rule.as_str()), (Some(MicroUsd(7)), "r"));
     assert_eq!(played.turn.cost, MicroUsd(7));
@@ -128,14 +128,14 @@ fn a_conversation_that_is_too_long_is_too_long_for_the_next_model_as_well() {
 
 #[test]
 fn a_run_without_money_waits_with_its_place_and_goes_on_there() {
-    let mut played = Played::routed(9, 1);
+    let mut played = PlayedRun::routed(9, 1);
     played.ask(&fails(ModelFailureKind::FailFast));
     played.ask(&fails(ModelFailureKind::Retryable));
-    let before = played.turn.pending();
-    played.take(Input::Parked { exceeded: exceeded() }, Reads::default());
-    assert!(matches!(played.turn.phase, Phase::Parked { attempt: 2, .. }));
-    assert_eq!(played.last().events[0].kind(), Kind::RunParked);
-    played.take(Input::Resumed, Reads::default());
+    let before = played.turn.pending_effects();
+    played.take(RunInput::Parked { exceeded: exceeded() }, InputReads::default());
+    assert!(matches!(played.turn.phase, RunPhase::Parked { attempt: 2, .. }));
+    assert_eq!(played.last().events[0].kind(), EventKind::RunParked);
+    played.take(RunInput::Resumed, InputReads::default());
     let operation = |effect: &crate::run::Effect| match effect {
         crate::run::Effect::CallModel { operation_id, .. } | crate::run::Effect::Act { operation_id, .. } => {
             *operation_id
@@ -143,31 +143,31 @@ fn a_run_without_money_waits_with_its_place_and_goes_on_there() {
     };
     let ids = |effects: &[crate::run::Effect]| effects.iter().map(operation).collect::<Vec<_>>();
     assert_eq!(
-        ids(&played.turn.pending()),
+        ids(&played.turn.pending_effects()),
         ids(&before),
         "the same request under the same name"
     );
-    played.take(Input::Parked { exceeded: exceeded() }, Reads::default());
-    played.take(Input::Cancelled, Reads::default());
-    assert_eq!(played.turn.outcome(), Some(&Outcome::Cancelled));
+    played.take(RunInput::Parked { exceeded: exceeded() }, InputReads::default());
+    played.take(RunInput::Cancelled, InputReads::default());
+    assert_eq!(played.turn.outcome(), Some(&RunOutcome::Cancelled));
 }
 
-fn too_dear(played: &mut Played) {
-    let bill = Bill {
+fn too_dear(played: &mut PlayedRun) {
+    let bill = AttemptCost {
         exceeded: Some(exceeded()),
-        ..Bill::default()
+        ..AttemptCost::default()
     };
-    let failed = Input::AttemptFailed {
+    let failed = RunInput::AttemptFailed {
         failure: failure(ModelFailureKind::FailFast, None),
         duration_ms: 0,
         bill,
     };
-    played.take(failed, Reads::default());
+    played.take(failed, InputReads::default());
 }
 
 #[test]
 fn a_run_whose_free_model_fails_waits_for_the_money_of_the_one_before() {
-    let mut played = Played::routed(9, 3);
+    let mut played = PlayedRun::routed(9, 3);
     played.ask(&fails(ModelFailureKind::FailFast));
     too_dear(&mut played);
     too_dear(&mut played);
@@ -175,7 +175,7 @@ fn a_run_whose_free_model_fails_waits_for_the_money_of_the_one_before() {
     for _ in 0..ATTEMPTS_MAX {
         played.ask(&fails(ModelFailureKind::Retryable));
     }
-    let Phase::Parked {
+    let RunPhase::Parked {
         attempt: 1,
         missed,
         exceeded: why,
@@ -190,30 +190,30 @@ fn a_run_whose_free_model_fails_waits_for_the_money_of_the_one_before() {
     );
     assert_eq!(played.turn.active_model(), "scripted:fallback1");
     assert_eq!(
-        played.last().events.last().map(crate::report::Draft::kind),
-        Some(Kind::RunParked)
+        played.last().events.last().map(crate::report::EventDraft::kind),
+        Some(EventKind::RunParked)
     );
-    played.take(Input::Resumed, Reads::default());
-    assert_eq!(played.turn.pending().len(), 1);
+    played.take(RunInput::Resumed, InputReads::default());
+    assert_eq!(played.turn.pending_effects().len(), 1);
     played.ask(&asks_for(&[]));
     let winner = attempts(&played).pop().expect("an attempt");
     assert_eq!(
         (winner.model_ref.as_str(), winner.attempt, winner.outcome),
         ("scripted:fallback1", 1, AttemptOutcome::Succeeded)
     );
-    assert_eq!(played.turn.outcome(), Some(&Outcome::Completed));
+    assert_eq!(played.turn.outcome(), Some(&RunOutcome::Completed));
 }
 
 #[test]
 fn a_run_that_stayed_with_a_free_model_waits_for_money_when_that_one_fails_later() {
-    let mut played = Played::routed(9, 2);
+    let mut played = PlayedRun::routed(9, 2);
     played.ask(&fails(ModelFailureKind::FailFast));
     too_dear(&mut played);
     played.ask(&asks_for(&[call("Read", 0)]));
-    played.end_all(crate::step::Status::Ok);
+    played.end_all(crate::step::StepStatus::Ok);
     assert_eq!(played.turn.active_model(), "scripted:fallback2");
     played.ask(&fails(ModelFailureKind::FailFast));
-    let Phase::Parked {
+    let RunPhase::Parked {
         attempt: 1, missed, ..
     } = &played.turn.phase
     else {
@@ -221,29 +221,29 @@ fn a_run_that_stayed_with_a_free_model_waits_for_money_when_that_one_fails_later
     };
     assert!(missed.is_empty(), "the first one failed in another round");
     assert_eq!(played.turn.active_model(), "scripted:fallback1");
-    played.take(Input::Resumed, Reads::default());
+    played.take(RunInput::Resumed, InputReads::default());
     played.ask(&fails(ModelFailureKind::FailFast));
     assert_eq!(played.turn.active_model(), "scripted:fallback2", "asked anew");
     played.ask(&fails(ModelFailureKind::FailFast));
     assert!(
-        matches!(played.turn.outcome(), Some(Outcome::Failed(_))),
+        matches!(played.turn.outcome(), Some(RunOutcome::Failed(_))),
         "money was not what it lacked this time"
     );
 }
 
 #[test]
 fn a_run_that_waits_for_money_again_asks_everybody_after_it_again() {
-    let mut played = Played::routed(9, 1);
+    let mut played = PlayedRun::routed(9, 1);
     for _ in 0..2 {
         too_dear(&mut played);
         played.ask(&fails(ModelFailureKind::FailFast));
-        assert!(matches!(played.turn.phase, Phase::Parked { .. }));
-        played.take(Input::Resumed, Reads::default());
+        assert!(matches!(played.turn.phase, RunPhase::Parked { .. }));
+        played.take(RunInput::Resumed, InputReads::default());
     }
     played.ask(&fails(ModelFailureKind::FailFast));
     played.ask(&fails(ModelFailureKind::FailFast));
     assert!(
-        matches!(played.turn.outcome(), Some(Outcome::Failed(_))),
+        matches!(played.turn.outcome(), Some(RunOutcome::Failed(_))),
         "money was not what it lacked"
     );
 }
@@ -251,8 +251,8 @@ fn a_run_that_waits_for_money_again_asks_everybody_after_it_again() {
 proptest! {
     /// A route is walked in one direction, and nobody is asked more often than is allowed.
     #[test]
-    fn every_model_of_a_route_is_asked_in_turn_and_at_most_so_often(world in world()) {
-        let played = Played::of(&world);
+    fn every_model_of_a_route_is_asked_in_turn_and_at_most_so_often(world in any_run()) {
+        let played = PlayedRun::of(&world);
         let mut candidate = 0;
         for step in &played.steps {
             let turn = &step.moved.turn;

@@ -23,8 +23,8 @@ fn maybe<T: Clone>(values: &[T]) -> Vec<Option<T>> {
 fn agents() -> Vec<AgentAvailability> {
     let mut agents = Vec::new();
     for lifecycle in Lifecycle::ALL {
-        for control in Control::ALL {
-            for mode in Mode::ALL {
+        for control in AgentControl::ALL {
+            for mode in InteractionMode::ALL {
                 for sleep_until in maybe(&times()) {
                     agents.push(AgentAvailability {
                         lifecycle,
@@ -67,7 +67,7 @@ fn a_queued_message_begins_exactly_when_the_twin_says_so() {
                     one.until <= NOW || set_back(one.admitted_at) && agent.sleep_until != Some(one.until)
                 });
                 let twin = agent.lifecycle != Lifecycle::Destroyed
-                    && agent.control == Control::Running
+                    && agent.control == AgentControl::Running
                     && !is_braked
                     && open_run.is_none()
                     && has_come;
@@ -171,10 +171,12 @@ fn a_cause_is_let_in_exactly_when_the_twin_says_so() {
                 .any(|check| matches!(check.obstacle, Some(Obstacle::Refusal(_))));
             let may_wake = match asker {
                 Asker::Person => agent.lifecycle != Lifecycle::Destroyed,
-                Asker::Automatic => agent.lifecycle == Lifecycle::Active && agent.mode != Mode::Interactive,
+                Asker::Automatic => {
+                    agent.lifecycle == Lifecycle::Active && agent.mode != InteractionMode::Interactive
+                }
             };
             let twin = may_wake
-                && agent.control != Control::Stopped
+                && agent.control != AgentControl::Stopped
                 && bits & 2 == 0
                 && bits & 4 == 0
                 && bits & 8 > 0
@@ -248,8 +250,8 @@ proptest! {
         let facts = MessageFacts { delay: None, is_braked, open_run };
         let codes: Vec<&str> = super::super::holds(&agent, &facts, NOW).iter().map(|hold| hold.code.as_str()).collect();
         match super::super::decide(&agent, &facts, NOW).0 {
-            super::super::Verdict::Run => prop_assert!(may_begin(&Candidate::Message(&agent, &facts), NOW)),
-            super::super::Verdict::Refused(refusal) => prop_assert!(codes.contains(&refusal.code())),
+            super::super::WakeVerdict::Run => prop_assert!(may_begin(&Candidate::Message(&agent, &facts), NOW)),
+            super::super::WakeVerdict::Refused(refusal) => prop_assert!(codes.contains(&refusal.code())),
         }
     }
 }

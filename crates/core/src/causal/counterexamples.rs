@@ -1,0 +1,171 @@
+//! The rules that this one replaces, and what is wrong with each, as counterexamples.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::tests::write;
+use super::{Ancestry, CausalRecord};
+
+/// A snapshot with its vector clock: what the source merges.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Snapshot {
+    clock: BTreeMap<&'static str, u64>,
+    failures: u64,
+}
+
+fn snapshot(clock: &[(&'static str, u64)], failures: u64) -> Snapshot {
+    Snapshot {
+        clock: clock.iter().copied().collect(),
+        failures,
+    }
+}
+
+impl Snapshot {
+    fn is_within(&self, other: &Self) -> bool {
+        self.clock
+            .iter()
+            .all(|(host, seen)| other.clock.get(host).is_some_and(|theirs| theirs >= seen))
+    }
+
+    /// The dominating snapshot wins whole; otherwise field by field, and here that is the greater count.
+    fn merge(&self, other: &Self) -> Self {
+        match (self.is_within(other), other.is_within(self)) {
+            (true, false) => other.clone(),
+            (false, true) => self.clone(),
+            (true, true) | (false, false) => {
+                let mut clock = self.clock.clone();
+                for (host, theirs) in &other.clock {
+                    let seen = clock.entry(host).or_default();
+                    *seen = (*seen).max(*theirs);
+                }
+                Self {
+                    clock,
+                    failures: self.failures.max(other.failures),
+                }
+            }
+        }
+    }
+}
+
+const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+
+/// Three replicas send the same three updates; who joins them in another order ends in another state for ever, with
+/// the same clock, so that nothing will ever put it right.
+#[test]
+fn merging_snapshots_in_pairs_ends_differently_in_different_orders() {
+    let updates = [
+        snapshot(&[("a", 1)], 5),
+        snapshot(&[("b", 1)], 0),
+        snapshot(&[("a", 2)], 0),
+    ];
+    let ends = ORDERS.map(|[x, y, z]| updates[x].merge(&updates[y]).merge(&updates[z]));
+    assert!(
+        ends.iter().all(|end| end.clock == ends[0].clock),
+        "all have seen the same"
+    );
+    assert_eq!(ends.iter().filter(|end| end.failures == 5).count(), 2);
+    assert_eq!(ends.iter().filter(|end| end.failures == 0).count(), 4);
+}
+
+#[test]
+fn joining_live_writes_ends_the_same_in_every_order() {
+    let mut first = CausalRecord::new();
+    write(&mut first, "a", "failure_count", json!(5));
+    let mut second = CausalRecord::new();
+    write(&mut second, "b", "failure_count", json!(0));
+    let mut third = first.clone();
+    write(&mut third, "a", "failure_count", json!(0));
+    let updates = [first, second, third];
+    let ends = ORDERS.map(|order| {
+        let mut end = CausalRecord::new();
+        order.into_iter().for_each(|at| end.join(&updates[at]));
+        (
+            end.digest(),
+            end.read(&Ancestry::default())["failure_count"].clone(),
+        )
+    });
+    assert!(ends.iter().all(|end| *end == ends[0]), "{ends:?}");
+    assert_eq!(ends[0].1, json!(0), "the five was replaced");
+}
+
+/// Two replicas are enough: one writes something else and carries the old count along, and the field by field merge takes
+/// what was carried along for a write.
+#[test]
+fn an_inherited_old_value_beats_a_fresh_write_only_under_the_source_rule() {
+    let carried = snapshot(&[("a", 2)], 5);
+    let fresh = snapshot(&[("a", 1), ("b", 1)], 0);
+    assert_eq!(carried.merge(&fresh).failures, 5, "the way that does not work");
+
+    let mut a = CausalRecord::new();
+    write(&mut a, "a", "failure_count", json!(5));
+    let mut b = a.clone();
+    write(&mut a, "a", "slot.primary_goal", json!("something else"));
+    write(&mut b, "b", "failure_count", json!(0));
+    a.join(&b);
+    assert_eq!(a.read(&Ancestry::default())["failure_count"], json!(0));
+}
+
+/// Changes 1, 2 and 5 have arrived and were processed; 3 and 4 come later, by backfill.
+#[test]
+fn a_bare_maximum_loses_the_wakes_of_what_arrives_late() {
+    let arrived = [1, 2, 5];
+    let watermark = arrived.into_iter().max().expect("some");
+    assert!(
+        [3, 4].iter().all(|late| *late <= watermark),
+        "the way that does not work: both count as done"
+    );
+
+    let mut record = CausalRecord::new();
+    arrived
+        .iter()
+        .for_each(|counter| write(&mut record, "a", "processed.phone", json!(counter)));
+    let read = |record: &CausalRecord| record.read(&Ancestry::default())["processed.phone"].clone();
+    assert_eq!(
+        read(&record),
+        json!({"through": 2, "also": [5]}),
+        "neither 3 nor 4 is done"
+    );
+    let mut other = CausalRecord::new();
+    [3, 4, 7]
+        .iter()
+        .for_each(|counter| write(&mut other, "b", "processed.phone", json!(counter)));
+    record.join(&other);
+    assert_eq!(read(&record), json!({"through": 5, "also": [7]}));
+}
+
+/// A descendant beats its ancestor; where nothing is known, the greater host wins. In pairs: m2 beats m1, m1 beats x,
+/// and x beats m2.
+#[test]
+fn comparing_pointers_in_pairs_goes_round_in_circles() {
+    let is_ancestor = |one: &str, other: &str| one == "m1" && other == "m2";
+    let better = |one: (&'static str, &'static str), other: (&'static str, &'static str)| {
+        if is_ancestor(one.1, other.1) {
+            other
+        } else if is_ancestor(other.1, one.1) {
+            one
+        } else {
+            one.max(other)
+        }
+    };
+    let written = [("h0", "m2"), ("h1", "x"), ("h2", "m1")];
+    let mut ends = ORDERS.map(|[x, y, z]| better(better(written[x], written[y]), written[z]).1);
+    ends.sort_unstable();
+    assert_eq!(
+        ends,
+        ["m1", "m1", "m2", "m2", "x", "x"],
+        "the way that does not work"
+    );
+
+    let chain = Ancestry::new(BTreeMap::from([("m2".into(), "m1".into())])).expect("a chain");
+    let ends = ORDERS.map(|order| {
+        let mut end = CausalRecord::new();
+        for at in order {
+            let mut record = CausalRecord::new();
+            write(&mut record, written[at].0, "recent_head", json!(written[at].1));
+            end.join(&record);
+        }
+        end.read(&chain)["recent_head"].clone()
+    });
+    assert!(ends.iter().all(|end| *end == json!("x")), "{ends:?}");
+}

@@ -1,0 +1,230 @@
+//! What a record tells the outside: tokens, which subscriptions are matched by, and fields, which predicates ask for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::rule::RecordChange;
+use super::{Category, Rating, RatingTarget, Record, RecordId, RecordKind, Task, TimeEntry};
+use crate::change::Token;
+
+/// How far what a record belongs to is followed: from an item over its checklist and its task to the category.
+pub const OWNERS_HOPS_MAX: usize = 3;
+
+/// What records belong to and speak of, as far as it was read.
+pub type RelatedRecordMap = BTreeMap<RecordId, Record>;
+
+/// What a write of a record says: its kind, itself and what it belongs to, and in namespaces what a subscription may
+/// narrow it down by.
+#[must_use]
+pub fn tokens(record: &Record, change: RecordChange, around: &RelatedRecordMap) -> Vec<Token> {
+    let mut tokens = vec![
+        Token::SemanticKey(record.kind().semantic_key().into()),
+        Token::EntityId(record.id().to_string()),
+    ];
+    tokens.extend(
+        owners(record, around)
+            .into_iter()
+            .map(|id| Token::EntityId(id.to_string())),
+    );
+    let prefix = prefix(record.kind());
+    let mut say = |name: &str, value: &str| {
+        tokens.push(Token::Subtype {
+            namespace: format!("{prefix}.{name}"),
+            value: value.into(),
+        });
+    };
+    say("change", change.as_str());
+    if let Some(category) = category(record, around) {
+        say("category", &category.name);
+    }
+    match record {
+        Record::Task(task) => say("status", task.status.as_str()),
+        Record::ChecklistItem(item) => say("item", if item.checked { "checked" } else { "unchecked" }),
+        Record::TimeEntry(entry) => say("state", state(entry)),
+        Record::DayPlan(plan) => say("date", &plan.day.to_string()),
+        Record::DayPlanBlock(block) => {
+            if let Some(Record::DayPlan(plan)) = around.get(&block.plan) {
+                say("date", &plan.day.to_string());
+            }
+        }
+        Record::Rating(rating) => {
+            say("scale", &rating.scale);
+            if let RatingTarget::Day(day) = &rating.target {
+                say("date", &day.to_string());
+            }
+        }
+        Record::Link(link) => say("kind", link.kind.as_str()),
+        Record::Category(_) | Record::Note(_) | Record::Checklist(_) => {}
+    }
+    tokens
+}
+
+/// The namespace of a kind. A part speaks in that of its whole.
+const fn prefix(kind: RecordKind) -> &'static str {
+    match kind {
+        RecordKind::Category => "category",
+        RecordKind::Task => "task",
+        RecordKind::Note => "note",
+        RecordKind::Checklist | RecordKind::ChecklistItem => "checklist",
+        RecordKind::TimeEntry => "time_entry",
+        RecordKind::DayPlan | RecordKind::DayPlanBlock => "day_plan",
+        RecordKind::Rating => "rating",
+        RecordKind::Link => "link",
+    }
+}
+
+const fn state(entry: &TimeEntry) -> &'static str {
+    match entry.ended_at {
+        None => "running",
+        Some(_) => "ended",
+    }
+}
+
+/// Everything that a record belongs to or speaks of, nearest first, each once.
+#[must_use]
+pub fn owners<'a>(record: &'a Record, around: &'a RelatedRecordMap) -> Vec<&'a RecordId> {
+    let (mut seen, mut found) = (BTreeSet::from([record.id()]), Vec::new());
+    let mut reached = vec![record];
+    for _ in 0..OWNERS_HOPS_MAX {
+        let next: Vec<&RecordId> = reached.iter().flat_map(|record| record.owners()).collect();
+        let next: Vec<&RecordId> = next.into_iter().filter(|id| seen.insert(*id)).collect();
+        reached = next.iter().filter_map(|id| around.get(*id)).collect();
+        found.extend(next);
+    }
+    found
+}
+
+/// The task that a record is, belongs to or speaks of.
+fn task<'a>(record: &'a Record, around: &'a RelatedRecordMap) -> Option<&'a Task> {
+    let id = match record {
+        Record::Task(task) => return Some(task),
+        Record::Note(note) => note.task.as_ref()?,
+        Record::Checklist(checklist) => &checklist.task,
+        Record::ChecklistItem(item) => {
+            let Some(Record::Checklist(checklist)) = around.get(&item.checklist) else {
+                return None;
+            };
+            &checklist.task
+        }
+        Record::TimeEntry(entry) => &entry.task,
+        Record::DayPlanBlock(block) => block.task.as_ref()?,
+        Record::Rating(Rating {
+            target: RatingTarget::Record(id),
+            ..
+        }) => id,
+        Record::Rating(_) | Record::Category(_) | Record::DayPlan(_) | Record::Link(_) => return None,
+    };
+    let Some(Record::Task(task)) = around.get(id) else {
+        return None;
+    };
+    Some(task)
+}
+
+/// The category that a record is, or is in.
+fn category<'a>(record: &'a Record, around: &'a RelatedRecordMap) -> Option<&'a Category> {
+    let id = match record {
+        Record::Category(category) => return Some(category),
+        Record::DayPlanBlock(block) if block.category.is_some() => block.category.as_ref()?,
+        Record::Rating(Rating {
+            target: RatingTarget::Record(id),
+            ..
+        }) if matches!(around.get(id), Some(Record::Category(_))) => id,
+        Record::Task(_)
+        | Record::Note(_)
+        | Record::Checklist(_)
+        | Record::ChecklistItem(_)
+        | Record::TimeEntry(_)
+        | Record::DayPlan(_)
+        | Record::DayPlanBlock(_)
+        | Record::Rating(_)
+        | Record::Link(_) => task(record, around)?.category.as_ref()?,
+    };
+    let Some(Record::Category(category)) = around.get(id) else {
+        return None;
+    };
+    Some(category)
+}
+
+/// The fields of a record that a predicate can ask for: one flat object. What a record has not is left out.
+#[must_use]
+pub fn entity(record: &Record, around: &RelatedRecordMap) -> Value {
+    let life = record.life();
+    let mut fields = Map::new();
+    let mut put = |name: &str, value: Value| {
+        fields.insert(name.to_owned(), value);
+    };
+    put("kind", json!(record.kind()));
+    put("id", json!(record.id()));
+    put("version", json!(life.version));
+    put("created_at", json!(life.created_at.rfc3339()));
+    put("removed", json!(life.removed_at.is_some()));
+    if let Some(category) = category(record, around) {
+        put("category", json!(category.name));
+        put("category_id", json!(category.id));
+    }
+    if let Some(task) = task(record, around) {
+        put("task_id", json!(task.id));
+        put("task_title", json!(task.title));
+        put("task_status", json!(task.status));
+    }
+    own_fields(record, around, &mut put);
+    Value::Object(fields)
+}
+
+fn own_fields(record: &Record, around: &RelatedRecordMap, put: &mut impl FnMut(&str, Value)) {
+    match record {
+        Record::Category(category) => put("name", json!(category.name)),
+        Record::Task(task) => {
+            put("title", json!(task.title));
+            put("details", json!(task.details));
+            put("status", json!(task.status));
+            put("updated_at", json!(task.updated_at.rfc3339()));
+        }
+        Record::Note(note) => put("text", json!(note.text)),
+        Record::Checklist(checklist) => put("title", json!(checklist.title)),
+        Record::ChecklistItem(item) => {
+            put("checklist_id", json!(item.checklist));
+            put("text", json!(item.text));
+            put("checked", json!(item.checked));
+            put("position", json!(item.position));
+        }
+        Record::TimeEntry(entry) => {
+            put("started_at", json!(entry.started_at.rfc3339()));
+            put("running", json!(entry.ended_at.is_none()));
+            put("description", json!(entry.description));
+            if let Some(ended_at) = entry.ended_at {
+                put("ended_at", json!(ended_at.rfc3339()));
+                put("seconds", json!(ended_at.since(entry.started_at) / 1_000));
+            }
+        }
+        Record::DayPlan(plan) => {
+            put("date", json!(plan.day));
+            put("note", json!(plan.note));
+        }
+        Record::DayPlanBlock(block) => {
+            put("day_plan_id", json!(block.plan));
+            put("starts_at", json!(block.starts_at.rfc3339()));
+            put("ends_at", json!(block.ends_at.rfc3339()));
+            put("note", json!(block.note));
+            if let Some(Record::DayPlan(plan)) = around.get(&block.plan) {
+                put("date", json!(plan.day));
+            }
+        }
+        Record::Rating(rating) => {
+            put("scale", json!(rating.scale));
+            put("value", json!(rating.value));
+            put("most", json!(rating.most));
+            put("note", json!(rating.note));
+            match &rating.target {
+                RatingTarget::Record(id) => put("target_id", json!(id)),
+                RatingTarget::Day(day) => put("date", json!(day)),
+            }
+        }
+        Record::Link(link) => {
+            put("link_kind", json!(link.kind));
+            put("from_id", json!(link.from));
+            put("to_id", json!(link.to));
+        }
+    }
+}

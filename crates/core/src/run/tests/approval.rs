@@ -1,0 +1,275 @@
+//! Single cases: what people are asked, what a brake holds, and what is tried again by itself.
+
+use serde_json::json;
+
+use super::case::open;
+use super::simulated_run::{AskedDecision, Check, PlayedRun, asks_for, call};
+use crate::decision::{ApprovalOutcome, ApprovalRequest, DecisionKind};
+use crate::report::EventKind;
+use crate::retry::RetryPolicy;
+use crate::run::{DecisionWrite, InputReads, RunInput, RunOutcome, RunPhase, UnexpectedInput};
+use crate::step::{RetryAfter, StepResult, StepStatus};
+use crate::time::Millis;
+
+const APPROVED: ApprovalOutcome = ApprovalOutcome::Approved { until: Millis(100) };
+
+fn asking(tool: &str, argument: u8) -> AskedDecision {
+    AskedDecision {
+        check: Check::Asks,
+        ..call(tool, argument)
+    }
+}
+
+/// The questions that the newest transition asks.
+fn asked(played: &PlayedRun) -> Vec<ApprovalRequest> {
+    let writes = played.last().decisions.iter();
+    let asked = writes.filter_map(|write| match write {
+        DecisionWrite::Ask(inquiry) => Some((**inquiry).clone()),
+        DecisionWrite::Apply(_) | DecisionWrite::Withdraw(_) => None,
+    });
+    asked.collect()
+}
+
+fn answer(played: &mut PlayedRun, ruling: ApprovalOutcome) {
+    let decision = played.turn.waits_on().expect("it waits for an answer");
+    played.take(
+        RunInput::Decided {
+            decision_id: decision,
+            ruling,
+        },
+        InputReads::default(),
+    );
+}
+
+#[test]
+fn an_action_that_needs_a_person_waits_and_begins_after_a_yes() {
+    let mut played = PlayedRun::begun(9);
+    played.ask(&asks_for(&[asking("Shell", 0)]));
+    assert_eq!(open(&played), Vec::<String>::new());
+    let questions = asked(&played);
+    assert_eq!(questions.len(), 1);
+    assert_eq!(questions[0].kind, DecisionKind::ToolApproval);
+    assert_eq!(played.turn.waits_on(), Some(questions[0].decision_id));
+    assert!(
+        played
+            .last()
+            .events
+            .iter()
+            .any(|event| event.kind() == EventKind::DecisionAsked)
+    );
+    answer(&mut played, APPROVED);
+    assert_eq!(open(&played), ["c0_0"]);
+    assert_eq!(
+        played.last().decisions,
+        [DecisionWrite::Apply(questions[0].decision_id)]
+    );
+    assert_eq!(played.turn.waits_on(), None);
+}
+
+#[test]
+fn a_no_is_a_result_for_the_model_and_the_run_goes_on() {
+    let mut played = PlayedRun::begun(9);
+    played.ask(&asks_for(&[asking("Shell", 0)]));
+    let note = Some("not on a Friday".to_owned());
+    answer(&mut played, ApprovalOutcome::Denied { note });
+    let receipt = played.receipt("c0_0");
+    assert_eq!(receipt["kind"], "denied_by_person");
+    assert!(
+        receipt["message"]
+            .as_str()
+            .expect("text")
+            .contains("not on a Friday")
+    );
+    assert!(matches!(
+        played.turn.phase,
+        RunPhase::Modelling { attempt: 1, .. }
+    ));
+}
+
+#[test]
+fn what_nobody_decides_in_time_is_not_done() {
+    let mut played = PlayedRun::begun(9);
+    played.ask(&asks_for(&[asking("Shell", 0)]));
+    answer(&mut played, ApprovalOutcome::TimedOut);
+    assert_eq!(played.receipt("c0_0")["kind"], "decision_timed_out");
+}
+
+#[test]
+fn a_question_holds_up_what_was_asked_for_after_it_and_nothing_before() {
+    let mut played = PlayedRun::begun(9);
+    played.ask(&asks_for(&[call("Read", 0), asking("Mail", 0), call("Read", 1)]));
+    assert_eq!(open(&played), ["c0_0"]);
+    assert_eq!(played.turn.waits_on(), None, "something is under way");
+    played.end_all(StepStatus::Ok);
+    assert!(played.turn.waits_on().is_some());
+    answer(&mut played, APPROVED);
+    assert_eq!(open(&played), ["c0_1"]);
+    played.end_all(StepStatus::Ok);
+    assert_eq!(open(&played), ["c0_2"]);
+}
+
+#[test]
+fn an_equal_action_after_an_unknown_outcome_begins_only_when_a_person_says_again() {
+    let mut played = PlayedRun::begun(9);
+    played.ask(&asks_for(&[call("Shell", 0)]));
+    played.end_all(StepStatus::OutcomeUnknown);
+    played.ask(&asks_for(&[call("Shell", 0), call("Shell", 1)]));
+    let questions = asked(&played);
+    assert_eq!(questions.len(), 1, "another argument is another action");
+    assert_eq!(questions[0].kind, DecisionKind::OutcomeUnknown);
+    assert!(
+        questions[0].retries.is_some(),
+        "the new action is linked to the one it repeats"
+    );
+    answer(&mut played, APPROVED);
+    assert_eq!(open(&played), ["c1_0"]);
+}
+
+#[test]
+fn a_permission_that_ran_out_before_it_was_used_is_asked_for_again() {
+    let mut played = PlayedRun::begun(9);
+    played.ask(&asks_for(&[call("Shell", 0), asking("Mail", 0)]));
+    let first = asked(&played).remove(0);
+    // The question is answered while the first action still runs: here, because the driver looks only when it is
+    // blocked, right after it has ended.
+    played.end_all(StepStatus::Ok);
+    let late = InputReads {
+        now: Some(Millis(100)),
+        ..InputReads::default()
+    };
+    let decided = RunInput::Decided {
+        decision_id: first.decision_id,
+        ruling: APPROVED,
+    };
+    played.take(decided, late);
+    assert_eq!(open(&played), Vec::<String>::new(), "the permission has run out");
+    assert_eq!(played.turn.expired_approval(Millis(99)), None);
+    assert_eq!(played.turn.expired_approval(Millis(100)), Some(first.decision_id));
+    let inquiry = Box::new(first.clone());
+    played.take(RunInput::ApprovalExpired { inquiry }, InputReads::default());
+    let again = asked(&played).remove(0);
+    assert_ne!(again.decision_id, first.decision_id);
+    assert_eq!(played.turn.waits_on(), Some(again.decision_id));
+    answer(&mut played, APPROVED);
+    assert_eq!(open(&played), ["c0_1"]);
+}
+
+#[test]
+fn an_answer_to_another_question_does_not_fit() {
+    let mut played = PlayedRun::begun(9);
+    played.ask(&asks_for(&[asking("Shell", 0)]));
+    let decision_id = played.turn.waits_on().expect("a question");
+    answer(&mut played, APPROVED);
+    let ruling = APPROVED;
+    let again = played
+        .turn
+        .clone()
+        .apply(&InputReads::default(), RunInput::Decided { decision_id, ruling });
+    assert!(matches!(again, Err(UnexpectedInput::ForeignDecision(one)) if one == decision_id));
+}
+
+#[test]
+fn a_run_that_waits_for_a_person_can_be_cancelled_and_the_question_goes_away() {
+    let mut played = PlayedRun::begun(9);
+    played.ask(&asks_for(&[asking("Shell", 0), asking("Mail", 0)]));
+    let questions = asked(&played);
+    played.take(RunInput::Cancelled, InputReads::default());
+    assert_eq!(played.turn.outcome(), Some(&RunOutcome::Cancelled));
+    let withdrawn: Vec<_> = questions
+        .iter()
+        .map(|one| DecisionWrite::Withdraw(one.decision_id))
+        .collect();
+    assert_eq!(played.last().decisions, withdrawn);
+}
+
+#[test]
+fn under_a_brake_a_result_is_kept_and_nothing_new_begins() {
+    let mut played = PlayedRun::begun(9);
+    played.ask(&asks_for(&[call("Shell", 0), call("Mail", 0)]));
+    let effects = played.turn.pending_effects();
+    let results = vec![played.result(&effects[0], StepStatus::Ok)];
+    let braked = InputReads {
+        hold: true,
+        ..InputReads::default()
+    };
+    played.take(RunInput::Settled { results }, braked);
+    assert_eq!(played.turn.pending_effects(), []);
+    assert_eq!(played.turn.outcome(), None);
+    played.take(RunInput::Settled { results: vec![] }, InputReads::default());
+    assert_eq!(open(&played), ["c0_1"], "once the brake is released");
+}
+
+fn failed_for_now(played: &mut PlayedRun) -> StepResult {
+    let effects = played.turn.pending_effects();
+    StepResult {
+        code: Some("busy".into()),
+        again: Some(RetryAfter { after_ms: None }),
+        ..played.result(&effects[0], StepStatus::Failed)
+    }
+}
+
+fn retrying(played: &mut PlayedRun, tool: &str) {
+    let (input, mut reads) = played.reply(&[call(tool, 0)], crate::conversation::Usage::default());
+    for read in &mut reads.calls {
+        read.retry = Some(RetryPolicy::REPEATABLE);
+    }
+    played.take(input, reads);
+}
+
+#[test]
+fn a_repeatable_action_that_failed_for_the_moment_is_tried_again_and_in_the_end_fails() {
+    let mut played = PlayedRun::begun(9);
+    retrying(&mut played, "Read");
+    let mut waits = Vec::new();
+    for attempt in 1..=RetryPolicy::REPEATABLE.attempts {
+        assert_eq!(open(&played), ["c0_0"], "attempt {attempt}");
+        let results = vec![failed_for_now(&mut played)];
+        played.take(RunInput::Settled { results }, InputReads::default());
+        if let RunPhase::Acting { delay_ms, .. } = &played.turn.phase {
+            waits.push(*delay_ms);
+        }
+    }
+    assert_eq!(waits.len(), 4, "{waits:?}");
+    assert!(
+        waits.windows(2).all(|pair| pair[0] < pair[1] * 2) && waits[0] >= 50,
+        "{waits:?}"
+    );
+    assert!(matches!(played.turn.phase, RunPhase::Modelling { .. }));
+}
+
+#[test]
+fn a_plain_action_is_never_tried_again_by_itself() {
+    let mut played = PlayedRun::begun(9);
+    retrying(&mut played, "Shell");
+    let results = vec![failed_for_now(&mut played)];
+    played.take(RunInput::Settled { results }, InputReads::default());
+    assert!(
+        matches!(played.turn.phase, RunPhase::Modelling { .. }),
+        "{:?}",
+        played.turn.phase
+    );
+    let event = played.steps.last().expect("a step").moved.events.first().cloned();
+    assert_eq!(json!(event.expect("an event").body)["status"], json!("failed"));
+}
+
+/// One more after the first for the one tool, none for the other: who offers a tool says how often.
+#[test]
+fn each_tool_is_tried_again_as_its_own_policy_says() {
+    let tried = |attempts: Option<u32>| {
+        let mut played = PlayedRun::begun(9);
+        let (input, mut reads) = played.reply(&[call("Read", 0)], crate::conversation::Usage::default());
+        reads.calls[0].retry = attempts.map(|attempts| RetryPolicy {
+            attempts,
+            ..RetryPolicy::REPEATABLE
+        });
+        played.take(input, reads);
+        let mut tried = 0;
+        while !open(&played).is_empty() {
+            tried += 1;
+            let results = vec![failed_for_now(&mut played)];
+            played.take(RunInput::Settled { results }, InputReads::default());
+        }
+        tried
+    };
+    assert_eq!((tried(None), tried(Some(2)), tried(Some(7))), (1, 2, 7));
+}

@@ -1,0 +1,496 @@
+//! A world around the turn machine: what models, tools and people may do, and a driver with a store that
+//! keeps what the real ones keep. Generated worlds are whatever may happen; the laws must hold anyway.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use crate::blob::{Blob, BlobHash};
+use crate::budget::{BudgetExceeded, CapScope, MicroUsd, UtcDay};
+use crate::conversation::{Block, ToolCall, Usage};
+use crate::decision::ApprovalOutcome;
+use crate::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
+use crate::id::PolicyVersion;
+use crate::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
+use crate::policy;
+use crate::run::{
+    AttemptCost, DecisionWrite, Effect, EntryWrite, InputReads, RunInput, RunMachine, RunPhase, StepWrite,
+    Transition, reply,
+};
+use crate::step::{CallReads, EffectClass, PriorActions, StepResult, StepStatus, ToolError, result_blob};
+
+/// Tools of the world with their classes. Plain stands twice, because it is the class with the most to lose.
+pub(super) const TOOLS: [(&str, EffectClass); 5] = [
+    ("Shell", EffectClass::Plain),
+    ("Mail", EffectClass::Plain),
+    ("Read", EffectClass::Idempotent),
+    ("Note", EffectClass::Internal),
+    ("Task", EffectClass::Saga),
+];
+
+/// What one call of a reply is, and what the checks will say to it.
+#[derive(Debug, Clone)]
+pub(super) struct AskedDecision {
+    pub(super) tool: usize,
+    pub(super) argument: u8,
+    pub(super) check: Check,
+}
+
+/// What the checks before the plan found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Check {
+    Passes,
+    Faulty,
+    Denied,
+    Asks,
+}
+
+/// What one model request brings.
+#[derive(Debug, Clone)]
+pub(super) enum Ask {
+    Reply {
+        calls: Vec<AskedDecision>,
+        usage: Usage,
+    },
+    Fail {
+        kind: ModelFailureKind,
+        retry_after_ms: Option<u64>,
+    },
+}
+
+/// How some of the intended actions end: how many at once, and each how.
+#[derive(Debug, Clone)]
+pub(super) struct End {
+    pub(super) at_once: usize,
+    pub(super) newest_first: bool,
+    pub(super) status: StepStatus,
+}
+
+/// Everything that will happen to a run. Past the last ask the model answers without tools.
+#[derive(Debug, Clone)]
+pub(super) struct SimulatedRun {
+    pub(super) max_rounds: u32,
+    pub(super) asks: Vec<Ask>,
+    pub(super) ends: Vec<End>,
+    pub(super) cancel_after: Option<usize>,
+    /// After which transition a stop comes before what is intended begins.
+    pub(super) stop_after: Option<usize>,
+    /// After which transition there is no money for a while.
+    pub(super) park_after: Option<usize>,
+    /// How many models are asked when the first one fails for good.
+    pub(super) fallbacks: usize,
+    /// What people answer, one question after the other.
+    pub(super) rulings: Vec<ApprovalOutcome>,
+    /// Whether what is internal starts runs of others.
+    pub(super) starts: bool,
+}
+
+/// One transition as it was made.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub(super) before: RunMachine,
+    pub(super) reads: InputReads,
+    pub(super) input: RunInput,
+    pub(super) moved: Transition,
+}
+
+/// What a store knows of one step.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) base: Option<ActionBase>,
+    pub(super) status: StepStatus,
+}
+
+/// A run in its world, with everything that was written down.
+#[derive(Debug, Clone)]
+pub(super) struct PlayedRun {
+    pub(super) turn: RunMachine,
+    pub(super) steps: Vec<Step>,
+    pub(super) rows: BTreeMap<OperationId, Row>,
+    pub(super) entries: Vec<EntryWrite>,
+    pub(super) blobs: BTreeMap<BlobHash, Vec<u8>>,
+}
+
+pub(super) fn run_key() -> RunKey {
+    RunKey(Digest::of(b"run"))
+}
+
+pub(super) fn body() -> BlobHash {
+    BlobHash(Digest::of(b"what was said"))
+}
+
+pub(super) fn exceeded() -> BudgetExceeded {
+    let (cap, spent, needed) = (MicroUsd(5), MicroUsd(4), MicroUsd(2));
+    BudgetExceeded {
+        scope: CapScope::All,
+        cap,
+        spent,
+        reserved: MicroUsd(0),
+        needed,
+        day: UtcDay(1),
+    }
+}
+
+/// A call that passes every check.
+pub(super) fn call(tool: &str, argument: u8) -> AskedDecision {
+    let tool = TOOLS
+        .iter()
+        .position(|(name, _)| *name == tool)
+        .expect("a tool of the world");
+    AskedDecision {
+        tool,
+        argument,
+        check: Check::Passes,
+    }
+}
+
+/// A reply that asks for some calls.
+pub(super) fn asks_for(calls: &[AskedDecision]) -> Ask {
+    Ask::Reply {
+        calls: calls.to_vec(),
+        usage: Usage::of(3, 1),
+    }
+}
+
+pub(super) fn failure(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> ModelFailure {
+    ModelFailure {
+        retry_after_ms,
+        ..ModelFailure::new(
+            kind,
+            FailureArtifact::new(FailureCategory::Transport, "http", "no"),
+        )
+    }
+}
+
+impl PlayedRun {
+    /// A run that has begun.
+    pub(super) fn begun(max_rounds: u32) -> Self {
+        Self::routed(max_rounds, 0)
+    }
+
+    /// A run that has begun and may fall back.
+    pub(super) fn routed(max_rounds: u32, fallbacks: usize) -> Self {
+        let names = (1..=fallbacks).map(|n| format!("scripted:fallback{n}")).collect();
+        let turn = RunMachine::new(run_key(), "scripted:x".into(), max_rounds).with_fallbacks(names);
+        let mut played = Self {
+            turn,
+            steps: Vec::new(),
+            rows: BTreeMap::new(),
+            entries: Vec::new(),
+            blobs: BTreeMap::new(),
+        };
+        played.take(RunInput::Admitted { body: body() }, InputReads::default());
+        played
+    }
+
+    /// There is no money, and then there is.
+    pub(super) fn park(&mut self) {
+        self.take(RunInput::Parked { exceeded: exceeded() }, InputReads::default());
+        assert_eq!(
+            self.turn.pending_effects(),
+            [],
+            "nothing is under way without money"
+        );
+        self.take(RunInput::Resumed, InputReads::default());
+    }
+
+    /// Plays a whole world.
+    pub(super) fn of(world: &SimulatedRun) -> Self {
+        let mut played = Self::routed(world.max_rounds, world.fallbacks);
+        let (mut asks, mut ends) = (world.asks.iter(), world.ends.iter().cycle());
+        let mut rulings = world.rulings.iter().cycle();
+        let calls: usize = world.asks.iter().map(Ask::call_count).sum();
+        // Each step settles a request or at least one action, or is the cancellation.
+        // A stop takes one, and so does going on after it.
+        // And every call may be asked about, and asked about again.
+        // And every call may start a run before it ends.
+        let bound = 7 + world.asks.len() + 4 * calls;
+        while played.turn.outcome().is_none() {
+            assert!(played.steps.len() < bound, "no end after {bound} transitions");
+            if world.cancel_after == Some(played.steps.len()) {
+                played.take(RunInput::Cancelled, InputReads::default());
+                continue;
+            }
+            let acting = matches!(played.turn.phase, RunPhase::Acting { .. });
+            if acting && world.stop_after == Some(played.steps.len()) {
+                played.take(RunInput::Postponed, InputReads::default());
+                assert_eq!(
+                    played.turn.pending_effects(),
+                    [],
+                    "nothing is under way after a stop"
+                );
+                played.take(RunInput::Settled { results: vec![] }, InputReads::default());
+                continue;
+            }
+            let modelling = matches!(played.turn.phase, RunPhase::Modelling { .. });
+            if modelling && world.park_after == Some(played.steps.len()) {
+                played.park();
+                continue;
+            }
+            match &played.turn.phase {
+                RunPhase::Modelling { .. } => played.ask(asks.next().unwrap_or(&asks_for(&[]))),
+                RunPhase::Acting { .. } if world.starts && played.may_start() => played.start(),
+                RunPhase::Acting { .. } if played.turn.waits_on_runs() => {
+                    played.end_runs(ends.next().expect("a cycle"));
+                }
+                RunPhase::Acting { .. } => match played.turn.waits_on() {
+                    Some(decision) => played.decide(decision, rulings.next().expect("a cycle").clone()),
+                    None => played.end(ends.next().expect("a cycle")),
+                },
+                RunPhase::Parked { .. } | RunPhase::Ended { .. } => unreachable!("has no outcome"),
+            }
+        }
+        played
+    }
+
+    /// A person answers, or nobody does in time. A permission that lapsed is asked for again, and then denied.
+    pub(super) fn decide(&mut self, decision_id: DecisionId, ruling: ApprovalOutcome) {
+        if ruling != ApprovalOutcome::Expired {
+            self.take(RunInput::Decided { decision_id, ruling }, InputReads::default());
+            return;
+        }
+        let written = self.steps.iter().flat_map(|step| &step.moved.decisions);
+        let mut asked = written.filter_map(|write| match write {
+            DecisionWrite::Ask(inquiry) if inquiry.decision_id == decision_id => Some(inquiry.clone()),
+            DecisionWrite::Ask(_) | DecisionWrite::Apply(_) | DecisionWrite::Withdraw(_) => None,
+        });
+        let inquiry = asked.next_back().expect("a question that was asked");
+        self.take(RunInput::ApprovalExpired { inquiry }, InputReads::default());
+        let again = self.turn.waits_on().expect("it is asked again");
+        assert_ne!(again, decision_id, "another question has another name");
+        self.decide(again, ApprovalOutcome::Denied { note: None });
+    }
+
+    /// The model answers, or fails to.
+    pub(super) fn ask(&mut self, ask: &Ask) {
+        let (input, reads) = match ask {
+            Ask::Fail { kind, retry_after_ms } => {
+                let failure = failure(*kind, *retry_after_ms);
+                (
+                    RunInput::AttemptFailed {
+                        failure,
+                        duration_ms: 5,
+                        bill: AttemptCost::default(),
+                    },
+                    InputReads::default(),
+                )
+            }
+            Ask::Reply { calls, usage } => self.reply(calls, *usage),
+        };
+        self.take(input, reads);
+    }
+
+    /// A reply with what the driver would load for it.
+    pub(super) fn reply(&mut self, calls: &[AskedDecision], usage: Usage) -> (RunInput, InputReads) {
+        let request = self.turn.requests;
+        let blocks = calls.iter().enumerate().map(|(index, call)| {
+            let (call_id, name) = (format!("c{request}_{index}"), TOOLS[call.tool].0.to_owned());
+            Block::ToolUse(ToolCall {
+                call_id,
+                name,
+                input: json!({"n": call.argument}),
+            })
+        });
+        let words = Block::Text {
+            text: format!("round {request}"),
+        };
+        let blocks: Vec<Block> = std::iter::once(words).chain(blocks).collect();
+        let (reply, blob) = reply::read(&blocks, usage, &json!({})).expect("a good reply");
+        self.keep(&blob);
+        let reads = calls
+            .iter()
+            .zip(&reply.calls)
+            .map(|(call, named)| self.read(call, &named.parts.base()));
+        let reads = InputReads {
+            calls: reads.collect(),
+            ..InputReads::default()
+        };
+        (RunInput::Replied(reply), reads)
+    }
+
+    fn read(&self, call: &AskedDecision, base: &ActionBase) -> CallReads {
+        let equal = self.rows.values().filter(|row| row.base.as_ref() == Some(base));
+        let unknown = equal.clone().any(|row| row.status == StepStatus::OutcomeUnknown);
+        let seen = PriorActions {
+            count: u64::try_from(equal.count()).expect("small"),
+            unknown,
+            newest_unknown: unknown.then_some(OperationId(base.0)),
+        };
+        let effect = match call.check {
+            Check::Denied => policy::PolicyEffect::Deny,
+            Check::Asks => policy::PolicyEffect::Ask,
+            Check::Passes | Check::Faulty => policy::PolicyEffect::Permit,
+        };
+        let verdict = policy::PolicyVerdict {
+            effect,
+            rule: "rule".into(),
+            policy_version: PolicyVersion::new("p1"),
+        };
+        let fault =
+            (call.check == Check::Faulty).then(|| ToolError::new("invalid_arguments", "no", "other ones"));
+        CallReads {
+            class: TOOLS[call.tool].1,
+            fault,
+            verdict,
+            retry: None,
+            seen,
+        }
+    }
+
+    /// Some of the intended actions end.
+    pub(super) fn end(&mut self, end: &End) {
+        let mut open = self.turn.pending_effects();
+        if end.newest_first {
+            open.reverse();
+        }
+        let results = open
+            .iter()
+            .take(end.at_once)
+            .map(|effect| self.result(effect, end.status))
+            .collect();
+        self.take(RunInput::Settled { results }, InputReads::default());
+    }
+
+    /// All of the intended actions end the same way.
+    pub(super) fn end_all(&mut self, status: StepStatus) {
+        self.end(&End {
+            at_once: usize::MAX,
+            newest_first: false,
+            status,
+        });
+    }
+
+    pub(super) fn result(&mut self, effect: &Effect, status: StepStatus) -> StepResult {
+        let Effect::Act {
+            operation_id,
+            call_id,
+            ..
+        } = effect
+        else {
+            panic!("{effect:?} is no action")
+        };
+        let blob = result_blob(call_id, status != StepStatus::Ok, "done".into()).expect("canonical");
+        self.keep(&blob);
+        let (operation_id, content) = (*operation_id, blob.hash());
+        StepResult {
+            operation_id,
+            status,
+            content,
+            duration_ms: 7,
+            sandbox: Some("none".into()),
+            code: None,
+            again: None,
+        }
+    }
+
+    /// Applies one input and writes down what it leads to, as a driver does.
+    pub(super) fn take(&mut self, input: RunInput, reads: InputReads) {
+        let before = self.turn.clone();
+        let moved = before
+            .clone()
+            .apply(&reads, input.clone())
+            .expect("an input that fits");
+        for write in &moved.steps {
+            self.write(write);
+        }
+        moved.blobs.iter().for_each(|blob| self.keep(blob));
+        self.entries.extend(moved.entries.iter().cloned());
+        self.turn = moved.turn.clone();
+        self.steps.push(Step {
+            before,
+            reads,
+            input,
+            moved,
+        });
+    }
+
+    /// Writes a change of a step, as strict as a table: a step is put once, begins once and ends once.
+    fn write(&mut self, write: &StepWrite) {
+        match write {
+            StepWrite::Put {
+                operation_id,
+                base,
+                status,
+                ..
+            } => {
+                let known = self.rows.insert(
+                    *operation_id,
+                    Row {
+                        base: *base,
+                        status: *status,
+                    },
+                );
+                assert!(known.is_none(), "step {operation_id} was put twice");
+            }
+            StepWrite::Intend(operation_id) => {
+                let row = self.rows.get_mut(operation_id).expect("a step that was put");
+                assert_eq!(row.status, StepStatus::Planned, "step {operation_id} begins");
+                row.status = StepStatus::Intended;
+            }
+            StepWrite::Postpone(operation_id) => {
+                let row = self.rows.get_mut(operation_id).expect("a step that was put");
+                assert_eq!(
+                    row.status,
+                    StepStatus::Intended,
+                    "step {operation_id} waits again"
+                );
+                row.status = StepStatus::Planned;
+            }
+            StepWrite::Settle {
+                operation_id, status, ..
+            } => {
+                let row = self.rows.get_mut(operation_id).expect("a step that was put");
+                assert!(is_open(row.status), "step {operation_id} ended twice");
+                row.status = *status;
+            }
+            StepWrite::Saga(_) => {}
+        }
+    }
+
+    fn keep(&mut self, blob: &Blob) {
+        self.blobs.insert(blob.hash(), blob.bytes().to_vec());
+    }
+
+    /// The call that a line of the transcript answers.
+    pub(super) fn answered(&self, entry: &EntryWrite) -> String {
+        let bytes = self.blobs.get(&entry.content).expect("contents that were kept");
+        let blocks: Vec<Block> = serde_json::from_slice(bytes).expect("blocks");
+        match blocks.as_slice() {
+            [Block::ToolResult { call_id, .. }] => call_id.clone(),
+            other => panic!("{other:?} is no result"),
+        }
+    }
+
+    /// What the model reads of the call in the newest lines of the transcript.
+    pub(super) fn receipt(&self, call_id: &str) -> serde_json::Value {
+        let results = self
+            .entries
+            .iter()
+            .rev()
+            .filter(|entry| entry.role == crate::conversation::Role::Tool);
+        let entry = results
+            .into_iter()
+            .find(|entry| self.answered(entry) == call_id)
+            .expect("a result");
+        let blocks: serde_json::Value = serde_json::from_slice(&self.blobs[&entry.content]).expect("json");
+        serde_json::from_str(blocks[0]["content"].as_str().expect("text")).unwrap_or_default()
+    }
+
+    /// The newest transition.
+    pub(super) fn last(&self) -> &Transition {
+        &self.steps.last().expect("a transition").moved
+    }
+}
+
+impl Ask {
+    fn call_count(&self) -> usize {
+        match self {
+            Self::Reply { calls, .. } => calls.len(),
+            Self::Fail { .. } => 0,
+        }
+    }
+}
+
+pub(super) const fn is_open(status: StepStatus) -> bool {
+    matches!(status, StepStatus::Planned | StepStatus::Intended)
+}

@@ -1,0 +1,383 @@
+//! What a person settles when an agent subscribes: which changes are meant, when, how often, and what is to be done.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{BadFilter, BadPredicate, Entity, Filter, Predicate};
+use crate::change::{BadToken, Token};
+use crate::problem::Problem;
+use crate::time::Millis;
+
+/// Most subscriptions of one agent. A subscription may name many tokens; whoever needs more has no plan.
+pub const SUBSCRIPTIONS_PER_AGENT_MAX: u64 = 1_000;
+
+/// Most subscriptions of a home: they are all kept in memory.
+pub const SUBSCRIPTIONS_MAX: u64 = 1_000_000;
+
+/// Longest word to the agent, in bytes.
+pub const MESSAGE_BYTES_MAX: usize = 4_096;
+
+/// Longest pause between two wakes of one subscription: a week.
+pub const COOLDOWN_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
+
+/// Longest window in which changes are gathered: an hour.
+pub const DEBOUNCE_MS_MAX: u64 = 60 * 60 * 1_000;
+
+/// Most characters of a stranger's word that an error repeats.
+const WORD_CHARS_MAX: usize = 64;
+
+/// The terms of a subscription, as they are kept and told. Read with [`SubscriptionSpec::filter`] and [`SubscriptionSpec::holds`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SubscriptionSpec {
+    /// The words of tokens of which one is enough.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub any: Vec<String>,
+    /// The words of tokens that must all be there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub all: Vec<String>,
+    /// What a changed record must be like.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicate: Option<Value>,
+    /// What must hold of the agent and of the change, see [`ScheduleFacts`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<Value>,
+    /// How long nothing begins after a wake by this subscription. What comes meanwhile is gathered.
+    #[serde(default)]
+    pub cooldown_ms: u64,
+    /// How long changes are gathered before the first of them wakes.
+    #[serde(default)]
+    pub debounce_ms: u64,
+    /// What the agent is told to do.
+    #[serde(default)]
+    pub message: String,
+}
+
+/// What a guard can ask about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubscriptionFacts {
+    /// How long ago the agent's newest run began; none before its first.
+    pub since_last_run_ms: Option<u64>,
+    /// How many messages wait for the agent.
+    pub queued: u64,
+    /// Who wrote: `person`, or `agent:` and its name.
+    pub author: String,
+    /// How many causes made by agents precede the change.
+    pub depth: u32,
+}
+
+impl SubscriptionFacts {
+    /// The fields by which a guard names them. What is not known is left out.
+    #[must_use]
+    pub fn fields(&self) -> Entity {
+        let mut fields = Map::new();
+        if let Some(since) = self.since_last_run_ms {
+            fields.insert("since_last_run_ms".into(), json!(since));
+        }
+        fields.insert("queued".into(), json!(self.queued));
+        fields.insert("author".into(), json!(self.author));
+        fields.insert("depth".into(), json!(self.depth));
+        fields
+    }
+}
+
+/// Why terms are none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadSubscription {
+    /// A word is no token.
+    #[error("{field}: {word:?} is no token: {why}")]
+    Token {
+        /// Where it stands.
+        field: &'static str,
+        /// What was given, as far as it is repeated.
+        word: String,
+        /// What is wrong.
+        why: BadToken,
+    },
+    /// The tokens and the predicate make no filter that is kept.
+    #[error(transparent)]
+    Filter(#[from] BadFilter),
+    /// A predicate or a guard cannot be read.
+    #[error("{field}: {why}")]
+    Predicate {
+        /// Which of them.
+        field: &'static str,
+        /// What is wrong.
+        why: BadPredicate,
+    },
+    /// The word to the agent is too long.
+    #[error("say: it has more than {MESSAGE_BYTES_MAX} bytes")]
+    SayTooLong,
+    /// The pause is too long.
+    #[error("cooldown_ms: it is longer than {COOLDOWN_MS_MAX}, a week")]
+    CooldownTooLong,
+    /// The window is too long.
+    #[error("debounce_ms: it is longer than {DEBOUNCE_MS_MAX}, an hour")]
+    DebounceTooLong,
+}
+
+impl BadSubscription {
+    /// The stable word for programs.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Token { .. } => "bad_token",
+            Self::Filter(BadFilter::NoTokens) => "tokens_missing",
+            Self::Filter(_) => "subscription_too_large",
+            Self::Predicate { .. } => "bad_predicate",
+            Self::SayTooLong => "say_too_long",
+            Self::CooldownTooLong => "bad_cooldown",
+            Self::DebounceTooLong => "bad_debounce",
+        }
+    }
+
+    /// The way out.
+    #[must_use]
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::Token { .. } => {
+                "a token is a kind such as TASK, a value such as task.status=done, or id:RECORD"
+            }
+            Self::Filter(BadFilter::NoTokens) => "name at least one token, such as TASK",
+            Self::Filter(_) => "make several smaller subscriptions",
+            Self::Predicate { .. } => {
+                "a predicate is {\"field\": …, \"op\": …, \"value\": …} with eq, ne, in, lt, lte, gt, gte or exists, \
+                 or all, any or not around others"
+            }
+            Self::SayTooLong => "say it in fewer words, or put it into the agent's guidance",
+            Self::CooldownTooLong | Self::DebounceTooLong => "give a shorter time",
+        }
+    }
+}
+
+impl From<&BadSubscription> for Problem {
+    fn from(bad: &BadSubscription) -> Self {
+        Self::new(bad.code(), bad.to_string(), bad.hint())
+    }
+}
+
+impl SubscriptionSpec {
+    /// Whether they can be kept: everything in them can be read and is within its bound.
+    pub fn check(&self) -> Result<(), BadSubscription> {
+        self.filter()?.check_bounds()?;
+        if let Some(guard) = self.guard_predicate()? {
+            // A guard is kept and looked at like a predicate, so it has the same bounds.
+            let any = [Token::SemanticKey("GUARD".into())];
+            Filter::new(any, [], Some(guard))?.check_bounds()?;
+        }
+        if self.message.len() > MESSAGE_BYTES_MAX {
+            return Err(BadSubscription::SayTooLong);
+        }
+        if self.cooldown_ms > COOLDOWN_MS_MAX {
+            return Err(BadSubscription::CooldownTooLong);
+        }
+        if self.debounce_ms > DEBOUNCE_MS_MAX {
+            return Err(BadSubscription::DebounceTooLong);
+        }
+        Ok(())
+    }
+
+    /// Which notices are meant.
+    pub fn filter(&self) -> Result<Filter, BadSubscription> {
+        let predicate = read("predicate", self.predicate.as_ref())?;
+        Ok(Filter::new(
+            tokens("any", &self.any)?,
+            tokens("all", &self.all)?,
+            predicate,
+        )?)
+    }
+
+    /// Whether the guard holds; none where there is none. One that cannot be read holds never.
+    #[must_use]
+    pub fn holds(&self, circumstances: &SubscriptionFacts) -> Option<bool> {
+        match self.guard_predicate() {
+            Ok(None) => None,
+            Ok(Some(guard)) => Some(guard.holds(&circumstances.fields())),
+            Err(_) => Some(false),
+        }
+    }
+
+    fn guard_predicate(&self) -> Result<Option<Predicate>, BadSubscription> {
+        read("guard", self.guard.as_ref())
+    }
+
+    /// From when on a change that is seen now may wake; none for at once. `last_due` is the same moment of the change
+    /// before it. What comes while an earlier one still waits goes with it.
+    #[must_use]
+    pub fn window(&self, now: Millis, last_due: Option<Millis>) -> Option<Millis> {
+        let longest = self.cooldown_ms.max(self.debounce_ms);
+        // A moment that lies further ahead than any window was written before the clock was set back.
+        let last = last_due.filter(|due| due.since(now) <= longest);
+        if let Some(due) = last.filter(|due| *due > now) {
+            return Some(due);
+        }
+        let gathered = later(now, self.debounce_ms);
+        let cooled = last.map_or(now, |due| later(due, self.cooldown_ms));
+        Some(gathered.max(cooled)).filter(|due| *due > now)
+    }
+
+    /// The kinds among its tokens that nothing here tells of: most likely they are misspelt.
+    #[must_use]
+    pub fn unheard_of(&self) -> Vec<&str> {
+        let words = self.any.iter().chain(&self.all).map(String::as_str);
+        let known = crate::notice::kinds();
+        let strange = words.filter(|word| match Token::parse_word(word) {
+            Ok(Token::SemanticKey(kind)) => !known.contains(kind.as_str()),
+            Ok(Token::Subtype { .. } | Token::EntityId(_)) | Err(_) => false,
+        });
+        strange.collect()
+    }
+
+    /// Whether an agent's own doings can be meant, and not only the journal's.
+    #[must_use]
+    pub fn concerns_agents(&self) -> bool {
+        let words = self.any.iter().chain(&self.all);
+        let mut tokens = words.filter_map(|word| Token::parse_word(word).ok());
+        tokens.any(|token| match token {
+            Token::SemanticKey(key) => crate::notice::AGENT_KEYS.contains(&key.as_str()),
+            Token::Subtype { namespace, .. } => namespace == crate::notice::RUN_STATUS,
+            Token::EntityId(_) => true,
+        })
+    }
+}
+
+fn later(moment: Millis, ms: u64) -> Millis {
+    Millis(moment.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
+}
+
+fn tokens(field: &'static str, words: &[String]) -> Result<Vec<Token>, BadSubscription> {
+    let parse = |word: &String| {
+        Token::parse_word(word).map_err(|why| BadSubscription::Token {
+            field,
+            word: word.chars().take(WORD_CHARS_MAX).collect(),
+            why,
+        })
+    };
+    words.iter().map(parse).collect()
+}
+
+fn read(field: &'static str, json: Option<&Value>) -> Result<Option<Predicate>, BadSubscription> {
+    let read = json.map(Predicate::parse).transpose();
+    read.map_err(|why| BadSubscription::Predicate { field, why })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(any: &str) -> SubscriptionSpec {
+        SubscriptionSpec {
+            any: any.split_whitespace().map(str::to_owned).collect(),
+            ..SubscriptionSpec::default()
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_refused_by_its_field() {
+        let with = |change: fn(&mut SubscriptionSpec)| {
+            let mut terms = terms("TASK");
+            change(&mut terms);
+            terms.check().expect_err("was taken").code()
+        };
+        assert_eq!(terms("").check().expect_err("no tokens").code(), "tokens_missing");
+        assert_eq!(with(|terms| terms.all = vec!["=x".into()]), "bad_token");
+        assert_eq!(
+            with(|terms| terms.predicate = Some(json!({"field": 1}))),
+            "bad_predicate"
+        );
+        assert_eq!(with(|terms| terms.guard = Some(json!([]))), "bad_predicate");
+        assert_eq!(
+            with(|terms| terms.message = "x".repeat(MESSAGE_BYTES_MAX + 1)),
+            "say_too_long"
+        );
+        assert_eq!(
+            with(|terms| terms.cooldown_ms = COOLDOWN_MS_MAX + 1),
+            "bad_cooldown"
+        );
+        assert_eq!(
+            with(|terms| terms.debounce_ms = DEBOUNCE_MS_MAX + 1),
+            "bad_debounce"
+        );
+        let many =
+            |terms: &mut SubscriptionSpec| terms.any = (0..300).map(|number| format!("T{number}")).collect();
+        assert_eq!(with(many), "subscription_too_large");
+        let deep = |terms: &mut SubscriptionSpec| {
+            terms.guard = Some((0..100).fold(json!({"all": []}), |inner, _| json!({"not": inner})));
+        };
+        assert_eq!(with(deep), "subscription_too_large");
+        assert_eq!(terms("TASK task.status=done id:abc").check(), Ok(()));
+    }
+
+    #[test]
+    fn changes_within_a_window_wake_together_and_the_next_one_waits_for_the_pause() {
+        let terms = SubscriptionSpec {
+            cooldown_ms: 1_000,
+            debounce_ms: 100,
+            ..terms("TASK")
+        };
+        let first = terms.window(Millis(5_000), None);
+        assert_eq!(first, Some(Millis(5_100)), "gathered first");
+        assert_eq!(terms.window(Millis(5_050), first), first, "goes with it");
+        assert_eq!(
+            terms.window(Millis(5_200), first),
+            Some(Millis(6_100)),
+            "the pause"
+        );
+        assert_eq!(
+            terms.window(Millis(9_000), first),
+            Some(Millis(9_100)),
+            "long over"
+        );
+        let plain = self::terms("TASK");
+        assert_eq!(plain.window(Millis(5_000), Some(Millis(5_000))), None);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_ten_years_holds_nothing_up() {
+        let terms = SubscriptionSpec {
+            cooldown_ms: 1_000,
+            ..terms("TASK")
+        };
+        let (then, now) = (Millis(1_800_000_000_000), Millis(1_500_000_000_000));
+        assert_eq!(terms.window(now, Some(then)), None);
+    }
+
+    #[test]
+    fn every_kind_that_is_told_of_can_be_subscribed_to_and_a_misspelt_one_is_noticed() {
+        let kinds = crate::notice::kinds();
+        let told = "TASK NOTE CATEGORY CHECKLIST TIME_ENTRY DAY_PLAN RATING LINK FILE GIT_REF RUN \
+                    agentChangedNotification agentStateChangedNotification";
+        assert_eq!(kinds, told.split_whitespace().collect());
+        for kind in kinds {
+            let filter = terms(kind).filter().expect("a filter");
+            let tokens = [Token::SemanticKey(kind.into())].into();
+            assert!(
+                filter.admits(&tokens) && terms(kind).unheard_of().is_empty(),
+                "{kind}"
+            );
+        }
+        let strange = terms("TASK task TASKS task.status=done id:abc");
+        assert_eq!(strange.unheard_of(), ["task", "TASKS"]);
+    }
+
+    #[test]
+    fn a_guard_asks_how_the_agent_stands() {
+        let guarded = SubscriptionSpec {
+            guard: Some(json!({"field": "since_last_run_ms", "op": "gt", "value": 1_000})),
+            ..terms("TASK")
+        };
+        let standing = |since_last_run_ms| SubscriptionFacts {
+            since_last_run_ms,
+            queued: 0,
+            author: "person".into(),
+            depth: 0,
+        };
+        assert_eq!(guarded.holds(&standing(Some(2_000))), Some(true));
+        assert_eq!(guarded.holds(&standing(Some(500))), Some(false));
+        assert_eq!(
+            guarded.holds(&standing(None)),
+            Some(false),
+            "what is missing has no order"
+        );
+        assert_eq!(terms("TASK").holds(&standing(None)), None);
+    }
+}
