@@ -217,3 +217,8 @@ fn no_link_between_documents_is_dead() {
 fn the_project_speaks_of_itself_alone() {
     holds(&files().iter().flat_map(word::unsayable).collect::<Vec<_>>());
 }
+
+#[test]
+fn no_text_for_people_says_callback() {
+    holds(&files().iter().flat_map(word::historical).collect::<Vec<_>>());
+}
