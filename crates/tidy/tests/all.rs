@@ -5,7 +5,7 @@ use std::path::Path;
 use wakeful_tidy::tree::{self, File};
 use wakeful_tidy::{
     conformance, dependency, edge, fail_point, length, licence, link, manifest, metadata, migration, module,
-    purity, sql, word,
+    purity, sql, witness, word,
 };
 
 fn holds(violations: &[String]) {
@@ -144,6 +144,21 @@ fn every_conformance_row_stands_once_and_its_witness_exists() {
         violations.extend(found.into_iter().map(|fault| format!("{path}: {fault}")));
     }
     holds(&violations);
+}
+
+#[test]
+fn every_witness_names_its_rows_and_every_row_its_witnesses() {
+    let files = files();
+    let mut named = Vec::new();
+    for table in conformance::TABLES {
+        let path = format!("docs/conformance/{}.md", table.letter);
+        let text = files.iter().find(|file| file.path == path);
+        named.extend(conformance::named_tests(
+            table,
+            text.map_or("", |file| &file.text),
+        ));
+    }
+    holds(&witness::violations(&named, &files));
 }
 
 #[test]
