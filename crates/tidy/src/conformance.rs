@@ -126,6 +126,26 @@ pub fn judge(table: Table, text: &str, known: &Known) -> (Counts, Vec<String>) {
     (counts, found)
 }
 
+/// Each row of a table with the tests that it names, in the order of the table.
+pub fn named_tests(table: Table, text: &str) -> Vec<(String, Vec<String>)> {
+    let rows = text
+        .lines()
+        .filter(|line| line.starts_with(&format!("| {}-", table.letter)));
+    let mut named = Vec::new();
+    for line in rows {
+        let cells = cells(line);
+        let [row, _, witness] = cells.as_slice() else {
+            continue;
+        };
+        let tests = witness.split("`,").filter_map(|name| {
+            let quoted = name.trim().strip_prefix('`')?;
+            Some(quoted.trim_end_matches('`').to_owned())
+        });
+        named.push((row.clone(), tests.collect()));
+    }
+    named
+}
+
 fn id(table: Table, number: usize) -> String {
     format!("{}-{number:0digits$}", table.letter, digits = table.digits)
 }
@@ -170,7 +190,7 @@ fn witness_faults(witness: &str, known: &Known, counts: &mut Counts) -> Vec<Stri
 }
 
 /// The names of Rust functions under an attribute such as `#[test]` or `#[tokio::test]`, inside `proptest!` or not.
-fn rust_tests(text: &str) -> Vec<String> {
+pub(crate) fn rust_tests(text: &str) -> Vec<String> {
     let scanned = scan(text);
     let tokens = scanned.tokens();
     let mut found = Vec::new();
@@ -198,7 +218,7 @@ fn rust_tests(text: &str) -> Vec<String> {
 }
 
 /// The titles given to `it` and `test` in a test file of the web pages.
-fn web_tests(text: &str) -> Vec<String> {
+pub(crate) fn web_tests(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for call in ["it(", "test("] {
         for (at, _) in text.match_indices(call) {
@@ -287,6 +307,17 @@ mod tests {
             let rows = format!("| L-001 | a | {witness} |\n| L-002 | b | open |");
             assert_eq!(faults(&rows).len(), 1, "{witness}");
         }
+    }
+
+    #[test]
+    fn the_tests_that_a_row_names_are_read() {
+        let rows = "| L-001 | One | `a_holds`, `shows a, then b` |\n| L-002 | Three | open |\n";
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let expected = [
+            ("L-001".to_owned(), names(&["a_holds", "shows a, then b"])),
+            ("L-002".to_owned(), Vec::new()),
+        ];
+        assert_eq!(named_tests(TWO, rows), expected);
     }
 
     #[test]

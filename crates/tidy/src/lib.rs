@@ -8,7 +8,7 @@
 //! - [`length`], [`manifest`], [`module`] and [`word`] look at every file.
 //! - [`edge`], [`purity`] and [`sql`] keep the walls between the crates.
 //! - [`dependency`] and [`licence`] judge what we build on.
-//! - [`conformance`], [`fail_point`], [`link`] and [`migration`] compare one part of the tree with another.
+//! - [`conformance`], [`fail_point`], [`link`], [`migration`] and [`witness`] compare one part of the tree with another.
 #![forbid(unsafe_code)]
 
 pub mod conformance;
@@ -26,4 +26,5 @@ pub mod purity;
 pub mod scan;
 pub mod sql;
 pub mod tree;
+pub mod witness;
 pub mod word;

@@ -3,6 +3,7 @@
 //! A reader has this repository and nothing else, so text that points at a place or a conversation outside of
 //! it tells them nothing. The phrases are put together here from pieces, so that this file passes as well.
 
+use crate::scan::scan;
 use crate::tree::File;
 
 /// Phrases in lower case; each is looked for in any case.
@@ -41,6 +42,50 @@ pub fn unsayable(file: &File) -> Vec<String> {
         found.extend(said.map(|said| format!("{}:{}: says `{said}`", file.path, index + 1)));
     }
     found
+}
+
+/// The historical word for what people read as a trigger or a webhook. Stored values keep it (`http_callback_wake`).
+const HISTORICAL: &str = concat!("call", "back");
+
+/// Text for people that says the historical word: documents, pages, and messages and help of the program.
+pub fn historical(file: &File) -> Vec<String> {
+    let is_page =
+        file.path.starts_with("web/src/") && !file.path.contains(".gen.") && !file.path.contains(".test.");
+    let is_program = file.path.starts_with("crates/") && !file.is_test() && file.source_of().is_some();
+    let lines: Vec<(usize, String)> = match file.extension() {
+        "md" => numbered(&file.text, |_| true),
+        "ts" | "tsx" | "html" if is_page => numbered(&file.text, |_| true),
+        "rs" if is_program => {
+            let literals = scan(&file.text).without_tests().literals;
+            let help = numbered(&file.text, |line| line.trim_start().starts_with("///"));
+            literals
+                .into_iter()
+                .map(|literal| (literal.line, literal.text))
+                .chain(help)
+                .collect()
+        }
+        _ => Vec::new(),
+    };
+    let said = lines.iter().filter(|(_, text)| says_historical(text));
+    said.map(|(line, _)| format!("{}:{line}: says `{HISTORICAL}` to people", file.path))
+        .collect()
+}
+
+fn numbered(text: &str, wanted: impl Fn(&str) -> bool) -> Vec<(usize, String)> {
+    let lines = text.lines().enumerate().filter(|(_, line)| wanted(line));
+    lines.map(|(index, line)| (index + 1, line.to_owned())).collect()
+}
+
+/// Whether the word stands there by itself or in the plural; as part of an identifier it is a stored value or code.
+fn says_historical(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    lower.match_indices(HISTORICAL).any(|(at, word)| {
+        let before = lower.get(..at).and_then(|text| text.chars().last());
+        let after = lower.get(at + word.len()..).unwrap_or("");
+        let after = after.strip_prefix('s').unwrap_or(after).chars().next();
+        let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        !is_part(before) && !is_part(after)
+    })
 }
 
 /// Whether the line names the foreign folder itself: not one of that name deeper down, nor a route with a parameter.
@@ -82,6 +127,35 @@ mod tests {
         }
         assert_eq!(caught(&format!("\"{FOREIGN_ROOT}{{id}}\"")), 0);
         assert_eq!(caught(&format!("an {NUMBERED}number")), 0);
+    }
+
+    #[test]
+    fn text_for_people_that_says_the_historical_word_is_caught() {
+        let caught = |path: &str, text: &str| historical(&File::new(path, text)).len();
+        let sentence = format!("Sends a {}.", HISTORICAL.to_uppercase());
+        for path in ["docs/a.md", "web/src/a.tsx"] {
+            assert_eq!(caught(path, &sentence), 1, "{path}");
+        }
+        assert_eq!(caught("docs/a.md", &format!("two {HISTORICAL}s")), 1);
+        let (message, help) = (
+            format!("fn a() {{ b(\"{sentence}\") }}"),
+            format!("/// {sentence}\nfn a() {{}}"),
+        );
+        for text in [&message, &help] {
+            assert_eq!(caught("crates/a/src/a.rs", text), 1, "{text}");
+            assert_eq!(caught("crates/a/tests/a.rs", text), 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_historical_word_may_stand_in_stored_values_and_in_code() {
+        let stored = format!("`http_{HISTORICAL}_wake`, use{HISTORICAL}(f)");
+        for path in ["docs/a.md", "web/src/a.tsx", "crates/a/src/a.rs"] {
+            let file = File::new(path, &stored);
+            assert!(historical(&file).is_empty(), "{path}");
+        }
+        let code = format!("fn a() {{ let {HISTORICAL} = 1; }} // {HISTORICAL}");
+        assert!(historical(&File::new("crates/a/src/a.rs", &code)).is_empty());
     }
 
     #[test]

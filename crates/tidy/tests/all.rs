@@ -5,7 +5,7 @@ use std::path::Path;
 use wakeful_tidy::tree::{self, File};
 use wakeful_tidy::{
     conformance, dependency, edge, fail_point, length, licence, link, manifest, metadata, migration, module,
-    purity, sql, word,
+    purity, sql, witness, word,
 };
 
 fn holds(violations: &[String]) {
@@ -147,6 +147,21 @@ fn every_conformance_row_stands_once_and_its_witness_exists() {
 }
 
 #[test]
+fn every_witness_names_its_rows_and_every_row_its_witnesses() {
+    let files = files();
+    let mut named = Vec::new();
+    for table in conformance::TABLES {
+        let path = format!("docs/conformance/{}.md", table.letter);
+        let text = files.iter().find(|file| file.path == path);
+        named.extend(conformance::named_tests(
+            table,
+            text.map_or("", |file| &file.text),
+        ));
+    }
+    holds(&witness::violations(&named, &files));
+}
+
+#[test]
 fn every_dependency_has_a_licence_we_accept() {
     holds(&licence::refused(&metadata::resolved(&tree::root()).unwrap()));
 }
@@ -216,4 +231,9 @@ fn no_link_between_documents_is_dead() {
 #[test]
 fn the_project_speaks_of_itself_alone() {
     holds(&files().iter().flat_map(word::unsayable).collect::<Vec<_>>());
+}
+
+#[test]
+fn no_text_for_people_says_callback() {
+    holds(&files().iter().flat_map(word::historical).collect::<Vec<_>>());
 }

@@ -88,6 +88,20 @@ mod tests {
     }
 
     #[test]
+    fn the_contract_names_commands_that_read_parts_of_files() {
+        for words in [
+            "`rg --files`",
+            "`rg -n`",
+            "`sed -n START,ENDp`",
+            "`head`",
+            "`tail`",
+            "not whole files",
+        ] {
+            assert_eq!(CONTRACT.matches(words).count(), 1, "{words}");
+        }
+    }
+
+    #[test]
     fn the_contract_names_every_kind_of_turn() {
         for kind in [MessageKind::OperatorPrompt, MessageKind::InternalFollowup] {
             let named = turn_mode(kind).split('`').nth(1).expect("a name");

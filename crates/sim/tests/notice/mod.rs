@@ -1,6 +1,7 @@
 //! From change to wake in a daemon in memory: each change once, bursts as one run, and no two agents for ever.
 
 mod aside;
+mod replayed;
 mod said;
 mod tend;
 mod told;

@@ -1,5 +1,6 @@
 //! The clock's loop in virtual time: what is due fires once, what was missed is told, and a set clock fools nobody.
 
+mod daily;
 mod event;
 pub(crate) mod house;
 mod overlap;

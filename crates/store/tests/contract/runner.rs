@@ -1,8 +1,8 @@
 //! Runners: registering and burying.
 
 use wakeful_core::id::RunnerId;
-use wakeful_store::StoreError;
 use wakeful_store::rows::Runner;
+use wakeful_store::{BEAT_MS, LEASE_MS, StoreError};
 
 use super::head::{claim, held};
 use crate::world::{everywhere, sample};
@@ -89,4 +89,9 @@ fn burying_one_runner_leaves_the_others_alone() {
             .await
             .expect("still held");
     });
+}
+
+#[test]
+fn a_runner_is_dead_after_three_missed_beats_of_five_seconds() {
+    assert_eq!((BEAT_MS, LEASE_MS), (5_000, 3 * BEAT_MS));
 }

@@ -81,7 +81,7 @@ async fn remove_stale(path: &Path) -> Result<(), Failure> {
 
 fn taken(path: &Path, why: &str) -> Failure {
     let message = format!("cannot use the socket {}: {why}", path.display());
-    let hint = "end the process that uses it, or move the file away, then start again";
+    let hint = "end the process that uses it, or move the file away; then `wakeful daemon start`";
     Failure::new("socket_in_use", message, hint)
 }
 

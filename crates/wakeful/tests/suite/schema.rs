@@ -31,7 +31,7 @@ fn built_in() -> Vec<ToolSpec> {
 }
 
 /// The tools of a request as they are sent.
-fn sent(provider: Provider, strict_tools: bool, tools: Vec<ToolSpec>) -> Vec<Value> {
+pub(super) fn sent(provider: Provider, strict_tools: bool, tools: Vec<ToolSpec>) -> Vec<Value> {
     let options = Options {
         credential: Some(Credential::new("sk-none").expect("a key")),
         shape: Shape {
