@@ -5,11 +5,11 @@ use std::future::Future;
 use wakeful_core::conversation::Usage;
 use wakeful_core::embedding::Embedding;
 use wakeful_core::failure::ModelFailure;
-use wakeful_core::inference::Terms;
+use wakeful_core::inference::ModelProfile;
 
 /// What an embedder answered.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Embedded {
+pub struct EmbeddingResponse {
     /// One for each text, in their order, each with [`Embedder::dimensions`] numbers.
     pub embeddings: Vec<Embedding>,
     /// Tokens, as far as they were counted.
@@ -28,9 +28,12 @@ pub trait Embedder: Send + Sync + 'static {
     fn dimensions(&self) -> usize;
 
     /// What is known of it before it is asked, for the gates. Must not block.
-    fn terms(&self) -> Terms;
+    fn profile(&self) -> ModelProfile;
 
     /// Embeds texts within the bounds of [`wakeful_core::embedding::check_texts`]; others are refused before anything
     /// is sent. Dropping the future gives the attempt up.
-    fn embed(&self, texts: Vec<String>) -> impl Future<Output = Result<Embedded, ModelFailure>> + Send;
+    fn embed(
+        &self,
+        texts: Vec<String>,
+    ) -> impl Future<Output = Result<EmbeddingResponse, ModelFailure>> + Send;
 }

@@ -7,7 +7,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::prompt::Guidance;
 
 /// Someone who knows where guidance is.
-pub trait Guide: Send + Sync + 'static {
+pub trait GuidanceSource: Send + Sync + 'static {
     /// What guides an agent in a workspace. Asked once for every time a run is taken up, so that a run's prompt keeps
     /// its beginning. What cannot be read is left out and noted: guidance never stops a run.
     fn guidance<'a>(
@@ -19,9 +19,9 @@ pub trait Guide: Send + Sync + 'static {
 
 /// Nobody wrote anything down.
 #[derive(Debug, Clone, Copy)]
-pub struct NoGuide;
+pub struct NoGuidance;
 
-impl Guide for NoGuide {
+impl GuidanceSource for NoGuidance {
     fn guidance<'a>(
         &'a self,
         _agent: &'a AgentId,

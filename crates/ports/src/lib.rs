@@ -18,12 +18,12 @@
 
 pub mod clock;
 pub mod embedding;
-pub mod fail;
+pub mod fail_point;
 pub mod guidance;
 pub mod journal;
 pub mod model;
-pub mod outside;
-pub mod planted;
+pub mod planted_bugs;
 pub mod policy;
 pub mod store_error;
 pub mod tool;
+pub mod watch;

@@ -1,6 +1,6 @@
 //! Planted bugs: one for each promise, for a judge who must be shown to find them.
 //!
-//! Compiled in only under `--cfg fail_points`; in the shipped binary [`bug`] is false and vanishes with what it guards.
+//! Compiled in only under `--cfg fail_points`; in the shipped binary [`is_planted`] is false and vanishes with what it guards.
 
 /// Every planted bug there is, each with the promise that it breaks first, in the words of the judge of `make torture`.
 pub const BUGS: &[(&str, &str)] = &[
@@ -26,7 +26,7 @@ pub const BUGS: &[(&str, &str)] = &[
 /// Whether the environment asks for this bug: `WAKEFUL_PLANTED=name`.
 #[cfg(fail_points)]
 #[must_use]
-pub fn bug(name: &str) -> bool {
+pub fn is_planted(name: &str) -> bool {
     use std::sync::OnceLock;
     static WANTED: OnceLock<Option<String>> = OnceLock::new();
     #[expect(
@@ -41,6 +41,6 @@ pub fn bug(name: &str) -> bool {
 #[cfg(not(fail_points))]
 #[inline(always)]
 #[must_use]
-pub const fn bug(_name: &str) -> bool {
+pub const fn is_planted(_name: &str) -> bool {
     false
 }

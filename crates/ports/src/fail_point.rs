@@ -1,6 +1,6 @@
 //! Fail points: named places where a test may end the process as `kill -9` would.
 //!
-//! Compiled in only under `--cfg fail_points`; in the shipped binary [`point`] is empty and vanishes.
+//! Compiled in only under `--cfg fail_points`; in the shipped binary [`fail_point`] is empty and vanishes.
 
 /// Every fail point there is, in the order in which a run meets them. The crash tests walk this list.
 pub const POINTS: &[&str] = &[
@@ -39,7 +39,7 @@ pub const POINTS: &[&str] = &[
 
 /// Ends the process here if the environment says so: `WAKEFUL_FAIL=name` or `name:n` for the n-th passage.
 #[cfg(fail_points)]
-pub fn point(name: &str) {
+pub fn fail_point(name: &str) {
     use std::sync::atomic::{AtomicU32, Ordering};
     static PASSED: AtomicU32 = AtomicU32::new(0);
     #[expect(
@@ -59,4 +59,4 @@ pub fn point(name: &str) {
 /// Does nothing in this build.
 #[cfg(not(fail_points))]
 #[inline(always)]
-pub fn point(_name: &str) {}
+pub fn fail_point(_name: &str) {}
