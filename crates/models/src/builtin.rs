@@ -5,12 +5,12 @@
 
 use crate::provider::Provider;
 
-/// When the names of [`Known::default_model`] were looked at last.
+/// When the names of [`BuiltinProvider::default_model`] were looked at last.
 pub const DEFAULTS_AS_OF: &str = "2026-05-22";
 
 /// A provider that has a name without any settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
+pub struct BuiltinProvider {
     /// What stands before the slash of a model reference.
     pub name: &'static str,
     /// The wire format that it speaks.
@@ -25,7 +25,7 @@ pub struct Known {
     pub default_model: Option<&'static str>,
 }
 
-impl Known {
+impl BuiltinProvider {
     /// All of them. Of those with a default model the first whose key is there answers.
     pub const ALL: [Self; 9] = [
         Self {
@@ -93,9 +93,13 @@ mod tests {
     #[test]
     fn every_format_has_its_inventor_and_every_name_is_taken_once() {
         for kind in Provider::ALL {
-            assert_eq!(Known::named(kind.word()).map(|known| known.kind), Some(kind));
+            assert_eq!(
+                BuiltinProvider::named(kind.word()).map(|known| known.kind),
+                Some(kind)
+            );
         }
-        let names: std::collections::BTreeSet<&str> = Known::ALL.iter().map(|known| known.name).collect();
-        assert_eq!(names.len(), Known::ALL.len());
+        let names: std::collections::BTreeSet<&str> =
+            BuiltinProvider::ALL.iter().map(|known| known.name).collect();
+        assert_eq!(names.len(), BuiltinProvider::ALL.len());
     }
 }

@@ -9,7 +9,7 @@ use wakeful_core::budget::{MicroUsd, Price, PriceBasis};
 pub const AS_OF: &str = "2026-05-22";
 
 /// A model's name as its provider spells it, and its price.
-struct Listed {
+struct ListedPrice {
     model: &'static str,
     price: Price,
 }
@@ -35,7 +35,7 @@ const HALF: CachePrice = CachePrice {
 };
 
 /// Anthropic: reading from the cache costs a tenth of the input, writing to it a quarter more.
-const fn anthropic(model: &'static str, input_cents: u64, output_cents: u64) -> Listed {
+const fn anthropic(model: &'static str, input_cents: u64, output_cents: u64) -> ListedPrice {
     let cache = CachePrice {
         read: 100,
         write: 1_250,
@@ -44,19 +44,19 @@ const fn anthropic(model: &'static str, input_cents: u64, output_cents: u64) -> 
 }
 
 /// OpenAI: reading from the cache costs a tenth, writing to it as much as the input.
-const fn openai(model: &'static str, input_cents: u64, output_cents: u64) -> Listed {
+const fn openai(model: &'static str, input_cents: u64, output_cents: u64) -> ListedPrice {
     listed(model, input_cents, output_cents, TENTH)
 }
 
 /// Gemini: reading from the cache costs at most a quarter.
-const fn gemini(model: &'static str, input_cents: u64, output_cents: u64) -> Listed {
+const fn gemini(model: &'static str, input_cents: u64, output_cents: u64) -> ListedPrice {
     listed(model, input_cents, output_cents, QUARTER)
 }
 
 /// Cents for a million tokens.
-const fn listed(model: &'static str, input_cents: u64, output_cents: u64, cache: CachePrice) -> Listed {
+const fn listed(model: &'static str, input_cents: u64, output_cents: u64, cache: CachePrice) -> ListedPrice {
     let input = input_cents * 10_000;
-    Listed {
+    ListedPrice {
         model,
         price: Price {
             input: MicroUsd(input),
@@ -68,7 +68,7 @@ const fn listed(model: &'static str, input_cents: u64, output_cents: u64, cache:
 }
 
 /// The table. Points in names are hyphens here, because gateways spell them either way.
-const TABLE: [Listed; 34] = [
+const TABLE: [ListedPrice; 34] = [
     anthropic("claude-opus-4-7", 500, 2_500),
     anthropic("claude-opus-4-6", 500, 2_500),
     anthropic("claude-opus-4-5", 500, 2_500),

@@ -26,7 +26,7 @@ pub enum Provider {
 
 /// How a provider is shown its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Auth {
+pub enum KeyHeader {
     /// Alone in a header of this name.
     Header(&'static str),
     /// As `Authorization: Bearer`.
@@ -35,7 +35,7 @@ pub enum Auth {
 
 /// Whether a provider answers without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keyed {
+pub enum KeyRequirement {
     /// It never does.
     Always,
     /// At another address than the provider's own it does: a server on one's own machine wants none.
@@ -98,11 +98,11 @@ impl Provider {
         }
     }
 
-    pub(crate) const fn auth(self) -> Auth {
+    pub(crate) const fn auth(self) -> KeyHeader {
         match self {
-            Self::Anthropic => Auth::Header("x-api-key"),
-            Self::OpenAi | Self::OpenAiChat | Self::OpenAiCodex => Auth::Bearer,
-            Self::Gemini => Auth::Header("x-goog-api-key"),
+            Self::Anthropic => KeyHeader::Header("x-api-key"),
+            Self::OpenAi | Self::OpenAiChat | Self::OpenAiCodex => KeyHeader::Bearer,
+            Self::Gemini => KeyHeader::Header("x-goog-api-key"),
         }
     }
 
@@ -114,10 +114,10 @@ impl Provider {
         }
     }
 
-    pub(crate) const fn keyed(self) -> Keyed {
+    pub(crate) const fn keyed(self) -> KeyRequirement {
         match self {
-            Self::OpenAiChat => Keyed::AtItsOwnAddress,
-            Self::Anthropic | Self::OpenAi | Self::Gemini | Self::OpenAiCodex => Keyed::Always,
+            Self::OpenAiChat => KeyRequirement::AtItsOwnAddress,
+            Self::Anthropic | Self::OpenAi | Self::Gemini | Self::OpenAiCodex => KeyRequirement::Always,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::known::Known;
+use crate::builtin::BuiltinProvider;
 
 /// Longest model reference in characters. It is kept in every run's state, which has to stay small; the
 /// longest paths people really use are a fraction of it.
@@ -111,7 +111,7 @@ impl ModelRef {
 
 /// The names of providers that need no settings.
 fn names() -> String {
-    Known::ALL.map(|known| known.name).join(", ")
+    BuiltinProvider::ALL.map(|known| known.name).join(", ")
 }
 
 /// Whether a text can name a provider or a route: a word such as agents have.
@@ -184,7 +184,9 @@ mod tests {
                     .all(|form| shown.contains(form)),
                 "{shown}"
             );
-            let all = Known::ALL.iter().all(|known| shown.contains(known.name));
+            let all = BuiltinProvider::ALL
+                .iter()
+                .all(|known| shown.contains(known.name));
             assert!(all && shown.contains("`PROVIDER/MODEL`"), "{shown}");
         }
     }

@@ -72,46 +72,58 @@ impl Thinking {
         provider: Provider,
         model: &str,
         told: Option<u32>,
-    ) -> Result<Asked, BadThinking> {
+    ) -> Result<ThinkingRequest, BadThinking> {
         let bad = |why| BadThinking { given: self, why };
         let longest = told.unwrap_or(ANTHROPIC_OUTPUT_TOKENS);
         match provider {
-            Provider::OpenAi | Provider::OpenAiChat | Provider::OpenAiCodex => {
-                Ok(Asked::Effort(self.effort().ok_or_else(|| bad(Why::WordsOnly))?))
-            }
+            Provider::OpenAi | Provider::OpenAiChat | Provider::OpenAiCodex => Ok(ThinkingRequest::Effort(
+                self.effort().ok_or_else(|| bad(BadThinkingReason::WordsOnly))?,
+            )),
             Provider::Anthropic => match self.lowered(model, longest) {
-                Asked::Tokens(tokens) if tokens < BUDGET_TOKENS_MIN => Err(bad(Why::TooFew)),
-                Asked::Tokens(tokens) if tokens >= longest => Err(bad(Why::TooMany { longest })),
-                asked @ (Asked::Nothing | Asked::Effort(_) | Asked::Tokens(_)) => Ok(asked),
+                ThinkingRequest::Tokens(tokens) if tokens < BUDGET_TOKENS_MIN => {
+                    Err(bad(BadThinkingReason::TooFew))
+                }
+                ThinkingRequest::Tokens(tokens) if tokens >= longest => {
+                    Err(bad(BadThinkingReason::TooMany { longest }))
+                }
+                asked @ (ThinkingRequest::Nothing
+                | ThinkingRequest::Effort(_)
+                | ThinkingRequest::Tokens(_)) => Ok(asked),
             },
             Provider::Gemini => {
                 let asked = self.of_gemini(model, longest).map_err(bad)?;
                 match asked {
                     // Where it is told no longest reply, its own is longer than any number here.
-                    Asked::Tokens(tokens) if told.is_some() && tokens >= longest => {
-                        Err(bad(Why::TooMany { longest }))
+                    ThinkingRequest::Tokens(tokens) if told.is_some() && tokens >= longest => {
+                        Err(bad(BadThinkingReason::TooMany { longest }))
                     }
-                    Asked::Nothing | Asked::Effort(_) | Asked::Tokens(_) => Ok(asked),
+                    ThinkingRequest::Nothing | ThinkingRequest::Effort(_) | ThinkingRequest::Tokens(_) => {
+                        Ok(asked)
+                    }
                 }
             }
         }
     }
 
     /// A word becomes what the model can take; what a person counted is taken as it is or not at all.
-    fn of_gemini(self, model: &str, longest: u32) -> Result<Asked, Why> {
+    fn of_gemini(self, model: &str, longest: u32) -> Result<ThinkingRequest, BadThinkingReason> {
         let asked = self.lowered(model, longest);
         let Some((_, least, most, has_off)) = GEMINI.iter().find(|(part, ..)| model.contains(part)) else {
             return Ok(asked);
         };
         let is_word = !matches!(self, Self::Tokens(_));
         match asked {
-            Asked::Nothing if !has_off => Err(Why::AlwaysThinks { least: *least }),
-            Asked::Tokens(tokens) if is_word => Ok(Asked::Tokens(tokens.clamp(*least, *most))),
-            Asked::Tokens(tokens) if !(*least..=*most).contains(&tokens) => Err(Why::Between {
-                least: *least,
-                most: *most,
-            }),
-            Asked::Nothing | Asked::Effort(_) | Asked::Tokens(_) => Ok(asked),
+            ThinkingRequest::Nothing if !has_off => Err(BadThinkingReason::AlwaysThinks { least: *least }),
+            ThinkingRequest::Tokens(tokens) if is_word => {
+                Ok(ThinkingRequest::Tokens(tokens.clamp(*least, *most)))
+            }
+            ThinkingRequest::Tokens(tokens) if !(*least..=*most).contains(&tokens) => {
+                Err(BadThinkingReason::Between {
+                    least: *least,
+                    most: *most,
+                })
+            }
+            ThinkingRequest::Nothing | ThinkingRequest::Effort(_) | ThinkingRequest::Tokens(_) => Ok(asked),
         }
     }
 
@@ -128,17 +140,17 @@ impl Thinking {
 
     /// A number of tokens or a word, as the model takes it. A word is a share of the longest reply where only numbers are
     /// taken, so that room for the answer is left.
-    fn lowered(self, model: &str, longest: u32) -> Asked {
+    fn lowered(self, model: &str, longest: u32) -> ThinkingRequest {
         let (quarters, effort) = match self {
-            Self::Off => return Asked::Nothing,
-            Self::Tokens(tokens) => return Asked::Tokens(tokens),
+            Self::Off => return ThinkingRequest::Nothing,
+            Self::Tokens(tokens) => return ThinkingRequest::Tokens(tokens),
             Self::Low => (1, Effort::Low),
             Self::Medium => (2, Effort::Medium),
             Self::High => (3, Effort::High),
         };
         match BY_TOKENS.iter().any(|part| model.contains(part)) {
-            true => Asked::Tokens((longest / 4 * quarters).max(BUDGET_TOKENS_MIN)),
-            false => Asked::Effort(effort),
+            true => ThinkingRequest::Tokens((longest / 4 * quarters).max(BUDGET_TOKENS_MIN)),
+            false => ThinkingRequest::Effort(effort),
         }
     }
 }
@@ -157,7 +169,7 @@ impl fmt::Display for Thinking {
 
 /// What a provider is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum ThinkingRequest {
     /// Not to think.
     Nothing,
     /// To think so hard.
@@ -202,11 +214,11 @@ impl Effort {
 #[error("`thinking` is {given}: {why}")]
 pub struct BadThinking {
     given: Thinking,
-    why: Why,
+    why: BadThinkingReason,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Why {
+enum BadThinkingReason {
     WordsOnly,
     TooFew,
     TooMany { longest: u32 },
@@ -214,7 +226,7 @@ enum Why {
     Between { least: u32, most: u32 },
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for BadThinkingReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::WordsOnly => write!(f, "this format takes one of {}", Thinking::WORDS.join(", ")),

@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, HashMap};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use wakeful_core::failure::clip;
+use wakeful_core::failure::truncate_chars;
 
 use super::{CAUSE_CHARS_MAX, GIVEN_CHARS_MAX};
 
@@ -123,8 +123,9 @@ pub(super) struct Bpe {
 
 impl Bpe {
     pub(super) fn parse(file: &[u8]) -> Result<Self, BadTokenizer> {
-        let unread =
-            |error: serde_json::Error| BadTokenizer::Malformed(clip(&error.to_string(), CAUSE_CHARS_MAX));
+        let unread = |error: serde_json::Error| {
+            BadTokenizer::Malformed(truncate_chars(&error.to_string(), CAUSE_CHARS_MAX))
+        };
         let file: File = serde_json::from_slice(file).map_err(unread)?;
         supported(&file)?;
         let File {
@@ -133,7 +134,7 @@ impl Bpe {
         let vocab = &model.vocab;
         let named = |token: &str| {
             let missing = || BadTokenizer::TokenMissing {
-                token: clip(token, GIVEN_CHARS_MAX),
+                token: truncate_chars(token, GIVEN_CHARS_MAX),
             };
             vocab.get(token).copied().ok_or_else(missing)
         };

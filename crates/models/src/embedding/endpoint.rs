@@ -5,18 +5,18 @@ use serde::{Deserialize, Serialize};
 use wakeful_core::conversation::Usage;
 use wakeful_core::embedding::{DIMENSIONS_MAX, Embedding};
 use wakeful_core::failure::ModelFailure;
-use wakeful_core::inference::Terms;
+use wakeful_core::inference::ModelProfile;
 use wakeful_core::key::Digest;
-use wakeful_ports::embedding::{Embedded, Embedder};
+use wakeful_ports::embedding::{Embedder, EmbeddingResponse};
 use wakeful_ports::model::Model as _;
 
-use crate::hosted::Hosted;
-use crate::wire::{self, Fault};
+use crate::hosted::HostedModel;
+use crate::wire::{self, ResponseError};
 
 /// Asks `POST {base}/embeddings`.
 #[derive(Debug, Clone)]
 pub struct EmbeddingEndpoint {
-    hosted: Hosted,
+    hosted: HostedModel,
     url: Url,
     identity: String,
     dimensions: usize,
@@ -42,12 +42,12 @@ pub enum BadEmbeddingEndpoint {
 impl EmbeddingEndpoint {
     /// Takes a model over as an embedder: its address, its key and its bounds hold here as well. How many numbers its
     /// embeddings have is for a person to say, because what is stored depends on it; an answer with others is refused.
-    pub fn new(hosted: Hosted, dimensions: usize) -> Result<Self, BadEmbeddingEndpoint> {
+    pub fn new(hosted: HostedModel, dimensions: usize) -> Result<Self, BadEmbeddingEndpoint> {
         if !(1..=DIMENSIONS_MAX).contains(&dimensions) {
             return Err(BadEmbeddingEndpoint::Dimensions { given: dimensions });
         }
         let model_ref = hosted.model_ref();
-        let Some(url) = hosted.beside("embeddings") else {
+        let Some(url) = hosted.auxiliary_url("embeddings") else {
             return Err(BadEmbeddingEndpoint::Provider { model_ref });
         };
         // The address is part of it: servers of one's own give models what names they like. Its hash tells it apart
@@ -72,13 +72,13 @@ impl Embedder for EmbeddingEndpoint {
         self.dimensions
     }
 
-    fn terms(&self) -> Terms {
-        self.hosted.terms(&self.hosted.model_ref())
+    fn profile(&self) -> ModelProfile {
+        self.hosted.profile(&self.hosted.model_ref())
     }
 
-    async fn embed(&self, texts: Vec<String>) -> Result<Embedded, ModelFailure> {
+    async fn embed(&self, texts: Vec<String>) -> Result<EmbeddingResponse, ModelFailure> {
         let texts = super::checked(texts)?;
-        let ask = Ask {
+        let ask = EmbeddingRequestBody {
             model: self.hosted.model(),
             input: &texts,
         };
@@ -91,16 +91,16 @@ impl Embedder for EmbeddingEndpoint {
 }
 
 #[derive(Debug, Serialize)]
-struct Ask<'a> {
+struct EmbeddingRequestBody<'a> {
     model: &'a str,
     input: &'a [String],
 }
 
 #[derive(Debug, Deserialize)]
-struct Reply {
+struct EmbeddingResponseBody {
     data: Vec<Item>,
     #[serde(default)]
-    usage: Option<Used>,
+    usage: Option<EmbeddingUsage>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -110,18 +110,18 @@ struct Item {
 }
 
 #[derive(Debug, Deserialize)]
-struct Used {
+struct EmbeddingUsage {
     #[serde(default)]
     prompt_tokens: u64,
 }
 
 /// Puts the items in the order of the texts: the format gives each its place and promises no order.
-fn read(whole: &[u8], count: usize, dimensions: usize) -> Result<Embedded, Fault> {
-    let text = std::str::from_utf8(whole).map_err(|_| Fault::invalid("the response is not UTF-8"))?;
-    let reply: Reply = wire::read(text)?;
+fn read(whole: &[u8], count: usize, dimensions: usize) -> Result<EmbeddingResponse, ResponseError> {
+    let text = std::str::from_utf8(whole).map_err(|_| ResponseError::invalid("the response is not UTF-8"))?;
+    let reply: EmbeddingResponseBody = wire::read(text)?;
     if reply.data.len() != count {
         let given = reply.data.len();
-        return Err(Fault::invalid(format!(
+        return Err(ResponseError::invalid(format!(
             "{count} texts were sent and {given} embeddings came back"
         )));
     }
@@ -130,20 +130,20 @@ fn read(whole: &[u8], count: usize, dimensions: usize) -> Result<Embedded, Fault
         if embedding.len() != dimensions {
             let given = embedding.len();
             let why = format!("embedding {index} has {given} numbers, and {dimensions} are configured");
-            return Err(Fault::invalid(why));
+            return Err(ResponseError::invalid(why));
         }
         let embedding = Embedding::new(embedding)
-            .map_err(|bad| Fault::invalid(format!("embedding {index} of the response: {bad}")))?;
+            .map_err(|bad| ResponseError::invalid(format!("embedding {index} of the response: {bad}")))?;
         match places.get_mut(index) {
             Some(place @ None) => *place = Some(embedding),
-            Some(Some(_)) => return Err(Fault::invalid(format!("embedding {index} came twice"))),
-            None => return Err(Fault::invalid(format!("no text has the place {index}"))),
+            Some(Some(_)) => return Err(ResponseError::invalid(format!("embedding {index} came twice"))),
+            None => return Err(ResponseError::invalid(format!("no text has the place {index}"))),
         }
     }
     // As many items as places, and none twice: every place is taken.
     let embeddings = places.into_iter().flatten().collect();
     let input_tokens = reply.usage.map_or(0, |used| used.prompt_tokens);
-    Ok(Embedded {
+    Ok(EmbeddingResponse {
         embeddings,
         usage: Usage::of(input_tokens, 0),
     })

@@ -8,9 +8,9 @@ mod safetensors;
 mod table;
 
 use wakeful_core::embedding::check_texts;
-use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
-use wakeful_core::inference::Terms;
-use wakeful_ports::embedding::{Embedded, Embedder};
+use wakeful_core::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
+use wakeful_core::inference::ModelProfile;
+use wakeful_ports::embedding::{Embedder, EmbeddingResponse};
 
 pub use bpe::{ADDED_TOKENS_MAX, BadTokenizer, TOKENIZER_BYTES_MAX};
 pub use endpoint::{BadEmbeddingEndpoint, EmbeddingEndpoint};
@@ -25,14 +25,14 @@ const CAUSE_CHARS_MAX: usize = 200;
 
 /// An embedder, whichever kind it is.
 #[derive(Debug, Clone)]
-pub enum Embedders {
+pub enum AnyEmbedder {
     /// Answers over HTTP.
     Endpoint(Box<EmbeddingEndpoint>),
     /// Answers from a file.
     Table(WordTable),
 }
 
-impl Embedder for Embedders {
+impl Embedder for AnyEmbedder {
     fn identity(&self) -> &str {
         match self {
             Self::Endpoint(endpoint) => endpoint.identity(),
@@ -47,14 +47,14 @@ impl Embedder for Embedders {
         }
     }
 
-    fn terms(&self) -> Terms {
+    fn profile(&self) -> ModelProfile {
         match self {
-            Self::Endpoint(endpoint) => endpoint.terms(),
-            Self::Table(table) => table.terms(),
+            Self::Endpoint(endpoint) => endpoint.profile(),
+            Self::Table(table) => table.profile(),
         }
     }
 
-    async fn embed(&self, texts: Vec<String>) -> Result<Embedded, ModelFailure> {
+    async fn embed(&self, texts: Vec<String>) -> Result<EmbeddingResponse, ModelFailure> {
         match self {
             Self::Endpoint(endpoint) => endpoint.embed(texts).await,
             Self::Table(table) => table.embed(texts).await,
@@ -62,13 +62,13 @@ impl Embedder for Embedders {
     }
 }
 
-impl From<EmbeddingEndpoint> for Embedders {
+impl From<EmbeddingEndpoint> for AnyEmbedder {
     fn from(endpoint: EmbeddingEndpoint) -> Self {
         Self::Endpoint(Box::new(endpoint))
     }
 }
 
-impl From<WordTable> for Embedders {
+impl From<WordTable> for AnyEmbedder {
     fn from(table: WordTable) -> Self {
         Self::Table(table)
     }
@@ -83,6 +83,6 @@ fn checked(texts: Vec<String>) -> Result<Vec<String>, ModelFailure> {
 }
 
 fn refused(kind: &str, summary: &str) -> ModelFailure {
-    let artifact = FailureArtifact::new(Category::Protocol, kind, summary);
+    let artifact = FailureArtifact::new(FailureCategory::Protocol, kind, summary);
     ModelFailure::new(ModelFailureKind::FailFast, artifact)
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 use wakeful_core::embedding::DIMENSIONS_MAX;
-use wakeful_core::failure::clip;
+use wakeful_core::failure::truncate_chars;
 
 use super::{CAUSE_CHARS_MAX, GIVEN_CHARS_MAX};
 
@@ -145,14 +145,14 @@ impl Tensor {
             "BF16" => Kind::BF16,
             "F32" => Kind::F32,
             other => {
-                let given = clip(other, GIVEN_CHARS_MAX);
+                let given = truncate_chars(other, GIVEN_CHARS_MAX);
                 return Err(BadTensor::Kind { given });
             }
         };
         let (rows, columns) = match header.shape.as_slice() {
             [rows @ 1..=ROWS_MAX, columns @ 1..=DIMENSIONS_MAX] => (*rows, *columns),
             other => {
-                let given = clip(&format!("{other:?}"), GIVEN_CHARS_MAX);
+                let given = truncate_chars(&format!("{other:?}"), GIVEN_CHARS_MAX);
                 return Err(BadTensor::Shape { given });
             }
         };
@@ -196,7 +196,8 @@ impl Tensor {
 }
 
 fn header_of(bytes: &[u8]) -> Result<Header, BadTensor> {
-    let unread = |error: serde_json::Error| BadTensor::Header(clip(&error.to_string(), CAUSE_CHARS_MAX));
+    let unread =
+        |error: serde_json::Error| BadTensor::Header(truncate_chars(&error.to_string(), CAUSE_CHARS_MAX));
     let mut entries: BTreeMap<String, Value> = serde_json::from_slice(bytes).map_err(unread)?;
     entries.remove("__metadata__");
     let given = entries.len();

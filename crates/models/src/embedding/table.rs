@@ -11,9 +11,9 @@ use std::sync::Arc;
 use wakeful_core::conversation::Usage;
 use wakeful_core::embedding::Embedding;
 use wakeful_core::failure::ModelFailure;
-use wakeful_core::inference::Terms;
+use wakeful_core::inference::ModelProfile;
 use wakeful_core::key::Digest;
-use wakeful_ports::embedding::{Embedded, Embedder};
+use wakeful_ports::embedding::{Embedder, EmbeddingResponse};
 
 use super::bpe::{BadTokenizer, Bpe, TOKENIZER_BYTES_MAX};
 use super::safetensors::{BadTensor, TENSOR_BYTES_MAX, Tensor};
@@ -24,11 +24,11 @@ pub const FOLDER_ENTRIES_MAX: usize = 1_024;
 /// A table of words. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct WordTable {
-    parts: Arc<Parts>,
+    parts: Arc<TableParts>,
 }
 
 #[derive(Debug)]
-struct Parts {
+struct TableParts {
     identity: String,
     tokenizer: Bpe,
     tensor: Tensor,
@@ -111,7 +111,7 @@ impl WordTable {
             // By content and not by name: a table that was exchanged is another.
             let content = Digest::of(&content.map(|part| *part.as_bytes()).concat());
             let identity = format!("table/{}/{content}", tensor.columns());
-            let parts = Arc::new(Parts {
+            let parts = Arc::new(TableParts {
                 identity,
                 tokenizer,
                 tensor,
@@ -122,8 +122,8 @@ impl WordTable {
     }
 }
 
-impl Parts {
-    fn embed(&self, texts: &[String]) -> Result<Embedded, ModelFailure> {
+impl TableParts {
+    fn embed(&self, texts: &[String]) -> Result<EmbeddingResponse, ModelFailure> {
         let mut input_tokens = 0_u64;
         let mut embeddings = Vec::with_capacity(texts.len());
         for text in texts {
@@ -132,7 +132,7 @@ impl Parts {
             let embedding = Embedding::new(self.average(&tokens));
             embeddings.push(embedding.map_err(|bad| super::refused("bad_table", &bad.to_string()))?);
         }
-        Ok(Embedded {
+        Ok(EmbeddingResponse {
             embeddings,
             usage: Usage::of(input_tokens, 0),
         })
@@ -161,11 +161,11 @@ impl Embedder for WordTable {
         self.parts.tensor.columns()
     }
 
-    fn terms(&self) -> Terms {
-        Terms::here("table")
+    fn profile(&self) -> ModelProfile {
+        ModelProfile::here("table")
     }
 
-    async fn embed(&self, texts: Vec<String>) -> Result<Embedded, ModelFailure> {
+    async fn embed(&self, texts: Vec<String>) -> Result<EmbeddingResponse, ModelFailure> {
         let texts = super::checked(texts)?;
         let parts = Arc::clone(&self.parts);
         // Long texts take a while, and whoever else is served by this thread should not wait for them.

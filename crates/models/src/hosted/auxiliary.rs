@@ -3,15 +3,15 @@
 use reqwest::Url;
 use wakeful_core::failure::ModelFailure;
 
-use super::Hosted;
-use super::failure::Trouble;
-use super::transport::Form;
+use super::HostedModel;
+use super::failure::ExchangeError;
+use super::transport::ResponseForm;
 use crate::provider::Provider;
-use crate::wire::Fault;
+use crate::wire::ResponseError;
 
-impl Hosted {
+impl HostedModel {
     /// The address of this word beside that of the answers; none where the server does not speak like OpenAI's.
-    pub(crate) fn beside(&self, word: &str) -> Option<Url> {
+    pub(crate) fn auxiliary_url(&self, word: &str) -> Option<Url> {
         match self.provider {
             Provider::OpenAi | Provider::OpenAiChat => Some(self.endpoint.below(&[word])),
             Provider::Anthropic | Provider::OpenAiCodex | Provider::Gemini => None,
@@ -23,13 +23,15 @@ impl Hosted {
         &self,
         url: &Url,
         body: Vec<u8>,
-        read: impl FnOnce(&[u8]) -> Result<T, Fault> + Send,
+        read: impl FnOnce(&[u8]) -> Result<T, ResponseError> + Send,
     ) -> Result<T, ModelFailure> {
         let exchange = async {
             let (form, mut response) = self.transport.send(url.clone(), body).await?;
             match form {
-                Form::Whole => Ok(read(&response.whole().await?)?),
-                Form::Stream => Err(Trouble::from(Fault::invalid("the response is a stream"))),
+                ResponseForm::Whole => Ok(read(&response.whole().await?)?),
+                ResponseForm::Stream => Err(ExchangeError::from(ResponseError::invalid(
+                    "the response is a stream",
+                ))),
             }
         };
         let answer = exchange.await;

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use wakeful_core::conversation::Block;
 use wakeful_core::key::Digest;
-use wakeful_core::prompt::Request;
-use wakeful_ports::model::{Answer, Audience};
+use wakeful_core::prompt::ModelRequest;
+use wakeful_ports::model::{DeltaSink, ModelResponse};
 
-use super::Hosted;
-use super::failure::Trouble;
-use crate::wire::{self, Heard, Lowering, Thread};
+use super::HostedModel;
+use super::failure::ExchangeError;
+use crate::wire::{self, DecodedResponse, Lowering, ProviderThread};
 
 /// Most conversations that are remembered. The one that was used longest ago is forgotten first.
 pub(super) const THREADS_MAX: usize = 64;
@@ -40,20 +40,20 @@ const UNREADABLE: [&str; 4] = [
 
 /// The answers that can be gone on from. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Threads {
-    known: Arc<Mutex<VecDeque<(Scope, Known)>>>,
+pub(super) struct Continuations {
+    known: Arc<Mutex<VecDeque<(ContinuationKey, LastResponse)>>>,
 }
 
 /// Whose conversation it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Scope {
+struct ContinuationKey {
     agent: String,
     prompt_cache_key: String,
 }
 
 /// The last answer of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Known {
+struct LastResponse {
     response_id: String,
     /// Of everything but the conversation.
     frame: Digest,
@@ -63,15 +63,15 @@ struct Known {
     said: Digest,
 }
 
-impl Threads {
+impl Continuations {
     /// Takes what is known. It is put back by an answer: a failed attempt leaves nothing to go on from.
-    fn take(&self, scope: &Scope) -> Option<Known> {
+    fn take(&self, scope: &ContinuationKey) -> Option<LastResponse> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let index = known.iter().position(|(whose, _)| whose == scope)?;
         known.remove(index).map(|(_, answer)| answer)
     }
 
-    fn put(&self, scope: Scope, answer: Known) {
+    fn put(&self, scope: ContinuationKey, answer: LastResponse) {
         self.take(&scope);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= THREADS_MAX {
@@ -81,21 +81,21 @@ impl Threads {
     }
 }
 
-impl Hosted {
+impl HostedModel {
     /// One attempt: what is new where that is enough, and everything where it is not.
     pub(super) async fn converse(
         &self,
-        request: &Request,
-        audience: &dyn Audience,
-    ) -> Result<Answer, Trouble> {
+        request: &ModelRequest,
+        audience: &dyn DeltaSink,
+    ) -> Result<ModelResponse, ExchangeError> {
         let prompt_cache_key = request.cache.prompt_cache_key.clone();
         if !self.shape.continues() || prompt_cache_key.is_empty() {
             let heard = self
-                .exchange_or_unsealed(request, Thread::NotKept, audience)
+                .exchange_or_retry_without_thinking(request, ProviderThread::NotKept, audience)
                 .await?;
             return Ok(heard.answer);
         }
-        let scope = Scope {
+        let scope = ContinuationKey {
             agent: request.cache.agent_id.to_string(),
             prompt_cache_key,
         };
@@ -103,28 +103,33 @@ impl Hosted {
         let known = self.threads.take(&scope).filter(|known| known.frame == frame);
         let known = known.filter(|known| self.extends(request, known).unwrap_or(false));
         if let Some(known) = known {
-            let thread = Thread::Continues {
+            let thread = ProviderThread::Continues {
                 response_id: &known.response_id,
                 items: known.items,
             };
-            match self.exchange_or_unsealed(request, thread, audience).await {
+            match self
+                .exchange_or_retry_without_thinking(request, thread, audience)
+                .await
+            {
                 Ok(heard) => return Ok(self.keep(scope, frame, request, heard)),
                 Err(trouble) if refuses(&trouble, &[FORGOTTEN, &known.response_id]) => {}
                 Err(trouble) => return Err(trouble),
             }
         }
-        let heard = self.exchange_or_unsealed(request, Thread::Kept, audience).await?;
+        let heard = self
+            .exchange_or_retry_without_thinking(request, ProviderThread::Kept, audience)
+            .await?;
         Ok(self.keep(scope, frame, request, heard))
     }
 
     /// One exchange, and a second where the provider refuses the first because of thoughts: without asking for them, or
     /// without sending those that it cannot read.
-    async fn exchange_or_unsealed(
+    async fn exchange_or_retry_without_thinking(
         &self,
-        request: &Request,
-        thread: Thread<'_>,
-        audience: &dyn Audience,
-    ) -> Result<Heard, Trouble> {
+        request: &ModelRequest,
+        thread: ProviderThread<'_>,
+        audience: &dyn DeltaSink,
+    ) -> Result<DecodedResponse, ExchangeError> {
         let lowering = self.shape.lowering(&self.model, thread);
         let trouble = match self.exchange(request, &lowering, audience).await {
             Ok(heard) => return Ok(heard),
@@ -136,23 +141,31 @@ impl Hosted {
                 ..lowering
             };
             let heard = self.exchange(request, &unasked, audience).await?;
-            self.shape.ask_for_no_thoughts();
+            self.shape.disable_thinking();
             return Ok(heard);
         }
         // What follows an answer that the provider has is counted with all that came before it.
-        let whole = !matches!(thread, Thread::Continues { .. });
+        let whole = !matches!(thread, ProviderThread::Continues { .. });
         if whole && refuses(&trouble, &UNREADABLE) {
-            return self.exchange(&thoughtless(request), &lowering, audience).await;
+            return self
+                .exchange(&without_thinking(request), &lowering, audience)
+                .await;
         }
         Err(trouble)
     }
 
     /// Remembers an answer that the provider keeps, if it said under which id.
-    fn keep(&self, scope: Scope, frame: Digest, request: &Request, heard: Heard) -> Answer {
-        let lowering = self.shape.lowering(&self.model, Thread::Kept);
+    fn keep(
+        &self,
+        scope: ContinuationKey,
+        frame: Digest,
+        request: &ModelRequest,
+        heard: DecodedResponse,
+    ) -> ModelResponse {
+        let lowering = self.shape.lowering(&self.model, ProviderThread::Kept);
         let items = wire::items(&lowering, &request.entries, &heard.answer.blocks);
         if let (Some(response_id), Ok(items)) = (heard.response_id, items) {
-            let known = Known {
+            let known = LastResponse {
                 response_id,
                 frame,
                 items: items.len(),
@@ -164,8 +177,8 @@ impl Hosted {
     }
 
     /// Everything of a request but its conversation.
-    fn frame(&self, request: &Request) -> Result<Digest, Trouble> {
-        let frame = Request {
+    fn frame(&self, request: &ModelRequest) -> Result<Digest, ExchangeError> {
+        let frame = ModelRequest {
             model_ref: request.model_ref.clone(),
             request: 0,
             system: request.system.clone(),
@@ -173,14 +186,14 @@ impl Hosted {
             tools: request.tools.clone(),
             cache: request.cache.clone(),
         };
-        let body = wire::body(&self.shape.lowering(&self.model, Thread::Kept), &frame);
-        let body = body.map_err(|error| Trouble::Unsendable(error.to_string()))?;
+        let body = wire::body(&self.shape.lowering(&self.model, ProviderThread::Kept), &frame);
+        let body = body.map_err(|error| ExchangeError::Unsendable(error.to_string()))?;
         Ok(Digest::of(&body))
     }
 
     /// Whether a request begins with exactly what the provider has, and goes on.
-    fn extends(&self, request: &Request, known: &Known) -> serde_json::Result<bool> {
-        let lowering = self.shape.lowering(&self.model, Thread::Kept);
+    fn extends(&self, request: &ModelRequest, known: &LastResponse) -> serde_json::Result<bool> {
+        let lowering = self.shape.lowering(&self.model, ProviderThread::Kept);
         let items = wire::items(&lowering, &request.entries, &[])?;
         let had = items.get(..known.items).filter(|had| had.len() < items.len());
         Ok(had.is_some_and(|had| Digest::of(&had.concat()) == known.said))
@@ -188,7 +201,7 @@ impl Hosted {
 }
 
 /// The same request without thoughts.
-fn thoughtless(request: &Request) -> Request {
+fn without_thinking(request: &ModelRequest) -> ModelRequest {
     let mut bare = request.clone();
     for entry in &mut bare.entries {
         entry
@@ -200,8 +213,8 @@ fn thoughtless(request: &Request) -> Request {
 
 /// Whether the provider refused the request, with one of these words. A status alone refuses: a response that had begun
 /// may be paid for and its words were told, so that a second request would be one too many.
-fn refuses(trouble: &Trouble, words: &[&str]) -> bool {
-    let Trouble::Status {
+fn refuses(trouble: &ExchangeError, words: &[&str]) -> bool {
+    let ExchangeError::Status {
         status: 400..500,
         body,
         ..
@@ -217,15 +230,15 @@ fn refuses(trouble: &Trouble, words: &[&str]) -> bool {
 mod tests {
     use super::*;
 
-    fn scope(n: usize) -> Scope {
-        Scope {
+    fn scope(n: usize) -> ContinuationKey {
+        ContinuationKey {
             agent: "main".to_owned(),
             prompt_cache_key: n.to_string(),
         }
     }
 
-    fn known(n: usize) -> Known {
-        Known {
+    fn known(n: usize) -> LastResponse {
+        LastResponse {
             response_id: n.to_string(),
             frame: Digest::of(b""),
             items: n,
@@ -235,7 +248,7 @@ mod tests {
 
     #[test]
     fn the_conversation_used_longest_ago_is_forgotten_first() {
-        let threads = Threads::default();
+        let threads = Continuations::default();
         for n in 0..THREADS_MAX {
             threads.put(scope(n), known(n));
         }

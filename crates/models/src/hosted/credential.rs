@@ -2,7 +2,7 @@
 
 use reqwest::header::HeaderValue;
 
-use crate::provider::Auth;
+use crate::provider::KeyHeader;
 
 /// Longest key in bytes. Signed tokens have a few thousand; a file that was taken for a key has more.
 pub const CREDENTIAL_BYTES_MAX: usize = 8_192;
@@ -34,10 +34,10 @@ impl Credential {
     }
 
     /// The header that shows it to the provider; marked, so that nothing below prints it either.
-    pub(super) fn header(&self, auth: Auth) -> Option<(&'static str, HeaderValue)> {
+    pub(super) fn header(&self, auth: KeyHeader) -> Option<(&'static str, HeaderValue)> {
         let (name, value) = match auth {
-            Auth::Header(name) => (name, self.0.clone()),
-            Auth::Bearer => ("authorization", format!("Bearer {}", self.0)),
+            KeyHeader::Header(name) => (name, self.0.clone()),
+            KeyHeader::Bearer => ("authorization", format!("Bearer {}", self.0)),
         };
         let mut value = HeaderValue::from_str(&value).ok()?;
         value.set_sensitive(true);
@@ -92,7 +92,7 @@ mod tests {
     fn a_key_is_shown_by_nothing() {
         let key = Credential::new(" sk-very-secret\n").expect("a key");
         assert_eq!(format!("{key:?}"), "Credential([hidden])");
-        for auth in [Auth::Bearer, Auth::Header("x-api-key")] {
+        for auth in [KeyHeader::Bearer, KeyHeader::Header("x-api-key")] {
             let header = format!("{:?}", key.header(auth).expect("a header"));
             assert!(!header.contains("very-secret"), "{header}");
         }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use reqwest::Url;
 
-use crate::known::Known;
+use crate::builtin::BuiltinProvider;
 use crate::provider::Provider;
 
 /// Longest base URL in bytes: what servers and proxies commonly take.
@@ -34,7 +34,7 @@ pub fn host_of(url: &str) -> Option<String> {
 
 /// How far away the server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Reach {
+pub(super) enum EndpointSecurity {
     /// On this machine, without TLS.
     Loopback,
     /// Elsewhere, or here with TLS.
@@ -69,10 +69,10 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn reach(&self) -> Reach {
+    pub(super) fn reach(&self) -> EndpointSecurity {
         match self.base.scheme() {
-            "http" => Reach::Loopback,
-            _ => Reach::Secured,
+            "http" => EndpointSecurity::Loopback,
+            _ => EndpointSecurity::Secured,
         }
     }
 
@@ -116,8 +116,8 @@ impl Endpoint {
 
     /// Who thinks there: the name alone where it has an address of its own and this is it, else with the host. Two who speak
     /// the same format, or one name that has moved, are not the same.
-    pub(super) fn thinker(&self, name: &str, provider: Provider) -> String {
-        let known = Known::named(name).filter(|known| known.kind == provider);
+    pub(super) fn thinking_scope(&self, name: &str, provider: Provider) -> String {
+        let known = BuiltinProvider::named(name).filter(|known| known.kind == provider);
         let home = known.and_then(|known| host_of(known.base_url.unwrap_or(provider.base_url())));
         match home == Some(self.host()) {
             true => name.to_owned(),
@@ -182,7 +182,8 @@ mod tests {
     /// Thoughts that were kept before hosts were written down carry the bare word of the format.
     #[test]
     fn who_thinks_is_a_name_at_home_and_a_name_with_its_host_elsewhere() {
-        let thinker = |name, provider, base: &str| Endpoint::parse(base).expect(base).thinker(name, provider);
+        let thinker =
+            |name, provider, base: &str| Endpoint::parse(base).expect(base).thinking_scope(name, provider);
         for provider in Provider::ALL {
             let word = provider.word();
             assert_eq!(thinker(word, provider, provider.base_url()), word);
@@ -210,7 +211,10 @@ mod tests {
             "http://127.9.9.9/v1",
             "http://[::1]:9",
         ] {
-            assert_eq!(Endpoint::parse(text).map(|e| e.reach()), Ok(Reach::Loopback));
+            assert_eq!(
+                Endpoint::parse(text).map(|e| e.reach()),
+                Ok(EndpointSecurity::Loopback)
+            );
         }
         for host in ["192.168.1.2", "example.org", "localhost.example.org", "0.0.0.0"] {
             let refused = Endpoint::parse(&format!("http://{host}:8080/v1"));
@@ -221,7 +225,7 @@ mod tests {
                 })
             );
             let secured = Endpoint::parse(&format!("https://{host}/v1"));
-            assert_eq!(secured.map(|e| e.reach()), Ok(Reach::Secured));
+            assert_eq!(secured.map(|e| e.reach()), Ok(EndpointSecurity::Secured));
         }
     }
 

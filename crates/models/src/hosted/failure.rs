@@ -3,11 +3,13 @@
 use std::error::Error as _;
 
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
-use wakeful_core::attempt::{ClientFlags, Diagnostics};
-use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind, clip};
+use wakeful_core::attempt::{ClientFlags, TransportDiagnostics};
+use wakeful_core::failure::{
+    FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind, truncate_chars,
+};
 
-use super::Hosted;
-use crate::wire::{Complaint, Fault};
+use super::HostedModel;
+use crate::wire::{ProviderErrorBody, ResponseError};
 
 /// Longest wait that a provider can ask for, one day. A run that should wait longer is better told to fail.
 const RETRY_AFTER_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
@@ -17,9 +19,9 @@ const EXCERPT_CHARS_MAX: usize = 200;
 
 /// Why an exchange gave no answer.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum ExchangeError {
     /// Nothing came in time, in this stage.
-    TimedOut(Stage),
+    TimedOut(WaitStage),
     /// The request did not get there, or nothing came back.
     Unsent(reqwest::Error),
     /// The response broke off.
@@ -33,36 +35,36 @@ pub(super) enum Trouble {
         body: Vec<u8>,
     },
     /// A response that is no answer.
-    Fault(Fault),
+    Fault(ResponseError),
 }
 
-impl From<Fault> for Trouble {
-    fn from(fault: Fault) -> Self {
+impl From<ResponseError> for ExchangeError {
+    fn from(fault: ResponseError) -> Self {
         Self::Fault(fault)
     }
 }
 
 /// What an attempt was waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum WaitStage {
     FirstByte,
     NextByte,
 }
 
-impl Hosted {
+impl HostedModel {
     /// The record of a failed attempt, without the key and within its bounds.
-    pub(super) fn failure(&self, model_ref: &str, trouble: Trouble) -> ModelFailure {
-        let way = Way::of(&trouble);
+    pub(super) fn failure(&self, model_ref: &str, trouble: ExchangeError) -> ModelFailure {
+        let way = ExchangeProgress::of(&trouble);
         let mut failure = match trouble {
-            Trouble::TimedOut(stage) => timed_out(stage),
-            Trouble::Unsent(error) | Trouble::Broken(error) => connection(error),
-            Trouble::Unsendable(why) => failed(
+            ExchangeError::TimedOut(stage) => timed_out(stage),
+            ExchangeError::Unsent(error) | ExchangeError::Broken(error) => connection(error),
+            ExchangeError::Unsendable(why) => failed(
                 ModelFailureKind::FailFast,
-                Category::Protocol,
+                FailureCategory::Protocol,
                 "unsendable",
                 &self.hide(&why),
             ),
-            Trouble::Status {
+            ExchangeError::Status {
                 status,
                 retry_after_ms,
                 body,
@@ -70,10 +72,10 @@ impl Hosted {
                 retry_after_ms,
                 ..self.status(status, &body)
             },
-            Trouble::Fault(fault) => self.fault(fault),
+            ExchangeError::Fault(fault) => self.fault(fault),
         };
         failure.may_be_billed = way.may_be_billed();
-        failure.diagnostics = Some(Box::new(Diagnostics {
+        failure.diagnostics = Some(Box::new(TransportDiagnostics {
             stage: way.word().to_owned(),
             url: Some(self.shown_url()),
             status: way.status().or(failure.artifact.status),
@@ -106,25 +108,25 @@ impl Hosted {
             let summary = "the server sent the request on to another address, which is not followed";
             let mut failure = failed(
                 ModelFailureKind::FailFast,
-                Category::Protocol,
+                FailureCategory::Protocol,
                 "redirect_refused",
                 summary,
             );
             failure.artifact.status = Some(status);
             return failure;
         }
-        let complaint = Complaint::found_in(&text).unwrap_or_else(|| Complaint::plain(&text));
+        let complaint = ProviderErrorBody::found_in(&text).unwrap_or_else(|| ProviderErrorBody::plain(&text));
         self.complained(status, &complaint)
     }
 
-    fn complained(&self, status: u16, complaint: &Complaint) -> ModelFailure {
+    fn complained(&self, status: u16, complaint: &ProviderErrorBody) -> ModelFailure {
         // The key goes before the text is cut: half a key is one that is not recognised.
-        let said = clip(&self.hide(complaint.message.trim()), EXCERPT_CHARS_MAX);
+        let said = truncate_chars(&self.hide(complaint.message.trim()), EXCERPT_CHARS_MAX);
         let mut failure = if complaint.is_too_long() {
             let summary = format!("the request is longer than the model takes: {said}");
             failed(
                 ModelFailureKind::FailFast,
-                Category::Protocol,
+                FailureCategory::Protocol,
                 "context_length_exceeded",
                 &summary,
             )
@@ -135,7 +137,12 @@ impl Hosted {
             };
             let summary = format!("the provider answered with status {status}{hint}: {said}");
             let kind = ModelFailure::kind_of_status(status);
-            failed(kind, Category::Transport, &format!("http_{status}"), &summary)
+            failed(
+                kind,
+                FailureCategory::Transport,
+                &format!("http_{status}"),
+                &summary,
+            )
         };
         failure.artifact.status = Some(status);
         if let Some(code) = complaint.code() {
@@ -147,38 +154,43 @@ impl Hosted {
         failure
     }
 
-    fn fault(&self, fault: Fault) -> ModelFailure {
+    fn fault(&self, fault: ResponseError) -> ModelFailure {
         use ModelFailureKind::{FailFast, Retryable};
         match fault {
             // As above: a summary is cut where it is made.
-            Fault::Invalid(why) => failed(FailFast, Category::Protocol, "invalid_response", &self.hide(&why)),
-            Fault::Truncated => {
+            ResponseError::Invalid(why) => failed(
+                FailFast,
+                FailureCategory::Protocol,
+                "invalid_response",
+                &self.hide(&why),
+            ),
+            ResponseError::Truncated => {
                 let summary = "the stream ended before the answer was complete";
-                failed(Retryable, Category::Transport, "truncated_stream", summary)
+                failed(Retryable, FailureCategory::Transport, "truncated_stream", summary)
             }
-            Fault::Reported(complaint) => self.complained(complaint.status(), &complaint),
-            Fault::OutputLimit => {
+            ResponseError::Reported(complaint) => self.complained(complaint.status(), &complaint),
+            ResponseError::OutputLimit => {
                 let summary =
                     "the reply was cut off at the longest length the model may give; ask for less at once";
-                failed(FailFast, Category::Protocol, "output_limit", summary)
+                failed(FailFast, FailureCategory::Protocol, "output_limit", summary)
             }
-            Fault::Withheld(reason) => {
+            ResponseError::Withheld(reason) => {
                 let summary = format!("the provider holds the reply back: {}", self.hide(&reason));
-                failed(FailFast, Category::Protocol, "reply_withheld", &summary)
+                failed(FailFast, FailureCategory::Protocol, "reply_withheld", &summary)
             }
         }
     }
 }
 
 /// How far an exchange came.
-struct Way {
-    came: Came,
+struct ExchangeProgress {
+    came: ProgressStage,
     flags: Option<ClientFlags>,
 }
 
 /// How far, seen from the one who pays.
 #[derive(Debug, Clone, Copy)]
-enum Came {
+enum ProgressStage {
     /// Nothing was sent.
     Nowhere,
     /// No connection came about.
@@ -193,45 +205,50 @@ enum Came {
     Decode,
 }
 
-impl Way {
-    fn of(trouble: &Trouble) -> Self {
+impl ExchangeProgress {
+    fn of(trouble: &ExchangeError) -> Self {
         let (came, flags) = match trouble {
-            Trouble::Unsendable(_) => (Came::Nowhere, None),
-            Trouble::Unsent(error) if error.is_connect() => (Came::Connect, Some(flags(error))),
-            Trouble::Unsent(error) => (Came::FirstByte, Some(flags(error))),
-            Trouble::TimedOut(Stage::FirstByte) => (Came::FirstByte, None),
-            Trouble::TimedOut(Stage::NextByte) => (Came::Body, None),
-            Trouble::Broken(error) => (Came::Body, Some(flags(error))),
-            Trouble::Status { .. } => (Came::Refused, None),
-            Trouble::Fault(Fault::Truncated) => (Came::Body, None),
-            Trouble::Fault(_) => (Came::Decode, None),
+            ExchangeError::Unsendable(_) => (ProgressStage::Nowhere, None),
+            ExchangeError::Unsent(error) if error.is_connect() => {
+                (ProgressStage::Connect, Some(flags(error)))
+            }
+            ExchangeError::Unsent(error) => (ProgressStage::FirstByte, Some(flags(error))),
+            ExchangeError::TimedOut(WaitStage::FirstByte) => (ProgressStage::FirstByte, None),
+            ExchangeError::TimedOut(WaitStage::NextByte) => (ProgressStage::Body, None),
+            ExchangeError::Broken(error) => (ProgressStage::Body, Some(flags(error))),
+            ExchangeError::Status { .. } => (ProgressStage::Refused, None),
+            ExchangeError::Fault(ResponseError::Truncated) => (ProgressStage::Body, None),
+            ExchangeError::Fault(_) => (ProgressStage::Decode, None),
         };
         Self { came, flags }
     }
 
     const fn word(&self) -> &'static str {
         match self.came {
-            Came::Nowhere => "gate",
-            Came::Connect => "connect",
-            Came::FirstByte | Came::Refused => "first_byte",
-            Came::Body => "body",
-            Came::Decode => "decode",
+            ProgressStage::Nowhere => "gate",
+            ProgressStage::Connect => "connect",
+            ProgressStage::FirstByte | ProgressStage::Refused => "first_byte",
+            ProgressStage::Body => "body",
+            ProgressStage::Decode => "decode",
         }
     }
 
     /// The status of a response that had begun. What is said inside it may count as another.
     const fn status(&self) -> Option<u16> {
         match self.came {
-            Came::Body | Came::Decode => Some(200),
-            Came::Nowhere | Came::Connect | Came::FirstByte | Came::Refused => None,
+            ProgressStage::Body | ProgressStage::Decode => Some(200),
+            ProgressStage::Nowhere
+            | ProgressStage::Connect
+            | ProgressStage::FirstByte
+            | ProgressStage::Refused => None,
         }
     }
 
     /// A reply may have begun, or nobody knows.
     const fn may_be_billed(&self) -> bool {
         match self.came {
-            Came::Nowhere | Came::Connect | Came::Refused => false,
-            Came::FirstByte | Came::Body | Came::Decode => true,
+            ProgressStage::Nowhere | ProgressStage::Connect | ProgressStage::Refused => false,
+            ProgressStage::FirstByte | ProgressStage::Body | ProgressStage::Decode => true,
         }
     }
 }
@@ -247,14 +264,14 @@ fn flags(error: &reqwest::Error) -> ClientFlags {
     }
 }
 
-fn failed(kind: ModelFailureKind, category: Category, word: &str, summary: &str) -> ModelFailure {
+fn failed(kind: ModelFailureKind, category: FailureCategory, word: &str, summary: &str) -> ModelFailure {
     ModelFailure::new(kind, FailureArtifact::new(category, word, summary))
 }
 
-fn timed_out(stage: Stage) -> ModelFailure {
+fn timed_out(stage: WaitStage) -> ModelFailure {
     let stage = match stage {
-        Stage::FirstByte => "first_byte",
-        Stage::NextByte => "next_byte",
+        WaitStage::FirstByte => "first_byte",
+        WaitStage::NextByte => "next_byte",
     };
     let mut failure = ModelFailure::timed_out();
     failure
@@ -278,7 +295,12 @@ fn connection(error: reqwest::Error) -> ModelFailure {
             "the connection to the provider broke",
         )
     };
-    let mut failure = failed(ModelFailureKind::Retryable, Category::Transport, kind, summary);
+    let mut failure = failed(
+        ModelFailureKind::Retryable,
+        FailureCategory::Transport,
+        kind,
+        summary,
+    );
     let mut cause = error.source();
     while let Some(error) = cause {
         // The bound of the record cuts what a chain without end would give.

@@ -5,34 +5,34 @@ use std::time::Duration;
 use serde_json::Value;
 use wakeful_core::failure::ModelFailure;
 
-use super::transport::Look;
-use super::{Hosted, Trouble};
+use super::transport::MetadataRequest;
+use super::{ExchangeError, HostedModel};
 use crate::provider::Provider;
 
 /// Longest time that such a question may take. A person waits for it.
-const LOOK_MS_MAX: u64 = 10_000;
+const METADATA_MS_MAX: u64 = 10_000;
 
 /// What a provider tells of a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct ModelMetadata {
     /// Longest request in tokens; none where it was not told.
     pub context_tokens: Option<u64>,
     /// Who told it: the address, without anything after the path.
     pub source: Option<String>,
 }
 
-impl Hosted {
+impl HostedModel {
     /// Whether somebody is there and takes the key: the status of a list of models.
-    pub async fn reach(&self) -> Result<u16, ModelFailure> {
+    pub async fn check_reachable(&self) -> Result<u16, ModelFailure> {
         let path: &[&str] = match self.provider {
             Provider::Anthropic => &["v1", "models"],
             Provider::OpenAi | Provider::OpenAiChat | Provider::OpenAiCodex => &["models"],
             Provider::Gemini => &["v1beta", "models"],
         };
-        let wait = Duration::from_millis(LOOK_MS_MAX);
+        let wait = Duration::from_millis(METADATA_MS_MAX);
         let looked = self
             .transport
-            .look(Look::Get, self.endpoint.below(path), wait)
+            .look(MetadataRequest::Get, self.endpoint.below(path), wait)
             .await;
         match looked {
             Ok((status @ 200, _)) => Ok(status),
@@ -40,7 +40,7 @@ impl Hosted {
             Ok((status @ (404 | 405 | 501), _)) => Ok(status),
             Ok((status, body)) => Err(self.failure(
                 &format!("{}/{}", self.name, self.model),
-                Trouble::Status {
+                ExchangeError::Status {
                     status,
                     retry_after_ms: None,
                     body,
@@ -51,25 +51,25 @@ impl Hosted {
     }
 
     /// What it tells of this model. What it does not tell is not guessed.
-    pub async fn told(&self) -> Told {
+    pub async fn fetch_metadata(&self) -> ModelMetadata {
         let model = self.model.as_str();
-        let own: (&[&str], Look) = match self.provider {
-            Provider::Anthropic => (&["v1", "models", model], Look::Get),
+        let own: (&[&str], MetadataRequest) = match self.provider {
+            Provider::Anthropic => (&["v1", "models", model], MetadataRequest::Get),
             Provider::OpenAi | Provider::OpenAiChat | Provider::OpenAiCodex => {
-                (&["models", model], Look::Get)
+                (&["models", model], MetadataRequest::Get)
             }
-            Provider::Gemini => (&["v1beta", "models", model], Look::Get),
+            Provider::Gemini => (&["v1beta", "models", model], MetadataRequest::Get),
         };
         let mut questions = vec![(self.endpoint.below(own.0), own.1)];
         if self.endpoint.is_here() && self.provider == Provider::OpenAiChat {
             let body = serde_json::json!({"model": model}).to_string().into_bytes();
             // Ollama has an interface of its own beside the compatible one.
-            questions.push((self.endpoint.root(&["api", "show"]), Look::Post(body)));
-            questions.push((self.endpoint.below(&["models"]), Look::Get));
+            questions.push((self.endpoint.root(&["api", "show"]), MetadataRequest::Post(body)));
+            questions.push((self.endpoint.below(&["models"]), MetadataRequest::Get));
         }
         for (url, look) in questions {
             let shown = url.to_string();
-            let wait = Duration::from_millis(LOOK_MS_MAX);
+            let wait = Duration::from_millis(METADATA_MS_MAX);
             let Ok((200, body)) = self.transport.look(look, url, wait).await else {
                 continue;
             };
@@ -77,13 +77,13 @@ impl Hosted {
                 continue;
             };
             if let Some(tokens) = context_tokens(&value, model) {
-                return Told {
+                return ModelMetadata {
                     context_tokens: Some(tokens),
                     source: Some(shown),
                 };
             }
         }
-        Told::default()
+        ModelMetadata::default()
     }
 }
 

@@ -3,14 +3,14 @@
 //! One request is one attempt over HTTP. An event stream is asked for and its words are passed on as they come; a server
 //! that answers with the whole at once is understood as well, and gives the same answer.
 
-mod beside;
+mod auxiliary;
+mod continuation;
 mod credential;
 mod endpoint;
 mod failure;
-mod hiding;
-mod look;
-mod shape;
-mod thread;
+mod metadata;
+mod redact;
+mod request_options;
 mod transport;
 mod webhook;
 
@@ -18,28 +18,28 @@ use reqwest::Url;
 use wakeful_core::budget::{Price, PriceBasis};
 use wakeful_core::conversation::Block;
 use wakeful_core::failure::ModelFailure;
-use wakeful_core::inference::{Boundary, Secret, Terms};
-use wakeful_core::prompt::Request;
+use wakeful_core::inference::{DataBoundary, ModelProfile, SecretStatus};
+use wakeful_core::prompt::ModelRequest;
 use wakeful_core::sse::Frames;
-use wakeful_ports::model::{Answer, Audience, Model};
+use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
 
 pub use credential::{BadCredential, CREDENTIAL_BYTES_MAX, Credential};
 pub use endpoint::{BadUrl, URL_BYTES_MAX, host_of};
-pub use look::Told;
-pub use shape::Shape;
-pub use transport::{Clients, TIME_MS_MAX, Times};
-pub use webhook::{Untaken, Webhook};
+pub use metadata::ModelMetadata;
+pub use request_options::RequestOptions;
+pub use transport::{HttpClients, TIME_MS_MAX, Timeouts};
+pub use webhook::{Webhook, WebhookError};
 
+use self::continuation::Continuations;
 use self::endpoint::Endpoint;
-use self::failure::Trouble;
-use self::hiding::Discreet;
-use self::shape::{Shaped, Target};
-use self::thread::Threads;
-use self::transport::{Body, Form, Source, Transport, header_map};
+use self::failure::ExchangeError;
+use self::redact::RedactingSink;
+use self::request_options::{CheckedRequestOptions, Target};
+use self::transport::{ByteSource, ResponseForm, ResponseReader, Transport, header_map};
 use crate::price::listed_or_assumed;
-use crate::provider::{API_VERSIONS, Keyed, Provider};
+use crate::provider::{API_VERSIONS, KeyRequirement, Provider};
 use crate::thinking::BadThinking;
-use crate::wire::{self, Fault, Flow, Heard, Lowering, Thread};
+use crate::wire::{self, DecodedResponse, Lowering, ProviderThread, ResponseError, StreamState};
 
 /// Longest reply in tokens that a model is told where nobody says otherwise and money is asked for it: without a bound
 /// there would be nothing to put aside. Thoughts count.
@@ -49,11 +49,11 @@ const OUTPUT_TOKENS: u32 = 16_384;
 const OUTPUT_TOKENS_ELSEWHERE: u32 = 8_192;
 
 /// What is put aside for one that cannot be told.
-const OUTPUT_TOKENS_UNTOLD: u32 = 32_768;
+const OUTPUT_TOKENS_UNLIMITED: u32 = 32_768;
 
 /// What a model at a provider is made from.
 #[derive(Debug, Clone)]
-pub struct Options<'a> {
+pub struct HostedOptions<'a> {
     /// The wire format.
     pub provider: Provider,
     /// Who provides it, by the name that a person gave; the format's own where they gave none.
@@ -67,16 +67,16 @@ pub struct Options<'a> {
     /// Where the key was looked for, in words that follow "the key is that of".
     pub key_source: String,
     /// Whether it answers without one.
-    pub keyed: Keyed,
+    pub keyed: KeyRequirement,
     /// What a person says that it costs; nothing at all is free.
     pub price: Option<Price>,
     /// How long each phase may take.
-    pub times: Times,
+    pub times: Timeouts,
     /// How requests are shaped.
-    pub shape: Shape<'a>,
+    pub shape: RequestOptions<'a>,
 }
 
-impl<'a> Options<'a> {
+impl<'a> HostedOptions<'a> {
     /// A model at a provider's own address, without a key.
     #[must_use]
     pub fn of(provider: Provider, model: &'a str) -> Self {
@@ -89,15 +89,15 @@ impl<'a> Options<'a> {
             key_source: provider.key_variables().join(" or "),
             keyed: provider.keyed(),
             price: None,
-            times: Times::default(),
-            shape: Shape::default(),
+            times: Timeouts::default(),
+            shape: RequestOptions::default(),
         }
     }
 }
 
 /// Why a model cannot be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadHosted {
+pub enum HostedModelError {
     /// The address is none to send to.
     #[error("the address of {provider}: {source}")]
     Url {
@@ -130,7 +130,7 @@ pub enum BadHosted {
 
 /// A model at a provider.
 #[derive(Debug, Clone)]
-pub struct Hosted {
+pub struct HostedModel {
     provider: Provider,
     name: String,
     model: String,
@@ -141,19 +141,19 @@ pub struct Hosted {
     price: Option<(Price, PriceBasis)>,
     output_tokens_max: u64,
     transport: Transport,
-    shape: Shaped,
-    threads: Threads,
+    shape: CheckedRequestOptions,
+    threads: Continuations,
 }
 
-impl Hosted {
+impl HostedModel {
     /// Checks what was configured. Nothing is sent yet.
-    pub fn new(options: Options<'_>) -> Result<Self, BadHosted> {
-        Self::sharing(options, Clients::default())
+    pub fn new(options: HostedOptions<'_>) -> Result<Self, HostedModelError> {
+        Self::with_clients(options, HttpClients::default())
     }
 
     /// The same with the connections that a process has already.
-    pub fn sharing(options: Options<'_>, clients: Clients) -> Result<Self, BadHosted> {
-        let Options {
+    pub fn with_clients(options: HostedOptions<'_>, clients: HttpClients) -> Result<Self, HostedModelError> {
+        let HostedOptions {
             provider,
             name,
             model,
@@ -166,17 +166,17 @@ impl Hosted {
             shape: asked,
         } = options;
         let endpoint = Endpoint::parse(base_url.unwrap_or(provider.base_url()));
-        let endpoint = endpoint.map_err(|source| BadHosted::Url {
+        let endpoint = endpoint.map_err(|source| HostedModelError::Url {
             provider: name.to_owned(),
             source,
         })?;
         let wants_key = match keyed {
-            Keyed::Never => false,
-            Keyed::Always => true,
-            Keyed::AtItsOwnAddress => endpoint.is_own(provider),
+            KeyRequirement::Never => false,
+            KeyRequirement::Always => true,
+            KeyRequirement::AtItsOwnAddress => endpoint.is_own(provider),
         };
         if credential.is_none() && wants_key {
-            return Err(BadHosted::SecretMissing {
+            return Err(HostedModelError::SecretMissing {
                 provider: name.to_owned(),
                 key_source,
             });
@@ -186,23 +186,23 @@ impl Hosted {
         let price = match (price, boundary(&endpoint, credential.as_ref())) {
             (Some(price), _) => (!price.is_free()).then_some((price, PriceBasis::Configured)),
             // What runs on one's own machine is paid for already.
-            (None, Boundary::Machine | Boundary::Process) => None,
-            (None, Boundary::Outside) => Some(listed_or_assumed(model)),
+            (None, DataBoundary::Machine | DataBoundary::Process) => None,
+            (None, DataBoundary::Outside) => Some(listed_or_assumed(model)),
         };
         let is_own = endpoint.is_own(provider);
-        let told = price.and_then(|_| told_length(provider, is_own));
+        let told = price.and_then(|_| max_tokens_sent(provider, is_own));
         let longest = asked.max_output_tokens.or(told);
-        let asked = Shape {
+        let asked = RequestOptions {
             max_output_tokens: longest,
             ..asked
         };
         let target = Target {
             provider,
             model,
-            thinker: endpoint.thinker(name, provider),
+            thinker: endpoint.thinking_scope(name, provider),
             own_server: is_own,
         };
-        let shape = Shaped::new(target, &asked)?;
+        let shape = CheckedRequestOptions::new(target, &asked)?;
         Ok(Self {
             provider,
             name: name.to_owned(),
@@ -213,42 +213,49 @@ impl Hosted {
             credential,
             key_source,
             price,
-            output_tokens_max: u64::from(put_aside(provider, longest)),
+            output_tokens_max: u64::from(reserved_output_tokens(provider, longest)),
             shape,
-            threads: Threads::default(),
+            threads: Continuations::default(),
         })
     }
 
     /// The body that this request is sent as, when nothing is left with the provider. The same request gives the same bytes.
-    pub fn body(&self, request: &Request) -> serde_json::Result<Vec<u8>> {
-        wire::body(&self.shape.lowering(&self.model, Thread::NotKept), request)
+    pub fn body(&self, request: &ModelRequest) -> serde_json::Result<Vec<u8>> {
+        wire::body(
+            &self.shape.lowering(&self.model, ProviderThread::NotKept),
+            request,
+        )
     }
 
     /// Sends a request and waits for the whole answer, as [`Model::ask`] does, and leaves the request with whoever asks.
-    pub async fn answer(&self, request: &Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
+    pub async fn answer(
+        &self,
+        request: &ModelRequest,
+        audience: &dyn DeltaSink,
+    ) -> Result<ModelResponse, ModelFailure> {
         let answer = self.converse(request, audience).await;
         answer.map_err(|trouble| self.failure(&request.model_ref, trouble))
     }
 
     async fn exchange(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         lowering: &Lowering<'_>,
-        audience: &dyn Audience,
-    ) -> Result<Heard, Trouble> {
+        audience: &dyn DeltaSink,
+    ) -> Result<DecodedResponse, ExchangeError> {
         let body = wire::body(lowering, request);
-        let body = body.map_err(|error| Trouble::Unsendable(error.to_string()))?;
+        let body = body.map_err(|error| ExchangeError::Unsendable(error.to_string()))?;
         let (form, mut response) = self.transport.send(self.url.clone(), body).await?;
-        let audience = Discreet {
+        let audience = RedactingSink {
             key: self.credential.as_ref(),
             audience,
         };
         let mut heard = match form {
-            Form::Whole => {
+            ResponseForm::Whole => {
                 let whole = response.whole().await?;
                 wire::heard(self.provider, request.request, &whole)?
             }
-            Form::Stream => self.listen(&mut response, request.request, &audience).await?,
+            ResponseForm::Stream => self.listen(&mut response, request.request, &audience).await?,
         };
         for block in &mut heard.answer.blocks {
             if let Block::Thinking { provider, .. } = block {
@@ -256,29 +263,29 @@ impl Hosted {
             }
         }
         if let Some(key) = &self.credential {
-            hiding::hide(key, &mut heard.answer.blocks);
+            redact::redact(key, &mut heard.answer.blocks);
         }
         Ok(heard)
     }
 
-    async fn listen<S: Source>(
+    async fn listen<S: ByteSource>(
         &self,
-        response: &mut Body<S>,
+        response: &mut ResponseReader<S>,
         request: u32,
-        audience: &dyn Audience,
-    ) -> Result<Heard, Trouble> {
+        audience: &dyn DeltaSink,
+    ) -> Result<DecodedResponse, ExchangeError> {
         let mut decoder = wire::decoder(self.provider, request);
-        let (mut frames, mut flow) = (Frames::default(), Flow::More);
-        while flow == Flow::More {
+        let (mut frames, mut flow) = (Frames::default(), StreamState::More);
+        while flow == StreamState::More {
             let Some(chunk) = response.next().await? else {
                 break;
             };
             let frames = frames
                 .feed(chunk.as_ref())
-                .map_err(|error| Fault::invalid(error.to_string()))?;
+                .map_err(|error| ResponseError::invalid(error.to_string()))?;
             for data in frames.into_iter().filter_map(|frame| frame.data) {
                 // What follows the end is not read, even when it came in the same chunk.
-                if flow == Flow::More {
+                if flow == StreamState::More {
                     flow = decoder.take(&data, audience)?;
                 }
             }
@@ -315,7 +322,7 @@ impl Hosted {
 }
 
 /// How long a reply a provider is told where nobody says otherwise; none where it takes no such word.
-const fn told_length(provider: Provider, is_own: bool) -> Option<u32> {
+const fn max_tokens_sent(provider: Provider, is_own: bool) -> Option<u32> {
     match (provider, is_own) {
         (Provider::OpenAiCodex, _) => None,
         (Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini, true) => Some(OUTPUT_TOKENS),
@@ -326,39 +333,43 @@ const fn told_length(provider: Provider, is_own: bool) -> Option<u32> {
 }
 
 /// How long a reply is put aside for. What a provider is not told does not keep it short.
-fn put_aside(provider: Provider, longest: Option<u32>) -> u32 {
+fn reserved_output_tokens(provider: Provider, longest: Option<u32>) -> u32 {
     match provider {
-        Provider::OpenAiCodex => longest.unwrap_or_default().max(OUTPUT_TOKENS_UNTOLD),
+        Provider::OpenAiCodex => longest.unwrap_or_default().max(OUTPUT_TOKENS_UNLIMITED),
         Provider::Anthropic | Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini => {
-            longest.unwrap_or(OUTPUT_TOKENS_UNTOLD)
+            longest.unwrap_or(OUTPUT_TOKENS_UNLIMITED)
         }
     }
 }
 
 /// Names are not looked up, so what is only called by a name of one's own is somebody else's. So is what is sent a key: a
 /// gateway or a tunnel on this machine, which hands on what it hears to somebody who wants money.
-fn boundary(endpoint: &Endpoint, key: Option<&Credential>) -> Boundary {
+fn boundary(endpoint: &Endpoint, key: Option<&Credential>) -> DataBoundary {
     match endpoint.is_here() && key.is_none() {
-        true => Boundary::Machine,
-        false => Boundary::Outside,
+        true => DataBoundary::Machine,
+        false => DataBoundary::Outside,
     }
 }
 
-impl Model for Hosted {
-    fn terms(&self, _model_ref: &str) -> Terms {
-        Terms {
+impl Model for HostedModel {
+    fn profile(&self, _model_ref: &str) -> ModelProfile {
+        ModelProfile {
             provider: self.name.clone(),
             boundary: boundary(&self.endpoint, self.credential.as_ref()),
             price: self.price,
             output_tokens_max: self.output_tokens_max,
             secret: match self.credential {
-                Some(_) => Secret::Available,
-                None => Secret::NotNeeded,
+                Some(_) => SecretStatus::Available,
+                None => SecretStatus::NotNeeded,
             },
         }
     }
 
-    async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
+    async fn call(
+        &self,
+        request: ModelRequest,
+        audience: &dyn DeltaSink,
+    ) -> Result<ModelResponse, ModelFailure> {
         self.answer(&request, audience).await
     }
 }

@@ -2,28 +2,28 @@
 
 use serde_json::{Map, Value};
 use wakeful_core::conversation::{Block, ToolCall};
-use wakeful_ports::model::Audience;
+use wakeful_ports::model::DeltaSink;
 
 use super::credential::Credential;
 
 /// Tells an audience what comes, without the key. A key that comes in two pieces is told: holding words back for one
 /// would cost every reply its flow. What is kept has it in one piece.
-pub(super) struct Discreet<'a> {
+pub(super) struct RedactingSink<'a> {
     pub(super) key: Option<&'a Credential>,
-    pub(super) audience: &'a dyn Audience,
+    pub(super) audience: &'a dyn DeltaSink,
 }
 
-impl Audience for Discreet<'_> {
-    fn hear(&self, text: &str) {
+impl DeltaSink for RedactingSink<'_> {
+    fn on_text(&self, text: &str) {
         match self.key.filter(|key| key.is_in(text)) {
-            Some(key) => self.audience.hear(&key.hide_in(text)),
-            None => self.audience.hear(text),
+            Some(key) => self.audience.on_text(&key.hide_in(text)),
+            None => self.audience.on_text(text),
         }
     }
 }
 
 /// Takes the key out of the blocks of an answer. Nothing is copied where it is not.
-pub(super) fn hide(key: &Credential, blocks: &mut [Block]) {
+pub(super) fn redact(key: &Credential, blocks: &mut [Block]) {
     for block in blocks {
         match block {
             Block::Text { text } => words(key, text),

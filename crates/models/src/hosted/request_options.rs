@@ -3,23 +3,23 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wakeful_core::schema::Mode;
+use wakeful_core::schema::SchemaMode;
 
-use super::BadHosted;
-use crate::provider::{API_VERSION_HEADER, API_VERSIONS, Auth, Provider};
-use crate::thinking::{Asked, Thinking};
-use crate::wire::{Lowering, ProviderPromptCapability, Thread};
+use super::HostedModelError;
+use crate::provider::{API_VERSION_HEADER, API_VERSIONS, KeyHeader, Provider};
+use crate::thinking::{Thinking, ThinkingRequest};
+use crate::wire::{Lowering, ProviderPromptCapability, ProviderThread};
 
 /// What lets Anthropic clear old tool results.
 const CONTEXT_MANAGEMENT: (&str, &str) = ("anthropic-beta", "context-management-2025-06-27");
 
 /// What may be set for a provider. The default is what works everywhere.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Shape<'a> {
+pub struct RequestOptions<'a> {
     /// The version of Anthropic's interface; unset, the usual one.
     pub api_version: Option<&'a str>,
     /// Another way to show the key than the provider's own.
-    pub auth: Option<Auth>,
+    pub auth: Option<KeyHeader>,
     /// Longest reply in tokens. Unset, it is ours where money is asked for, and at Anthropic; Codex is never told.
     pub max_output_tokens: Option<u32>,
     /// How much the model is asked to think; unset, as much as its provider lets it.
@@ -36,14 +36,14 @@ pub struct Shape<'a> {
 
 /// The same, checked.
 #[derive(Debug, Clone)]
-pub(super) struct Shaped {
+pub(super) struct CheckedRequestOptions {
     provider: Provider,
     /// What stands in the thoughts that came from there.
     pub(super) thinker: String,
     own_server: bool,
     output_tokens_max: Option<u32>,
-    thinking: Option<Asked>,
-    schema: Mode,
+    thinking: Option<ThinkingRequest>,
+    schema: SchemaMode,
     uses: Vec<ProviderPromptCapability>,
     /// Beside the key.
     pub(super) headers: Vec<(&'static str, &'static str)>,
@@ -61,8 +61,8 @@ pub(super) struct Target<'a> {
     pub(super) own_server: bool,
 }
 
-impl Shaped {
-    pub(super) fn new(target: Target<'_>, shape: &Shape<'_>) -> Result<Self, BadHosted> {
+impl CheckedRequestOptions {
+    pub(super) fn new(target: Target<'_>, shape: &RequestOptions<'_>) -> Result<Self, HostedModelError> {
         let Target {
             provider,
             model,
@@ -76,7 +76,7 @@ impl Shaped {
         if let Some(given) = shape.api_version {
             let known = API_VERSIONS.into_iter().find(|version| *version == given);
             let known = known.filter(|_| provider == Provider::Anthropic);
-            let version = known.ok_or_else(|| BadHosted::ApiVersion {
+            let version = known.ok_or_else(|| HostedModelError::ApiVersion {
                 given: given.to_owned(),
             })?;
             headers.retain(|(name, _)| *name != API_VERSION_HEADER);
@@ -106,8 +106,8 @@ impl Shaped {
             output_tokens_max: shape.max_output_tokens,
             thinking: thinking.transpose()?,
             schema: match shape.strict_tools {
-                true => Mode::Strict,
-                false => Mode::Relaxed,
+                true => SchemaMode::Strict,
+                false => SchemaMode::Relaxed,
             },
             uses,
             headers,
@@ -115,7 +115,7 @@ impl Shaped {
         })
     }
 
-    pub(super) fn lowering<'a>(&'a self, model: &'a str, thread: Thread<'a>) -> Lowering<'a> {
+    pub(super) fn lowering<'a>(&'a self, model: &'a str, thread: ProviderThread<'a>) -> Lowering<'a> {
         Lowering {
             provider: self.provider,
             thinker: &self.thinker,
@@ -137,7 +137,7 @@ impl Shaped {
     }
 
     /// The model has no thoughts that could be sent back: it is not asked for them again.
-    pub(super) fn ask_for_no_thoughts(&self) {
+    pub(super) fn disable_thinking(&self) {
         self.thoughtless.store(true, Ordering::Relaxed);
     }
 }

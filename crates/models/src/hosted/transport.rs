@@ -9,16 +9,16 @@ use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, Method, Response, Url};
 use tokio::time::{Instant, timeout};
 
-use super::endpoint::Reach;
-use super::failure::{Stage, Trouble, retry_after_ms};
-use crate::wire::Fault;
+use super::endpoint::EndpointSecurity;
+use super::failure::{ExchangeError, WaitStage, retry_after_ms};
+use crate::wire::ResponseError;
 
 /// Longest time of each phase that can be asked for, an hour. Longer than the engine waits in all.
 pub const TIME_MS_MAX: u64 = 3_600_000;
 
 /// How long each phase of an exchange may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Times {
+pub struct Timeouts {
     /// To a connection, TLS included.
     pub connect_ms: u64,
     /// From the request to the first byte of its response.
@@ -29,7 +29,7 @@ pub struct Times {
     pub total_ms: Option<u64>,
 }
 
-impl Default for Times {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect_ms: 10_000,
@@ -43,13 +43,13 @@ impl Default for Times {
 /// The HTTP clients of a process: one pool of connections for each reach and time to connect, made when it is first
 /// needed: reading the machine's certificates takes a while, and not every model that is named is asked. Clones share.
 #[derive(Debug, Clone, Default)]
-pub struct Clients {
+pub struct HttpClients {
     // As many as there are providers in the settings, which are bounded.
-    made: Arc<Mutex<BTreeMap<(Reach, u64), Client>>>,
+    made: Arc<Mutex<BTreeMap<(EndpointSecurity, u64), Client>>>,
 }
 
-impl Clients {
-    pub(super) fn get(&self, reach: Reach, connect_ms: u64) -> Result<Client, Trouble> {
+impl HttpClients {
+    pub(super) fn get(&self, reach: EndpointSecurity, connect_ms: u64) -> Result<Client, ExchangeError> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = made.get(&(reach, connect_ms)) {
             return Ok(client.clone());
@@ -73,7 +73,7 @@ pub(super) const RESPONSE_BYTES_MAX: usize = 32 * 1024 * 1024;
 const ERROR_BYTES_MAX: usize = 64 * 1024;
 
 /// Most bytes that are read of a list of models. The longest have some hundreds of entries.
-const LOOK_BYTES_MAX: usize = 4 * 1024 * 1024;
+const METADATA_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Longest time for reading it. The status is known by then, and need not wait for a sentence that does not end.
 const ERROR_MS_MAX: u64 = 5_000;
@@ -94,18 +94,18 @@ const ASKING: [(HeaderName, &str); 3] = [
 /// The way to one place.
 #[derive(Debug, Clone)]
 pub(super) struct Transport {
-    reach: Reach,
+    reach: EndpointSecurity,
     /// Of every request.
     headers: HeaderMap,
     /// Of those that ask for an answer: the same, and what these say beside.
     asking: HeaderMap,
-    times: Times,
-    clients: Clients,
+    times: Timeouts,
+    clients: HttpClients,
 }
 
 /// How a response is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ResponseForm {
     /// JSON, all at once.
     Whole,
     /// Server-sent events.
@@ -127,7 +127,12 @@ pub(super) fn header_map(
 }
 
 impl Transport {
-    pub(super) fn new(reach: Reach, headers: HeaderMap, times: Times, clients: Clients) -> Self {
+    pub(super) fn new(
+        reach: EndpointSecurity,
+        headers: HeaderMap,
+        times: Timeouts,
+        clients: HttpClients,
+    ) -> Self {
         let mut asking = headers.clone();
         asking.extend(ASKING.map(|(name, value)| (name, HeaderValue::from_static(value))));
         Self {
@@ -140,22 +145,26 @@ impl Transport {
     }
 
     /// Sends a body and waits for the head of a successful response.
-    pub(super) async fn send(&self, url: Url, body: Vec<u8>) -> Result<(Form, Body<Response>), Trouble> {
-        let patience = Patience::begin(self.times);
+    pub(super) async fn send(
+        &self,
+        url: Url,
+        body: Vec<u8>,
+    ) -> Result<(ResponseForm, ResponseReader<Response>), ExchangeError> {
+        let patience = Deadlines::begin(self.times);
         let client = self.clients.get(self.reach, self.times.connect_ms)?;
         let mut request = reqwest::Request::new(Method::POST, url);
         *request.headers_mut() = self.asking.clone();
         *request.body_mut() = Some(body.into());
         let sent = timeout(patience.first_byte(), client.execute(request)).await;
         let response = sent
-            .map_err(|_| Trouble::TimedOut(Stage::FirstByte))?
-            .map_err(Trouble::Unsent)?;
+            .map_err(|_| ExchangeError::TimedOut(WaitStage::FirstByte))?
+            .map_err(ExchangeError::Unsent)?;
         let status = response.status().as_u16();
         let retry_after_ms = retry_after_ms(response.headers());
         let form = form(response.headers());
-        let mut body = Body::new(response, patience);
+        let mut body = ResponseReader::new(response, patience);
         if status != 200 {
-            return Err(Trouble::Status {
+            return Err(ExchangeError::Status {
                 status,
                 retry_after_ms,
                 body: body.beginning(ERROR_BYTES_MAX).await,
@@ -165,11 +174,16 @@ impl Transport {
     }
 
     /// Asks for something that costs nothing: the status, and as much of the JSON as there is.
-    pub(super) async fn look(&self, look: Look, url: Url, wait: Duration) -> Result<(u16, Vec<u8>), Trouble> {
+    pub(super) async fn look(
+        &self,
+        look: MetadataRequest,
+        url: Url,
+        wait: Duration,
+    ) -> Result<(u16, Vec<u8>), ExchangeError> {
         let client = self.clients.get(self.reach, self.times.connect_ms)?;
         let request = match look {
-            Look::Get => client.get(url),
-            Look::Post(body) => client
+            MetadataRequest::Get => client.get(url),
+            MetadataRequest::Post(body) => client
                 .post(url)
                 .header(CONTENT_TYPE, "application/json")
                 .body(body),
@@ -180,30 +194,30 @@ impl Transport {
             .header(ACCEPT_ENCODING, "identity");
         let sent = timeout(wait, request.send()).await;
         let response = sent
-            .map_err(|_| Trouble::TimedOut(Stage::FirstByte))?
-            .map_err(Trouble::Unsent)?;
+            .map_err(|_| ExchangeError::TimedOut(WaitStage::FirstByte))?
+            .map_err(ExchangeError::Unsent)?;
         let status = response.status().as_u16();
-        let mut body = Body::new(response, Patience::begin(self.times));
-        Ok((status, body.beginning(LOOK_BYTES_MAX).await))
+        let mut body = ResponseReader::new(response, Deadlines::begin(self.times));
+        Ok((status, body.beginning(METADATA_BYTES_MAX).await))
     }
 }
 
 /// A question that costs nothing.
 #[derive(Debug)]
-pub(super) enum Look {
+pub(super) enum MetadataRequest {
     Get,
     Post(Vec<u8>),
 }
 
 /// How long an exchange that has begun may still take.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
-    times: Times,
+pub(super) struct Deadlines {
+    times: Timeouts,
     deadline: Option<Instant>,
 }
 
-impl Patience {
-    pub(super) fn begin(times: Times) -> Self {
+impl Deadlines {
+    pub(super) fn begin(times: Timeouts) -> Self {
         let total = times.total_ms.map(Duration::from_millis);
         Self {
             times,
@@ -228,7 +242,7 @@ impl Patience {
     }
 }
 
-fn build(reach: Reach, connect_ms: u64) -> Result<Client, Trouble> {
+fn build(reach: EndpointSecurity, connect_ms: u64) -> Result<Client, ExchangeError> {
     // Whoever was first in this process has chosen; there is one choice.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()
@@ -239,18 +253,19 @@ fn build(reach: Reach, connect_ms: u64) -> Result<Client, Trouble> {
         .connect_timeout(Duration::from_millis(connect_ms));
     let builder = match reach {
         // No proxy, because plain http would be read there; no certificates, because none are needed.
-        Reach::Loopback => builder.no_proxy().tls_certs_only(Vec::<Certificate>::new()),
-        Reach::Secured => builder.https_only(true),
+        EndpointSecurity::Loopback => builder.no_proxy().tls_certs_only(Vec::<Certificate>::new()),
+        EndpointSecurity::Secured => builder.https_only(true),
     };
     let why = |error: reqwest::Error| {
-        let causes = wakeful_core::failure::clip(&format!("{:?}", error.without_url()), CAUSES_CHARS_MAX);
-        Trouble::Unsendable(format!("the HTTP client cannot be set up: {causes}"))
+        let causes =
+            wakeful_core::failure::truncate_chars(&format!("{:?}", error.without_url()), CAUSES_CHARS_MAX);
+        ExchangeError::Unsendable(format!("the HTTP client cannot be set up: {causes}"))
     };
     builder.build().map_err(why)
 }
 
 /// What the response says it is. A page of HTML from something in between is neither.
-fn form(headers: &HeaderMap) -> Result<Form, Fault> {
+fn form(headers: &HeaderMap) -> Result<ResponseForm, ResponseError> {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let kind = content_type
         .unwrap_or_default()
@@ -258,21 +273,23 @@ fn form(headers: &HeaderMap) -> Result<Form, Fault> {
         .next()
         .unwrap_or_default();
     match kind.trim().to_ascii_lowercase().as_str() {
-        "application/json" => Ok(Form::Whole),
-        "text/event-stream" => Ok(Form::Stream),
-        _ => Err(Fault::invalid("the response is neither JSON nor an event stream")),
+        "application/json" => Ok(ResponseForm::Whole),
+        "text/event-stream" => Ok(ResponseForm::Stream),
+        _ => Err(ResponseError::invalid(
+            "the response is neither JSON nor an event stream",
+        )),
     }
 }
 
 /// Where the bytes of a response come from.
-pub(super) trait Source {
+pub(super) trait ByteSource {
     /// The next bytes; nothing at the end.
     fn next(
         &mut self,
     ) -> impl Future<Output = Result<Option<impl AsRef<[u8]> + Send>, reqwest::Error>> + Send;
 }
 
-impl Source for Response {
+impl ByteSource for Response {
     async fn next(&mut self) -> Result<Option<impl AsRef<[u8]> + Send>, reqwest::Error> {
         self.chunk().await
     }
@@ -280,14 +297,14 @@ impl Source for Response {
 
 /// The body of a response, read within its bounds.
 #[derive(Debug)]
-pub(super) struct Body<S> {
+pub(super) struct ResponseReader<S> {
     source: S,
     bytes: usize,
-    patience: Patience,
+    patience: Deadlines,
 }
 
-impl<S: Source> Body<S> {
-    pub(super) const fn new(source: S, patience: Patience) -> Self {
+impl<S: ByteSource> ResponseReader<S> {
+    pub(super) const fn new(source: S, patience: Deadlines) -> Self {
         Self {
             source,
             bytes: 0,
@@ -296,23 +313,24 @@ impl<S: Source> Body<S> {
     }
 
     /// The next bytes; nothing at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<impl AsRef<[u8]> + Send>, Trouble> {
+    pub(super) async fn next(&mut self) -> Result<Option<impl AsRef<[u8]> + Send>, ExchangeError> {
         let next = timeout(self.patience.idle(), self.source.next()).await;
         let chunk = next
-            .map_err(|_| Trouble::TimedOut(Stage::NextByte))?
-            .map_err(Trouble::Broken)?;
+            .map_err(|_| ExchangeError::TimedOut(WaitStage::NextByte))?
+            .map_err(ExchangeError::Broken)?;
         let read = chunk.as_ref().map_or(0, |chunk| chunk.as_ref().len());
         self.bytes = self.bytes.saturating_add(read);
         if self.bytes > RESPONSE_BYTES_MAX {
-            return Err(
-                Fault::invalid(format!("the response has more than {RESPONSE_BYTES_MAX} bytes")).into(),
-            );
+            return Err(ResponseError::invalid(format!(
+                "the response has more than {RESPONSE_BYTES_MAX} bytes"
+            ))
+            .into());
         }
         Ok(chunk)
     }
 
     /// All of it.
-    pub(super) async fn whole(&mut self) -> Result<Vec<u8>, Trouble> {
+    pub(super) async fn whole(&mut self) -> Result<Vec<u8>, ExchangeError> {
         let mut whole = Vec::new();
         while let Some(chunk) = self.next().await? {
             whole.extend_from_slice(chunk.as_ref());
@@ -345,14 +363,14 @@ mod tests {
 
     const IDLE_MS: u64 = 300_000;
 
-    fn body(source: Endless) -> Body<Endless> {
-        Body::new(source, Patience::begin(Times::default()))
+    fn body(source: Endless) -> ResponseReader<Endless> {
+        ResponseReader::new(source, Deadlines::begin(Timeouts::default()))
     }
 
     /// Says one thing again and again, or nothing at all.
     struct Endless(Option<&'static [u8]>, u64);
 
-    impl Source for Endless {
+    impl ByteSource for Endless {
         async fn next(&mut self) -> Result<Option<impl AsRef<[u8]> + Send>, reqwest::Error> {
             match self.0 {
                 Some(bytes) => {
@@ -369,7 +387,7 @@ mod tests {
         let began = tokio::time::Instant::now();
         let trouble = body(Endless(None, 0)).whole().await.expect_err("an end");
         assert!(
-            matches!(trouble, Trouble::TimedOut(Stage::NextByte)),
+            matches!(trouble, ExchangeError::TimedOut(WaitStage::NextByte)),
             "{trouble:?}"
         );
         assert_eq!(began.elapsed(), Duration::from_millis(IDLE_MS));
@@ -385,27 +403,30 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_response_has_its_time_in_all_however_it_drips() {
-        let times = Times {
+        let times = Timeouts {
             total_ms: Some(1_000),
-            ..Times::default()
+            ..Timeouts::default()
         };
         let began = Instant::now();
-        let mut drip = Body::new(Endless(Some(b"x"), 300), Patience::begin(times));
+        let mut drip = ResponseReader::new(Endless(Some(b"x"), 300), Deadlines::begin(times));
         assert!(matches!(
             drip.whole().await,
-            Err(Trouble::TimedOut(Stage::NextByte))
+            Err(ExchangeError::TimedOut(WaitStage::NextByte))
         ));
         assert_eq!((began.elapsed(), drip.bytes), (Duration::from_millis(1_000), 3));
     }
 
     #[test]
     fn models_of_one_process_share_one_pool_for_each_reach() {
-        let clients = Clients::default();
+        let clients = HttpClients::default();
         for _ in 0..3 {
-            clients.clone().get(Reach::Loopback, 10_000).expect("a client");
+            clients
+                .clone()
+                .get(EndpointSecurity::Loopback, 10_000)
+                .expect("a client");
         }
         assert_eq!(clients.count(), 1);
-        clients.get(Reach::Loopback, 5_000).expect("a client");
+        clients.get(EndpointSecurity::Loopback, 5_000).expect("a client");
         assert_eq!(clients.count(), 2);
     }
 
@@ -415,7 +436,7 @@ mod tests {
         let mut endless = body(Endless(Some(&PIECE), 0));
         let trouble = endless.whole().await.expect_err("a bound");
         assert!(
-            matches!(trouble, Trouble::Fault(Fault::Invalid(_))),
+            matches!(trouble, ExchangeError::Fault(ResponseError::Invalid(_))),
             "{trouble:?}"
         );
         assert_eq!(endless.bytes, RESPONSE_BYTES_MAX + PIECE.len());
@@ -438,8 +459,8 @@ mod tests {
             headers.insert(CONTENT_TYPE, text.parse().expect("a header"));
             form(&headers).ok()
         };
-        assert_eq!(of("Application/JSON; charset=utf-8"), Some(Form::Whole));
-        assert_eq!(of("text/event-stream;charset=utf-8"), Some(Form::Stream));
+        assert_eq!(of("Application/JSON; charset=utf-8"), Some(ResponseForm::Whole));
+        assert_eq!(of("text/event-stream;charset=utf-8"), Some(ResponseForm::Stream));
         assert_eq!(of("text/html"), None);
         assert_eq!(form(&HeaderMap::new()).ok(), None);
     }

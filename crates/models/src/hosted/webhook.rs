@@ -8,9 +8,9 @@ use tokio::time::timeout;
 
 use super::credential::Credential;
 use super::endpoint::{BadUrl, Endpoint};
-use super::failure::Trouble;
-use super::transport::Clients;
-use crate::provider::Auth;
+use super::failure::ExchangeError;
+use super::transport::HttpClients;
+use crate::provider::KeyHeader;
 
 /// Longest time from the connection to the head of the answer. Whoever takes longer is asked again later.
 const NOTE_MS_MAX: u64 = 10_000;
@@ -20,12 +20,12 @@ const NOTE_MS_MAX: u64 = 10_000;
 pub struct Webhook {
     endpoint: Endpoint,
     key: Option<Credential>,
-    clients: Clients,
+    clients: HttpClients,
 }
 
 /// Why a note was not taken. It says neither the address, which may be a secret itself, nor anything that came back.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Untaken {
+pub enum WebhookError {
     /// Nobody was there, or the connection broke.
     #[error("the address cannot be reached: {0}")]
     Unreachable(String),
@@ -39,7 +39,7 @@ pub enum Untaken {
 
 impl Webhook {
     /// An address and the key that is shown to it as a bearer token.
-    pub fn new(url: &str, key: Option<Credential>, clients: Clients) -> Result<Self, BadUrl> {
+    pub fn new(url: &str, key: Option<Credential>, clients: HttpClients) -> Result<Self, BadUrl> {
         let endpoint = Endpoint::parse(url)?;
         Ok(Self {
             endpoint,
@@ -54,7 +54,7 @@ impl Webhook {
         content_type: &'static str,
         headers: &[(&'static str, String)],
         body: Vec<u8>,
-    ) -> Result<(), Untaken> {
+    ) -> Result<(), WebhookError> {
         let url: Url = self.endpoint.itself();
         let client = self
             .clients
@@ -68,29 +68,31 @@ impl Webhook {
                 request = request.header(HeaderName::from_static(name), value);
             }
         }
-        if let Some((name, value)) = self.key.as_ref().and_then(|key| key.header(Auth::Bearer)) {
+        if let Some((name, value)) = self.key.as_ref().and_then(|key| key.header(KeyHeader::Bearer)) {
             request = request.header(name, value);
         }
         let sent = timeout(Duration::from_millis(NOTE_MS_MAX), request.body(body).send()).await;
         let response = sent
-            .map_err(|_| Untaken::Late)?
-            .map_err(|error| told(Trouble::Unsent(error)))?;
+            .map_err(|_| WebhookError::Late)?
+            .map_err(|error| told(ExchangeError::Unsent(error)))?;
         match response.status() {
             status if status.is_success() => Ok(()),
-            status => Err(Untaken::Status(status.as_u16())),
+            status => Err(WebhookError::Status(status.as_u16())),
         }
     }
 }
 
 /// What went wrong, in words of our own: an error of the client may name the address.
-fn told(trouble: Trouble) -> Untaken {
+fn told(trouble: ExchangeError) -> WebhookError {
     let why = match trouble {
-        Trouble::TimedOut(_) => return Untaken::Late,
-        Trouble::Status { status, .. } => return Untaken::Status(status),
-        Trouble::Unsent(error) if error.is_timeout() => return Untaken::Late,
-        Trouble::Unsent(error) if error.is_connect() => "nobody takes the connection".to_owned(),
-        Trouble::Unsent(_) | Trouble::Broken(_) | Trouble::Fault(_) => "the connection broke".to_owned(),
-        Trouble::Unsendable(why) => why,
+        ExchangeError::TimedOut(_) => return WebhookError::Late,
+        ExchangeError::Status { status, .. } => return WebhookError::Status(status),
+        ExchangeError::Unsent(error) if error.is_timeout() => return WebhookError::Late,
+        ExchangeError::Unsent(error) if error.is_connect() => "nobody takes the connection".to_owned(),
+        ExchangeError::Unsent(_) | ExchangeError::Broken(_) | ExchangeError::Fault(_) => {
+            "the connection broke".to_owned()
+        }
+        ExchangeError::Unsendable(why) => why,
     };
-    Untaken::Unreachable(why)
+    WebhookError::Unreachable(why)
 }

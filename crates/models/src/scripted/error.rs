@@ -5,7 +5,7 @@
 
 use serde_path_to_error::{Path, Segment};
 use serde_saphyr as yaml;
-use wakeful_core::failure::clip;
+use wakeful_core::failure::truncate_chars;
 use yaml::budget::BudgetBreach;
 
 /// Longest field path and longest message in characters: an error is read on a few lines.
@@ -52,7 +52,7 @@ pub struct ScriptError {
     /// The script as it was named.
     pub script: String,
     /// Where in the file, as far as it is known.
-    pub place: Option<Place>,
+    pub place: Option<FilePosition>,
     /// Which field, such as `rounds[1].tools[0].name`; a key that the format does not have is `?`. Empty when it is about
     /// the whole file.
     pub field: String,
@@ -62,14 +62,14 @@ pub struct ScriptError {
 
 /// A place in a file, as editors count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct FilePosition {
     /// The line, from 1.
     pub line: u64,
     /// The column in characters, from 1.
     pub column: u64,
 }
 
-impl Place {
+impl FilePosition {
     /// Unknown locations are those of values that the parser made up itself.
     pub(super) fn of(location: yaml::Location) -> Option<Self> {
         let known = location != yaml::Location::UNKNOWN;
@@ -89,12 +89,12 @@ impl ScriptError {
         if let Some(key) = key {
             join(&mut field, &key);
         }
-        let place = error.location().and_then(Place::of);
+        let place = error.location().and_then(FilePosition::of);
         Self {
             script: script.to_owned(),
             place,
-            field: clip(&field, TEXT_CHARS_MAX),
-            message: clip(&message, TEXT_CHARS_MAX),
+            field: truncate_chars(&field, TEXT_CHARS_MAX),
+            message: truncate_chars(&message, TEXT_CHARS_MAX),
         }
     }
 

@@ -8,14 +8,14 @@ use serde_saphyr as yaml;
 use wakeful_core::budget::{MicroUsd, Price, PriceBasis};
 use wakeful_core::conversation::Usage;
 use wakeful_core::failure::{CONTEXT_LENGTH_EXCEEDED, ModelFailure, ModelFailureKind, WORD_CHARS_MAX};
-use wakeful_core::inference::{Boundary, Terms};
+use wakeful_core::inference::{DataBoundary, ModelProfile};
 use yaml::Spanned;
 use yaml::options::MergeKeyPolicy;
 
-use super::error::{Place, ScriptError};
+use super::error::{FilePosition, ScriptError};
 use super::{
-    DELAY_MS_MAX, Fail, OUTPUT_TOKENS_DEFAULT, PROVIDER, PastEnd, Play, ROUNDS_MAX, Round, SCRIPT_BYTES_MAX,
-    Scripted, TOOLS_PER_ROUND_MAX, Tool,
+    DELAY_MS_MAX, OUTPUT_TOKENS_DEFAULT, PROVIDER, PastEnd, ROUNDS_MAX, Round, RoundResult, SCRIPT_BYTES_MAX,
+    ScriptedCall, ScriptedFailure, ScriptedModel, TOOLS_PER_ROUND_MAX,
 };
 
 /// Deepest nesting. Rounds, tools and input take five levels; the rest is for the arguments of a tool.
@@ -44,7 +44,7 @@ struct FileShape {
     price: Option<PriceShape>,
     #[serde(default, deserialize_with = "output_tokens")]
     max_output_tokens: Option<u64>,
-    boundary: Option<Boundary>,
+    boundary: Option<DataBoundary>,
     rounds: Vec<Spanned<RoundShape>>,
 }
 
@@ -113,7 +113,7 @@ struct UsageShape {
 }
 
 /// Reads and checks a whole script. Nothing is left to be found out while a run is under way.
-pub(super) fn read(text: &str, name: &str) -> Result<Scripted, ScriptError> {
+pub(super) fn read(text: &str, name: &str) -> Result<ScriptedModel, ScriptError> {
     let flaw = |place, field: String, message: String| ScriptError {
         script: name.to_owned(),
         place,
@@ -129,7 +129,7 @@ pub(super) fn read(text: &str, name: &str) -> Result<Scripted, ScriptError> {
     let excess = shape
         .rounds
         .get(ROUNDS_MAX)
-        .map(|round| Place::of(round.referenced));
+        .map(|round| FilePosition::of(round.referenced));
     if let Some(place) = excess {
         let message = format!("a script has at most {ROUNDS_MAX} rounds; use `repeat_last: true`");
         return Err(flaw(place, "rounds".into(), message));
@@ -142,7 +142,7 @@ pub(super) fn read(text: &str, name: &str) -> Result<Scripted, ScriptError> {
         ));
     }
     let rounds = shape.rounds.into_iter().enumerate().map(|(index, spanned)| {
-        let place = Place::of(spanned.referenced);
+        let place = FilePosition::of(spanned.referenced);
         round(spanned.value).map_err(|(key, message)| flaw(place, format!("rounds[{index}]{key}"), message))
     });
     let terms = terms(shape.price, shape.max_output_tokens, shape.boundary);
@@ -151,7 +151,7 @@ pub(super) fn read(text: &str, name: &str) -> Result<Scripted, ScriptError> {
     } else {
         PastEnd::Fails
     };
-    Ok(Scripted {
+    Ok(ScriptedModel {
         name: name.to_owned(),
         rounds: rounds.collect::<Result<_, _>>()?,
         past_end,
@@ -160,15 +160,19 @@ pub(super) fn read(text: &str, name: &str) -> Result<Scripted, ScriptError> {
 }
 
 /// What the head of a script says of its model.
-fn terms(price: Option<PriceShape>, output_tokens_max: Option<u64>, boundary: Option<Boundary>) -> Terms {
-    let here = Terms::here(PROVIDER);
+fn terms(
+    price: Option<PriceShape>,
+    output_tokens_max: Option<u64>,
+    boundary: Option<DataBoundary>,
+) -> ModelProfile {
+    let here = ModelProfile::here(PROVIDER);
     let price = price.map(|price| Price {
         input: price.input,
         output: price.output,
         cached_read: price.cached_read.unwrap_or(price.input),
         cached_write: price.cached_write.unwrap_or(price.input),
     });
-    Terms {
+    ModelProfile {
         boundary: boundary.unwrap_or(here.boundary),
         price: price.map(|price| (price, PriceBasis::Configured)),
         output_tokens_max: output_tokens_max.unwrap_or(OUTPUT_TOKENS_DEFAULT),
@@ -223,11 +227,11 @@ fn round(shape: RoundShape) -> Result<Round, (&'static str, String)> {
                     .into(),
             ));
         }
-        Some(fail) => Play::Fail(failure(fail)?),
+        Some(fail) => RoundResult::Fail(failure(fail)?),
         None if !says_something => {
             return Err(("", "says nothing; give it `text`, `tools` or `fail`".into()));
         }
-        None => Play::Answer {
+        None => RoundResult::Answer {
             thinking: shape.thinking,
             text: shape.text,
             tools: tools(shape.tools)?,
@@ -248,7 +252,7 @@ pub(super) fn usual_kind(status: Option<u16>, word: &str) -> ModelFailureKind {
 }
 
 /// An attempt that fails.
-fn failure(shape: FailShape) -> Result<Fail, (&'static str, String)> {
+fn failure(shape: FailShape) -> Result<ScriptedFailure, (&'static str, String)> {
     let word = match (shape.kind, shape.status) {
         (Some(word), _) => word,
         (None, Some(status)) => format!("http_{status}"),
@@ -260,7 +264,7 @@ fn failure(shape: FailShape) -> Result<Fail, (&'static str, String)> {
         Some(false) => ModelFailureKind::FailFast,
         None => usual,
     };
-    Ok(Fail {
+    Ok(ScriptedFailure {
         status: shape.status,
         word,
         kind,
@@ -270,7 +274,7 @@ fn failure(shape: FailShape) -> Result<Fail, (&'static str, String)> {
     })
 }
 
-fn tools(shapes: Vec<ToolShape>) -> Result<Vec<Tool>, (&'static str, String)> {
+fn tools(shapes: Vec<ToolShape>) -> Result<Vec<ScriptedCall>, (&'static str, String)> {
     if shapes.len() > TOOLS_PER_ROUND_MAX {
         let message =
             format!("a round asks for at most {TOOLS_PER_ROUND_MAX} tools; move the rest to the next round");
@@ -278,7 +282,7 @@ fn tools(shapes: Vec<ToolShape>) -> Result<Vec<Tool>, (&'static str, String)> {
     }
     Ok(shapes
         .into_iter()
-        .map(|shape| Tool {
+        .map(|shape| ScriptedCall {
             name: shape.name,
             input: shape.input,
         })

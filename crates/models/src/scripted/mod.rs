@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 use wakeful_core::conversation::{Block, CALLS_PER_REPLY_MAX, ToolCall, Usage};
-use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
-use wakeful_core::inference::Terms;
-use wakeful_core::prompt::Request;
-use wakeful_ports::model::{Answer, Audience, Model};
+use wakeful_core::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
+use wakeful_core::inference::ModelProfile;
+use wakeful_core::prompt::ModelRequest;
+use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
 
-pub use error::{Place, ScriptError};
-pub use write::{Recorded, Unwritable, write};
+pub use error::{FilePosition, ScriptError};
+pub use write::{RecordedRound, ScriptWriteError, write};
 
 /// Largest script in bytes. A hundred thousand rounds of ordinary length fit.
 pub const SCRIPT_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -48,11 +48,11 @@ pub const PROVIDER: &str = "scripted";
 
 /// A model that answers from a script.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Scripted {
+pub struct ScriptedModel {
     name: String,
     rounds: Vec<Round>,
     past_end: PastEnd,
-    terms: Terms,
+    terms: ModelProfile,
 }
 
 /// What a request past the last round gets.
@@ -66,23 +66,23 @@ enum PastEnd {
 #[derive(Debug, Clone, PartialEq)]
 struct Round {
     delay: Duration,
-    play: Play,
+    play: RoundResult,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Play {
+enum RoundResult {
     Answer {
         thinking: Option<String>,
         text: Option<String>,
-        tools: Vec<Tool>,
+        tools: Vec<ScriptedCall>,
         usage: Usage,
     },
-    Fail(Fail),
+    Fail(ScriptedFailure),
 }
 
 /// An attempt that fails.
 #[derive(Debug, Clone, PartialEq)]
-struct Fail {
+struct ScriptedFailure {
     /// The HTTP status; none when the way there or back broke.
     status: Option<u16>,
     /// A stable word for what failed.
@@ -96,12 +96,12 @@ struct Fail {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Tool {
+struct ScriptedCall {
     name: String,
     input: Value,
 }
 
-impl Scripted {
+impl ScriptedModel {
     /// Reads a script. `name` is what errors call it: the file's path as it was given.
     pub fn load(text: &str, name: &str) -> Result<Self, ScriptError> {
         file::read(text, name)
@@ -128,7 +128,7 @@ impl Scripted {
         }
     }
 
-    fn exhausted(&self, request: &Request) -> ModelFailure {
+    fn exhausted(&self, request: &ModelRequest) -> ModelFailure {
         let summary = format!(
             "the script {} ends after {} rounds and one more was asked for; add a round, or set `repeat_last: true`",
             self.name,
@@ -137,38 +137,42 @@ impl Scripted {
         failure(
             request,
             ModelFailureKind::FailFast,
-            FailureArtifact::new(Category::Protocol, "script_exhausted", &summary),
+            FailureArtifact::new(FailureCategory::Protocol, "script_exhausted", &summary),
         )
     }
 }
 
-impl Model for Scripted {
-    fn terms(&self, _model_ref: &str) -> Terms {
+impl Model for ScriptedModel {
+    fn profile(&self, _model_ref: &str) -> ModelProfile {
         self.terms.clone()
     }
 
-    async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
+    async fn call(
+        &self,
+        request: ModelRequest,
+        audience: &dyn DeltaSink,
+    ) -> Result<ModelResponse, ModelFailure> {
         let Some(round) = self.round(request.request) else {
             return Err(self.exhausted(&request));
         };
         speak(round, audience).await;
         match &round.play {
-            Play::Answer {
+            RoundResult::Answer {
                 thinking,
                 text,
                 tools,
                 usage,
-            } => Ok(Answer {
+            } => Ok(ModelResponse {
                 blocks: blocks(thinking.as_deref(), text.as_deref(), tools, request.request),
                 usage: *usage,
             }),
-            Play::Fail(fail) => Err(fail.failure(&request)),
+            RoundResult::Fail(fail) => Err(fail.failure(&request)),
         }
     }
 }
 
-impl Fail {
-    fn failure(&self, request: &Request) -> ModelFailure {
+impl ScriptedFailure {
+    fn failure(&self, request: &ModelRequest) -> ModelFailure {
         let how = self
             .status
             .map_or_else(|| self.word.clone(), |status| format!("status {status}"));
@@ -176,8 +180,8 @@ impl Fail {
         let summary = self.message.clone().unwrap_or_else(made_up);
         // What came with a status, or may pass, happened on the way; the rest was said and is wrong.
         let category = match (self.status, self.kind) {
-            (None, ModelFailureKind::FailFast) => Category::Protocol,
-            (Some(_), _) | (None, ModelFailureKind::Retryable) => Category::Transport,
+            (None, ModelFailureKind::FailFast) => FailureCategory::Protocol,
+            (Some(_), _) | (None, ModelFailureKind::Retryable) => FailureCategory::Transport,
         };
         let mut artifact = FailureArtifact::new(category, &self.word, &summary);
         artifact.status = self.status;
@@ -192,10 +196,10 @@ impl Fail {
 
 /// Says the words of a round in pieces, spread over its delay, as a provider that streams would. A round without
 /// words takes its time in silence.
-async fn speak(round: &Round, audience: &dyn Audience) {
+async fn speak(round: &Round, audience: &dyn DeltaSink) {
     let said = match &round.play {
-        Play::Answer { text, .. } => text.as_deref(),
-        Play::Fail(fail) => fail.after.as_deref(),
+        RoundResult::Answer { text, .. } => text.as_deref(),
+        RoundResult::Fail(fail) => fail.after.as_deref(),
     };
     let words = said.map(pieces).unwrap_or_default();
     if words.is_empty() && !round.delay.is_zero() {
@@ -207,7 +211,7 @@ async fn speak(round: &Round, audience: &dyn Audience) {
             let part = round.delay.mul_f64(fraction(index.saturating_add(1), count));
             tokio::time::sleep_until(began + part).await;
         }
-        audience.hear(piece);
+        audience.on_text(piece);
     }
 }
 
@@ -235,7 +239,7 @@ fn pieces(text: &str) -> Vec<&str> {
 
 /// The blocks of an answer. Call ids are derived from the request, so that a repeated attempt after a crash
 /// gives the same ids and a repeated last round different ones.
-fn blocks(thinking: Option<&str>, text: Option<&str>, tools: &[Tool], request: u32) -> Vec<Block> {
+fn blocks(thinking: Option<&str>, text: Option<&str>, tools: &[ScriptedCall], request: u32) -> Vec<Block> {
     let thought = thinking.map(|text| Block::Thinking {
         provider: PROVIDER.to_owned(),
         text: text.to_owned(),
@@ -255,7 +259,7 @@ fn blocks(thinking: Option<&str>, text: Option<&str>, tools: &[Tool], request: u
     thought.into_iter().chain(words).chain(calls).collect()
 }
 
-fn failure(request: &Request, kind: ModelFailureKind, mut artifact: FailureArtifact) -> ModelFailure {
+fn failure(request: &ModelRequest, kind: ModelFailureKind, mut artifact: FailureArtifact) -> ModelFailure {
     artifact.provider = Some(PROVIDER.to_owned());
     artifact.model_ref = Some(request.model_ref.clone());
     ModelFailure::new(kind, artifact)

@@ -5,14 +5,14 @@ use wakeful_core::conversation::{Block, Usage, calls_of, text_of};
 use wakeful_core::failure::{ModelFailure, ModelFailureKind, WORD_CHARS_MAX};
 
 use super::file::{RETRY_AFTER_MS_MAX, STATUSES, TOKENS_MAX, usual_kind};
-use super::{ROUNDS_MAX, SCRIPT_BYTES_MAX, ScriptError, Scripted};
+use super::{ROUNDS_MAX, SCRIPT_BYTES_MAX, ScriptError, ScriptedModel};
 
 /// The word for a failure whose own word no script can hold.
 const UNNAMED: &str = "unnamed";
 
 /// What became of one request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Recorded {
+pub enum RecordedRound {
     /// It was answered.
     Answer {
         /// What was said and asked for.
@@ -26,7 +26,7 @@ pub enum Recorded {
 
 /// Why a conversation cannot be written as a script.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unwritable {
+pub enum ScriptWriteError {
     /// No model was asked.
     #[error("no model was asked yet")]
     Empty,
@@ -39,30 +39,30 @@ pub enum Unwritable {
 }
 
 /// Writes the script of these requests, oldest first. What is returned can be loaded: that was tried.
-pub fn write(rounds: &[Recorded]) -> Result<String, Unwritable> {
+pub fn write(rounds: &[RecordedRound]) -> Result<String, ScriptWriteError> {
     if rounds.is_empty() {
-        return Err(Unwritable::Empty);
+        return Err(ScriptWriteError::Empty);
     }
     if rounds.len() > ROUNDS_MAX {
-        return Err(Unwritable::TooLong);
+        return Err(ScriptWriteError::TooLong);
     }
     let mut text = String::from("rounds:\n");
     for round in rounds {
         let members = match round {
-            Recorded::Answer { blocks, usage } => answer(blocks, *usage),
-            Recorded::Failure(failure) => vec![("fail", failed(failure))],
+            RecordedRound::Answer { blocks, usage } => answer(blocks, *usage),
+            RecordedRound::Failure(failure) => vec![("fail", failed(failure))],
         };
         for (index, (key, value)) in members.iter().enumerate() {
             let lead = if index == 0 { "  - " } else { "    " };
             text.push_str(&format!("{lead}{key}: {}\n", spelled(value)));
         }
         if text.len() > SCRIPT_BYTES_MAX {
-            return Err(Unwritable::TooLong);
+            return Err(ScriptWriteError::TooLong);
         }
     }
-    match Scripted::load(&text, "the recording") {
+    match ScriptedModel::load(&text, "the recording") {
         Ok(_) => Ok(text),
-        Err(error) => Err(Unwritable::Refused(error)),
+        Err(error) => Err(ScriptWriteError::Refused(error)),
     }
 }
 

@@ -1,14 +1,14 @@
 //! Pictures and documents, as far as the formats take them. What a format cannot take is said in its place.
 
 use wakeful_core::conversation::Attachment;
-use wakeful_core::failure::clip;
+use wakeful_core::failure::truncate_chars;
 
 /// Longest file name that is shown to a model, in characters.
 const NAME_CHARS_MAX: usize = 120;
 
 /// What an attachment is to the formats.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Carried<'a> {
+pub(super) enum AttachmentForm<'a> {
     /// A picture of a kind that every provider takes, as base64.
     Image { media_type: &'static str, data: &'a str },
     /// A PDF document, as base64.
@@ -20,24 +20,24 @@ pub(super) enum Carried<'a> {
 }
 
 /// Reads an attachment.
-pub(super) fn carried(attachment: &Attachment) -> Carried<'_> {
+pub(super) fn carried(attachment: &Attachment) -> AttachmentForm<'_> {
     let (name, data) = (shown(&attachment.name), attachment.data.as_str());
     let media_type = attachment.media_type.split(';').next().unwrap_or_default();
-    let image = |media_type| Carried::Image { media_type, data };
+    let image = |media_type| AttachmentForm::Image { media_type, data };
     match media_type.trim().to_ascii_lowercase().as_str() {
         "image/png" => image("image/png"),
         "image/jpeg" | "image/jpg" => image("image/jpeg"),
         "image/gif" => image("image/gif"),
         "image/webp" => image("image/webp"),
-        "application/pdf" => Carried::Pdf { name, data },
+        "application/pdf" => AttachmentForm::Pdf { name, data },
         kind if kind.starts_with("text/") || kind == "application/json" => {
             let text = attachment.bytes().and_then(|bytes| String::from_utf8(bytes).ok());
             match text.filter(|text| !text.trim().is_empty()) {
-                Some(text) => Carried::Words { name, text },
-                None => Carried::Nothing(format!("[attachment {name}: it holds no readable text]")),
+                Some(text) => AttachmentForm::Words { name, text },
+                None => AttachmentForm::Nothing(format!("[attachment {name}: it holds no readable text]")),
             }
         }
-        kind => Carried::Nothing(format!(
+        kind => AttachmentForm::Nothing(format!(
             "[attachment {name}: models are not sent {}]",
             shown(kind)
         )),
@@ -66,7 +66,7 @@ fn shown(name: &str) -> String {
         c if c.is_control() => '_',
         c => c,
     });
-    clip(&plain.collect::<String>(), NAME_CHARS_MAX)
+    truncate_chars(&plain.collect::<String>(), NAME_CHARS_MAX)
 }
 
 #[cfg(test)]
@@ -91,7 +91,7 @@ mod tests {
             ("", ""),
         ] {
             let file = attachment("a]\nb.bin", media_type, data);
-            let Carried::Nothing(note) = carried(&file) else {
+            let AttachmentForm::Nothing(note) = carried(&file) else {
                 panic!("{media_type} is carried")
             };
             assert!(
@@ -104,13 +104,13 @@ mod tests {
     #[test]
     fn a_kind_is_known_however_it_is_spelled() {
         let text = attachment("n.md", "Text/Markdown; charset=utf-8", "Zm9v");
-        let words = Carried::Words {
+        let words = AttachmentForm::Words {
             name: "n.md".to_owned(),
             text: "foo".to_owned(),
         };
         assert_eq!(carried(&text), words);
         let picture = attachment("p", " IMAGE/JPG ", "Zm9v");
-        let image = Carried::Image {
+        let image = AttachmentForm::Image {
             media_type: "image/jpeg",
             data: "Zm9v",
         };

@@ -38,13 +38,13 @@ const STATUS_UNKNOWN: u16 = 500;
 
 /// A provider's error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Complaint {
+pub(crate) struct ProviderErrorBody {
     codes: Vec<String>,
     number: Option<u16>,
     pub(crate) message: String,
 }
 
-impl Complaint {
+impl ProviderErrorBody {
     /// The complaint in a body or an event, if it is one.
     pub(crate) fn found_in(text: &str) -> Option<Self> {
         // Spares the second reading of nearly every event.
@@ -109,8 +109,8 @@ impl Complaint {
 mod tests {
     use super::*;
 
-    fn found(text: &str) -> Complaint {
-        Complaint::found_in(text).expect(text)
+    fn found(text: &str) -> ProviderErrorBody {
+        ProviderErrorBody::found_in(text).expect(text)
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
             "\"error\"",
             "[]",
         ] {
-            assert_eq!(Complaint::found_in(text), None, "{text}");
+            assert_eq!(ProviderErrorBody::found_in(text), None, "{text}");
         }
     }
 }

@@ -2,11 +2,11 @@
 //! only what it declares to know.
 
 use serde::Serialize;
-use wakeful_core::conversation::{Block, Entry};
-use wakeful_core::schema::Mode;
+use wakeful_core::conversation::{Block, TranscriptEntry};
+use wakeful_core::schema::SchemaMode;
 
 use crate::provider::Provider;
-use crate::thinking::Asked;
+use crate::thinking::ThinkingRequest;
 
 /// An optimisation that a format knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -63,9 +63,9 @@ pub(crate) struct Lowering<'a> {
     /// Longest reply in tokens, where the provider is told one. Anthropic always is.
     pub(crate) output_tokens_max: Option<u32>,
     /// How much the model is asked to think, where anybody says so.
-    pub(crate) thinking: Option<Asked>,
+    pub(crate) thinking: Option<ThinkingRequest>,
     /// How tool schemas are spelled.
-    pub(crate) schema: Mode,
+    pub(crate) schema: SchemaMode,
     /// Whether it goes to the provider itself. Those who imitate it may refuse fields that they do not know.
     pub(crate) own_server: bool,
     /// The optimisations that are switched on.
@@ -73,12 +73,12 @@ pub(crate) struct Lowering<'a> {
     /// Whether thoughts are asked for in the form that can be sent back. Models that have none refuse the question.
     pub(crate) sealed_thoughts: bool,
     /// What the provider keeps of the conversation.
-    pub(crate) thread: Thread<'a>,
+    pub(crate) thread: ProviderThread<'a>,
 }
 
 /// What the provider keeps of the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Thread<'a> {
+pub(crate) enum ProviderThread<'a> {
     /// Nothing.
     NotKept,
     /// This request and its answer, so that the next can go on from there.
@@ -96,9 +96,9 @@ impl Lowering<'_> {
     /// How hard the model is asked to think, for formats that say it in a word.
     pub(crate) fn effort(&self) -> Option<&'static str> {
         match self.thinking? {
-            Asked::Effort(effort) => Some(effort.word()),
+            ThinkingRequest::Effort(effort) => Some(effort.word()),
             // These formats are never asked so.
-            Asked::Nothing | Asked::Tokens(_) => None,
+            ThinkingRequest::Nothing | ThinkingRequest::Tokens(_) => None,
         }
     }
 
@@ -127,7 +127,7 @@ pub struct Clearable {
 
 /// Counts the tool results that context management could clear: all but the newest few. It counts and shows nothing.
 #[must_use]
-pub fn clearable(entries: &[Entry]) -> Clearable {
+pub fn clearable(entries: &[TranscriptEntry]) -> Clearable {
     let blocks = entries.iter().flat_map(|entry| &entry.blocks);
     let sizes = blocks.filter_map(|block| match block {
         Block::ToolResult { content, .. } => Some(content.len()),

@@ -7,7 +7,7 @@
 mod anthropic;
 mod attachment;
 mod chat;
-mod complaint;
+mod error_body;
 mod gemini;
 mod lowering;
 mod responses;
@@ -19,15 +19,15 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use wakeful_core::conversation::{Block, Entry, Role, ToolCall, ToolSpec, Usage};
-use wakeful_core::prompt::Request;
+use wakeful_core::conversation::{Block, Role, ToolCall, ToolSpec, TranscriptEntry, Usage};
+use wakeful_core::prompt::ModelRequest;
 use wakeful_core::schema;
-use wakeful_ports::model::{Answer, Audience};
+use wakeful_ports::model::{DeltaSink, ModelResponse};
 
 pub(crate) use anthropic::OUTPUT_TOKENS_MAX as ANTHROPIC_OUTPUT_TOKENS;
-pub(crate) use complaint::Complaint;
+pub(crate) use error_body::ProviderErrorBody;
 pub use lowering::{Clearable, ProviderPromptCapability, TOOL_RESULTS_KEPT, clearable};
-pub(crate) use lowering::{Lowering, Thread};
+pub(crate) use lowering::{Lowering, ProviderThread};
 
 use crate::provider::Provider;
 
@@ -43,20 +43,20 @@ const NAME_CHARS_MAX: usize = 64;
 
 /// Why a response is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum ResponseError {
     /// It is not what the format allows.
     Invalid(String),
     /// It ended before it was complete.
     Truncated,
     /// It is a provider's report that it failed.
-    Reported(Complaint),
+    Reported(ProviderErrorBody),
     /// The model was cut off at the longest reply it may give.
     OutputLimit,
     /// The provider holds the reply back.
     Withheld(String),
 }
 
-impl Fault {
+impl ResponseError {
     pub(crate) fn invalid(why: impl Into<String>) -> Self {
         Self::Invalid(why.into())
     }
@@ -65,22 +65,22 @@ impl Fault {
 /// Puts an answer together from the events of a stream.
 pub(crate) trait Decoder: Send {
     /// Takes the data of the next event.
-    fn take(&mut self, data: &str, audience: &dyn Audience) -> Result<Flow, Fault>;
+    fn take(&mut self, data: &str, audience: &dyn DeltaSink) -> Result<StreamState, ResponseError>;
 
     /// The answer, once the stream has ended.
-    fn end(self: Box<Self>) -> Result<Heard, Fault>;
+    fn end(self: Box<Self>) -> Result<DecodedResponse, ResponseError>;
 }
 
 /// An answer, and what else came with it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Heard {
-    pub(crate) answer: Answer,
+pub(crate) struct DecodedResponse {
+    pub(crate) answer: ModelResponse,
     /// The id under which the provider has it, where it says one.
     pub(crate) response_id: Option<String>,
 }
 
-impl From<Answer> for Heard {
-    fn from(answer: Answer) -> Self {
+impl From<ModelResponse> for DecodedResponse {
+    fn from(answer: ModelResponse) -> Self {
         Self {
             answer,
             response_id: None,
@@ -90,7 +90,7 @@ impl From<Answer> for Heard {
 
 /// Whether anything may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flow {
+pub(crate) enum StreamState {
     /// The answer is not complete.
     More,
     /// That was the last event; what follows is not read.
@@ -98,12 +98,12 @@ pub(crate) enum Flow {
 }
 
 /// The body of a request.
-pub(crate) fn body(lowering: &Lowering<'_>, request: &Request) -> serde_json::Result<Vec<u8>> {
+pub(crate) fn body(lowering: &Lowering<'_>, request: &ModelRequest) -> serde_json::Result<Vec<u8>> {
     match lowering.provider {
-        Provider::Anthropic => written(&anthropic::Body::new(lowering, request)),
-        Provider::OpenAi | Provider::OpenAiCodex => written(&responses::Body::new(lowering, request)),
-        Provider::OpenAiChat => written(&chat::Body::new(lowering, request)),
-        Provider::Gemini => written(&gemini::Body::new(lowering, request)),
+        Provider::Anthropic => written(&anthropic::RequestBody::new(lowering, request)),
+        Provider::OpenAi | Provider::OpenAiCodex => written(&responses::RequestBody::new(lowering, request)),
+        Provider::OpenAiChat => written(&chat::RequestBody::new(lowering, request)),
+        Provider::Gemini => written(&gemini::RequestBody::new(lowering, request)),
     }
 }
 
@@ -116,7 +116,7 @@ fn written(body: &impl Serialize) -> serde_json::Result<Vec<u8>> {
 /// What an answer makes of a conversation: its items as they are written, one by one.
 pub(crate) fn items(
     lowering: &Lowering<'_>,
-    entries: &[Entry],
+    entries: &[TranscriptEntry],
     answer: &[Block],
 ) -> serde_json::Result<Vec<Vec<u8>>> {
     responses::answered(lowering, entries, answer)
@@ -125,16 +125,16 @@ pub(crate) fn items(
 /// What reads a streamed answer to the request of this number.
 pub(crate) fn decoder(provider: Provider, request: u32) -> Box<dyn Decoder> {
     match provider {
-        Provider::Anthropic => Box::new(anthropic::Stream::default()),
-        Provider::OpenAi | Provider::OpenAiCodex => Box::new(responses::Stream::new(provider)),
-        Provider::OpenAiChat => Box::new(chat::Stream::new(request)),
-        Provider::Gemini => Box::new(gemini::Stream::new(request)),
+        Provider::Anthropic => Box::new(anthropic::StreamDecoder::default()),
+        Provider::OpenAi | Provider::OpenAiCodex => Box::new(responses::StreamDecoder::new(provider)),
+        Provider::OpenAiChat => Box::new(chat::StreamDecoder::new(request)),
+        Provider::Gemini => Box::new(gemini::StreamDecoder::new(request)),
     }
 }
 
 /// The answer in a body that came whole.
-pub(crate) fn heard(provider: Provider, request: u32, body: &[u8]) -> Result<Heard, Fault> {
-    let text = std::str::from_utf8(body).map_err(|_| Fault::invalid("the response is not UTF-8"))?;
+pub(crate) fn heard(provider: Provider, request: u32, body: &[u8]) -> Result<DecodedResponse, ResponseError> {
+    let text = std::str::from_utf8(body).map_err(|_| ResponseError::invalid("the response is not UTF-8"))?;
     match provider {
         Provider::Anthropic => anthropic::whole(text),
         Provider::OpenAi | Provider::OpenAiCodex => responses::whole(text, provider),
@@ -144,12 +144,12 @@ pub(crate) fn heard(provider: Provider, request: u32, body: &[u8]) -> Result<Hea
 }
 
 /// Reads JSON from a provider. What it says instead of an answer is looked for first, because it may come in any place.
-pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
-    if let Some(complaint) = Complaint::found_in(text) {
-        return Err(Fault::Reported(complaint));
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ResponseError> {
+    if let Some(complaint) = ProviderErrorBody::found_in(text) {
+        return Err(ResponseError::Reported(complaint));
     }
     serde_json::from_str(text).map_err(|error| {
-        Fault::invalid(format!(
+        ResponseError::invalid(format!(
             "the response is not what the format allows (column {} of line {})",
             error.column(),
             error.line()
@@ -159,18 +159,18 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
 
 /// Who speaks, for formats that know two sides and want them in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum Speaker {
     User,
     Model,
 }
 
 /// The conversation as turns of two sides: what comes to the model stands together, results before words.
-fn turns<'a>(lowering: &Lowering<'_>, entries: &'a [Entry]) -> Vec<(Side, Vec<&'a Block>)> {
-    let mut turns: Vec<(Side, Vec<&Block>)> = Vec::new();
+fn turns<'a>(lowering: &Lowering<'_>, entries: &'a [TranscriptEntry]) -> Vec<(Speaker, Vec<&'a Block>)> {
+    let mut turns: Vec<(Speaker, Vec<&Block>)> = Vec::new();
     for entry in entries {
         let side = match entry.role {
-            Role::User | Role::Tool => Side::User,
-            Role::Assistant => Side::Model,
+            Role::User | Role::Tool => Speaker::User,
+            Role::Assistant => Speaker::Model,
         };
         let blocks = sent(lowering, entry);
         match turns.last_mut() {
@@ -188,7 +188,7 @@ fn turns<'a>(lowering: &Lowering<'_>, entries: &'a [Entry]) -> Vec<(Side, Vec<&'
 /// record they carry; nobody else could read it, also at another address of the same format. Those that nothing follows
 /// stay here, because they are refused: they are what is left of a reply when everything behind them was left out. With
 /// Gemini they are parts like any other.
-fn sent<'a>(lowering: &Lowering<'_>, entry: &'a Entry) -> Vec<&'a Block> {
+fn sent<'a>(lowering: &Lowering<'_>, entry: &'a TranscriptEntry) -> Vec<&'a Block> {
     let blocks = entry.blocks.iter().filter(|block| match block {
         Block::Text { text } => !text.trim().is_empty(),
         Block::ToolUse(_) | Block::ToolResult { .. } | Block::Attachment(_) => true,
@@ -211,7 +211,7 @@ fn thought(provider: Provider, text: String, opaque: Value) -> Block {
 }
 
 /// All system blocks as one text.
-fn system(request: &Request) -> String {
+fn system(request: &ModelRequest) -> String {
     let blocks = request.system.iter().map(|block| block.text.as_str());
     let blocks = blocks.filter(|text| !text.trim().is_empty());
     blocks.collect::<Vec<_>>().join("\n\n")
@@ -219,7 +219,7 @@ fn system(request: &Request) -> String {
 
 /// The schema of a tool's arguments, as this request spells schemas.
 fn arguments_schema<'a>(lowering: &Lowering<'_>, tool: &'a ToolSpec) -> Cow<'a, Value> {
-    schema::spelled(&tool.input_schema, lowering.schema)
+    schema::render(&tool.input_schema, lowering.schema)
 }
 
 /// A count in what a provider says of tokens. One that is missing, or is no count, is zero: it never fails an answer.
@@ -287,12 +287,12 @@ fn tool_use(call_id: String, name: String, input: Value) -> Block {
 }
 
 /// Tells the audience, unless there is nothing to tell.
-fn tell(audience: &dyn Audience, text: &str) {
+fn tell(audience: &dyn DeltaSink, text: &str) {
     if !text.is_empty() {
-        audience.hear(text);
+        audience.on_text(text);
     }
 }
 
-fn too_many_blocks() -> Fault {
-    Fault::invalid(format!("the answer has more than {BLOCKS_MAX} blocks"))
+fn too_many_blocks() -> ResponseError {
+    ResponseError::invalid(format!("the answer has more than {BLOCKS_MAX} blocks"))
 }

@@ -7,9 +7,9 @@ mod request;
 mod thinking;
 
 use serde_json::{Value, json};
-use wakeful_core::conversation::{Block, Entry, Role, ToolCall, ToolSpec};
+use wakeful_core::conversation::{Block, Role, ToolCall, ToolSpec, TranscriptEntry};
 use wakeful_core::id::AgentId;
-use wakeful_core::prompt::{PromptBlock, PromptCache, Request, Source, Stability};
+use wakeful_core::prompt::{BlockSource, ModelRequest, PromptBlock, PromptCache, Stability};
 
 use super::*;
 
@@ -27,21 +27,21 @@ fn lowering(provider: Provider) -> Lowering<'static> {
         model: "m",
         output_tokens_max: None,
         thinking: None,
-        schema: schema::Mode::Relaxed,
+        schema: schema::SchemaMode::Relaxed,
         own_server: true,
         uses: USES,
         sealed_thoughts: true,
-        thread: Thread::NotKept,
+        thread: ProviderThread::NotKept,
     }
 }
 
 /// The answer in a body that came whole.
-fn answer(provider: Provider, request: u32, body: &[u8]) -> Result<Answer, Fault> {
+fn answer(provider: Provider, request: u32, body: &[u8]) -> Result<ModelResponse, ResponseError> {
     heard(provider, request, body).map(|heard| heard.answer)
 }
 
 /// The body as JSON.
-fn sent_json(lowering: &Lowering<'_>, request: &Request) -> Value {
+fn sent_json(lowering: &Lowering<'_>, request: &ModelRequest) -> Value {
     let bytes = body(lowering, request).expect("a body");
     serde_json::from_slice(&bytes).expect("JSON")
 }
@@ -68,19 +68,19 @@ fn result(call_id: &str, is_error: bool, content: &str) -> Block {
     }
 }
 
-fn entry(role: Role, blocks: Vec<Block>) -> Entry {
-    Entry { role, blocks }
+fn entry(role: Role, blocks: Vec<Block>) -> TranscriptEntry {
+    TranscriptEntry { role, blocks }
 }
 
 /// The first request of a run: system blocks, a question, a tool on offer.
-fn opening() -> Request {
+fn opening() -> ModelRequest {
     let block = |text: &str, stability| PromptBlock {
         text: text.to_owned(),
         stability,
-        source: Source::Contract,
+        source: BlockSource::Contract,
         cache_breakpoint: true,
     };
-    Request {
+    ModelRequest {
         model_ref: "any/m".to_owned(),
         request: 0,
         system: vec![
@@ -99,8 +99,8 @@ fn opening() -> Request {
 
 /// A round with two calls, of which one failed, and the question after it. Beside them is what real threads hold: blank
 /// words, a name that nobody registered, arguments that are no object.
-fn round_trip() -> Request {
-    Request {
+fn round_trip() -> ModelRequest {
+    ModelRequest {
         request: 1,
         system: Vec::new(),
         tools: Vec::new(),

@@ -1,18 +1,20 @@
 //! Conversations that go on at the provider, and what makes them be sent whole.
 
 use serde_json::{Value, json};
-use wakeful_core::conversation::{Block, Entry, Role};
-use wakeful_core::prompt::Request;
-use wakeful_models::{Credential, Hosted, Options, Provider, Shape};
-use wakeful_ports::model::{Model as _, NoAudience};
+use wakeful_core::conversation::{Block, Role, TranscriptEntry};
+use wakeful_core::prompt::ModelRequest;
+use wakeful_models::{Credential, HostedModel, HostedOptions, Provider, RequestOptions};
+use wakeful_ports::model::{Model as _, NoDeltaSink};
 
-use super::answer::events;
-use super::fake::{Asked, Ear, Fake, KEY, Reply, request, response, shaped};
+use super::fake_provider::{
+    CollectingSink, FakeProvider, FakeReply, KEY, ReceivedRequest, request, response, shaped,
+};
+use super::response::events;
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 /// A reply in words that the provider keeps under this id.
-pub(super) fn kept(id: &str, text: &str) -> Reply {
+pub(super) fn kept(id: &str, text: &str) -> FakeReply {
     let body = json!({
         "id": id, "status": "completed",
         "output": [
@@ -20,45 +22,48 @@ pub(super) fn kept(id: &str, text: &str) -> Reply {
             {"type": "message", "id": format!("msg-{id}"), "content": [{"type": "output_text", "text": text}]},
         ],
     });
-    Reply::Bytes(response(200, &[JSON], &body.to_string()))
+    FakeReply::Bytes(response(200, &[JSON], &body.to_string()))
 }
 
 /// Says that it does not know what it was told to go on from.
-fn forgotten() -> Reply {
+fn forgotten() -> FakeReply {
     let body = json!({"error": {"type": "invalid_request_error", "code": "previous_response_not_found",
         "param": "previous_response_id", "message": "Previous response with id 'r1' not found."}});
-    Reply::Bytes(response(400, &[JSON], &body.to_string()))
+    FakeReply::Bytes(response(400, &[JSON], &body.to_string()))
 }
 
-fn said(role: Role, text: &str) -> Entry {
+fn said(role: Role, text: &str) -> TranscriptEntry {
     let text = text.to_owned();
-    Entry {
+    TranscriptEntry {
         role,
         blocks: vec![Block::Text { text }],
     }
 }
 
 /// The first request of a conversation that has a scope.
-pub(super) fn first() -> Request {
+pub(super) fn first() -> ModelRequest {
     let mut first = request(Provider::OpenAi);
     first.cache.prompt_cache_key = "k".to_owned();
     first
 }
 
-fn model(fake: &Fake) -> Hosted {
-    let shape = Shape {
+fn model(fake: &FakeProvider) -> HostedModel {
+    let shape = RequestOptions {
         incremental: true,
-        ..Shape::default()
+        ..RequestOptions::default()
     };
     shaped(Provider::OpenAi, &fake.url, shape)
 }
 
 /// Asks, and gives the request that follows: the answer as it came, and a new question.
-pub(super) async fn go_on(model: &Hosted, request: Request, question: &str) -> Request {
-    let answer = model.ask(request.clone(), &NoAudience).await.expect("an answer");
+pub(super) async fn go_on(model: &HostedModel, request: ModelRequest, question: &str) -> ModelRequest {
+    let answer = model
+        .call(request.clone(), &NoDeltaSink)
+        .await
+        .expect("an answer");
     let mut next = request;
     next.request += 1;
-    next.entries.push(Entry {
+    next.entries.push(TranscriptEntry {
         role: Role::Assistant,
         blocks: answer.blocks,
     });
@@ -67,7 +72,7 @@ pub(super) async fn go_on(model: &Hosted, request: Request, question: &str) -> R
 }
 
 /// How a request was sent: what it goes on from, whether it is kept, and how many items it has.
-pub(super) fn way(asked: &Asked) -> (Option<&str>, Option<bool>, usize) {
+pub(super) fn way(asked: &ReceivedRequest) -> (Option<&str>, Option<bool>, usize) {
     let body = &asked.body;
     let previous = body.get("previous_response_id").and_then(Value::as_str);
     let input = body.get("input").and_then(Value::as_array);
@@ -80,7 +85,7 @@ pub(super) fn way(asked: &Asked) -> (Option<&str>, Option<bool>, usize) {
 
 #[tokio::test]
 async fn a_conversation_that_only_grows_sends_what_is_new() {
-    let fake = Fake::series([kept("r1", "One."), kept("r2", "Two."), kept("r3", "Three.")]).await;
+    let fake = FakeProvider::series([kept("r1", "One."), kept("r2", "Two."), kept("r3", "Three.")]).await;
     let model = model(&fake);
     let second = go_on(&model, first(), "And?").await;
     let third = go_on(&model, second, "And then?").await;
@@ -104,7 +109,7 @@ async fn a_conversation_that_only_grows_sends_what_is_new() {
 
 #[tokio::test]
 async fn whatever_is_not_exactly_more_of_the_same_is_sent_whole() {
-    type Change = fn(&mut Request);
+    type Change = fn(&mut ModelRequest);
     let changes: [(&str, Change); 8] = [
         ("no scope", |next| next.cache.prompt_cache_key.clear()),
         ("another key", |next| next.cache.prompt_cache_key.push('x')),
@@ -122,11 +127,11 @@ async fn whatever_is_not_exactly_more_of_the_same_is_sent_whole() {
         ("nothing new", |next| next.entries.truncate(2)),
     ];
     for (cause, change) in changes {
-        let fake = Fake::series([kept("r1", "One."), kept("r2", "Two.")]).await;
+        let fake = FakeProvider::series([kept("r1", "One."), kept("r2", "Two.")]).await;
         let model = model(&fake);
         let mut next = go_on(&model, first(), "And?").await;
         change(&mut next);
-        model.ask(next, &NoAudience).await.expect("an answer");
+        model.call(next, &NoDeltaSink).await.expect("an answer");
         let asked = fake.asked();
         let (previous, store, items) = way(&asked[1]);
         assert_eq!(previous, None, "{cause}");
@@ -137,29 +142,29 @@ async fn whatever_is_not_exactly_more_of_the_same_is_sent_whole() {
 
 #[tokio::test]
 async fn an_answer_without_an_id_and_a_failure_leave_nothing_to_go_on_from() {
-    let busy = || Reply::Bytes(response(503, &[JSON], "{\"error\":{\"message\":\"busy\"}}"));
+    let busy = || FakeReply::Bytes(response(503, &[JSON], "{\"error\":{\"message\":\"busy\"}}"));
     for (replies, whole) in [
         (vec![kept("", "One."), kept("r2", "Two.")], 1),
         (vec![kept("r1", "One."), busy(), kept("r3", "Two.")], 2),
     ] {
-        let fake = Fake::series(replies).await;
+        let fake = FakeProvider::series(replies).await;
         let model = model(&fake);
         let next = go_on(&model, first(), "And?").await;
         if whole == 2 {
             model
-                .ask(next.clone(), &NoAudience)
+                .call(next.clone(), &NoDeltaSink)
                 .await
                 .expect_err("it is busy");
             assert_eq!(way(&fake.asked()[1]).0, Some("r1"));
         }
-        model.ask(next, &NoAudience).await.expect("an answer");
+        model.call(next, &NoDeltaSink).await.expect("an answer");
         assert_eq!(way(&fake.asked()[whole]), (None, Some(true), 4));
     }
 }
 
 #[tokio::test]
 async fn what_the_provider_has_forgotten_is_sent_whole_within_the_same_attempt() {
-    let fake = Fake::series([
+    let fake = FakeProvider::series([
         kept("r1", "One."),
         forgotten(),
         kept("r3", "Two."),
@@ -197,14 +202,14 @@ async fn a_refusal_inside_a_response_is_a_failure_and_no_second_request() {
         let event = format!("data: {}\n\n", json!({"type": "error", "error": error}));
         let whole = json!({"status": "failed", "error": error}).to_string();
         for refusal in [response(200, &[stream], &event), response(200, &[JSON], &whole)] {
-            let replies = [kept("r1", "One."), Reply::Bytes(refusal), kept("r3", "Two.")];
-            let fake = Fake::series(replies).await;
+            let replies = [kept("r1", "One."), FakeReply::Bytes(refusal), kept("r3", "Two.")];
+            let fake = FakeProvider::series(replies).await;
             let model = model(&fake);
             let next = go_on(&model, first(), "And?").await;
-            let failure = model.ask(next.clone(), &NoAudience).await;
+            let failure = model.call(next.clone(), &NoDeltaSink).await;
             assert!(failure.expect_err("a refusal").may_be_billed, "{error}");
             assert_eq!(fake.asked().len(), 2, "{error}");
-            model.ask(next, &NoAudience).await.expect("the next attempt");
+            model.call(next, &NoDeltaSink).await.expect("the next attempt");
             assert_eq!(way(&fake.asked()[2]), (None, Some(true), 4), "{error}: whole");
         }
     }
@@ -213,10 +218,11 @@ async fn a_refusal_inside_a_response_is_a_failure_and_no_second_request() {
 #[tokio::test]
 async fn a_refusal_of_another_kind_is_a_failure_and_no_second_request() {
     let body = "{\"error\":{\"type\":\"invalid_request_error\",\"message\":\"no such tool\"}}";
-    let fake = Fake::series([kept("r1", "One."), Reply::Bytes(response(400, &[JSON], body))]).await;
+    let fake =
+        FakeProvider::series([kept("r1", "One."), FakeReply::Bytes(response(400, &[JSON], body))]).await;
     let model = model(&fake);
     let next = go_on(&model, first(), "And?").await;
-    let failure = model.ask(next, &NoAudience).await.expect_err("a refusal");
+    let failure = model.call(next, &NoDeltaSink).await.expect_err("a refusal");
     assert_eq!(failure.artifact.kind, "http_400");
     assert_eq!(fake.asked().len(), 2);
 }
@@ -226,19 +232,19 @@ async fn a_refusal_of_another_kind_is_a_failure_and_no_second_request() {
 async fn words_that_were_told_are_not_told_again() {
     let half = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"Half\"}\n\n\
                 data: {\"type\":\"error\",\"error\":{\"code\":\"previous_response_not_found\",\"message\":\"gone\"}}\n\n";
-    let half = Reply::Bytes(response(200, &[("content-type", "text/event-stream")], half));
-    let fake = Fake::series([kept("r1", "One."), half, kept("r3", "Whole.")]).await;
-    let (model, ear) = (model(&fake), Ear::default());
+    let half = FakeReply::Bytes(response(200, &[("content-type", "text/event-stream")], half));
+    let fake = FakeProvider::series([kept("r1", "One."), half, kept("r3", "Whole.")]).await;
+    let (model, ear) = (model(&fake), CollectingSink::default());
     let next = go_on(&model, first(), "And?").await;
-    model.ask(next, &ear).await.expect_err("half a reply");
+    model.call(next, &ear).await.expect_err("half a reply");
     assert_eq!(ear.0.into_inner().expect("no panic"), "Half");
     assert_eq!(fake.asked().len(), 2);
 }
 
 #[tokio::test]
 async fn nothing_is_kept_at_the_provider_unless_asked_for() {
-    let fake = Fake::series([kept("r1", "One."), kept("r2", "Two.")]).await;
-    let model = shaped(Provider::OpenAi, &fake.url, Shape::default());
+    let fake = FakeProvider::series([kept("r1", "One."), kept("r2", "Two.")]).await;
+    let model = shaped(Provider::OpenAi, &fake.url, RequestOptions::default());
     let next = go_on(&model, first(), "And?").await;
     go_on(&model, next, "-").await;
     let asked = fake.asked();
@@ -249,9 +255,9 @@ async fn nothing_is_kept_at_the_provider_unless_asked_for() {
 #[tokio::test]
 async fn a_model_without_thoughts_is_asked_for_them_once() {
     let refusal = "{\"error\":{\"message\":\"Encrypted content is not supported with this model.\",\"param\":\"include\"}}";
-    let refusal = Reply::Bytes(response(400, &[JSON], refusal));
-    let fake = Fake::series([refusal, kept("r1", "One."), kept("r2", "Two.")]).await;
-    let model = shaped(Provider::OpenAi, &fake.url, Shape::default());
+    let refusal = FakeReply::Bytes(response(400, &[JSON], refusal));
+    let fake = FakeProvider::series([refusal, kept("r1", "One."), kept("r2", "Two.")]).await;
+    let model = shaped(Provider::OpenAi, &fake.url, RequestOptions::default());
     let next = go_on(&model, first(), "And?").await;
     go_on(&model, next, "-").await;
     let asked = fake.asked();
@@ -280,13 +286,13 @@ async fn thoughts_that_cannot_be_read_are_left_out_within_the_same_attempt() {
         ),
     ];
     for (provider, refusal) in refusals {
-        let refusal = Reply::Bytes(response(400, &[JSON], refusal));
+        let refusal = FakeReply::Bytes(response(400, &[JSON], refusal));
         let stream = response(200, &[("content-type", "text/event-stream")], events(provider));
-        let fake = Fake::series([refusal, Reply::Bytes(stream)]).await;
+        let fake = FakeProvider::series([refusal, FakeReply::Bytes(stream)]).await;
         let host = fake.url.trim_start_matches("http://");
         let record = json!({"type": "thinking", "item": {"id": "spoilt"}, "thoughtSignature": "spoilt", "signature": "spoilt"});
         let mut request = request(provider);
-        request.entries.push(Entry {
+        request.entries.push(TranscriptEntry {
             role: Role::Assistant,
             blocks: vec![
                 Block::Thinking {
@@ -300,8 +306,8 @@ async fn thoughts_that_cannot_be_read_are_left_out_within_the_same_attempt() {
             ],
         });
         request.entries.push(said(Role::User, "And?"));
-        let model = shaped(provider, &fake.url, Shape::default());
-        model.ask(request, &NoAudience).await.expect("an answer");
+        let model = shaped(provider, &fake.url, RequestOptions::default());
+        model.call(request, &NoDeltaSink).await.expect("an answer");
         let spoilt: Vec<bool> = fake
             .asked()
             .iter()
@@ -315,17 +321,17 @@ async fn thoughts_that_cannot_be_read_are_left_out_within_the_same_attempt() {
 #[tokio::test]
 async fn thoughts_go_to_nobody_else_who_speaks_the_same_format() {
     let (fake, elsewhere) = (
-        Fake::series([kept("r1", "One."), kept("r2", "Two."), kept("r3", "Two.")]).await,
-        Fake::series([kept("r4", "Two.")]).await,
+        FakeProvider::series([kept("r1", "One."), kept("r2", "Two."), kept("r3", "Two.")]).await,
+        FakeProvider::series([kept("r4", "Two.")]).await,
     );
-    let named = |name: &'static str, fake: &Fake| {
-        let options = Options {
+    let named = |name: &'static str, fake: &FakeProvider| {
+        let options = HostedOptions {
             name,
             base_url: Some(&fake.url),
             credential: Some(Credential::new(KEY).expect("a key")),
-            ..Options::of(Provider::OpenAi, "m-1")
+            ..HostedOptions::of(Provider::OpenAi, "m-1")
         };
-        Hosted::new(options).expect("a model")
+        HostedModel::new(options).expect("a model")
     };
     let next = go_on(&named("mine", &fake), first(), "And?").await;
     for (model, goes) in [
@@ -333,7 +339,7 @@ async fn thoughts_go_to_nobody_else_who_speaks_the_same_format() {
         (named("theirs", &fake), false),
         (named("mine", &elsewhere), false),
     ] {
-        model.ask(next.clone(), &NoAudience).await.expect("an answer");
+        model.call(next.clone(), &NoDeltaSink).await.expect("an answer");
         let asked = [fake.asked(), elsewhere.asked()].concat();
         let newest = asked.last().expect("a request");
         assert_eq!(newest.body.to_string().contains("sealed"), goes, "{model:?}");
@@ -343,10 +349,10 @@ async fn thoughts_go_to_nobody_else_who_speaks_the_same_format() {
 /// Every provider answers with thoughts of its own, and every other goes on from there.
 #[tokio::test]
 async fn a_conversation_changes_its_provider_at_any_round() {
-    let shape = Shape {
+    let shape = RequestOptions {
         incremental: true,
         context_management: true,
-        ..Shape::default()
+        ..RequestOptions::default()
     };
     let order = [
         Provider::OpenAi,
@@ -357,14 +363,14 @@ async fn a_conversation_changes_its_provider_at_any_round() {
     ];
     let replies = order.map(|provider| match provider {
         Provider::OpenAi | Provider::OpenAiCodex => kept("r1", "One."),
-        Provider::Anthropic | Provider::OpenAiChat | Provider::Gemini => Reply::Bytes(response(
+        Provider::Anthropic | Provider::OpenAiChat | Provider::Gemini => FakeReply::Bytes(response(
             200,
             &[("content-type", "text/event-stream")],
             events(provider),
         )),
     });
     // One address, so that the first is still the same when its turn comes again.
-    let (fake, mut next) = (Fake::series(replies).await, first());
+    let (fake, mut next) = (FakeProvider::series(replies).await, first());
     for (round, provider) in order.into_iter().enumerate() {
         let words = next.entries.len();
         next = go_on(&shaped(provider, &fake.url, shape), next, "And?").await;

@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 use wakeful_core::embedding::{TEXT_BYTES_MAX, TEXTS_MAX};
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::failure::ModelFailureKind::{FailFast, Retryable};
-use wakeful_core::inference::Boundary;
+use wakeful_core::inference::DataBoundary;
 use wakeful_models::{
-    BadEmbeddingEndpoint, BadTable, Embedders, EmbeddingEndpoint, Provider, TENSOR_BYTES_MAX, WordTable,
+    AnyEmbedder, BadEmbeddingEndpoint, BadTable, EmbeddingEndpoint, Provider, TENSOR_BYTES_MAX, WordTable,
 };
-use wakeful_ports::embedding::{Embedded, Embedder};
+use wakeful_ports::embedding::{Embedder, EmbeddingResponse};
 
-use super::fake::{Fake, KEY, Reply, hosted, response};
+use super::fake_provider::{FakeProvider, FakeReply, KEY, hosted, response};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-fn endpoint(url: &str) -> Embedders {
+fn endpoint(url: &str) -> AnyEmbedder {
     let endpoint = EmbeddingEndpoint::new(hosted(Provider::OpenAiChat, url), 2);
     endpoint.expect("an embedder").into()
 }
@@ -26,8 +26,8 @@ fn texts(texts: &[&str]) -> Vec<String> {
 }
 
 /// Asks for two texts.
-async fn ask(reply: Reply) -> Result<Embedded, ModelFailure> {
-    let fake = Fake::new(reply).await;
+async fn ask(reply: FakeReply) -> Result<EmbeddingResponse, ModelFailure> {
+    let fake = FakeProvider::new(reply).await;
     let asked = endpoint(&fake.url).embed(texts(&["one", "two"])).await;
     if let Err(failure) = &asked {
         let shown = format!("{failure:?} {}", serde_json::to_string(failure).expect("JSON"));
@@ -37,8 +37,8 @@ async fn ask(reply: Reply) -> Result<Embedded, ModelFailure> {
     asked
 }
 
-async fn ask_whole(status: u16, body: &str) -> Result<Embedded, ModelFailure> {
-    ask(Reply::Bytes(response(status, &[JSON], body))).await
+async fn ask_whole(status: u16, body: &str) -> Result<EmbeddingResponse, ModelFailure> {
+    ask(FakeReply::Bytes(response(status, &[JSON], body))).await
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn embeddings_come_in_the_order_of_their_texts_and_with_length_one() {
         {"object": "embedding", "index": 1, "embedding": [0.0, -2.0]},
         {"object": "embedding", "index": 0, "embedding": [3, 4.0]},
     ]});
-    let fake = Fake::whole(&body.to_string()).await;
+    let fake = FakeProvider::whole(&body.to_string()).await;
     let embedder = endpoint(&fake.url);
     let answer = embedder.embed(texts(&["one", "two"])).await.expect("an answer");
     let numbers: Vec<&[f32]> = answer.embeddings.iter().map(|e| e.numbers()).collect();
@@ -88,7 +88,7 @@ async fn an_answer_that_does_not_fit_the_question_is_invalid() {
         assert_eq!(told, (FailFast, "invalid_response"), "{body}");
     }
     let stream = response(200, &[("content-type", "text/event-stream")], "data: {}\n\n");
-    let failure = ask(Reply::Bytes(stream)).await.expect_err("a stream");
+    let failure = ask(FakeReply::Bytes(stream)).await.expect_err("a stream");
     assert_eq!(failure.artifact.kind, "invalid_response");
 }
 
@@ -114,11 +114,11 @@ async fn a_server_that_says_no_is_understood_as_everywhere() {
 #[tokio::test]
 async fn a_response_without_end_is_given_up_at_its_bound() {
     let head = response(200, &[JSON], r#"{"data": ["#);
-    let failure = ask(Reply::Forever(head, vec![b' '; 1 << 20]))
+    let failure = ask(FakeReply::Forever(head, vec![b' '; 1 << 20]))
         .await
         .expect_err("no end");
     assert_eq!(failure.artifact.kind, "invalid_response");
-    let silent = Reply::Silence(response(200, &[JSON], r#"{"data": ["#));
+    let silent = FakeReply::Silence(response(200, &[JSON], r#"{"data": ["#));
     let failure = ask(silent).await.expect_err("nothing");
     assert_eq!(
         (failure.kind, failure.artifact.kind.as_str()),
@@ -250,7 +250,7 @@ async fn a_text_is_the_average_of_its_words() {
     // `▁` and one for all three that are unknown.
     assert_eq!(answer.usage.input_tokens, 1 + 1 + 2 + 4 + 2 + 1);
     assert_eq!(table.dimensions(), 2);
-    assert_eq!(table.terms().boundary, Boundary::Process);
+    assert_eq!(table.profile().boundary, DataBoundary::Process);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use wakeful_core::failure::SUMMARY_CHARS_MAX;
 use wakeful_models::Provider;
 use wakeful_ports::model::Model as _;
 
-use super::fake::{KEY, Reply, fail, hosted, request, response};
+use super::fake_provider::{FakeReply, KEY, fail, hosted, request, response};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
@@ -28,7 +28,7 @@ async fn a_status_decides_whether_another_attempt_is_worth_it() {
             // It repeats what it was sent, as some do.
             let body = json!({"error": {"type": "some_error", "message": format!("no, {KEY}")}}).to_string();
             let bytes = response(status, &[JSON, ("retry-after", "3")], &body);
-            let failure = fail(provider, Reply::Bytes(bytes)).await;
+            let failure = fail(provider, FakeReply::Bytes(bytes)).await;
             assert_eq!((failure.kind, failure.artifact.status), (kind, Some(status)));
             assert_eq!(failure.artifact.kind, format!("http_{status}"));
             assert_eq!(failure.retry_after_ms, Some(3_000));
@@ -46,7 +46,7 @@ async fn a_status_decides_whether_another_attempt_is_worth_it() {
 async fn an_error_without_a_shape_is_shown_in_part_and_without_the_key() {
     // The key stands where the text is cut.
     let page = format!("<html>{}{KEY}{}", "x".repeat(190), "y".repeat(100_000));
-    let failure = fail(Provider::OpenAi, Reply::Bytes(response(502, &[], &page))).await;
+    let failure = fail(Provider::OpenAi, FakeReply::Bytes(response(502, &[], &page))).await;
     assert!(failure.artifact.summary.chars().count() < 300, "{failure:?}");
     assert!(!failure.artifact.summary.contains("sk-"), "{failure:?}");
 }
@@ -56,7 +56,7 @@ async fn no_word_of_a_provider_brings_the_key_back() {
     let code = json!({"error": {"code": KEY, "message": "no"}});
     let reason = json!({"status": "incomplete", "incomplete_details": {"reason": KEY}});
     for (status, body, kind) in [(400, code, "http_400"), (200, reason, "reply_withheld")] {
-        let reply = Reply::Bytes(response(status, &[JSON], &body.to_string()));
+        let reply = FakeReply::Bytes(response(status, &[JSON], &body.to_string()));
         assert_eq!(fail(Provider::OpenAi, reply).await.artifact.kind, kind);
     }
 }
@@ -69,7 +69,7 @@ async fn a_word_that_is_cut_has_lost_the_key_before() {
         let body = json!({"status": "incomplete", "incomplete_details": {"reason": reason}});
         let failure = fail(
             Provider::OpenAi,
-            Reply::Bytes(response(200, &[JSON], &body.to_string())),
+            FakeReply::Bytes(response(200, &[JSON], &body.to_string())),
         );
         let summary = failure.await.artifact.summary;
         assert!(!summary.contains("sk-"), "{summary}");
@@ -82,7 +82,7 @@ async fn a_date_to_come_back_at_is_measured_by_the_servers_own_clock() {
         ("date", "Sun, 06 Nov 1994 08:49:37 GMT"),
         ("retry-after", "Sun, 06 Nov 1994 08:49:47 GMT"),
     ];
-    let failure = fail(Provider::Anthropic, Reply::Bytes(response(429, &headers, ""))).await;
+    let failure = fail(Provider::Anthropic, FakeReply::Bytes(response(429, &headers, ""))).await;
     assert_eq!(failure.retry_after_ms, Some(10_000));
 }
 
@@ -95,7 +95,7 @@ async fn a_request_that_is_too_long_is_told_by_one_word_for_all() {
         json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "The input token count (9) exceeds the maximum number of tokens allowed (8)."}}),
     ];
     for (provider, body) in Provider::ALL.into_iter().zip(bodies) {
-        let reply = Reply::Bytes(response(400, &[JSON], &body.to_string()));
+        let reply = FakeReply::Bytes(response(400, &[JSON], &body.to_string()));
         let failure = fail(provider, reply).await;
         assert_eq!(failure.kind, FailFast);
         assert_eq!(failure.artifact.kind, "context_length_exceeded");
@@ -117,7 +117,7 @@ async fn an_error_inside_a_stream_counts_as_its_status() {
     ];
     for (provider, event, kind, status) in cases {
         let events = format!("data: {event}\n\n");
-        let reply = Reply::Bytes(response(200, &[("content-type", "text/event-stream")], &events));
+        let reply = FakeReply::Bytes(response(200, &[("content-type", "text/event-stream")], &events));
         let failure = fail(provider, reply).await;
         assert_eq!((failure.kind, failure.artifact.status), (kind, Some(status)));
     }
@@ -129,7 +129,7 @@ async fn a_server_that_is_not_there_is_worth_another_attempt() {
     let address = listener.local_addr().expect("an address");
     drop(listener);
     let model = hosted(Provider::Anthropic, &format!("http://{address}"));
-    let asked = model.ask(request(Provider::Anthropic), &wakeful_ports::model::NoAudience);
+    let asked = model.call(request(Provider::Anthropic), &wakeful_ports::model::NoDeltaSink);
     let failure = asked.await.expect_err("nobody is there");
     assert_eq!(
         (failure.kind, failure.artifact.kind.as_str()),

@@ -6,18 +6,18 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
-use wakeful_core::conversation::{Block, Entry, Role, ToolSpec};
+use wakeful_core::conversation::{Block, Role, ToolSpec, TranscriptEntry};
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::id::AgentId;
-use wakeful_core::prompt::{PromptBlock, PromptCache, Request, Source, Stability};
-use wakeful_models::{Credential, Hosted, Options, Provider, Shape};
-use wakeful_ports::model::{Answer, Audience, Model};
+use wakeful_core::prompt::{BlockSource, ModelRequest, PromptBlock, PromptCache, Stability};
+use wakeful_models::{Credential, HostedModel, HostedOptions, Provider, RequestOptions};
+use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
 
 /// The key that must appear in one header and nowhere else.
 pub(super) const KEY: &str = "sk-test-5f0c2b7a9d";
 
 /// What a server does with a request.
-pub(super) enum Reply {
+pub(super) enum FakeReply {
     /// Says this and hangs up.
     Bytes(Vec<u8>),
     /// Says this in pieces of so many bytes and hangs up.
@@ -30,12 +30,12 @@ pub(super) enum Reply {
 
 /// A request as it came.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Asked {
+pub(super) struct ReceivedRequest {
     pub(super) head: String,
     pub(super) body: Value,
 }
 
-impl Asked {
+impl ReceivedRequest {
     /// The value of a header.
     pub(super) fn header(&self, name: &str) -> Option<String> {
         let lines = self.head.lines().skip(1);
@@ -46,7 +46,7 @@ impl Asked {
 }
 
 /// A server for as many requests as it has replies.
-pub(super) struct Fake {
+pub(super) struct FakeProvider {
     pub(super) url: String,
     state: Arc<Mutex<State>>,
     serving: JoinHandle<()>,
@@ -54,18 +54,18 @@ pub(super) struct Fake {
 
 #[derive(Default)]
 struct State {
-    asked: Vec<Asked>,
+    asked: Vec<ReceivedRequest>,
     written: usize,
 }
 
-impl Fake {
-    pub(super) async fn new(reply: Reply) -> Self {
+impl FakeProvider {
+    pub(super) async fn new(reply: FakeReply) -> Self {
         Self::series([reply]).await
     }
 
     /// A server for several requests, one after another, each on its own connection.
-    pub(super) async fn series(replies: impl IntoIterator<Item = Reply>) -> Self {
-        let replies: Vec<Reply> = replies.into_iter().collect();
+    pub(super) async fn series(replies: impl IntoIterator<Item = FakeReply>) -> Self {
+        let replies: Vec<FakeReply> = replies.into_iter().collect();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let state = Arc::new(Mutex::new(State::default()));
@@ -83,7 +83,7 @@ impl Fake {
 
     /// A server that gives a whole answer.
     pub(super) async fn whole(body: &str) -> Self {
-        Self::new(Reply::Bytes(response(
+        Self::new(FakeReply::Bytes(response(
             200,
             &[("content-type", "application/json")],
             body,
@@ -93,7 +93,7 @@ impl Fake {
 
     /// A server that gives these events.
     pub(super) async fn stream(events: &str) -> Self {
-        Self::new(Reply::Bytes(response(
+        Self::new(FakeReply::Bytes(response(
             200,
             &[("content-type", "text/event-stream")],
             events,
@@ -106,7 +106,7 @@ impl Fake {
         self.serving.await.expect("no panic");
     }
 
-    pub(super) fn asked(&self) -> Vec<Asked> {
+    pub(super) fn asked(&self) -> Vec<ReceivedRequest> {
         self.state.lock().expect("no panic").asked.clone()
     }
 
@@ -125,12 +125,12 @@ pub(super) fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Vec
     format!("HTTP/1.1 {status} Word\r\nconnection: close\r\n{headers}\r\n{body}").into_bytes()
 }
 
-async fn hear(stream: &mut TcpStream) -> Asked {
+async fn hear(stream: &mut TcpStream) -> ReceivedRequest {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let asked = Asked {
+            let asked = ReceivedRequest {
                 head: head.to_owned(),
                 body: serde_json::from_str(body).unwrap_or_default(),
             };
@@ -140,17 +140,17 @@ async fn hear(stream: &mut TcpStream) -> Asked {
             }
         }
         if stream.read_buf(&mut bytes).await.expect("a request") == 0 {
-            return Asked::default();
+            return ReceivedRequest::default();
         }
     }
 }
 
-async fn say(stream: &mut TcpStream, reply: Reply, state: &Mutex<State>) {
+async fn say(stream: &mut TcpStream, reply: FakeReply, state: &Mutex<State>) {
     match reply {
-        Reply::Bytes(bytes) => {
+        FakeReply::Bytes(bytes) => {
             let _ = stream.write_all(&bytes).await;
         }
-        Reply::Pieces(bytes, size) => {
+        FakeReply::Pieces(bytes, size) => {
             stream.set_nodelay(true).expect("a socket");
             for piece in bytes.chunks(size) {
                 let _ = stream.write_all(piece).await;
@@ -158,13 +158,13 @@ async fn say(stream: &mut TcpStream, reply: Reply, state: &Mutex<State>) {
                 tokio::task::yield_now().await;
             }
         }
-        Reply::Forever(first, again) => {
+        FakeReply::Forever(first, again) => {
             let _ = stream.write_all(&first).await;
             while stream.write_all(&again).await.is_ok() {
                 state.lock().expect("no panic").written += again.len();
             }
         }
-        Reply::Silence(bytes) => {
+        FakeReply::Silence(bytes) => {
             let _ = stream.write_all(&bytes).await;
             tokio::time::pause();
             std::future::pending::<()>().await;
@@ -173,45 +173,48 @@ async fn say(stream: &mut TcpStream, reply: Reply, state: &Mutex<State>) {
 }
 
 /// A model at a provider that lives at this address.
-pub(super) fn hosted(provider: Provider, url: &str) -> Hosted {
-    shaped(provider, url, Shape::default())
+pub(super) fn hosted(provider: Provider, url: &str) -> HostedModel {
+    shaped(provider, url, RequestOptions::default())
 }
 
 /// The same with settings.
-pub(super) fn shaped(provider: Provider, url: &str, shape: Shape<'_>) -> Hosted {
+pub(super) fn shaped(provider: Provider, url: &str, shape: RequestOptions<'_>) -> HostedModel {
     let base = match provider {
         Provider::OpenAi | Provider::OpenAiChat | Provider::OpenAiCodex => format!("{url}/v1"),
         Provider::Anthropic | Provider::Gemini => url.to_owned(),
     };
-    let options = Options {
+    let options = HostedOptions {
         base_url: Some(&base),
         credential: Some(Credential::new(KEY).expect("a key")),
         shape,
-        ..Options::of(provider, "m-1")
+        ..HostedOptions::of(provider, "m-1")
     };
-    Hosted::new(options).expect("a model")
+    HostedModel::new(options).expect("a model")
 }
 
 /// Writes down what is heard.
 #[derive(Default)]
-pub(super) struct Ear(pub(super) Mutex<String>);
+pub(super) struct CollectingSink(pub(super) Mutex<String>);
 
-impl Audience for Ear {
-    fn hear(&self, text: &str) {
+impl DeltaSink for CollectingSink {
+    fn on_text(&self, text: &str) {
         self.0.lock().expect("no panic").push_str(text);
     }
 }
 
 /// Asks once; the answer, and what was heard on the way.
-pub(super) async fn ask(provider: Provider, fake: &Fake) -> (Result<Answer, ModelFailure>, String) {
-    let ear = Ear::default();
-    let answer = hosted(provider, &fake.url).ask(request(provider), &ear).await;
+pub(super) async fn ask(
+    provider: Provider,
+    fake: &FakeProvider,
+) -> (Result<ModelResponse, ModelFailure>, String) {
+    let ear = CollectingSink::default();
+    let answer = hosted(provider, &fake.url).call(request(provider), &ear).await;
     (answer, ear.0.into_inner().expect("no panic"))
 }
 
 /// Asks once and expects no answer. Whatever the failure, the key is not in it.
-pub(super) async fn fail(provider: Provider, reply: Reply) -> ModelFailure {
-    let fake = Fake::new(reply).await;
+pub(super) async fn fail(provider: Provider, reply: FakeReply) -> ModelFailure {
+    let fake = FakeProvider::new(reply).await;
     let failure = ask(provider, &fake).await.0.expect_err("no answer");
     let shown = format!("{failure:?} {}", serde_json::to_string(&failure).expect("JSON"));
     assert!(!shown.contains(KEY), "{shown}");
@@ -223,17 +226,17 @@ pub(super) async fn fail(provider: Provider, reply: Reply) -> ModelFailure {
     failure
 }
 
-pub(super) fn request(provider: Provider) -> Request {
-    Request {
+pub(super) fn request(provider: Provider) -> ModelRequest {
+    ModelRequest {
         model_ref: format!("{}/m-1", provider.word()),
         request: 0,
         system: vec![PromptBlock {
             text: "Be exact.".to_owned(),
             stability: Stability::Stable,
-            source: Source::Contract,
+            source: BlockSource::Contract,
             cache_breakpoint: false,
         }],
-        entries: vec![Entry {
+        entries: vec![TranscriptEntry {
             role: Role::User,
             blocks: vec![Block::Text {
                 text: "Hello?".to_owned(),

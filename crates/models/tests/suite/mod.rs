@@ -1,9 +1,9 @@
-mod answer;
+mod continuation;
 mod embedding;
 mod failure;
-mod fake;
-mod hiding;
+mod fake_provider;
 mod hostile;
-mod shape;
-mod thread;
-mod way;
+mod redact;
+mod request_options;
+mod response;
+mod transport;

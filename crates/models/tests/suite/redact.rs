@@ -2,12 +2,12 @@
 
 use serde_json::json;
 use wakeful_core::conversation::{Block, text_of};
-use wakeful_models::{Provider, Shape};
-use wakeful_ports::model::{Model as _, NoAudience};
+use wakeful_models::{Provider, RequestOptions};
+use wakeful_ports::model::{Model as _, NoDeltaSink};
 
-use super::answer::{events, whole};
-use super::fake::{Fake, KEY, ask, hosted, request, shaped};
-use super::thread::{first, go_on, kept, way};
+use super::continuation::{first, go_on, kept, way};
+use super::fake_provider::{FakeProvider, KEY, ask, hosted, request, shaped};
+use super::response::{events, whole};
 
 /// The same with the key where words and arguments stand.
 fn indiscreet(reply: &str) -> String {
@@ -20,10 +20,10 @@ fn indiscreet(reply: &str) -> String {
 #[tokio::test]
 async fn a_key_that_a_server_repeats_is_neither_kept_nor_told() {
     for provider in Provider::ALL {
-        let stream = Fake::stream(&indiscreet(events(provider))).await;
+        let stream = FakeProvider::stream(&indiscreet(events(provider))).await;
         let (streamed, heard) = ask(provider, &stream).await;
         assert_eq!(heard, "Wait — [hidden]", "{provider:?}");
-        let at_once = Fake::whole(&indiscreet(&whole(provider))).await;
+        let at_once = FakeProvider::whole(&indiscreet(&whole(provider))).await;
         for answer in [streamed, ask(provider, &at_once).await.0] {
             let blocks = answer.expect("an answer").blocks;
             assert!(!format!("{blocks:?}").contains(KEY), "{provider:?} {blocks:?}");
@@ -43,7 +43,7 @@ async fn a_key_is_found_in_thoughts_names_and_fields() {
         {"type": "thinking", "thinking": "No.", "signature": "s"},
         {"type": "tool_use", "id": KEY, "name": KEY, "input": {KEY: [{"a": KEY}]}},
     ]});
-    let (answer, _) = ask(Provider::Anthropic, &Fake::whole(&body.to_string()).await).await;
+    let (answer, _) = ask(Provider::Anthropic, &FakeProvider::whole(&body.to_string()).await).await;
     let blocks = answer.expect("an answer").blocks;
     assert!(!format!("{blocks:?}").contains(KEY), "{blocks:?}");
     let records = blocks.iter().filter_map(|block| match block {
@@ -64,16 +64,16 @@ async fn a_key_in_two_pieces_is_not_kept() {
     let chunk = |text: &str| format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
     let end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
     let stream = [&chunk(head), &chunk(tail), end].concat();
-    let (answer, _) = ask(Provider::OpenAiChat, &Fake::stream(&stream).await).await;
+    let (answer, _) = ask(Provider::OpenAiChat, &FakeProvider::stream(&stream).await).await;
     assert_eq!(text_of(&answer.expect("an answer").blocks), "[hidden]");
 }
 
 #[tokio::test]
 async fn a_conversation_goes_on_from_an_answer_that_held_the_key() {
-    let fake = Fake::series([kept("r1", KEY), kept("r2", "Two.")]).await;
-    let shape = Shape {
+    let fake = FakeProvider::series([kept("r1", KEY), kept("r2", "Two.")]).await;
+    let shape = RequestOptions {
         incremental: true,
-        ..Shape::default()
+        ..RequestOptions::default()
     };
     let model = shaped(Provider::OpenAi, &fake.url, shape);
     let next = go_on(&model, first(), "And?").await;
@@ -84,8 +84,8 @@ async fn a_conversation_goes_on_from_an_answer_that_held_the_key() {
 
 #[tokio::test]
 async fn an_answer_without_the_key_is_as_it_came() {
-    let fake = Fake::stream(events(Provider::OpenAi)).await;
+    let fake = FakeProvider::stream(events(Provider::OpenAi)).await;
     let model = hosted(Provider::OpenAi, &fake.url);
-    let answer = model.ask(request(Provider::OpenAi), &NoAudience).await;
+    let answer = model.call(request(Provider::OpenAi), &NoDeltaSink).await;
     assert_eq!(text_of(&answer.expect("an answer").blocks), "Wait — looking.");
 }

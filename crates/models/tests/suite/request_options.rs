@@ -1,27 +1,31 @@
 //! What may be set for a provider, as it arrives there.
 
 use serde_json::{Value, json};
-use wakeful_models::{Auth, BadHosted, Credential, Hosted, Options, Provider, Shape};
-use wakeful_ports::model::{Model as _, NoAudience};
+use wakeful_models::{
+    Credential, HostedModel, HostedModelError, HostedOptions, KeyHeader, Provider, RequestOptions,
+};
+use wakeful_ports::model::{Model as _, NoDeltaSink};
 
-use super::answer::events;
-use super::fake::{Asked, Fake, KEY, request, shaped};
+use super::fake_provider::{FakeProvider, KEY, ReceivedRequest, request, shaped};
+use super::response::events;
 
-async fn asked(provider: Provider, shape: Shape<'_>) -> Asked {
-    let fake = Fake::stream(events(provider)).await;
+async fn asked(provider: Provider, shape: RequestOptions<'_>) -> ReceivedRequest {
+    let fake = FakeProvider::stream(events(provider)).await;
     let mut request = request(provider);
     request.cache.prompt_cache_key = "k".to_owned();
-    let answer = shaped(provider, &fake.url, shape).ask(request, &NoAudience).await;
+    let answer = shaped(provider, &fake.url, shape)
+        .call(request, &NoDeltaSink)
+        .await;
     answer.expect("an answer");
     fake.asked().remove(0)
 }
 
 #[tokio::test]
 async fn anthropic_is_spoken_to_in_either_version_with_either_key() {
-    let newer = Shape {
+    let newer = RequestOptions {
         api_version: Some("2026-10-21"),
-        auth: Some(Auth::Bearer),
-        ..Shape::default()
+        auth: Some(KeyHeader::Bearer),
+        ..RequestOptions::default()
     };
     let asked = asked(Provider::Anthropic, newer).await;
     assert_eq!(asked.header("anthropic-version").as_deref(), Some("2026-10-21"));
@@ -37,16 +41,16 @@ fn a_version_that_nobody_speaks_is_refused_with_those_that_are() {
         (Provider::Anthropic, ""),
         (Provider::OpenAi, "2023-06-01"),
     ] {
-        let options = Options {
+        let options = HostedOptions {
             credential: Some(Credential::new(KEY).expect("a key")),
-            shape: Shape {
+            shape: RequestOptions {
                 api_version: Some(version),
-                ..Shape::default()
+                ..RequestOptions::default()
             },
-            ..Options::of(provider, "m")
+            ..HostedOptions::of(provider, "m")
         };
-        let error = Hosted::new(options).expect_err("refused");
-        assert!(matches!(error, BadHosted::ApiVersion { .. }), "{error}");
+        let error = HostedModel::new(options).expect_err("refused");
+        assert!(matches!(error, HostedModelError::ApiVersion { .. }), "{error}");
         let shown = error.to_string();
         assert!(
             shown.contains("2023-06-01") && shown.contains("2026-10-21"),
@@ -57,12 +61,12 @@ fn a_version_that_nobody_speaks_is_refused_with_those_that_are() {
 
 #[tokio::test]
 async fn context_is_managed_only_when_asked_for_and_the_diagnosis_holds_no_key() {
-    let beta = |asked: &Asked| asked.header("anthropic-beta");
-    let off = asked(Provider::Anthropic, Shape::default()).await;
+    let beta = |asked: &ReceivedRequest| asked.header("anthropic-beta");
+    let off = asked(Provider::Anthropic, RequestOptions::default()).await;
     assert_eq!((beta(&off), off.body.get("context_management")), (None, None));
-    let managed = Shape {
+    let managed = RequestOptions {
         context_management: true,
-        ..Shape::default()
+        ..RequestOptions::default()
     };
     let on = asked(Provider::Anthropic, managed).await;
     assert_eq!(beta(&on).as_deref(), Some("context-management-2025-06-27"));
@@ -82,31 +86,31 @@ async fn context_is_managed_only_when_asked_for_and_the_diagnosis_holds_no_key()
 
 #[tokio::test]
 async fn a_server_that_imitates_openai_gets_a_key_of_the_prompt_only_when_told_to() {
-    let key = |asked: Asked| {
+    let key = |asked: ReceivedRequest| {
         asked
             .body
             .get("prompt_cache_key")
             .and_then(Value::as_str)
             .map(str::to_owned)
     };
-    let unset = asked(Provider::OpenAiChat, Shape::default()).await;
+    let unset = asked(Provider::OpenAiChat, RequestOptions::default()).await;
     assert_eq!(unset.body["tools"][0]["function"].get("strict"), None);
     assert_eq!(key(unset), None);
-    let set = Shape {
+    let set = RequestOptions {
         prompt_cache_key: Some(true),
         max_output_tokens: Some(9),
-        ..Shape::default()
+        ..RequestOptions::default()
     };
     let told = asked(Provider::OpenAiChat, set).await;
     assert_eq!(told.body["max_tokens"], 9);
     assert_eq!(key(told).as_deref(), Some("k"));
-    let unset = Shape {
+    let unset = RequestOptions {
         prompt_cache_key: Some(false),
-        ..Shape::default()
+        ..RequestOptions::default()
     };
     assert_eq!(key(asked(Provider::OpenAi, unset).await), None);
     assert_eq!(
-        key(asked(Provider::OpenAi, Shape::default()).await).as_deref(),
+        key(asked(Provider::OpenAi, RequestOptions::default()).await).as_deref(),
         Some("k")
     );
 }

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 use wakeful_core::conversation::{Block, ToolCall, Usage};
-use wakeful_models::{BadHosted, BadUrl, Hosted, Options, Provider};
-use wakeful_ports::model::{Answer, Audience, Model as _, NoAudience};
+use wakeful_models::{BadUrl, HostedModel, HostedModelError, HostedOptions, Provider};
+use wakeful_ports::model::{DeltaSink, Model as _, ModelResponse, NoDeltaSink};
 
-use super::fake::{Fake, KEY, Reply, ask, hosted, request, response};
+use super::fake_provider::{FakeProvider, FakeReply, KEY, ask, hosted, request, response};
 
 const ANTHROPIC: &str = r#"event: message_start
 data: {"type":"message_start","message":{"usage":{"input_tokens":9,"output_tokens":1}}}
@@ -103,14 +103,14 @@ pub(super) fn whole(provider: Provider) -> String {
     body.to_string()
 }
 
-fn expected() -> Answer {
+fn expected() -> ModelResponse {
     let call = ToolCall {
         call_id: "c1".to_owned(),
         name: "Look".to_owned(),
         input: json!({"at": "."}),
     };
     let text = "Wait — looking.".to_owned();
-    Answer {
+    ModelResponse {
         blocks: vec![Block::Text { text }, Block::ToolUse(call)],
         usage: Usage::of(9, 5),
     }
@@ -119,9 +119,9 @@ fn expected() -> Answer {
 #[tokio::test]
 async fn a_whole_answer_is_the_streamed_one() {
     for provider in Provider::ALL {
-        let (answer, heard) = ask(provider, &Fake::whole(&whole(provider)).await).await;
+        let (answer, heard) = ask(provider, &FakeProvider::whole(&whole(provider)).await).await;
         assert_eq!((answer, heard.as_str()), (Ok(expected()), ""), "{provider:?}");
-        let (answer, heard) = ask(provider, &Fake::stream(events(provider)).await).await;
+        let (answer, heard) = ask(provider, &FakeProvider::stream(events(provider)).await).await;
         assert_eq!(
             (answer, heard.as_str()),
             (Ok(expected()), "Wait — looking."),
@@ -135,7 +135,7 @@ async fn a_stream_may_come_in_pieces_of_any_size() {
     for provider in Provider::ALL {
         let bytes = response(200, &[("content-type", "text/event-stream")], events(provider));
         // Seven falls into every line break, every character of several bytes and every event sooner or later.
-        let fake = Fake::new(Reply::Pieces(bytes, 7)).await;
+        let fake = FakeProvider::new(FakeReply::Pieces(bytes, 7)).await;
         assert_eq!(ask(provider, &fake).await.0, Ok(expected()), "{provider:?}");
     }
 }
@@ -166,7 +166,7 @@ async fn each_provider_is_shown_its_key_in_its_own_way_at_its_own_place() {
         ),
     ];
     for (provider, (line, header, value)) in Provider::ALL.into_iter().zip(places) {
-        let fake = Fake::stream(events(provider)).await;
+        let fake = FakeProvider::stream(events(provider)).await;
         ask(provider, &fake).await.0.expect("an answer");
         let [asked] = &fake.asked()[..] else {
             panic!("one request")
@@ -191,13 +191,13 @@ async fn each_provider_is_shown_its_key_in_its_own_way_at_its_own_place() {
 
 #[tokio::test]
 async fn a_server_of_ones_own_is_asked_without_a_key() {
-    let fake = Fake::stream(CHAT).await;
-    let options = Options {
+    let fake = FakeProvider::stream(CHAT).await;
+    let options = HostedOptions {
         base_url: Some(&fake.url),
-        ..Options::of(Provider::OpenAiChat, "m-1")
+        ..HostedOptions::of(Provider::OpenAiChat, "m-1")
     };
-    let model = Hosted::new(options).expect("a model");
-    let answer = model.ask(request(Provider::OpenAiChat), &NoAudience).await;
+    let model = HostedModel::new(options).expect("a model");
+    let answer = model.call(request(Provider::OpenAiChat), &NoDeltaSink).await;
     assert_eq!(answer, Ok(expected()));
     assert_eq!(fake.asked()[0].header("authorization"), None);
 }
@@ -205,18 +205,18 @@ async fn a_server_of_ones_own_is_asked_without_a_key() {
 #[test]
 fn a_missing_key_and_an_unsafe_address_are_told_before_anything_is_sent() {
     for provider in Provider::ALL {
-        let options = |base_url| Options {
+        let options = |base_url| HostedOptions {
             base_url,
-            ..Options::of(provider, "m-1")
+            ..HostedOptions::of(provider, "m-1")
         };
-        let missing = Hosted::new(options(None)).expect_err("no key");
+        let missing = HostedModel::new(options(None)).expect_err("no key");
         let variables = provider.key_variables();
         assert!(
             variables.iter().all(|name| missing.to_string().contains(name)),
             "{missing}"
         );
-        let unsafe_ = Hosted::new(options(Some("http://example.org/v1"))).expect_err("plain http");
-        let insecure = BadHosted::Url {
+        let unsafe_ = HostedModel::new(options(Some("http://example.org/v1"))).expect_err("plain http");
+        let insecure = HostedModelError::Url {
             provider: provider.word().to_owned(),
             source: BadUrl::Insecure {
                 host: "example.org".to_owned(),
@@ -230,8 +230,8 @@ fn a_missing_key_and_an_unsafe_address_are_told_before_anything_is_sent() {
 /// Says once that something was heard.
 struct First(tokio::sync::Notify);
 
-impl Audience for First {
-    fn hear(&self, _text: &str) {
+impl DeltaSink for First {
+    fn on_text(&self, _text: &str) {
         self.0.notify_one();
     }
 }
@@ -240,13 +240,13 @@ impl Audience for First {
 async fn words_are_heard_before_the_end_and_an_attempt_that_is_given_up_hangs_up() {
     let chunk = b"data: {\"choices\":[{\"delta\":{\"content\":\"on and \"}}]}\n\n".to_vec();
     let head = response(200, &[("content-type", "text/event-stream")], "");
-    let fake = Fake::new(Reply::Forever(head, chunk)).await;
+    let fake = FakeProvider::new(FakeReply::Forever(head, chunk)).await;
     let (model, first) = (
         hosted(Provider::OpenAiChat, &fake.url),
         First(tokio::sync::Notify::new()),
     );
     tokio::select! {
-        answer = model.ask(request(Provider::OpenAiChat), &first) => panic!("it never ends: {answer:?}"),
+        answer = model.call(request(Provider::OpenAiChat), &first) => panic!("it never ends: {answer:?}"),
         () = first.0.notified() => {}
     }
     fake.ended().await;
@@ -261,7 +261,7 @@ async fn what_follows_the_end_of_a_stream_is_not_read() {
         Provider::OpenAiCodex,
     ] {
         let twice = format!("{0}{0}data: garbage\n\n", events(provider));
-        let (answer, heard) = ask(provider, &Fake::stream(&twice).await).await;
+        let (answer, heard) = ask(provider, &FakeProvider::stream(&twice).await).await;
         assert_eq!((answer, heard.as_str()), (Ok(expected()), "Wait — looking."));
     }
 }

@@ -7,13 +7,14 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpListener;
 use wakeful_core::budget::{MicroUsd, Price, PriceBasis};
 use wakeful_core::failure::{ModelFailure, ModelFailureKind};
-use wakeful_core::inference::{Boundary, NO_SECRET, Secret};
+use wakeful_core::inference::{DataBoundary, NO_SECRET, SecretStatus};
 use wakeful_models::{
-    Candidate, Credential, Hosted, Models, Options, Provider, Scripted, Shape, Times, Unusable,
+    Credential, HostedModel, HostedOptions, Models, Provider, RequestOptions, RouteModel, ScriptedModel,
+    Timeouts, UnusableModel,
 };
-use wakeful_ports::model::{Model as _, NoAudience};
+use wakeful_ports::model::{Model as _, NoDeltaSink};
 
-use super::fake::{Fake, KEY, Reply, fail, hosted, request, response};
+use super::fake_provider::{FakeProvider, FakeReply, KEY, fail, hosted, request, response};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 const STREAM: (&str, &str) = ("content-type", "text/event-stream");
@@ -33,7 +34,7 @@ fn way(failure: &ModelFailure) -> (&str, Option<u16>, bool) {
 
 #[tokio::test]
 async fn every_failure_says_how_far_it_came_and_whether_it_may_be_billed() {
-    let bytes = |status, kind, body: &str| Reply::Bytes(response(status, &[kind], body));
+    let bytes = |status, kind, body: &str| FakeReply::Bytes(response(status, &[kind], body));
     let cases = [
         (bytes(503, JSON, "{}"), ("first_byte", Some(503), false)),
         (bytes(401, JSON, "{}"), ("first_byte", Some(401), false)),
@@ -44,9 +45,9 @@ async fn every_failure_says_how_far_it_came_and_whether_it_may_be_billed() {
             ("decode", Some(200), true),
         ),
         (bytes(200, STREAM, ""), ("body", Some(200), true)),
-        (Reply::Silence(Vec::new()), ("first_byte", None, true)),
+        (FakeReply::Silence(Vec::new()), ("first_byte", None, true)),
         (
-            Reply::Silence(response(200, &[STREAM], "")),
+            FakeReply::Silence(response(200, &[STREAM], "")),
             ("body", Some(200), true),
         ),
     ];
@@ -56,7 +57,7 @@ async fn every_failure_says_how_far_it_came_and_whether_it_may_be_billed() {
         assert_eq!(way(&failure), expected, "{failure:?}");
     }
     let cut = response(200, &[JSON, ("content-length", "99")], "{");
-    let failure = fail(Provider::Gemini, Reply::Bytes(cut)).await;
+    let failure = fail(Provider::Gemini, FakeReply::Bytes(cut)).await;
     assert_eq!(way(&failure), ("body", Some(200), true));
     let flags = failure
         .diagnostics
@@ -74,7 +75,7 @@ async fn what_never_connected_is_not_billed_and_says_why() {
     let address = listener.local_addr().expect("an address");
     drop(listener);
     let asked = hosted(Provider::OpenAi, &format!("http://{address}"));
-    let failure = asked.ask(request(Provider::OpenAi), &NoAudience).await;
+    let failure = asked.call(request(Provider::OpenAi), &NoDeltaSink).await;
     let failure = failure.expect_err("nobody is there");
     assert_eq!(way(&failure), ("connect", None, false));
     let found = failure.diagnostics.expect("diagnostics");
@@ -83,27 +84,29 @@ async fn what_never_connected_is_not_billed_and_says_why() {
 
 #[tokio::test]
 async fn a_person_may_have_less_patience() {
-    let fake = Fake::new(Reply::Silence(Vec::new())).await;
+    let fake = FakeProvider::new(FakeReply::Silence(Vec::new())).await;
     let model = |times| {
-        let options = Options {
+        let options = HostedOptions {
             base_url: Some(&fake.url),
             times,
-            ..Options::of(Provider::OpenAiChat, "m-1")
+            ..HostedOptions::of(Provider::OpenAiChat, "m-1")
         };
-        Hosted::new(options).expect("a model")
+        HostedModel::new(options).expect("a model")
     };
     for times in [
-        Times {
+        Timeouts {
             first_byte_ms: 50,
-            ..Times::default()
+            ..Timeouts::default()
         },
-        Times {
+        Timeouts {
             total_ms: Some(50),
-            ..Times::default()
+            ..Timeouts::default()
         },
     ] {
         let began = tokio::time::Instant::now();
-        let failure = model(times).ask(request(Provider::OpenAiChat), &NoAudience).await;
+        let failure = model(times)
+            .call(request(Provider::OpenAiChat), &NoDeltaSink)
+            .await;
         assert_eq!(failure.expect_err("no answer").artifact.kind, "timeout");
         assert!(began.elapsed() < Duration::from_secs(30));
     }
@@ -115,7 +118,7 @@ async fn an_attempt_that_is_dropped_hangs_up_within_a_tenth_of_a_second() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let model = hosted(Provider::Anthropic, &url);
-    let asking = tokio::spawn(async move { model.ask(request(Provider::Anthropic), &NoAudience).await });
+    let asking = tokio::spawn(async move { model.call(request(Provider::Anthropic), &NoDeltaSink).await });
     let (mut stream, _) = listener.accept().await.expect("a connection");
     let mut heard = vec![0; 4_096];
     assert!(stream.read(&mut heard).await.expect("a request") > 0);
@@ -128,16 +131,17 @@ async fn an_attempt_that_is_dropped_hangs_up_within_a_tenth_of_a_second() {
 
 #[tokio::test]
 async fn a_route_asks_the_one_that_is_named_and_the_unusable_say_why() {
-    let script = |text: &str| Scripted::load(&format!("rounds: [{{text: {text}}}]"), "x").expect("a script");
-    let away = |code: &str| Unusable {
+    let script =
+        |text: &str| ScriptedModel::load(&format!("rounds: [{{text: {text}}}]"), "x").expect("a script");
+    let away = |code: &str| UnusableModel {
         provider: "nowhere".into(),
-        boundary: Boundary::Outside,
+        boundary: DataBoundary::Outside,
         code: code.into(),
         message: "there is no provider nowhere".into(),
     };
     let models = Models::new(vec![
         ("a".into(), script("one").into()),
-        ("b".into(), Candidate::Unusable(away("unsupported_transport"))),
+        ("b".into(), RouteModel::Unusable(away("unsupported_transport"))),
         ("c".into(), script("two").into()),
         ("d".into(), away(NO_SECRET).into()),
         ("exposed".into(), away("secret_exposed").into()),
@@ -146,9 +150,10 @@ async fn a_route_asks_the_one_that_is_named_and_the_unusable_say_why() {
     let ask = async |name: &str| {
         let mut asked = request(Provider::OpenAi);
         asked.model_ref = name.into();
-        models.ask(asked, &NoAudience).await
+        models.call(asked, &NoDeltaSink).await
     };
-    let said = |answer: wakeful_ports::model::Answer| wakeful_core::conversation::text_of(&answer.blocks);
+    let said =
+        |answer: wakeful_ports::model::ModelResponse| wakeful_core::conversation::text_of(&answer.blocks);
     assert_eq!(ask("a").await.map(said), Ok("one".to_owned()));
     assert_eq!(ask("c").await.map(said), Ok("two".to_owned()));
     for (name, code) in [
@@ -168,13 +173,13 @@ async fn a_route_asks_the_one_that_is_named_and_the_unusable_say_why() {
         assert!(!failure.may_be_billed && failure.artifact.model_ref.as_deref() == Some(name));
     }
     for name in ["d", "exposed", "invalid"] {
-        let secret = models.terms(name).secret;
+        let secret = models.profile(name).secret;
         assert!(
-            matches!(&secret, Secret::Unavailable(why) if why.contains("nowhere")),
+            matches!(&secret, SecretStatus::Unavailable(why) if why.contains("nowhere")),
             "{name}: {secret:?}"
         );
     }
-    assert_eq!(models.terms("b").secret, Secret::NotNeeded);
+    assert_eq!(models.profile("b").secret, SecretStatus::NotNeeded);
 }
 
 #[test]
@@ -187,36 +192,36 @@ fn terms_tell_where_a_request_goes_and_what_it_costs() {
     };
     let key = Some(Credential::new(KEY).expect("a key"));
     let made = |base_url, price, model, credential| {
-        let options = Options {
+        let options = HostedOptions {
             base_url,
             price,
             name: "mine",
             credential,
-            ..Options::of(Provider::OpenAiChat, model)
+            ..HostedOptions::of(Provider::OpenAiChat, model)
         };
-        Hosted::new(options).expect("a model").terms("mine/x")
+        HostedModel::new(options).expect("a model").profile("mine/x")
     };
     let terms = |base_url, price, model| made(base_url, price, model, key.clone());
     let port = Some("http://127.0.0.1:1/v1");
     let here = made(port, None, "gpt-5", None);
     assert_eq!(
         (here.boundary, here.price, here.provider.as_str()),
-        (Boundary::Machine, None, "mine")
+        (DataBoundary::Machine, None, "mine")
     );
-    assert_eq!(here.secret, Secret::NotNeeded);
+    assert_eq!(here.secret, SecretStatus::NotNeeded);
     assert_eq!(
         made(Some("https://localhost/v1"), None, "x", None).boundary,
-        Boundary::Machine
+        DataBoundary::Machine
     );
     let through = terms(port, None, "gpt-5");
     assert_eq!(
         (through.boundary, through.price.map(|(_, basis)| basis)),
-        (Boundary::Outside, Some(PriceBasis::Listed)),
+        (DataBoundary::Outside, Some(PriceBasis::Listed)),
         "who is sent a key hands it on"
     );
     assert_eq!(
         (through.secret, through.output_tokens_max),
-        (Secret::Available, 8_192)
+        (SecretStatus::Available, 8_192)
     );
     let written = |price| made(port, Some(price), "gpt-5", None).price;
     assert_eq!(written(price), Some((price, PriceBasis::Configured)));
@@ -229,7 +234,7 @@ fn terms_tell_where_a_request_goes_and_what_it_costs() {
     assert_eq!(written(nothing), None);
     assert_eq!(terms(None, Some(nothing), "gpt-5").price, None);
     let outside = terms(None, None, "gpt-5");
-    assert_eq!(outside.boundary, Boundary::Outside);
+    assert_eq!(outside.boundary, DataBoundary::Outside);
     assert_eq!(
         outside.price.map(|(price, basis)| (price.input, basis)),
         Some((MicroUsd(1_250_000), PriceBasis::Listed))
@@ -245,18 +250,18 @@ fn terms_tell_where_a_request_goes_and_what_it_costs() {
 #[test]
 fn codex_has_its_longest_reply_put_aside_whatever_is_configured() {
     let aside = |provider, max_output_tokens| {
-        let shape = Shape {
+        let shape = RequestOptions {
             max_output_tokens,
-            ..Shape::default()
+            ..RequestOptions::default()
         };
-        let options = Options {
+        let options = HostedOptions {
             credential: Some(Credential::new(KEY).expect("a key")),
             shape,
-            ..Options::of(provider, "gpt-5")
+            ..HostedOptions::of(provider, "gpt-5")
         };
-        Hosted::new(options)
+        HostedModel::new(options)
             .expect("a model")
-            .terms("x")
+            .profile("x")
             .output_tokens_max
     };
     assert_eq!(aside(Provider::OpenAi, Some(100)), 100);
@@ -266,27 +271,30 @@ fn codex_has_its_longest_reply_put_aside_whatever_is_configured() {
 
 #[tokio::test]
 async fn a_server_is_asked_what_it_is_without_spending() {
-    let fake = Fake::whole(&json!({"id": "m-1", "max_model_len": 4_096}).to_string()).await;
-    let told = hosted(Provider::OpenAiChat, &fake.url).told().await;
+    let fake = FakeProvider::whole(&json!({"id": "m-1", "max_model_len": 4_096}).to_string()).await;
+    let told = hosted(Provider::OpenAiChat, &fake.url).fetch_metadata().await;
     assert_eq!(told.context_tokens, Some(4_096));
     assert!(
         fake.asked()[0].head.starts_with("GET /v1/models/m-1 "),
         "{:?}",
         fake.asked()
     );
-    let fake = Fake::new(Reply::Bytes(response(
+    let fake = FakeProvider::new(FakeReply::Bytes(response(
         401,
         &[JSON],
         &json!({"error": {"message": KEY}}).to_string(),
     )))
     .await;
     let refused = hosted(Provider::Anthropic, &fake.url)
-        .reach()
+        .check_reachable()
         .await
         .expect_err("401");
     assert_eq!(refused.artifact.kind, "http_401");
     assert!(!format!("{refused:?}").contains(KEY));
-    let fake = Fake::whole("{\"data\":[]}").await;
-    assert_eq!(hosted(Provider::Gemini, &fake.url).reach().await, Ok(200));
+    let fake = FakeProvider::whole("{\"data\":[]}").await;
+    assert_eq!(
+        hosted(Provider::Gemini, &fake.url).check_reachable().await,
+        Ok(200)
+    );
     assert!(fake.asked()[0].head.starts_with("GET /v1beta/models "));
 }

@@ -7,12 +7,12 @@ use serde_json::json;
 use tokio::time::Instant;
 use wakeful_core::budget::PriceBasis;
 use wakeful_core::conversation::{Block, ToolCall, Usage, calls_of, text_of};
-use wakeful_core::failure::{Category, ModelFailureKind};
-use wakeful_core::inference::Boundary;
-use wakeful_core::prompt::Request;
-use wakeful_ports::model::{Answer, Audience, Model, NoAudience};
+use wakeful_core::failure::{FailureCategory, ModelFailureKind};
+use wakeful_core::inference::DataBoundary;
+use wakeful_core::prompt::ModelRequest;
+use wakeful_ports::model::{DeltaSink, Model, ModelResponse, NoDeltaSink};
 
-use crate::{DELAY_MS_MAX, Models, Scripted, TOOLS_PER_ROUND_MAX};
+use crate::{DELAY_MS_MAX, Models, ScriptedModel, TOOLS_PER_ROUND_MAX};
 
 /// The example that the documentation of the format gives.
 const EXAMPLE: &str = r#"
@@ -27,12 +27,12 @@ rounds:                       # one entry per model request, in order
     usage: { input_tokens: 120, output_tokens: 8 }
 "#;
 
-fn load(text: &str) -> Scripted {
-    Scripted::load(text, "test.yaml").expect("a good script")
+fn load(text: &str) -> ScriptedModel {
+    ScriptedModel::load(text, "test.yaml").expect("a good script")
 }
 
-fn request(request: u32) -> Request {
-    Request {
+fn request(request: u32) -> ModelRequest {
+    ModelRequest {
         model_ref: "scripted:test.yaml".into(),
         request,
         system: vec![],
@@ -59,20 +59,20 @@ fn tool(call_id: &str, name: &str, input: serde_json::Value) -> Block {
 #[tokio::test(start_paused = true)]
 async fn the_documented_example_answers_as_documented() {
     let model = load(EXAMPLE);
-    let first = model.ask(request(0), &NoAudience).await.expect("an answer");
+    let first = model.call(request(0), &NoDeltaSink).await.expect("an answer");
     let blocks = vec![
         text("Let me look."),
         tool("call_0_0", "ExecCommand", json!({"cmd": "ls"})),
     ];
     assert_eq!(
         first,
-        Answer {
+        ModelResponse {
             blocks,
             usage: Usage::default()
         }
     );
     let failure = model
-        .ask(request(1), &NoAudience)
+        .call(request(1), &NoDeltaSink)
         .await
         .expect_err("a failed attempt");
     assert_eq!(
@@ -82,17 +82,17 @@ async fn the_documented_example_answers_as_documented() {
     let artifact = failure.artifact;
     assert_eq!(
         (artifact.category, artifact.kind.as_str(), artifact.status),
-        (Category::Transport, "http_429", Some(429))
+        (FailureCategory::Transport, "http_429", Some(429))
     );
     assert_eq!(
         (artifact.provider.as_deref(), artifact.model_ref.as_deref()),
         (Some("scripted"), Some("scripted:test.yaml"))
     );
-    let last = model.ask(request(2), &NoAudience).await.expect("an answer");
+    let last = model.call(request(2), &NoDeltaSink).await.expect("an answer");
     let usage = Usage::of(120, 8);
     assert_eq!(
         last,
-        Answer {
+        ModelResponse {
             blocks: vec![text("Three files.")],
             usage
         }
@@ -107,7 +107,7 @@ async fn the_entry_is_chosen_by_the_request_and_never_by_what_was_asked_before()
         // A copy has no memory of the other's requests, and a resumed process none at all.
         let answer = model
             .clone()
-            .ask(request(number), &NoAudience)
+            .call(request(number), &NoDeltaSink)
             .await
             .expect("an answer");
         said.push(text_of(&answer.blocks));
@@ -119,7 +119,10 @@ async fn the_entry_is_chosen_by_the_request_and_never_by_what_was_asked_before()
 async fn a_request_past_the_end_fails_for_good_and_names_the_way_out() {
     let model = load("rounds: [{text: a}]");
     for number in [1, 2, u32::MAX] {
-        let failure = model.ask(request(number), &NoAudience).await.expect_err("an end");
+        let failure = model
+            .call(request(number), &NoDeltaSink)
+            .await
+            .expect_err("an end");
         assert_eq!(
             (failure.kind, failure.artifact.kind.as_str()),
             (ModelFailureKind::FailFast, "script_exhausted")
@@ -141,7 +144,10 @@ async fn a_request_past_the_end_fails_for_good_and_names_the_way_out() {
 async fn a_repeated_last_round_has_call_ids_of_its_own() {
     let model = load("repeat_last: true\nrounds: [{text: a}, {tools: [{name: T}, {name: U, input: [1]}]}]");
     for number in [1, 2, 90_000] {
-        let answer = model.ask(request(number), &NoAudience).await.expect("an answer");
+        let answer = model
+            .call(request(number), &NoDeltaSink)
+            .await
+            .expect("an answer");
         let expected = [
             tool(&format!("call_{number}_0"), "T", json!({})),
             tool(&format!("call_{number}_1"), "U", json!([1])),
@@ -157,7 +163,7 @@ async fn an_answer_and_a_failure_take_as_long_as_the_script_says() {
     ));
     for (number, delay_ms) in [(0, 1_500), (1, DELAY_MS_MAX), (2, 0)] {
         let began = Instant::now();
-        let _ = model.ask(request(number), &NoAudience).await;
+        let _ = model.call(request(number), &NoDeltaSink).await;
         assert_eq!(
             began.elapsed(),
             Duration::from_millis(delay_ms),
@@ -169,12 +175,12 @@ async fn an_answer_and_a_failure_take_as_long_as_the_script_says() {
 #[tokio::test]
 async fn a_failure_carries_the_words_of_the_script_and_the_class_of_its_status() {
     let model = load("rounds: [{fail: {status: 401, message: no key}}, {fail: {status: 503}}]");
-    let refused = model.ask(request(0), &NoAudience).await.expect_err("a failure");
+    let refused = model.call(request(0), &NoDeltaSink).await.expect_err("a failure");
     assert_eq!(
         (refused.kind, refused.artifact.summary.as_str()),
         (ModelFailureKind::FailFast, "no key")
     );
-    let busy = model.ask(request(1), &NoAudience).await.expect_err("a failure");
+    let busy = model.call(request(1), &NoDeltaSink).await.expect_err("a failure");
     assert_eq!(
         (busy.kind, busy.retry_after_ms),
         (ModelFailureKind::Retryable, None)
@@ -188,7 +194,7 @@ async fn arguments_reach_the_tool_as_they_were_written() {
         "rounds:\n  - tools:\n      - name: T\n        input:\n",
         "          { s: yes, n: 3, f: 1.5, b: true, z: ~, q: \"0\", deep: [{ k: \"two\\nlines\" }] }\n",
     ));
-    let answer = model.ask(request(0), &NoAudience).await.expect("an answer");
+    let answer = model.call(request(0), &NoDeltaSink).await.expect("an answer");
     let [call] = calls_of(&answer.blocks)[..] else {
         panic!("{answer:?}")
     };
@@ -201,7 +207,7 @@ async fn arguments_reach_the_tool_as_they_were_written() {
 #[tokio::test]
 async fn a_model_may_say_nothing_at_all_when_the_script_says_so() {
     let answer = load("rounds: [{text: \"\"}]")
-        .ask(request(0), &NoAudience)
+        .call(request(0), &NoDeltaSink)
         .await
         .expect("an answer");
     assert_eq!(answer.blocks, []);
@@ -211,7 +217,7 @@ async fn a_model_may_say_nothing_at_all_when_the_script_says_so() {
 async fn the_largest_round_is_taken() {
     let tools = "{name: T},".repeat(TOOLS_PER_ROUND_MAX);
     let answer = load(&format!("rounds: [{{tools: [{tools}]}}]"))
-        .ask(request(0), &NoAudience)
+        .call(request(0), &NoDeltaSink)
         .await
         .expect("an answer");
     assert_eq!(calls_of(&answer.blocks).len(), TOOLS_PER_ROUND_MAX);
@@ -222,23 +228,23 @@ async fn whatever_the_kind_a_model_is_asked_the_same_way() {
     let models = Models::new(vec![(request(0).model_ref, load("rounds: [{text: a}]").into())]);
     assert_eq!(
         models
-            .ask(request(0), &NoAudience)
+            .call(request(0), &NoDeltaSink)
             .await
             .expect("an answer")
             .blocks,
         [text("a")]
     );
-    assert!(models.ask(request(1), &NoAudience).await.is_err());
+    assert!(models.call(request(1), &NoDeltaSink).await.is_err());
 }
 
 /// Runs the demo's commands in an empty folder, as the shell tool would.
 #[tokio::test(start_paused = true)]
 async fn the_demo_leaves_one_line_per_step_and_ends_with_a_sentence() {
-    let demo = Scripted::demo().expect("the demo loads");
+    let demo = ScriptedModel::demo().expect("the demo loads");
     let folder = tempfile::tempdir().expect("a folder");
     let (mut outputs, mut round) = (vec![], 0);
     let last = loop {
-        let answer = demo.ask(request(round), &NoAudience).await.expect("an answer");
+        let answer = demo.call(request(round), &NoDeltaSink).await.expect("an answer");
         let calls = calls_of(&answer.blocks);
         if calls.is_empty() {
             break text_of(&answer.blocks);
@@ -267,10 +273,10 @@ async fn the_demo_leaves_one_line_per_step_and_ends_with_a_sentence() {
 
 #[tokio::test(start_paused = true)]
 async fn the_demo_has_a_moment_in_which_a_person_can_stop_it() {
-    let demo = Scripted::demo().expect("the demo loads");
+    let demo = ScriptedModel::demo().expect("the demo loads");
     let began = Instant::now();
     for number in 0..4 {
-        demo.ask(request(number), &NoAudience).await.expect("an answer");
+        demo.call(request(number), &NoDeltaSink).await.expect("an answer");
     }
     let took = began.elapsed();
     assert!(
@@ -280,24 +286,24 @@ async fn the_demo_has_a_moment_in_which_a_person_can_stop_it() {
 }
 
 /// Notes what it hears and when.
-struct Ears {
+struct CollectingSink {
     began: Instant,
     heard: std::sync::Mutex<Vec<(Duration, String)>>,
 }
 
-impl Audience for Ears {
-    fn hear(&self, text: &str) {
+impl DeltaSink for CollectingSink {
+    fn on_text(&self, text: &str) {
         let mut heard = self.heard.lock().expect("nobody panicked");
         heard.push((self.began.elapsed(), text.to_owned()));
     }
 }
 
 async fn heard(script: &str) -> Vec<(Duration, String)> {
-    let ears = Ears {
+    let ears = CollectingSink {
         began: Instant::now(),
         heard: std::sync::Mutex::default(),
     };
-    let _ = load(script).ask(request(0), &ears).await;
+    let _ = load(script).call(request(0), &ears).await;
     ears.heard.into_inner().expect("nobody panicked")
 }
 
@@ -335,7 +341,7 @@ async fn a_round_counts_every_kind_of_token_and_shows_its_thoughts_first() {
         "rounds:\n  - thinking: hm\n    text: yes\n    usage: { input_tokens: 10, output_tokens: 5, \
          cached_read_tokens: 4, cached_write_tokens: 3, reasoning_tokens: 2 }\n",
     );
-    let answer = model.ask(request(0), &NoAudience).await.expect("an answer");
+    let answer = model.call(request(0), &NoDeltaSink).await.expect("an answer");
     let thought = Block::Thinking {
         provider: "scripted".into(),
         text: "hm".into(),
@@ -358,11 +364,11 @@ async fn an_attempt_may_break_off_after_some_words() {
          - fail: { status: 400, kind: context_length_exceeded }\n  - fail: { kind: context_length_exceeded }\n  \
          - fail: { status: 503, retry: false }\n  - fail: { kind: odd, retry: false }\n",
     );
-    let ears = Ears {
+    let ears = CollectingSink {
         began: Instant::now(),
         heard: std::sync::Mutex::default(),
     };
-    let failure = model.ask(request(0), &ears).await.expect_err("it breaks");
+    let failure = model.call(request(0), &ears).await.expect_err("it breaks");
     let heard = ears.heard.lock().expect("nobody panicked").clone();
     let expected =
         [(50, "one "), (100, "two")].map(|(ms, text)| (Duration::from_millis(ms), text.to_owned()));
@@ -376,13 +382,13 @@ async fn an_attempt_may_break_off_after_some_words() {
         ("stream_cut", "gone")
     );
     for (index, kind, category) in [
-        (1, "context_length_exceeded", Category::Transport),
-        (2, "context_length_exceeded", Category::Protocol),
-        (3, "http_503", Category::Transport),
-        (4, "odd", Category::Protocol),
+        (1, "context_length_exceeded", FailureCategory::Transport),
+        (2, "context_length_exceeded", FailureCategory::Protocol),
+        (3, "http_503", FailureCategory::Transport),
+        (4, "odd", FailureCategory::Protocol),
     ] {
         let failure = model
-            .ask(request(index), &NoAudience)
+            .call(request(index), &NoDeltaSink)
             .await
             .expect_err("it fails");
         assert_eq!(failure.kind, ModelFailureKind::FailFast, "{index}");
@@ -394,17 +400,20 @@ async fn an_attempt_may_break_off_after_some_words() {
 
 #[test]
 fn a_script_may_say_what_it_costs_and_where_it_is() {
-    let free = load("rounds: [{text: a}]").terms("x");
+    let free = load("rounds: [{text: a}]").profile("x");
     assert_eq!(
         (free.boundary, free.price, free.output_tokens_max),
-        (Boundary::Process, None, 8_192)
+        (DataBoundary::Process, None, 8_192)
     );
     let dear = load(
         "price: { input: 3, output: 15.25, cached_read: 0.3 }\nmax_output_tokens: 100\nboundary: outside\n\
          rounds: [{text: a}]",
     );
-    let dear = dear.terms("x");
-    assert_eq!((dear.boundary, dear.output_tokens_max), (Boundary::Outside, 100));
+    let dear = dear.profile("x");
+    assert_eq!(
+        (dear.boundary, dear.output_tokens_max),
+        (DataBoundary::Outside, 100)
+    );
     let (price, basis) = dear.price.expect("a price");
     assert_eq!(basis, PriceBasis::Configured);
     assert_eq!(

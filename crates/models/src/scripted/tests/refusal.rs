@@ -1,9 +1,11 @@
 //! What a script may not be, where the fault is said to be, and the way out.
 
-use crate::{DELAY_MS_MAX, Place, ROUNDS_MAX, SCRIPT_BYTES_MAX, ScriptError, Scripted, TOOLS_PER_ROUND_MAX};
+use crate::{
+    DELAY_MS_MAX, FilePosition, ROUNDS_MAX, SCRIPT_BYTES_MAX, ScriptError, ScriptedModel, TOOLS_PER_ROUND_MAX,
+};
 
 fn refused(text: &str) -> ScriptError {
-    match Scripted::load(text, "test.yaml") {
+    match ScriptedModel::load(text, "test.yaml") {
         Ok(_) => panic!("took {text:.200}"),
         Err(error) => error,
     }
@@ -19,7 +21,7 @@ fn a_fault_is_named_by_line_column_and_field() {
     let error = refused("rounds:\n  - text: hi\n  - text: b\n    tools:\n      - { input: {} }\n");
     let expected = ScriptError {
         script: "test.yaml".into(),
-        place: Some(Place { line: 5, column: 11 }),
+        place: Some(FilePosition { line: 5, column: 11 }),
         field: "rounds[1].tools[0].name".into(),
         message: "is missing; every entry needs it".into(),
     };
@@ -53,7 +55,7 @@ fn a_key_that_stands_twice_is_refused_also_inside_arguments() {
     let error = refused("rounds:\n  - text: a\n    text: b\n");
     assert_eq!(
         (error.field.as_str(), error.place),
-        ("rounds[0].text", Some(Place { line: 3, column: 5 }))
+        ("rounds[0].text", Some(FilePosition { line: 3, column: 5 }))
     );
     assert!(error.message.contains("twice"), "{error}");
     let error = refused("rounds: [{tools: [{name: T, input: {x: 1, x: 2}}]}]");
@@ -78,7 +80,7 @@ fn a_number_must_be_a_whole_one_within_its_bounds() {
         let error = refused(&format!("rounds:\n  - text: a\n    delay_ms: {wrong}\n"));
         assert_eq!(
             (error.field.as_str(), error.place),
-            ("rounds[0].delay_ms", Some(Place { line: 3, column: 15 })),
+            ("rounds[0].delay_ms", Some(FilePosition { line: 3, column: 15 })),
             "{wrong}"
         );
     }
@@ -136,7 +138,7 @@ fn a_round_that_says_nothing_or_two_things_at_once_is_named() {
     let error = refused("rounds:\n  - text: a\n  - delay_ms: 5\n");
     assert_eq!(
         (error.field.as_str(), error.place),
-        ("rounds[1]", Some(Place { line: 3, column: 5 }))
+        ("rounds[1]", Some(FilePosition { line: 3, column: 5 }))
     );
     assert!(error.message.contains("`text`, `tools` or `fail`"), "{error}");
     for nothing in [
@@ -268,27 +270,27 @@ fn nesting_is_refused_before_it_can_exhaust_the_stack() {
         assert!(error.to_string().len() < 300, "{error:.300}");
     }
     let fine = inside(format!("{}0{}", "[".repeat(20), "]".repeat(20)));
-    assert!(Scripted::load(&fine, "test.yaml").is_ok());
+    assert!(ScriptedModel::load(&fine, "test.yaml").is_ok());
 }
 
 #[test]
 fn a_script_over_its_bounds_is_refused_with_the_bound() {
     let short = "rounds: [{text: a}]\n#";
     let padded = |bytes: usize| format!("{short}{}", "x".repeat(bytes - short.len()));
-    assert!(Scripted::load(&padded(SCRIPT_BYTES_MAX), "test.yaml").is_ok());
+    assert!(ScriptedModel::load(&padded(SCRIPT_BYTES_MAX), "test.yaml").is_ok());
     assert!(shown(&padded(SCRIPT_BYTES_MAX + 1)).contains("at most 8388608 bytes"));
     let tools = "{name: T},".repeat(TOOLS_PER_ROUND_MAX + 1);
     let error = refused(&format!("rounds:\n  - text: a\n  - tools: [{tools}]"));
     assert_eq!(
         (error.field.as_str(), error.place),
-        ("rounds[1].tools", Some(Place { line: 3, column: 5 }))
+        ("rounds[1].tools", Some(FilePosition { line: 3, column: 5 }))
     );
     let error = refused(&format!("rounds:\n{}", "- text: a\n".repeat(ROUNDS_MAX + 1)));
     assert_eq!(
         (error.field.as_str(), error.place),
         (
             "rounds",
-            Some(Place {
+            Some(FilePosition {
                 line: 100_002,
                 column: 3
             })

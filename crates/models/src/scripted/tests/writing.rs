@@ -3,22 +3,22 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use wakeful_core::conversation::{Block, ToolCall, Usage};
-use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use wakeful_core::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use wakeful_core::id::AgentId;
-use wakeful_core::prompt::{PromptCache, Request};
-use wakeful_ports::model::{Answer, Model as _, NoAudience};
+use wakeful_core::prompt::{ModelRequest, PromptCache};
+use wakeful_ports::model::{Model as _, ModelResponse, NoDeltaSink};
 
-use crate::{Recorded, Scripted, Unwritable, write_script};
+use crate::{RecordedRound, ScriptWriteError, ScriptedModel, write_script};
 
 /// Asks for every round of a script in order.
-fn played(text: &str, rounds: usize) -> Vec<Result<Answer, ModelFailure>> {
-    let script = Scripted::load(text, "recorded.yaml").expect("it can be loaded");
+fn played(text: &str, rounds: usize) -> Vec<Result<ModelResponse, ModelFailure>> {
+    let script = ScriptedModel::load(text, "recorded.yaml").expect("it can be loaded");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
         .expect("a runtime");
     let ask = |request: usize| {
-        let request = Request {
+        let request = ModelRequest {
             model_ref: "scripted:recorded.yaml".into(),
             request: u32::try_from(request).expect("few"),
             system: vec![],
@@ -26,13 +26,13 @@ fn played(text: &str, rounds: usize) -> Vec<Result<Answer, ModelFailure>> {
             tools: vec![],
             cache: PromptCache::none(AgentId::parse("tester").expect("an id")),
         };
-        runtime.block_on(script.ask(request, &NoAudience))
+        runtime.block_on(script.call(request, &NoDeltaSink))
     };
     (0..rounds).map(ask).collect()
 }
 
 fn failure(status: Option<u16>, word: &str, kind: ModelFailureKind) -> ModelFailure {
-    let mut artifact = FailureArtifact::new(Category::Transport, word, "a \"sentence\": of # words");
+    let mut artifact = FailureArtifact::new(FailureCategory::Transport, word, "a \"sentence\": of # words");
     artifact.status = status;
     ModelFailure {
         retry_after_ms: Some(7),
@@ -51,7 +51,7 @@ fn failures_are_written_so_that_they_fail_the_same_way_again() {
         failure(None, "invalid_response", FailFast),
         failure(None, "context_length_exceeded", FailFast),
     ];
-    let recorded: Vec<Recorded> = failures.iter().cloned().map(Recorded::Failure).collect();
+    let recorded: Vec<RecordedRound> = failures.iter().cloned().map(RecordedRound::Failure).collect();
     let text = write_script(&recorded).expect("a script");
     for (failure, again) in failures.iter().zip(played(&text, failures.len())) {
         let again = again.expect_err("a failure");
@@ -64,7 +64,7 @@ fn failures_are_written_so_that_they_fail_the_same_way_again() {
     }
     // A word that is none, and a status that says nothing, do not stand in the way.
     let odd = failure(Some(200), "Odd Word!", Retryable);
-    let text = write_script(&[Recorded::Failure(odd)]).expect("a script");
+    let text = write_script(&[RecordedRound::Failure(odd)]).expect("a script");
     assert_eq!(
         played(&text, 1)[0].as_ref().expect_err("a failure").artifact.kind,
         "odd_word_"
@@ -73,16 +73,16 @@ fn failures_are_written_so_that_they_fail_the_same_way_again() {
 
 #[test]
 fn nothing_and_too_much_cannot_be_written() {
-    assert_eq!(write_script(&[]), Err(Unwritable::Empty));
-    let large = Recorded::Answer {
+    assert_eq!(write_script(&[]), Err(ScriptWriteError::Empty));
+    let large = RecordedRound::Answer {
         blocks: vec![Block::Text {
             text: "x".repeat(1024 * 1024),
         }],
         usage: Usage::default(),
     };
-    assert_eq!(write_script(&vec![large; 8]), Err(Unwritable::TooLong));
+    assert_eq!(write_script(&vec![large; 8]), Err(ScriptWriteError::TooLong));
     let deep = (0..40).fold(json!(1), |inner, _| json!([inner]));
-    let deep = Recorded::Answer {
+    let deep = RecordedRound::Answer {
         blocks: vec![Block::ToolUse(ToolCall {
             call_id: "c".into(),
             name: "T".into(),
@@ -90,7 +90,7 @@ fn nothing_and_too_much_cannot_be_written() {
         })],
         usage: Usage::default(),
     };
-    assert!(matches!(write_script(&[deep]), Err(Unwritable::Refused(_))));
+    assert!(matches!(write_script(&[deep]), Err(ScriptWriteError::Refused(_))));
 }
 
 fn arguments() -> impl Strategy<Value = Value> {
@@ -128,9 +128,9 @@ proptest! {
         });
         let blocks: Vec<Block> = thought.into_iter().chain(words).chain(calls).collect();
         let usage = Usage { reasoning_tokens: tokens, ..Usage::of(tokens, 1) };
-        let recorded = [Recorded::Answer { blocks: blocks.clone(), usage }];
+        let recorded = [RecordedRound::Answer { blocks: blocks.clone(), usage }];
         let script = write_script(&recorded).expect("a script");
         let again = played(&script, 1).remove(0).expect("an answer");
-        prop_assert_eq!(again, Answer { blocks, usage });
+        prop_assert_eq!(again, ModelResponse { blocks, usage });
     }
 }

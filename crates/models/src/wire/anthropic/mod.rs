@@ -1,8 +1,8 @@
 //! Anthropic Messages.
 
-mod answer;
 mod request;
+mod response;
 
-pub(super) use answer::{Stream, whole};
-pub(super) use request::Body;
 pub(crate) use request::OUTPUT_TOKENS_MAX;
+pub(super) use request::RequestBody;
+pub(super) use response::{StreamDecoder, whole};

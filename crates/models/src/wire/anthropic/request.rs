@@ -5,11 +5,13 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 use wakeful_core::conversation::{Attachment, Block};
-use wakeful_core::prompt::{PromptBlock, Request, Stability};
+use wakeful_core::prompt::{ModelRequest, PromptBlock, Stability};
 
-use crate::thinking::Asked;
-use crate::wire::attachment::{Carried, carried, misplaced};
-use crate::wire::{Lowering, ProviderPromptCapability, Side, arguments_schema, as_object, plain_name, turns};
+use crate::thinking::ThinkingRequest;
+use crate::wire::attachment::{AttachmentForm, carried, misplaced};
+use crate::wire::{
+    Lowering, ProviderPromptCapability, Speaker, arguments_schema, as_object, plain_name, turns,
+};
 
 /// Longest reply that is asked for. The format demands a number, and every model in service takes this one.
 pub(crate) const OUTPUT_TOKENS_MAX: u32 = 8_192;
@@ -21,7 +23,7 @@ const USER: &str = "user";
 const CLEAR_TOOL_USES: &str = "clear_tool_uses_20250919";
 
 #[derive(Debug, Serialize)]
-pub(in crate::wire) struct Body<'a> {
+pub(in crate::wire) struct RequestBody<'a> {
     model: &'a str,
     max_tokens: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,14 +83,14 @@ struct Message<'a> {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Content<'a> {
-    Plain(Markable<'a>),
+    Plain(CacheableBlock<'a>),
     /// A thought, exactly as it came. It takes no mark.
     Thought(&'a Value),
 }
 
 /// A block behind which a cached part may end.
 #[derive(Debug, Serialize)]
-struct Markable<'a> {
+struct CacheableBlock<'a> {
     #[serde(flatten)]
     kind: Kind<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,8 +140,8 @@ enum Source<'a> {
     Text { media_type: &'static str, data: String },
 }
 
-impl<'a> Body<'a> {
-    pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a Request) -> Self {
+impl<'a> RequestBody<'a> {
+    pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a ModelRequest) -> Self {
         let may = |capability| lowering.may(capability);
         let tools = request.tools.iter().map(|tool| Tool {
             name: &tool.name,
@@ -149,16 +151,16 @@ impl<'a> Body<'a> {
         let turns = turns(lowering, &request.entries).into_iter();
         let messages = turns.map(|(side, blocks)| Message {
             role: match side {
-                Side::User => USER,
-                Side::Model => "assistant",
+                Speaker::User => USER,
+                Speaker::Model => "assistant",
             },
             content: blocks.into_iter().map(|block| content(side, block)).collect(),
         });
         let (thinking, effort) = match lowering.thinking {
             None => (None, None),
-            Some(Asked::Nothing) => (Some(Thinking::Disabled), None),
-            Some(Asked::Tokens(budget_tokens)) => (Some(Thinking::Enabled { budget_tokens }), None),
-            Some(Asked::Effort(effort)) => (Some(Thinking::Adaptive), Some(effort.word())),
+            Some(ThinkingRequest::Nothing) => (Some(Thinking::Disabled), None),
+            Some(ThinkingRequest::Tokens(budget_tokens)) => (Some(Thinking::Enabled { budget_tokens }), None),
+            Some(ThinkingRequest::Effort(effort)) => (Some(Thinking::Adaptive), Some(effort.word())),
         };
         let mut body = Self {
             model: lowering.model,
@@ -190,7 +192,7 @@ impl<'a> Body<'a> {
             .iter()
             .enumerate()
             .map(|(index, block)| {
-                Content::Plain(Markable {
+                Content::Plain(CacheableBlock {
                     kind: Kind::Text { text: &block.text },
                     cache_control: ends.contains(&index).then_some(CacheControl::Ephemeral),
                 })
@@ -251,7 +253,7 @@ fn breakpoints(blocks: &[&PromptBlock]) -> Vec<usize> {
     stabilities.into_iter().filter_map(last).collect()
 }
 
-fn content(side: Side, block: &Block) -> Content<'_> {
+fn content(side: Speaker, block: &Block) -> Content<'_> {
     let kind = match block {
         Block::Thinking { opaque, .. } => return Content::Thought(opaque),
         Block::Text { text } => Kind::Text { text },
@@ -271,36 +273,36 @@ fn content(side: Side, block: &Block) -> Content<'_> {
             is_error: *is_error,
         },
     };
-    Content::Plain(Markable {
+    Content::Plain(CacheableBlock {
         kind,
         cache_control: None,
     })
 }
 
-fn attached(side: Side, attachment: &Attachment) -> Kind<'_> {
-    if side == Side::Model {
+fn attached(side: Speaker, attachment: &Attachment) -> Kind<'_> {
+    if side == Speaker::Model {
         return Kind::Note {
             text: misplaced(attachment),
         };
     }
     match carried(attachment) {
-        Carried::Image { media_type, data } => Kind::Image {
+        AttachmentForm::Image { media_type, data } => Kind::Image {
             source: Source::Base64 { media_type, data },
         },
-        Carried::Pdf { name, data } => Kind::Document {
+        AttachmentForm::Pdf { name, data } => Kind::Document {
             source: Source::Base64 {
                 media_type: "application/pdf",
                 data,
             },
             title: name,
         },
-        Carried::Words { name, text } => Kind::Document {
+        AttachmentForm::Words { name, text } => Kind::Document {
             source: Source::Text {
                 media_type: "text/plain",
                 data: text,
             },
             title: name,
         },
-        Carried::Nothing(text) => Kind::Note { text },
+        AttachmentForm::Nothing(text) => Kind::Note { text },
     }
 }

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wakeful_core::conversation::{Block, Usage};
-use wakeful_ports::model::{Answer, Audience};
+use wakeful_ports::model::{DeltaSink, ModelResponse};
 
 use crate::provider::Provider;
 use crate::wire::{
-    BLOCKS_MAX, Complaint, Decoder, Fault, Flow, Heard, arguments, count, read, tell, thought,
-    too_many_blocks, tool_use, usage, words,
+    BLOCKS_MAX, DecodedResponse, Decoder, ProviderErrorBody, ResponseError, StreamState, arguments, count,
+    read, tell, thought, too_many_blocks, tool_use, usage, words,
 };
 
 #[derive(Debug, Deserialize)]
-struct Whole {
-    content: Vec<Said>,
+struct ResponseBody {
+    content: Vec<ContentBlock>,
     stop_reason: Option<String>,
     #[serde(default)]
     usage: Value,
@@ -23,7 +23,7 @@ struct Whole {
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Said {
+enum ContentBlock {
     Text {
         text: String,
     },
@@ -46,7 +46,7 @@ enum Said {
 
 /// Counts are cumulative: a later event repeats or raises what an earlier one said.
 #[derive(Debug, Default, Clone, Copy)]
-struct Counted {
+struct UsageBody {
     input: u64,
     written: u64,
     read: u64,
@@ -54,7 +54,7 @@ struct Counted {
     reasoning: u64,
 }
 
-impl Counted {
+impl UsageBody {
     fn raise(&mut self, said: &Value) {
         let raise = |known: &mut u64, pointer| *known = count(said, pointer).max(*known);
         raise(&mut self.input, "/input_tokens");
@@ -77,21 +77,21 @@ impl Counted {
     }
 }
 
-pub(in crate::wire) fn whole(text: &str) -> Result<Heard, Fault> {
-    let whole: Whole = read(text)?;
+pub(in crate::wire) fn whole(text: &str) -> Result<DecodedResponse, ResponseError> {
+    let whole: ResponseBody = read(text)?;
     stopped(whole.stop_reason.as_deref())?;
     let blocks = whole.content.into_iter().filter_map(|said| match said {
-        Said::Text { text } => words(text),
-        Said::ToolUse { id, name, input } => Some(tool_use(id, name, input)),
-        Said::Thinking { thinking, signature } => {
+        ContentBlock::Text { text } => words(text),
+        ContentBlock::ToolUse { id, name, input } => Some(tool_use(id, name, input)),
+        ContentBlock::Thinking { thinking, signature } => {
             signed(thinking.unwrap_or_default(), &signature.unwrap_or_default())
         }
-        Said::RedactedThinking { data } => Some(redacted(&data)),
-        Said::Other => None,
+        ContentBlock::RedactedThinking { data } => Some(redacted(&data)),
+        ContentBlock::Other => None,
     });
-    let mut counted = Counted::default();
+    let mut counted = UsageBody::default();
     counted.raise(&whole.usage);
-    Ok(Answer {
+    Ok(ModelResponse {
         blocks: blocks.collect(),
         usage: counted.usage(),
     }
@@ -111,14 +111,16 @@ fn redacted(data: &str) -> Block {
 }
 
 /// Whether the model came to its own end.
-fn stopped(reason: Option<&str>) -> Result<(), Fault> {
+fn stopped(reason: Option<&str>) -> Result<(), ResponseError> {
     match reason {
-        Some("max_tokens") => Err(Fault::OutputLimit),
-        Some("refusal") => Err(Fault::Withheld("refusal".to_owned())),
-        Some("model_context_window_exceeded") => Err(Fault::Reported(Complaint::of(&json!({
-            "code": "context_length_exceeded",
-            "message": "the reply reached the end of the model's context window",
-        })))),
+        Some("max_tokens") => Err(ResponseError::OutputLimit),
+        Some("refusal") => Err(ResponseError::Withheld("refusal".to_owned())),
+        Some("model_context_window_exceeded") => {
+            Err(ResponseError::Reported(ProviderErrorBody::of(&json!({
+                "code": "context_length_exceeded",
+                "message": "the reply reached the end of the model's context window",
+            }))))
+        }
         Some(_) | None => Ok(()),
     }
 }
@@ -131,7 +133,7 @@ enum Event {
     },
     ContentBlockStart {
         index: u64,
-        content_block: Said,
+        content_block: ContentBlock,
     },
     ContentBlockDelta {
         index: u64,
@@ -178,9 +180,9 @@ enum Delta {
 
 /// An answer that comes in pieces.
 #[derive(Debug, Default)]
-pub(in crate::wire) struct Stream {
+pub(in crate::wire) struct StreamDecoder {
     parts: BTreeMap<u64, Part>,
-    usage: Counted,
+    usage: UsageBody,
     stop_reason: Option<String>,
     stopped: bool,
 }
@@ -203,8 +205,8 @@ enum Part {
     Other,
 }
 
-impl Decoder for Stream {
-    fn take(&mut self, data: &str, audience: &dyn Audience) -> Result<Flow, Fault> {
+impl Decoder for StreamDecoder {
+    fn take(&mut self, data: &str, audience: &dyn DeltaSink) -> Result<StreamState, ResponseError> {
         match read(data)? {
             Event::MessageStart { message } => self.usage.raise(&message.usage),
             Event::ContentBlockStart { index, content_block } => {
@@ -222,16 +224,16 @@ impl Decoder for Stream {
             }
             Event::MessageStop => {
                 self.stopped = true;
-                return Ok(Flow::Done);
+                return Ok(StreamState::Done);
             }
             Event::Other => {}
         }
-        Ok(Flow::More)
+        Ok(StreamState::More)
     }
 
-    fn end(self: Box<Self>) -> Result<Heard, Fault> {
+    fn end(self: Box<Self>) -> Result<DecodedResponse, ResponseError> {
         if !self.stopped {
-            return Err(Fault::Truncated);
+            return Err(ResponseError::Truncated);
         }
         stopped(self.stop_reason.as_deref())?;
         let blocks = self.parts.into_values().filter_map(|part| match part {
@@ -253,7 +255,7 @@ impl Decoder for Stream {
             Part::Redacted(data) => Some(redacted(&data)),
             Part::Other => None,
         });
-        Ok(Answer {
+        Ok(ModelResponse {
             blocks: blocks.collect(),
             usage: self.usage.usage(),
         }
@@ -261,37 +263,42 @@ impl Decoder for Stream {
     }
 }
 
-impl Stream {
-    fn start(&mut self, index: u64, said: Said, audience: &dyn Audience) -> Result<(), Fault> {
+impl StreamDecoder {
+    fn start(
+        &mut self,
+        index: u64,
+        said: ContentBlock,
+        audience: &dyn DeltaSink,
+    ) -> Result<(), ResponseError> {
         if self.parts.len() >= BLOCKS_MAX {
             return Err(too_many_blocks());
         }
         let part = match said {
-            Said::Text { text } => {
+            ContentBlock::Text { text } => {
                 tell(audience, &text);
                 Part::Text(text)
             }
-            Said::ToolUse { id, name, input } => Part::Tool {
+            ContentBlock::ToolUse { id, name, input } => Part::Tool {
                 id,
                 name,
                 input,
                 json: String::new(),
             },
-            Said::Thinking { thinking, signature } => Part::Thinking {
+            ContentBlock::Thinking { thinking, signature } => Part::Thinking {
                 thinking: thinking.unwrap_or_default(),
                 signature: signature.unwrap_or_default(),
                 ended: false,
             },
-            Said::RedactedThinking { data } => Part::Redacted(data),
-            Said::Other => Part::Other,
+            ContentBlock::RedactedThinking { data } => Part::Redacted(data),
+            ContentBlock::Other => Part::Other,
         };
         match self.parts.insert(index, part) {
             None => Ok(()),
-            Some(_) => Err(Fault::invalid(format!("block {index} begins twice"))),
+            Some(_) => Err(ResponseError::invalid(format!("block {index} begins twice"))),
         }
     }
 
-    fn grow(&mut self, index: u64, delta: Delta, audience: &dyn Audience) -> Result<(), Fault> {
+    fn grow(&mut self, index: u64, delta: Delta, audience: &dyn DeltaSink) -> Result<(), ResponseError> {
         match (self.parts.get_mut(&index), delta) {
             (Some(Part::Text(text)), Delta::Text { text: more }) => {
                 tell(audience, &more);
@@ -318,8 +325,12 @@ impl Stream {
                 | Delta::InputJson { .. }
                 | Delta::Thinking { .. }
                 | Delta::Signature { .. },
-            ) => Err(Fault::invalid(format!("block {index} goes on as another kind"))),
-            (None, _) => Err(Fault::invalid(format!("block {index} goes on before it begins"))),
+            ) => Err(ResponseError::invalid(format!(
+                "block {index} goes on as another kind"
+            ))),
+            (None, _) => Err(ResponseError::invalid(format!(
+                "block {index} goes on before it begins"
+            ))),
         }
     }
 }

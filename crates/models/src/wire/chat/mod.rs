@@ -1,7 +1,7 @@
 //! OpenAI Chat Completions, as OpenAI and the many who imitate it speak it.
 
-mod answer;
 mod request;
+mod response;
 
-pub(super) use answer::{Stream, whole};
-pub(super) use request::Body;
+pub(super) use request::RequestBody;
+pub(super) use response::{StreamDecoder, whole};

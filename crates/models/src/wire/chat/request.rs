@@ -4,17 +4,17 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::Value;
-use wakeful_core::conversation::{Attachment, Block, Entry, Role};
-use wakeful_core::prompt::Request;
-use wakeful_core::schema::Mode;
+use wakeful_core::conversation::{Attachment, Block, Role, TranscriptEntry};
+use wakeful_core::prompt::ModelRequest;
+use wakeful_core::schema::SchemaMode;
 
-use crate::wire::attachment::{Carried, carried, data_url, misplaced, quoted};
+use crate::wire::attachment::{AttachmentForm, carried, data_url, misplaced, quoted};
 use crate::wire::{
     Lowering, ProviderPromptCapability, arguments_schema, as_object, plain_name, sent, system,
 };
 
 #[derive(Debug, Serialize)]
-pub(in crate::wire) struct Body<'a> {
+pub(in crate::wire) struct RequestBody<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
@@ -104,21 +104,21 @@ struct File {
 struct Call {
     id: String,
     r#type: &'static str,
-    function: Called,
+    function: CalledFunction,
 }
 
 #[derive(Debug, Serialize)]
-struct Called {
+struct CalledFunction {
     name: String,
     arguments: String,
 }
 
-impl<'a> Body<'a> {
-    pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a Request) -> Self {
+impl<'a> RequestBody<'a> {
+    pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a ModelRequest) -> Self {
         // Relaxed is the default; OpenAI alone is told so.
         let strict = match lowering.schema {
-            Mode::Strict => Some(true),
-            Mode::Relaxed => lowering.own_server.then_some(false),
+            SchemaMode::Strict => Some(true),
+            SchemaMode::Relaxed => lowering.own_server.then_some(false),
         };
         let tools = request.tools.iter().map(|tool| Tool::Function {
             function: Function {
@@ -149,7 +149,7 @@ impl<'a> Body<'a> {
 }
 
 /// An entry as messages: results one by one, words and calls together.
-fn messages<'a>(entry: &'a Entry, lowering: &Lowering<'_>) -> Vec<Message<'a>> {
+fn messages<'a>(entry: &'a TranscriptEntry, lowering: &Lowering<'_>) -> Vec<Message<'a>> {
     let mut messages = Vec::new();
     let (mut parts, mut tool_calls) = (Vec::new(), Vec::new());
     for block in sent(lowering, entry) {
@@ -161,7 +161,7 @@ fn messages<'a>(entry: &'a Entry, lowering: &Lowering<'_>) -> Vec<Message<'a>> {
             Block::ToolUse(call) => tool_calls.push(Call {
                 id: plain_name(&call.call_id),
                 r#type: "function",
-                function: Called {
+                function: CalledFunction {
                     name: plain_name(&call.name),
                     arguments: as_object(&call.input).to_string(),
                 },
@@ -208,20 +208,20 @@ fn attached(role: Role, attachment: &Attachment) -> Part {
         };
     }
     match carried(attachment) {
-        Carried::Image { media_type, data } => Part::ImageUrl {
+        AttachmentForm::Image { media_type, data } => Part::ImageUrl {
             image_url: ImageUrl {
                 url: data_url(media_type, data),
             },
         },
-        Carried::Pdf { name, data } => Part::File {
+        AttachmentForm::Pdf { name, data } => Part::File {
             file: File {
                 filename: name,
                 file_data: data_url("application/pdf", data),
             },
         },
-        Carried::Words { name, text } => Part::Text {
+        AttachmentForm::Words { name, text } => Part::Text {
             text: quoted(&name, &text),
         },
-        Carried::Nothing(text) => Part::Text { text },
+        AttachmentForm::Nothing(text) => Part::Text { text },
     }
 }

@@ -3,19 +3,19 @@
 use serde::Deserialize;
 use serde_json::Value;
 use wakeful_core::conversation::Usage;
-use wakeful_ports::model::{Answer, Audience};
+use wakeful_ports::model::{DeltaSink, ModelResponse};
 
 use crate::provider::Provider;
 use crate::wire::{
-    BLOCKS_MAX, Decoder, Fault, Flow, Heard, arguments, count, own_call_id, read, tell, thought,
-    too_many_blocks, tool_use, usage, words,
+    BLOCKS_MAX, DecodedResponse, Decoder, ResponseError, StreamState, arguments, count, own_call_id, read,
+    tell, thought, too_many_blocks, tool_use, usage, words,
 };
 
 /// The data of the last event.
 const DONE: &str = "[DONE]";
 
 #[derive(Debug, Deserialize)]
-struct Whole {
+struct ResponseBody {
     choices: Vec<Choice>,
     #[serde(default)]
     usage: Value,
@@ -27,12 +27,12 @@ struct Choice {
     index: u64,
     /// The whole message, or in a stream its next piece.
     #[serde(alias = "delta", default)]
-    message: Piece,
+    message: MessageBody,
     finish_reason: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Piece {
+struct MessageBody {
     content: Option<String>,
     /// What the model thought. There are two words for it, and some servers send both.
     #[serde(default)]
@@ -48,18 +48,18 @@ struct CallPiece {
     index: Option<usize>,
     id: Option<String>,
     #[serde(default)]
-    function: CalledPiece,
+    function: FunctionPiece,
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct CalledPiece {
+struct FunctionPiece {
     name: Option<String>,
     /// Text by the book; some send the object itself.
     arguments: Option<Value>,
 }
 
-pub(in crate::wire) fn whole(text: &str, request: u32) -> Result<Heard, Fault> {
-    let mut whole: Whole = read(text)?;
+pub(in crate::wire) fn whole(text: &str, request: u32) -> Result<DecodedResponse, ResponseError> {
+    let mut whole: ResponseBody = read(text)?;
     // In a whole message each stands for itself, whatever it has or lacks.
     let calls = whole
         .choices
@@ -68,33 +68,33 @@ pub(in crate::wire) fn whole(text: &str, request: u32) -> Result<Heard, Fault> {
     for (index, call) in calls.flat_map(|calls| calls.iter_mut().enumerate()) {
         call.index = Some(index);
     }
-    let mut stream = Stream::new(request);
-    stream.add(whole, &wakeful_ports::model::NoAudience)?;
+    let mut stream = StreamDecoder::new(request);
+    stream.add(whole, &wakeful_ports::model::NoDeltaSink)?;
     match stream.finish_reason {
         Some(_) => Box::new(stream).end(),
-        None => Err(Fault::invalid("the response has no finish reason")),
+        None => Err(ResponseError::invalid("the response has no finish reason")),
     }
 }
 
 /// An answer that comes in pieces.
 #[derive(Debug)]
-pub(in crate::wire) struct Stream {
+pub(in crate::wire) struct StreamDecoder {
     request: u32,
     thoughts: String,
     text: String,
-    calls: Vec<Growing>,
+    calls: Vec<PartialCall>,
     usage: Value,
     finish_reason: Option<String>,
 }
 
 #[derive(Debug, Default)]
-struct Growing {
+struct PartialCall {
     id: String,
     name: String,
     arguments: String,
 }
 
-impl Stream {
+impl StreamDecoder {
     pub(in crate::wire) const fn new(request: u32) -> Self {
         Self {
             request,
@@ -106,7 +106,7 @@ impl Stream {
         }
     }
 
-    fn add(&mut self, chunk: Whole, audience: &dyn Audience) -> Result<(), Fault> {
+    fn add(&mut self, chunk: ResponseBody, audience: &dyn DeltaSink) -> Result<(), ResponseError> {
         if !chunk.usage.is_null() {
             self.usage = chunk.usage;
         }
@@ -129,7 +129,7 @@ impl Stream {
         Ok(())
     }
 
-    fn add_call(&mut self, piece: CallPiece) -> Result<(), Fault> {
+    fn add_call(&mut self, piece: CallPiece) -> Result<(), ResponseError> {
         // Some leave the index out: then an id begins a call, and what has none goes on with the last.
         let begins = piece.id.as_ref().is_some_and(|id| !id.is_empty());
         let fallback = if begins || self.calls.is_empty() {
@@ -142,12 +142,12 @@ impl Stream {
             return Err(too_many_blocks());
         }
         if index > self.calls.len() {
-            return Err(Fault::invalid(format!(
+            return Err(ResponseError::invalid(format!(
                 "call {index} comes before the one in front of it"
             )));
         }
         if index == self.calls.len() {
-            self.calls.push(Growing::default());
+            self.calls.push(PartialCall::default());
         }
         let Some(call) = self.calls.get_mut(index) else {
             return Err(too_many_blocks());
@@ -166,21 +166,21 @@ impl Stream {
     }
 }
 
-impl Decoder for Stream {
-    fn take(&mut self, data: &str, audience: &dyn Audience) -> Result<Flow, Fault> {
+impl Decoder for StreamDecoder {
+    fn take(&mut self, data: &str, audience: &dyn DeltaSink) -> Result<StreamState, ResponseError> {
         if data.trim() == DONE {
-            return Ok(Flow::Done);
+            return Ok(StreamState::Done);
         }
         self.add(read(data)?, audience)?;
-        Ok(Flow::More)
+        Ok(StreamState::More)
     }
 
     /// The finish reason and not the last event says that the answer is complete: some servers leave the event out.
-    fn end(self: Box<Self>) -> Result<Heard, Fault> {
+    fn end(self: Box<Self>) -> Result<DecodedResponse, ResponseError> {
         match self.finish_reason.as_deref() {
-            None => return Err(Fault::Truncated),
-            Some("length") => return Err(Fault::OutputLimit),
-            Some("content_filter") => return Err(Fault::Withheld("content_filter".to_owned())),
+            None => return Err(ResponseError::Truncated),
+            Some("length") => return Err(ResponseError::OutputLimit),
+            Some("content_filter") => return Err(ResponseError::Withheld("content_filter".to_owned())),
             Some(_) => {}
         }
         let request = self.request;
@@ -196,7 +196,7 @@ impl Decoder for Stream {
         let thoughts = thoughts.map(|text| thought(Provider::OpenAiChat, text, Value::Null));
         let said = thoughts.into_iter().chain(words(self.text)).chain(calls);
         let counts = &self.usage;
-        Ok(Answer {
+        Ok(ModelResponse {
             blocks: said.collect(),
             usage: usage(Usage {
                 input_tokens: count(counts, "/prompt_tokens"),

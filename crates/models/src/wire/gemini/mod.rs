@@ -1,7 +1,7 @@
 //! Gemini `generateContent`.
 
-mod answer;
 mod request;
+mod response;
 
-pub(super) use answer::{Stream, whole};
-pub(super) use request::Body;
+pub(super) use request::RequestBody;
+pub(super) use response::{StreamDecoder, whole};

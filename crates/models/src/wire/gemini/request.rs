@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 use wakeful_core::conversation::{Attachment, Block};
-use wakeful_core::prompt::Request;
+use wakeful_core::prompt::ModelRequest;
 
-use crate::thinking::Asked;
-use crate::wire::attachment::{Carried, carried, misplaced};
-use crate::wire::{Lowering, Side, arguments_schema, as_object, plain_name, turns};
+use crate::thinking::ThinkingRequest;
+use crate::wire::attachment::{AttachmentForm, carried, misplaced};
+use crate::wire::{Lowering, Speaker, arguments_schema, as_object, plain_name, turns};
 
 /// What stands for the signature of a call that another provider's model made. The models that demand signatures take
 /// this word from their provider's own documents; without it they would refuse the whole conversation.
@@ -21,7 +21,7 @@ const SIGNED_MODELS: &str = "gemini-3";
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::wire) struct Body<'a> {
+pub(in crate::wire) struct RequestBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     system_instruction: Option<Content<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,9 +52,9 @@ impl GenerationConfig {
     /// What is said, if anything is.
     fn new(lowering: &Lowering<'_>) -> Option<Self> {
         let thinking_config = lowering.thinking.map(|thinking| match thinking {
-            Asked::Nothing => ThinkingConfig::ThinkingBudget(0),
-            Asked::Tokens(tokens) => ThinkingConfig::ThinkingBudget(tokens),
-            Asked::Effort(effort) => ThinkingConfig::ThinkingLevel(effort.level()),
+            ThinkingRequest::Nothing => ThinkingConfig::ThinkingBudget(0),
+            ThinkingRequest::Tokens(tokens) => ThinkingConfig::ThinkingBudget(tokens),
+            ThinkingRequest::Effort(effort) => ThinkingConfig::ThinkingLevel(effort.level()),
         });
         let max_output_tokens = lowering.output_tokens_max;
         (max_output_tokens.is_some() || thinking_config.is_some()).then_some(Self {
@@ -126,8 +126,8 @@ impl<'a> From<Kind<'a>> for Part<'a> {
     }
 }
 
-impl<'a> Body<'a> {
-    pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a Request) -> Self {
+impl<'a> RequestBody<'a> {
+    pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a ModelRequest) -> Self {
         let system = request
             .system
             .iter()
@@ -144,13 +144,13 @@ impl<'a> Body<'a> {
         let mut contents = Vec::new();
         for (side, blocks) in turns(lowering, &request.entries) {
             let mut parts = parts(side, blocks, &mut names);
-            if signs && side == Side::Model {
+            if signs && side == Speaker::Model {
                 excuse(&mut parts);
             }
             contents.push(Content {
                 role: Some(match side {
-                    Side::User => "user",
-                    Side::Model => "model",
+                    Speaker::User => "user",
+                    Speaker::Model => "model",
                 }),
                 parts,
             });
@@ -182,7 +182,7 @@ fn excuse(parts: &mut [Part<'_>]) {
 /// Blocks as parts. A thought is a signature on the part behind it, or a part of its own without words.
 ///
 /// Results are paired by name and order, so the names of earlier calls are kept by their ids.
-fn parts<'a>(side: Side, blocks: Vec<&'a Block>, names: &mut BTreeMap<&'a str, &'a str>) -> Vec<Part<'a>> {
+fn parts<'a>(side: Speaker, blocks: Vec<&'a Block>, names: &mut BTreeMap<&'a str, &'a str>) -> Vec<Part<'a>> {
     let (mut parts, mut signature) = (Vec::new(), None);
     for block in blocks {
         let kind = match block {
@@ -228,23 +228,23 @@ fn parts<'a>(side: Side, blocks: Vec<&'a Block>, names: &mut BTreeMap<&'a str, &
     parts
 }
 
-fn attached(side: Side, attachment: &Attachment) -> Kind<'_> {
-    if side == Side::Model {
+fn attached(side: Speaker, attachment: &Attachment) -> Kind<'_> {
+    if side == Speaker::Model {
         return Kind::Note(misplaced(attachment));
     }
     match carried(attachment) {
-        Carried::Image { media_type, data } => Kind::InlineData {
+        AttachmentForm::Image { media_type, data } => Kind::InlineData {
             mime_type: media_type,
             data,
         },
-        Carried::Pdf { data, .. } => Kind::InlineData {
+        AttachmentForm::Pdf { data, .. } => Kind::InlineData {
             mime_type: "application/pdf",
             data,
         },
-        Carried::Words { .. } => Kind::InlineData {
+        AttachmentForm::Words { .. } => Kind::InlineData {
             mime_type: "text/plain",
             data: &attachment.data,
         },
-        Carried::Nothing(text) => Kind::Note(text),
+        AttachmentForm::Nothing(text) => Kind::Note(text),
     }
 }

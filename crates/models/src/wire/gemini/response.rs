@@ -3,12 +3,12 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wakeful_core::conversation::{Block, Usage};
-use wakeful_ports::model::{Answer, Audience};
+use wakeful_ports::model::{DeltaSink, ModelResponse};
 
 use crate::provider::Provider;
 use crate::wire::{
-    BLOCKS_MAX, Decoder, Fault, Flow, Heard, count, own_call_id, read, tell, thought, too_many_blocks,
-    tool_use, usage,
+    BLOCKS_MAX, DecodedResponse, Decoder, ResponseError, StreamState, count, own_call_id, read, tell,
+    thought, too_many_blocks, tool_use, usage,
 };
 
 /// Reasons to finish with which the provider says that the rest is held back.
@@ -38,28 +38,28 @@ struct Candidate {
     #[serde(default)]
     index: u64,
     #[serde(default)]
-    content: Spoken,
+    content: ContentBody,
     finish_reason: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Spoken {
+struct ContentBody {
     #[serde(default)]
-    parts: Vec<HeardPart>,
+    parts: Vec<PartBody>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct HeardPart {
+struct PartBody {
     text: Option<String>,
     #[serde(default)]
     thought: bool,
     thought_signature: Option<String>,
-    function_call: Option<Called>,
+    function_call: Option<FunctionCallBody>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Called {
+struct FunctionCallBody {
     id: Option<String>,
     name: String,
     args: Option<Value>,
@@ -71,18 +71,18 @@ struct Feedback {
     block_reason: Option<String>,
 }
 
-pub(in crate::wire) fn whole(text: &str, request: u32) -> Result<Heard, Fault> {
-    let mut stream = Stream::new(request);
-    stream.add(read(text)?, &wakeful_ports::model::NoAudience)?;
+pub(in crate::wire) fn whole(text: &str, request: u32) -> Result<DecodedResponse, ResponseError> {
+    let mut stream = StreamDecoder::new(request);
+    stream.add(read(text)?, &wakeful_ports::model::NoDeltaSink)?;
     match stream.finish_reason {
         Some(_) => Box::new(stream).end(),
-        None => Err(Fault::invalid("the response has no finish reason")),
+        None => Err(ResponseError::invalid("the response has no finish reason")),
     }
 }
 
 /// An answer that comes in pieces. The format has no last event: the finish reason says that it is complete.
 #[derive(Debug)]
-pub(in crate::wire) struct Stream {
+pub(in crate::wire) struct StreamDecoder {
     request: u32,
     blocks: Vec<Block>,
     /// Thoughts that no signature has followed yet.
@@ -91,7 +91,7 @@ pub(in crate::wire) struct Stream {
     finish_reason: Option<String>,
 }
 
-impl Stream {
+impl StreamDecoder {
     pub(in crate::wire) const fn new(request: u32) -> Self {
         Self {
             request,
@@ -102,9 +102,9 @@ impl Stream {
         }
     }
 
-    fn add(&mut self, chunk: Chunk, audience: &dyn Audience) -> Result<(), Fault> {
+    fn add(&mut self, chunk: Chunk, audience: &dyn DeltaSink) -> Result<(), ResponseError> {
         if let Some(reason) = chunk.prompt_feedback.and_then(|feedback| feedback.block_reason) {
-            return Err(Fault::Withheld(reason));
+            return Err(ResponseError::Withheld(reason));
         }
         if !chunk.usage_metadata.is_null() {
             self.usage = chunk.usage_metadata;
@@ -123,7 +123,7 @@ impl Stream {
         Ok(())
     }
 
-    fn add_part(&mut self, part: HeardPart, audience: &dyn Audience) -> Result<(), Fault> {
+    fn add_part(&mut self, part: PartBody, audience: &dyn DeltaSink) -> Result<(), ResponseError> {
         if self.blocks.len() >= BLOCKS_MAX {
             return Err(too_many_blocks());
         }
@@ -188,30 +188,30 @@ impl Stream {
     }
 }
 
-impl Decoder for Stream {
-    fn take(&mut self, data: &str, audience: &dyn Audience) -> Result<Flow, Fault> {
+impl Decoder for StreamDecoder {
+    fn take(&mut self, data: &str, audience: &dyn DeltaSink) -> Result<StreamState, ResponseError> {
         self.add(read(data)?, audience)?;
-        Ok(Flow::More)
+        Ok(StreamState::More)
     }
 
-    fn end(self: Box<Self>) -> Result<Heard, Fault> {
+    fn end(self: Box<Self>) -> Result<DecodedResponse, ResponseError> {
         match self.finish_reason.as_deref() {
-            None => return Err(Fault::Truncated),
-            Some("MAX_TOKENS") => return Err(Fault::OutputLimit),
+            None => return Err(ResponseError::Truncated),
+            Some("MAX_TOKENS") => return Err(ResponseError::OutputLimit),
             Some("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL") => {
-                return Err(Fault::invalid(
+                return Err(ResponseError::invalid(
                     "the model wrote a tool call that its provider cannot read",
                 ));
             }
             // New reasons come without notice: one that we do not know takes nothing away from what was said.
             Some(reason) if WITHHELD.contains(&reason) || (reason != "STOP" && self.blocks.is_empty()) => {
-                return Err(Fault::Withheld(reason.to_owned()));
+                return Err(ResponseError::Withheld(reason.to_owned()));
             }
             Some(_) => {}
         }
         let counts = &self.usage;
         let thoughts = count(counts, "/thoughtsTokenCount");
-        Ok(Answer {
+        Ok(ModelResponse {
             blocks: self.blocks,
             usage: usage(Usage {
                 input_tokens: count(counts, "/promptTokenCount"),

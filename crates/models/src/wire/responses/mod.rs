@@ -1,7 +1,7 @@
 //! OpenAI Responses, and the variant of it that Codex speaks.
 
-mod answer;
 mod request;
+mod response;
 
-pub(super) use answer::{Stream, whole};
-pub(super) use request::{Body, answered};
+pub(super) use request::{RequestBody, answered};
+pub(super) use response::{StreamDecoder, whole};

@@ -7,21 +7,21 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::Value;
-use wakeful_core::conversation::{Attachment, Block, Entry, Role};
-use wakeful_core::prompt::Request;
+use wakeful_core::conversation::{Attachment, Block, Role, TranscriptEntry};
+use wakeful_core::prompt::ModelRequest;
 
 use crate::provider::Provider;
-use crate::wire::attachment::{Carried, carried, data_url, misplaced, quoted};
+use crate::wire::attachment::{AttachmentForm, carried, data_url, misplaced, quoted};
 use crate::wire::{
-    Lowering, ProviderPromptCapability, Thread, arguments_schema, as_object, plain_name, sent, system,
+    Lowering, ProviderPromptCapability, ProviderThread, arguments_schema, as_object, plain_name, sent, system,
 };
-use wakeful_core::schema::Mode;
+use wakeful_core::schema::SchemaMode;
 
 /// What makes thoughts come back in a form that can be sent again.
 const SEALED_THOUGHTS: &[&str] = &["reasoning.encrypted_content"];
 
 #[derive(Debug, Serialize)]
-pub(in crate::wire) struct Body<'a> {
+pub(in crate::wire) struct RequestBody<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "String::is_empty")]
     instructions: String,
@@ -62,14 +62,14 @@ enum Tool<'a> {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Item<'a> {
-    Plain(Plain<'a>),
+    Plain(InputItem<'a>),
     /// A thought, exactly as it came.
     Thought(&'a Value),
 }
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Plain<'a> {
+enum InputItem<'a> {
     Message {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'a str>,
@@ -112,25 +112,25 @@ enum Content<'a> {
     },
 }
 
-impl<'a> Body<'a> {
-    pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a Request) -> Self {
+impl<'a> RequestBody<'a> {
+    pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a ModelRequest) -> Self {
         let provider = lowering.provider;
         let tools = request.tools.iter().map(|tool| Tool::Function {
             name: &tool.name,
             description: &tool.description,
             parameters: arguments_schema(lowering, tool),
-            strict: lowering.schema == Mode::Strict,
+            strict: lowering.schema == SchemaMode::Strict,
         });
         let key = request.cache.prompt_cache_key.as_str();
         let key =
             Some(key).filter(|key| !key.is_empty() && lowering.may(ProviderPromptCapability::PromptCacheKey));
         let thread = match lowering.may(ProviderPromptCapability::IncrementalResponses) {
             true => lowering.thread,
-            false => Thread::NotKept,
+            false => ProviderThread::NotKept,
         };
         let (previous_response_id, known) = match thread {
-            Thread::NotKept | Thread::Kept => (None, 0),
-            Thread::Continues { response_id, items } => (Some(response_id), items),
+            ProviderThread::NotKept | ProviderThread::Kept => (None, 0),
+            ProviderThread::Continues { response_id, items } => (Some(response_id), items),
         };
         let thinking = lowering.effort().map(|effort| Reasoning { effort });
         let (reasoning, include, max_output_tokens) = match provider {
@@ -149,7 +149,7 @@ impl<'a> Body<'a> {
             reasoning,
             include,
             prompt_cache_key: key,
-            store: thread != Thread::NotKept,
+            store: thread != ProviderThread::NotKept,
             stream: true,
             previous_response_id,
             input: items.skip(known).collect(),
@@ -160,10 +160,10 @@ impl<'a> Body<'a> {
 /// The items of a request, and of the answer to it as the next request will hold it, each as it is written on the wire.
 pub(in crate::wire) fn answered(
     lowering: &Lowering<'_>,
-    entries: &[Entry],
+    entries: &[TranscriptEntry],
     answer: &[Block],
 ) -> serde_json::Result<Vec<Vec<u8>>> {
-    let reply = Entry {
+    let reply = TranscriptEntry {
         role: Role::Assistant,
         blocks: answer.to_vec(),
     };
@@ -178,7 +178,7 @@ pub(in crate::wire) fn answered(
 ///
 /// The provider pairs a thought with the item that followed it, by that item's id, and refuses one without the other. So
 /// the id goes out with the item again.
-fn items<'a>(lowering: &Lowering<'_>, entry: &'a Entry) -> Vec<Item<'a>> {
+fn items<'a>(lowering: &Lowering<'_>, entry: &'a TranscriptEntry) -> Vec<Item<'a>> {
     let (mut items, mut next) = (Vec::new(), None);
     for block in sent(lowering, entry) {
         let item = match block {
@@ -188,19 +188,19 @@ fn items<'a>(lowering: &Lowering<'_>, entry: &'a Entry) -> Vec<Item<'a>> {
                 continue;
             }
             Block::Text { text } => words(entry.role, text, next.take()),
-            Block::Attachment(attachment) => Plain::Message {
+            Block::Attachment(attachment) => InputItem::Message {
                 id: None,
                 role: "user",
                 content: [attached(entry.role, attachment)],
             },
-            Block::ToolUse(call) => Plain::FunctionCall {
+            Block::ToolUse(call) => InputItem::FunctionCall {
                 id: next.take(),
                 call_id: plain_name(&call.call_id),
                 name: plain_name(&call.name),
                 arguments: as_object(&call.input).to_string(),
             },
             // The format has no mark for a failed call; the receipt itself says that it failed.
-            Block::ToolResult { call_id, content, .. } => Plain::FunctionCallOutput {
+            Block::ToolResult { call_id, content, .. } => InputItem::FunctionCallOutput {
                 call_id: plain_name(call_id),
                 output: content,
             },
@@ -210,14 +210,14 @@ fn items<'a>(lowering: &Lowering<'_>, entry: &'a Entry) -> Vec<Item<'a>> {
     items
 }
 
-fn words<'a>(role: Role, text: &'a str, id: Option<&'a str>) -> Plain<'a> {
+fn words<'a>(role: Role, text: &'a str, id: Option<&'a str>) -> InputItem<'a> {
     match role {
-        Role::User | Role::Tool => Plain::Message {
+        Role::User | Role::Tool => InputItem::Message {
             id: None,
             role: "user",
             content: [Content::InputText { text }],
         },
-        Role::Assistant => Plain::Message {
+        Role::Assistant => InputItem::Message {
             id,
             role: "assistant",
             content: [Content::OutputText { text }],
@@ -232,16 +232,16 @@ fn attached(role: Role, attachment: &Attachment) -> Content<'_> {
         };
     }
     match carried(attachment) {
-        Carried::Image { media_type, data } => Content::InputImage {
+        AttachmentForm::Image { media_type, data } => Content::InputImage {
             image_url: data_url(media_type, data),
         },
-        Carried::Pdf { name, data } => Content::InputFile {
+        AttachmentForm::Pdf { name, data } => Content::InputFile {
             filename: name,
             file_data: data_url("application/pdf", data),
         },
-        Carried::Words { name, text } => Content::Note {
+        AttachmentForm::Words { name, text } => Content::Note {
             text: quoted(&name, &text),
         },
-        Carried::Nothing(text) => Content::Note { text },
+        AttachmentForm::Nothing(text) => Content::Note { text },
     }
 }

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wakeful_core::conversation::{Block, Usage};
-use wakeful_ports::model::{Answer, Audience};
+use wakeful_ports::model::{DeltaSink, ModelResponse};
 
 use crate::provider::Provider;
 use crate::wire::{
-    BLOCKS_MAX, Complaint, Decoder, Fault, Flow, Heard, arguments, count, read, tell, thought,
-    too_many_blocks, tool_use, usage, words,
+    BLOCKS_MAX, DecodedResponse, Decoder, ProviderErrorBody, ResponseError, StreamState, arguments, count,
+    read, tell, thought, too_many_blocks, tool_use, usage, words,
 };
 
 #[derive(Debug, Default, Deserialize)]
-struct Whole {
+struct ResponseBody {
     id: Option<String>,
     status: Option<String>,
     #[serde(default)]
@@ -39,7 +39,7 @@ struct Output(Value);
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Item {
     Message {
-        content: Vec<Said>,
+        content: Vec<OutputContent>,
     },
     FunctionCall {
         call_id: String,
@@ -58,7 +58,7 @@ enum Item {
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Said {
+enum OutputContent {
     OutputText {
         text: String,
     },
@@ -69,26 +69,26 @@ enum Said {
     Other,
 }
 
-pub(in crate::wire) fn whole(text: &str, provider: Provider) -> Result<Heard, Fault> {
-    let whole: Whole = read(text)?;
+pub(in crate::wire) fn whole(text: &str, provider: Provider) -> Result<DecodedResponse, ResponseError> {
+    let whole: ResponseBody = read(text)?;
     // Without it, any JSON object would pass for an empty answer.
     match whole.status {
         Some(_) => finish(whole, provider),
-        None => Err(Fault::invalid("the response has no status")),
+        None => Err(ResponseError::invalid("the response has no status")),
     }
 }
 
-fn finish(whole: Whole, provider: Provider) -> Result<Heard, Fault> {
+fn finish(whole: ResponseBody, provider: Provider) -> Result<DecodedResponse, ResponseError> {
     match whole.status.as_deref() {
         Some("failed" | "cancelled") => {
             let error = whole.error.unwrap_or_default();
-            return Err(Fault::Reported(Complaint::of(&error)));
+            return Err(ResponseError::Reported(ProviderErrorBody::of(&error)));
         }
         Some("incomplete") => {
             let reason = whole.incomplete_details.and_then(|details| details.reason);
             return Err(match reason.as_deref() {
-                Some("max_output_tokens") => Fault::OutputLimit,
-                _ => Fault::Withheld(reason.unwrap_or_else(|| "incomplete".to_owned())),
+                Some("max_output_tokens") => ResponseError::OutputLimit,
+                _ => ResponseError::Withheld(reason.unwrap_or_else(|| "incomplete".to_owned())),
             });
         }
         Some(_) | None => {}
@@ -101,8 +101,8 @@ fn finish(whole: Whole, provider: Provider) -> Result<Heard, Fault> {
         cached_write_tokens: count(counts, "/input_tokens_details/cache_write_tokens"),
         reasoning_tokens: count(counts, "/output_tokens_details/reasoning_tokens"),
     });
-    Ok(Heard {
-        answer: Answer {
+    Ok(DecodedResponse {
+        answer: ModelResponse {
             blocks: blocks(whole.output, provider)?,
             usage,
         },
@@ -110,18 +110,18 @@ fn finish(whole: Whole, provider: Provider) -> Result<Heard, Fault> {
     })
 }
 
-fn blocks(output: Vec<Output>, provider: Provider) -> Result<Vec<Block>, Fault> {
+fn blocks(output: Vec<Output>, provider: Provider) -> Result<Vec<Block>, ResponseError> {
     let (mut blocks, mut rest) = (Vec::new(), output.into_iter().peekable());
     while let Some(Output(raw)) = rest.next() {
         let id = |Output(item): &Output| item.get("id").and_then(Value::as_str).map(str::to_owned);
         let next = rest.peek().and_then(id);
         let item = Item::deserialize(&raw)
-            .map_err(|_| Fault::invalid("an item of the answer is not what the format allows"))?;
+            .map_err(|_| ResponseError::invalid("an item of the answer is not what the format allows"))?;
         match item {
             Item::Message { content } => blocks.extend(content.into_iter().filter_map(|said| match said {
-                Said::OutputText { text } => words(text),
-                Said::Refusal { refusal } => words(refusal),
-                Said::Other => None,
+                OutputContent::OutputText { text } => words(text),
+                OutputContent::Refusal { refusal } => words(refusal),
+                OutputContent::Other => None,
             })),
             Item::FunctionCall {
                 call_id,
@@ -155,25 +155,25 @@ enum Event {
     #[serde(rename = "response.output_item.done")]
     ItemDone { output_index: u64, item: Output },
     #[serde(rename = "response.completed")]
-    Completed { response: Box<Whole> },
+    Completed { response: Box<ResponseBody> },
     #[serde(rename = "response.failed", alias = "response.cancelled")]
-    Failed { response: Box<Whole> },
+    Failed { response: Box<ResponseBody> },
     #[serde(rename = "response.incomplete")]
-    Incomplete { response: Box<Whole> },
+    Incomplete { response: Box<ResponseBody> },
     #[serde(other)]
     Other,
 }
 
 /// An answer that comes in pieces. The last event repeats all of it; the items on the way count where it does not.
 #[derive(Debug)]
-pub(in crate::wire) struct Stream {
+pub(in crate::wire) struct StreamDecoder {
     provider: Provider,
     items: BTreeMap<u64, Output>,
     told: Option<u64>,
-    last: Option<Whole>,
+    last: Option<ResponseBody>,
 }
 
-impl Stream {
+impl StreamDecoder {
     pub(in crate::wire) const fn new(provider: Provider) -> Self {
         Self {
             provider,
@@ -184,17 +184,17 @@ impl Stream {
     }
 
     /// Takes the last event. What it is called counts, whatever status it says beside that.
-    fn close(&mut self, response: Whole, status: Option<&str>) -> Flow {
-        self.last = Some(Whole {
+    fn close(&mut self, response: ResponseBody, status: Option<&str>) -> StreamState {
+        self.last = Some(ResponseBody {
             status: status.map(str::to_owned).or(response.status),
             ..response
         });
-        Flow::Done
+        StreamState::Done
     }
 }
 
-impl Decoder for Stream {
-    fn take(&mut self, data: &str, audience: &dyn Audience) -> Result<Flow, Fault> {
+impl Decoder for StreamDecoder {
+    fn take(&mut self, data: &str, audience: &dyn DeltaSink) -> Result<StreamState, ResponseError> {
         match read(data)? {
             Event::Delta {
                 delta,
@@ -217,11 +217,11 @@ impl Decoder for Stream {
             Event::Incomplete { response } => return Ok(self.close(*response, Some("incomplete"))),
             Event::Other => {}
         }
-        Ok(Flow::More)
+        Ok(StreamState::More)
     }
 
-    fn end(self: Box<Self>) -> Result<Heard, Fault> {
-        let mut last = self.last.ok_or(Fault::Truncated)?;
+    fn end(self: Box<Self>) -> Result<DecodedResponse, ResponseError> {
+        let mut last = self.last.ok_or(ResponseError::Truncated)?;
         if last.output.is_empty() {
             last.output = self.items.into_values().collect();
         }

@@ -8,16 +8,19 @@ use super::*;
 
 /// Writes down what is heard.
 #[derive(Default)]
-pub(super) struct Ear(Mutex<String>);
+pub(super) struct CollectingSink(Mutex<String>);
 
-impl Audience for Ear {
-    fn hear(&self, text: &str) {
+impl DeltaSink for CollectingSink {
+    fn on_text(&self, text: &str) {
         self.0.lock().expect("no panic").push_str(text);
     }
 }
 
-pub(super) fn streamed(provider: Provider, events: &[&str]) -> (Result<Answer, Fault>, String) {
-    let ear = Ear::default();
+pub(super) fn streamed(
+    provider: Provider,
+    events: &[&str],
+) -> (Result<ModelResponse, ResponseError>, String) {
+    let ear = CollectingSink::default();
     let mut decoder = decoder(provider, 4);
     let taken = events
         .iter()
@@ -29,8 +32,8 @@ pub(super) fn streamed(provider: Provider, events: &[&str]) -> (Result<Answer, F
 }
 
 /// The answer without thoughts; these have tests of their own.
-fn expected() -> Answer {
-    Answer {
+fn expected() -> ModelResponse {
+    ModelResponse {
         blocks: vec![text("Let me look."), call("c1", "Look", json!({"at": "é"}))],
         usage: Usage {
             cached_read_tokens: 20,
@@ -40,7 +43,7 @@ fn expected() -> Answer {
     }
 }
 
-fn thoughtless(answer: Result<Answer, Fault>) -> Result<Answer, Fault> {
+fn thoughtless(answer: Result<ModelResponse, ResponseError>) -> Result<ModelResponse, ResponseError> {
     answer.map(|mut answer| {
         answer
             .blocks
@@ -147,7 +150,11 @@ fn a_stream_that_ends_anywhere_before_its_end_is_truncated() {
         };
         for cut in 0..complete {
             let (assembled, _) = streamed(provider, &events[..cut]);
-            assert_eq!(assembled, Err(Fault::Truncated), "{provider:?} after {cut}");
+            assert_eq!(
+                assembled,
+                Err(ResponseError::Truncated),
+                "{provider:?} after {cut}"
+            );
         }
         assert!(streamed(provider, &events[..complete]).0.is_ok(), "{provider:?}");
     }
@@ -183,20 +190,20 @@ fn a_reply_that_was_cut_or_held_back_is_no_answer() {
         "content_filter",
     ];
     for (index, provider) in Provider::ALL.into_iter().enumerate() {
-        assert_eq!(stopped(provider, limits[index]), Fault::OutputLimit);
+        assert_eq!(stopped(provider, limits[index]), ResponseError::OutputLimit);
         assert_eq!(
             stopped(provider, refusals[index]),
-            Fault::Withheld(refusals[index].to_owned())
+            ResponseError::Withheld(refusals[index].to_owned())
         );
     }
     let blocked = json!({"promptFeedback": {"blockReason": "SAFETY"}}).to_string();
     let blocked = answer(Provider::Gemini, 0, blocked.as_bytes());
-    assert_eq!(blocked, Err(Fault::Withheld("SAFETY".to_owned())));
+    assert_eq!(blocked, Err(ResponseError::Withheld("SAFETY".to_owned())));
     let failed = [
         r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"oops"}}}"#,
     ];
     let (failed, _) = streamed(Provider::OpenAi, &failed);
-    assert!(matches!(failed, Err(Fault::Reported(complaint)) if complaint.status() == 500));
+    assert!(matches!(failed, Err(ResponseError::Reported(complaint)) if complaint.status() == 500));
 }
 
 #[test]
@@ -210,10 +217,10 @@ fn a_reason_to_stop_that_nobody_knows_takes_nothing_away() {
         json!([{"functionCall": {"id": "a", "name": "A"}}]),
     );
     assert_eq!(called.expect("an answer").blocks, [call("a", "A", json!({}))]);
-    let held = Err(Fault::Withheld("NEW_RULE".to_owned()));
+    let held = Err(ResponseError::Withheld("NEW_RULE".to_owned()));
     assert_eq!(gemini("NEW_RULE", json!([])), held);
     let half = gemini("SAFETY", json!([{"text": "half"}]));
-    assert_eq!(half, Err(Fault::Withheld("SAFETY".to_owned())));
+    assert_eq!(half, Err(ResponseError::Withheld("SAFETY".to_owned())));
     assert_eq!(gemini("STOP", json!([])).expect("an answer").blocks, []);
     let anthropic = json!({"content": [{"type": "text", "text": "hi"}], "stop_reason": "new_reason"});
     assert!(answer(Provider::Anthropic, 0, anthropic.to_string().as_bytes()).is_ok());
@@ -234,13 +241,13 @@ fn json_that_is_no_answer_is_invalid() {
         ] {
             let invalid = answer(provider, 0, body.as_bytes());
             assert!(
-                matches!(invalid, Err(Fault::Invalid(_))),
+                matches!(invalid, Err(ResponseError::Invalid(_))),
                 "{provider:?} {body:?}: {invalid:?}"
             );
         }
         assert!(matches!(
             answer(provider, 0, b"{\"a\":\"\xff\"}"),
-            Err(Fault::Invalid(_))
+            Err(ResponseError::Invalid(_))
         ));
     }
 }
@@ -261,7 +268,7 @@ fn events_that_contradict_each_other_are_invalid() {
     for (provider, events) in cases {
         let (invalid, _) = streamed(provider, events);
         assert!(
-            matches!(invalid, Err(Fault::Invalid(_))),
+            matches!(invalid, Err(ResponseError::Invalid(_))),
             "{events:?}: {invalid:?}"
         );
     }
@@ -293,7 +300,7 @@ fn events_in_any_order_and_number_give_an_answer_or_a_fault() {
 fn blocks_without_end_are_refused_at_their_bound() {
     let count = |provider, event: &dyn Fn(usize) -> String| {
         let mut decoder = decoder(provider, 0);
-        (0..=BLOCKS_MAX).find(|n| decoder.take(&event(*n), &Ear::default()).is_err())
+        (0..=BLOCKS_MAX).find(|n| decoder.take(&event(*n), &CollectingSink::default()).is_err())
     };
     let anthropic = |n| {
         json!({"type": "content_block_start", "index": n, "content_block": {"type": "text", "text": ""}})
@@ -413,7 +420,7 @@ fn a_codex_stream_is_judged_by_its_last_event() {
     let failed = |code: &str| {
         let error = json!({"code": code, "message": "no"});
         match ended(response("failed", json!({"status": "failed", "error": error}))) {
-            Err(Fault::Reported(complaint)) => (complaint.status(), complaint.is_too_long()),
+            Err(ResponseError::Reported(complaint)) => (complaint.status(), complaint.is_too_long()),
             other => panic!("{other:?}"),
         }
     };
@@ -427,13 +434,16 @@ fn a_codex_stream_is_judged_by_its_last_event() {
             json!({"status": "incomplete", "incomplete_details": {"reason": reason}}),
         ))
     };
-    assert_eq!(incomplete("max_output_tokens"), Err(Fault::OutputLimit));
+    assert_eq!(incomplete("max_output_tokens"), Err(ResponseError::OutputLimit));
     assert_eq!(
         incomplete("content_filter"),
-        Err(Fault::Withheld("content_filter".to_owned()))
+        Err(ResponseError::Withheld("content_filter".to_owned()))
     );
     // The event says it, even where the status does not.
     assert!(ended(response("failed", json!({}))).is_err());
     assert!(ended(response("incomplete", json!({}))).is_err());
-    assert_eq!(streamed(Provider::OpenAiCodex, &[item]).0, Err(Fault::Truncated));
+    assert_eq!(
+        streamed(Provider::OpenAiCodex, &[item]).0,
+        Err(ResponseError::Truncated)
+    );
 }

@@ -14,7 +14,7 @@ fn file(name: &str, media_type: &str, data: &str) -> Block {
 
 /// The place in a body where a person's blocks stand.
 fn blocks(provider: Provider, files: Vec<Block>) -> Value {
-    let request = Request {
+    let request = ModelRequest {
         entries: vec![entry(Role::User, files)],
         system: Vec::new(),
         ..opening()
@@ -91,7 +91,7 @@ fn what_cannot_be_sent_is_said_in_its_place() {
             sent.contains("[attachment a.mp3: models are not sent audio/mpeg]"),
             "{sent}"
         );
-        let request = Request {
+        let request = ModelRequest {
             entries: vec![
                 entry(Role::User, vec![text("Draw.")]),
                 entry(Role::Assistant, vec![file("p.png", "image/png", "Zm9v")]),

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use super::*;
 
 /// A run with all that a cache could use: blocks of every stability, a key, tools, thoughts and results.
-fn cached(rounds: usize) -> Request {
+fn cached(rounds: usize) -> ModelRequest {
     let block = |text: &str, stability, cache_breakpoint| PromptBlock {
         text: text.to_owned(),
         stability,
-        source: Source::Contract,
+        source: BlockSource::Contract,
         cache_breakpoint,
     };
     let mut request = opening();
@@ -69,7 +69,7 @@ fn an_optimisation_that_is_not_declared_is_never_used() {
     for provider in Provider::ALL {
         let all = Lowering {
             uses: &ProviderPromptCapability::ALL,
-            thread: Thread::Continues {
+            thread: ProviderThread::Continues {
                 response_id: "resp_1",
                 items: 1,
             },
@@ -115,7 +115,7 @@ fn marked(value: &Value, found: &mut Vec<String>) {
 
 #[test]
 fn anthropic_is_marked_behind_each_stability_and_at_the_newest_block() {
-    let marks = |request: &Request| {
+    let marks = |request: &ModelRequest| {
         let mut found = Vec::new();
         marked(&sent_json(&lowering(Provider::Anthropic), request), &mut found);
         found
@@ -141,7 +141,7 @@ fn anthropic_is_marked_behind_each_stability_and_at_the_newest_block() {
 }
 
 /// A body without the marks, which are no part of what is compared with a cache.
-fn unmarked(provider: Provider, request: &Request) -> String {
+fn unmarked(provider: Provider, request: &ModelRequest) -> String {
     let bytes = body(&lowering(provider), request).expect("a body");
     let text = String::from_utf8(bytes).expect("text");
     text.replace(",\"cache_control\":{\"type\":\"ephemeral\"}", "")

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn sent(provider: Provider, request: &Request) -> String {
+fn sent(provider: Provider, request: &ModelRequest) -> String {
     let lowering = lowering(provider);
     let bytes = body(&lowering, request).expect("a body");
     assert_eq!(
@@ -147,7 +147,7 @@ fn gemini_is_sent_contents() {
 
 #[test]
 fn one_frame_has_the_same_words_in_the_same_order_in_every_format() {
-    let request = Request {
+    let request = ModelRequest {
         entries: round_trip().entries,
         ..opening()
     };

@@ -76,8 +76,8 @@ fn thoughtful(provider: Provider) -> (String, Vec<String>) {
 }
 
 /// The reply, the result of its call, and nothing else.
-fn after(blocks: Vec<Block>) -> Request {
-    Request {
+fn after(blocks: Vec<Block>) -> ModelRequest {
+    ModelRequest {
         system: Vec::new(),
         tools: Vec::new(),
         entries: vec![
@@ -324,8 +324,8 @@ fn thinking_that_a_format_does_not_take_is_refused_with_what_it_takes() {
 
 #[test]
 fn gemini_is_asked_for_no_more_and_no_less_than_each_model_can() {
-    use crate::thinking::Asked;
     use crate::thinking::Thinking::{High, Low, Off, Tokens};
+    use crate::thinking::ThinkingRequest;
     let asked =
         |thinking: crate::Thinking, model, told| thinking.asked_of(Provider::Gemini, model, Some(told));
     for (thinking, model, told, tokens) in [
@@ -337,11 +337,14 @@ fn gemini_is_asked_for_no_more_and_no_less_than_each_model_can() {
     ] {
         assert_eq!(
             asked(thinking, model, told),
-            Ok(Asked::Tokens(tokens)),
+            Ok(ThinkingRequest::Tokens(tokens)),
             "{thinking} {model}"
         );
     }
-    assert_eq!(asked(Off, "gemini-2.5-flash", 9_000), Ok(Asked::Nothing));
+    assert_eq!(
+        asked(Off, "gemini-2.5-flash", 9_000),
+        Ok(ThinkingRequest::Nothing)
+    );
     for (thinking, model, why) in [
         (
             Off,
@@ -360,10 +363,10 @@ fn gemini_is_asked_for_no_more_and_no_less_than_each_model_can() {
 /// With a number of tokens Anthropic refuses to go on from calls that were made without a thought.
 #[test]
 fn thinking_is_not_asked_for_amid_calls_that_another_model_made() {
-    let asked = |tokens: bool, request: &Request| {
+    let asked = |tokens: bool, request: &ModelRequest| {
         let thinking = match tokens {
-            true => crate::thinking::Asked::Tokens(2_048),
-            false => crate::thinking::Asked::Effort(crate::thinking::Effort::Low),
+            true => crate::thinking::ThinkingRequest::Tokens(2_048),
+            false => crate::thinking::ThinkingRequest::Effort(crate::thinking::Effort::Low),
         };
         let lowering = Lowering {
             thinking: Some(thinking),
@@ -376,13 +379,13 @@ fn thinking_is_not_asked_for_amid_calls_that_another_model_made() {
         text: String::new(),
         opaque: json!({"type": "thinking", "thinking": "", "signature": "s"}),
     };
-    let entry = |role, blocks| Entry { role, blocks };
+    let entry = |role, blocks| TranscriptEntry { role, blocks };
     let result = || Block::ToolResult {
         call_id: "c".to_owned(),
         is_error: false,
         content: "r".to_owned(),
     };
-    let amid = |first: Block| Request {
+    let amid = |first: Block| ModelRequest {
         entries: vec![
             entry(Role::User, vec![text("Go.")]),
             entry(Role::Assistant, vec![first, call("c", "Look", json!({}))]),
