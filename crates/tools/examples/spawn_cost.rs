@@ -11,8 +11,8 @@ use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
-use wakeful_ports::tool::{Act, Stop, ToolHost};
-use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, Tools, ToolsOptions, Unsandboxed};
+use wakeful_ports::tool::{StopSignal, ToolHost, ToolRequest};
+use wakeful_tools::{CommandLimits, DeniedPaths, DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
 
 const ROUNDS: usize = 200;
 
@@ -30,22 +30,26 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     })?;
     println!("bare: {bare:?}");
     for (name, pretend, unsandboxed) in [
-        ("namespace", Pretend::default(), Unsandboxed::Refuse),
+        (
+            "namespace",
+            DisabledFeatures::default(),
+            UnsandboxedPolicy::Refuse,
+        ),
         (
             "subreaper",
-            Pretend {
+            DisabledFeatures {
                 no_namespaces: true,
-                ..Pretend::default()
+                ..DisabledFeatures::default()
             },
-            Unsandboxed::Refuse,
+            UnsandboxedPolicy::Refuse,
         ),
         (
             "not enforced",
-            Pretend {
+            DisabledFeatures {
                 no_landlock: true,
-                ..Pretend::default()
+                ..DisabledFeatures::default()
             },
-            Unsandboxed::Allow,
+            UnsandboxedPolicy::Allow,
         ),
     ] {
         let folder = tempfile::TempDir::new()?;
@@ -59,7 +63,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             home,
             workspace,
             environment: std::env::vars().collect(),
-            closed: ClosedPlaces::default(),
+            closed: DeniedPaths::default(),
             limits: CommandLimits::default(),
             unsandboxed,
             pretend,
@@ -68,7 +72,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         let cost = median(|round| {
             let operation_id = OperationId(Digest::of(&round.to_le_bytes()));
             let agent_id = AgentId::parse("main").map_err(std::io::Error::other)?;
-            let act = Act {
+            let act = ToolRequest {
                 operation_id,
                 tool: "ExecCommand".into(),
                 input: json!({"cmd": "/bin/true"}),
@@ -100,7 +104,7 @@ fn median(mut once: impl FnMut(usize) -> std::io::Result<()>) -> std::io::Result
 
 struct Never;
 
-impl Stop for Never {
+impl StopSignal for Never {
     fn stopped(&self) -> impl Future<Output = ()> + Send {
         std::future::pending()
     }

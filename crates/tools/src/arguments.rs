@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use wakeful_core::conversation::ToolSpec;
-use wakeful_core::step::Fault;
+use wakeful_core::step::ToolError;
 
-use crate::form;
+use crate::schema;
 
 /// The name the tool is registered under.
 pub(crate) const TOOL: &str = "ExecCommand";
@@ -53,13 +53,13 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     /// Reads and checks arguments of any shape.
-    pub(crate) fn parse(input: &Value) -> Result<Self, Fault> {
-        let arguments: Self = form::read(input, HINT)?;
+    pub(crate) fn parse(input: &Value) -> Result<Self, ToolError> {
+        let arguments: Self = schema::read(input, HINT)?;
         arguments.check_bounds()?;
         Ok(arguments)
     }
 
-    fn check_bounds(&self) -> Result<(), Fault> {
+    fn check_bounds(&self) -> Result<(), ToolError> {
         let cmd = |message: &str| Err(invalid(Some("cmd"), message));
         if self.cmd.trim().is_empty() {
             return cmd("cmd is empty");
@@ -69,7 +69,7 @@ impl Arguments {
                 Some("cmd"),
                 &format!("cmd has {} bytes, at most {CMD_BYTES_MAX}", self.cmd.len()),
             );
-            return Err(Fault {
+            return Err(ToolError {
                 hint: Some("write a script into the workspace and run that".into()),
                 ..fault
             });
@@ -115,13 +115,13 @@ impl Arguments {
 
 /// What the model is told of the tool.
 pub(crate) fn spec() -> ToolSpec {
-    form::spec::<Arguments>(TOOL, DESCRIPTION)
+    schema::spec::<Arguments>(TOOL, DESCRIPTION)
 }
 
 const HINT: &str = "the arguments are cmd, workdir, timeout_ms and max_output_tokens; only cmd is required";
 
-fn invalid(field: Option<&str>, message: &str) -> Fault {
-    form::invalid(field, message, HINT)
+fn invalid(field: Option<&str>, message: &str) -> ToolError {
+    schema::invalid(field, message, HINT)
 }
 
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    fn fault(input: &Value) -> Fault {
+    fn fault(input: &Value) -> ToolError {
         Arguments::parse(input).expect_err("a fault")
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::leftover::Folder;
+use crate::operation_dir::OperationDir;
 use crate::process::{kill_tree, wait_gone};
 use crate::sandbox::HUNT_MAX;
 use crate::sandbox::cgroup::Group;
@@ -28,7 +28,7 @@ const FORCE_MAX: Duration = Duration::from_millis(400);
 #[derive(Debug)]
 pub(crate) struct Cleanup {
     pub(crate) supervisor: Child,
-    pub(crate) folder: Folder,
+    pub(crate) folder: OperationDir,
     pub(crate) group: Group,
 }
 
@@ -103,9 +103,9 @@ mod tests {
         command.spawn().expect("a process")
     }
 
-    fn folder() -> (tempfile::TempDir, Folder) {
+    fn folder() -> (tempfile::TempDir, OperationDir) {
         let scratch = tempfile::tempdir().expect("a folder");
-        let folder = Folder::of(scratch.path(), OperationId(Digest::of(b"operation")));
+        let folder = OperationDir::of(scratch.path(), OperationId(Digest::of(b"operation")));
         folder.make().expect("made");
         (scratch, folder)
     }
@@ -118,7 +118,7 @@ mod tests {
         told
     }
 
-    fn cleanup(supervisor: Child, folder: Folder) -> Cleanup {
+    fn cleanup(supervisor: Child, folder: OperationDir) -> Cleanup {
         Cleanup {
             supervisor,
             folder,

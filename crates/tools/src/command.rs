@@ -14,19 +14,19 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::process::Pid;
-use wakeful_core::step::Fault;
-use wakeful_ports::fail;
-use wakeful_ports::tool::Done;
+use wakeful_core::step::ToolError;
+use wakeful_ports::fail_point;
+use wakeful_ports::tool::ToolOutcome;
 
 use crate::cleanup::Cleanup;
-use crate::leftover::Folder;
-use crate::outcome::{Ending, Ran, cancelled, refused, sandbox_unavailable, spawn_failed};
-use crate::output::Kept;
-use crate::permissions::Guard;
-use crate::process::Identity;
+use crate::operation_dir::OperationDir;
+use crate::outcome::{CommandOutcome, EndReason, cancelled, refused, sandbox_unavailable, spawn_failed};
+use crate::output::BoundedOutput;
+use crate::permissions::PermissionsGuard;
+use crate::process::ProcessIdentity;
 use crate::sandbox::cgroup::Group;
 use crate::sandbox::isolation::Isolation;
-use crate::sandbox::wire::{End, Heard, Link, Report, Spec, TERMINATE};
+use crate::sandbox::protocol::{LinkRead, Report, ShellEnd, Spec, StageLink, TERMINATE};
 use crate::sandbox::{SHOWN_NAME, SUPERVISE};
 use crate::set_id::{self, Moment};
 
@@ -47,13 +47,13 @@ const CHUNK_BYTES: usize = 64 * 1024;
 const REST_BYTES_MAX: usize = 1024 * 1024;
 
 /// The SIGKILL a shell must have died of when nobody saw its end.
-const KILLED: End = End::Signal(9);
+const KILLED: ShellEnd = ShellEnd::Signal(9);
 
 /// Tells a running command to stop, from any thread.
 #[derive(Debug)]
-pub(crate) struct Brake(OwnedFd);
+pub(crate) struct CommandStop(OwnedFd);
 
-impl Brake {
+impl CommandStop {
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
@@ -67,10 +67,10 @@ impl Brake {
 
 /// A command ready to run.
 #[derive(Debug)]
-pub(crate) struct Job {
+pub(crate) struct Command {
     pub(crate) program: PathBuf,
     pub(crate) spec: Spec,
-    pub(crate) folder: Folder,
+    pub(crate) folder: OperationDir,
     pub(crate) timeout: Duration,
     pub(crate) output_tokens: u32,
     /// What it wrote to disks, known after it ran.
@@ -81,11 +81,11 @@ pub(crate) struct Job {
 #[derive(Debug)]
 pub(crate) struct NoNamespaces;
 
-impl Job {
+impl Command {
     /// Runs the command and leaves neither process nor folder behind.
-    pub(crate) fn run(&mut self, brake: &Brake) -> Result<Done, NoNamespaces> {
+    pub(crate) fn run(&mut self, brake: &CommandStop) -> Result<ToolOutcome, NoNamespaces> {
         let (begun, since) = (Instant::now(), Moment::now());
-        let guard = Guard::new(&self.spec.home);
+        let guard = PermissionsGuard::new(&self.spec.home);
         if !self.spec.pretend.no_cgroups {
             self.spec.group = Group::make(&self.spec.limits);
         }
@@ -116,7 +116,7 @@ impl Job {
         running.finish(begun.elapsed(), self.output_tokens)
     }
 
-    fn start(&self) -> Result<(Cleanup, Running), Fault> {
+    fn start(&self) -> Result<(Cleanup, Running), ToolError> {
         let failed = |doing: &str, e: &dyn std::fmt::Display| {
             spawn_failed(
                 &format!("{doing}: {e}"),
@@ -133,10 +133,10 @@ impl Job {
         let mut child = self
             .spawn(theirs)
             .map_err(|e| failed("starting the sandbox", &e))?;
-        let mut running = Running::new(Link::new(ours), &mut child);
+        let mut running = Running::new(StageLink::new(ours), &mut child);
         // The record comes first: nothing of the command runs before it can be found again. If one of these
         // fails, `running` is dropped, and with the socket the supervisor goes too.
-        let begun = Identity::of(Pid::from_child(&child))
+        let begun = ProcessIdentity::of(Pid::from_child(&child))
             .ok_or_else(|| io::Error::other("it ended at once"))
             .and_then(|identity| self.folder.record(&identity))
             .and_then(|()| running.link.send_spec(&json));
@@ -147,7 +147,7 @@ impl Job {
         };
         match begun {
             Ok(()) => {
-                fail::point("act.in_process");
+                fail_point::fail_point("act.in_process");
                 Ok((cleanup, running))
             }
             Err(e) => {
@@ -186,16 +186,16 @@ enum Phase {
 struct Stream {
     /// Nothing once it has ended.
     pipe: Option<OwnedFd>,
-    kept: Kept,
+    kept: BoundedOutput,
 }
 
 struct Running {
-    link: Link,
+    link: StageLink,
     streams: [Stream; 2],
     /// What is enforced, once the shell has been started.
     isolation: Option<Isolation>,
-    end: Option<(Ending, End)>,
-    ending: Ending,
+    end: Option<(EndReason, ShellEnd)>,
+    ending: EndReason,
     /// The supervisor has said that the command is over, and ends what it left.
     is_over: bool,
     /// What the command wrote to disks.
@@ -203,19 +203,19 @@ struct Running {
     /// What was set back about permissions, of the home's files and of set-id files.
     repaired: Vec<String>,
     /// Why the shell was not started.
-    unstarted: Option<Unstarted>,
+    unstarted: Option<StartError>,
 }
 
-enum Unstarted {
-    Fault(Fault),
+enum StartError {
+    Fault(ToolError),
     NoNamespaces,
 }
 
 impl Running {
-    fn new(link: Link, child: &mut Child) -> Self {
+    fn new(link: StageLink, child: &mut Child) -> Self {
         let stream = |pipe| Stream {
             pipe,
-            kept: Kept::default(),
+            kept: BoundedOutput::default(),
         };
         let streams = [
             stream(child.stdout.take().map(OwnedFd::from)),
@@ -226,7 +226,7 @@ impl Running {
             streams,
             isolation: None,
             end: None,
-            ending: Ending::Completed,
+            ending: EndReason::Completed,
             is_over: false,
             written_bytes: 0,
             repaired: Vec::new(),
@@ -235,7 +235,7 @@ impl Running {
     }
 
     /// Reads and waits until the supervisor has gone, or can be waited for no longer.
-    fn watch(&mut self, brake: &Brake, until: Instant) {
+    fn watch(&mut self, brake: &CommandStop, until: Instant) {
         let (mut phase, mut until) = (Phase::Running, until);
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -252,8 +252,8 @@ impl Running {
             }
             (phase, until) = match phase {
                 Phase::Running if self.is_over => (Phase::Killing, Instant::now() + KILLING_MAX),
-                Phase::Running if ready.brake => self.terminate(Ending::Stopped),
-                Phase::Running if left.is_zero() => self.terminate(Ending::TimedOut),
+                Phase::Running if ready.brake => self.terminate(EndReason::Stopped),
+                Phase::Running if left.is_zero() => self.terminate(EndReason::TimedOut),
                 Phase::Terminating if left.is_zero() => {
                     self.link.hang_up();
                     (Phase::Killing, Instant::now() + KILLING_MAX)
@@ -264,7 +264,7 @@ impl Running {
         }
     }
 
-    fn poll(&self, brake: &Brake, phase: Phase, left: Duration) -> io::Result<Ready> {
+    fn poll(&self, brake: &CommandStop, phase: Phase, left: Duration) -> io::Result<PollResult> {
         let mut fds = vec![PollFd::new(&self.link, PollFlags::IN)];
         let watches_brake = phase == Phase::Running;
         fds.extend(watches_brake.then(|| PollFd::new(&brake.0, PollFlags::IN)));
@@ -277,19 +277,19 @@ impl Running {
         let left = Timespec::try_from(left).map_err(io::Error::other)?;
         match poll(&mut fds, Some(&left)) {
             Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
+            Err(rustix::io::Errno::INTR) => return Ok(PollResult::default()),
             Err(e) => return Err(e.into()),
         }
         let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
         let mut next = |asked: bool| asked && ready.next().unwrap_or(false);
-        Ok(Ready {
+        Ok(PollResult {
             link: next(true),
             brake: next(watches_brake),
             streams: open.map(|pipe| next(pipe.is_some())),
         })
     }
 
-    fn terminate(&mut self, why: Ending) -> (Phase, Instant) {
+    fn terminate(&mut self, why: EndReason) -> (Phase, Instant) {
         self.ending = why;
         // A supervisor that is gone is found at the next look.
         let _gone = self.link.order(TERMINATE);
@@ -298,8 +298,8 @@ impl Running {
 
     fn hear(&mut self) -> Next {
         let lines = match self.link.hear() {
-            Ok(Heard::Lines(lines)) => lines,
-            Ok(Heard::End) | Err(_) => return Next::End,
+            Ok(LinkRead::Lines(lines)) => lines,
+            Ok(LinkRead::End) | Err(_) => return Next::End,
         };
         for line in lines {
             match serde_json::from_slice(&line) {
@@ -309,7 +309,7 @@ impl Running {
                     self.is_over = true;
                 }
                 Ok(Report::Exceeded(exceeded)) => {
-                    self.ending = Ending::Exceeded(exceeded);
+                    self.ending = EndReason::Exceeded(exceeded);
                     self.is_over = true;
                     // The kernel had refused it something before the shell ended.
                     if let Some((ending, _)) = &mut self.end {
@@ -322,14 +322,14 @@ impl Running {
                         isolation.open_line("written_bytes");
                     }
                 }
-                Ok(Report::NoNamespaces) => self.unstarted = Some(Unstarted::NoNamespaces),
+                Ok(Report::NoNamespaces) => self.unstarted = Some(StartError::NoNamespaces),
                 Ok(Report::Refused { lacking }) => {
-                    self.unstarted = Some(Unstarted::Fault(sandbox_unavailable(&lacking)));
+                    self.unstarted = Some(StartError::Fault(sandbox_unavailable(&lacking)));
                 }
                 Ok(Report::Failed { doing, cause }) => {
                     let hint = "look whether the workspace and /bin/sh are as they should be";
                     let fault = spawn_failed(&format!("{doing}: {cause}"), hint);
-                    self.unstarted = Some(Unstarted::Fault(fault));
+                    self.unstarted = Some(StartError::Fault(fault));
                 }
                 Err(_) => return Next::End,
             }
@@ -353,14 +353,14 @@ impl Running {
         }
     }
 
-    fn finish(self, duration: Duration, output_tokens: u32) -> Result<Done, NoNamespaces> {
+    fn finish(self, duration: Duration, output_tokens: u32) -> Result<ToolOutcome, NoNamespaces> {
         let [stdout, stderr] = self.streams.map(|stream| stream.kept);
         let (ending, end) = self.end.unwrap_or((self.ending.or_killed(), KILLED));
         match (self.unstarted, self.isolation) {
-            (Some(Unstarted::NoNamespaces), _) => Err(NoNamespaces),
-            (Some(Unstarted::Fault(fault)), _) => Ok(refused(&fault)),
+            (Some(StartError::NoNamespaces), _) => Err(NoNamespaces),
+            (Some(StartError::Fault(fault)), _) => Ok(refused(&fault)),
             (None, Some(isolation)) => {
-                let ran = Ran {
+                let ran = CommandOutcome {
                     ending,
                     end,
                     isolation,
@@ -376,15 +376,15 @@ impl Running {
     }
 }
 
-fn never_begun(ending: Ending) -> Fault {
+fn never_begun(ending: EndReason) -> ToolError {
     match ending {
-        Ending::Completed | Ending::Killed => spawn_failed(
+        EndReason::Completed | EndReason::Killed => spawn_failed(
             "the sandbox ended without a word",
             "the program may have been stopped from outside, or does not know its sandbox verb",
         ),
-        Ending::TimedOut => Fault::new("timed_out", "the time was over before the command began", ""),
-        Ending::Stopped => cancelled(),
-        Ending::Exceeded(exceeded) => exceeded.fault(),
+        EndReason::TimedOut => ToolError::new("timed_out", "the time was over before the command began", ""),
+        EndReason::Stopped => cancelled(),
+        EndReason::Exceeded(exceeded) => exceeded.fault(),
     }
 }
 
@@ -408,7 +408,7 @@ impl Stream {
 
 /// What poll found.
 #[derive(Debug, Default)]
-struct Ready {
+struct PollResult {
     link: bool,
     brake: bool,
     streams: [bool; 2],

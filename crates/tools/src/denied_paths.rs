@@ -14,7 +14,7 @@ use rustix::process::geteuid;
 
 /// Places below a user's folder that hold credentials or what was typed at a prompt. A `*` ends a name of which only
 /// the beginning counts.
-pub const CREDENTIAL_PLACES: &[&str] = &[
+pub const CREDENTIAL_PATHS: &[&str] = &[
     // Keys and passwords.
     ".ssh",
     ".gnupg",
@@ -86,7 +86,7 @@ pub const CREDENTIAL_PLACES: &[&str] = &[
 ];
 
 /// What only the superuser can read, and its commands with it.
-pub const SYSTEM_PLACES: &[&str] = &[
+pub const SYSTEM_PATHS: &[&str] = &[
     "/etc/shadow*",
     "/etc/gshadow*",
     "/etc/ssl/private",
@@ -110,7 +110,7 @@ const LIST_BYTES_MAX: u64 = 2 * 1024 * 1024;
 const ENTRIES_MAX: usize = 4_096;
 
 /// Places that one command can be kept from; more than the lists above can name of three users.
-const PLACES_MAX: usize = 2_048;
+const DENIED_PATHS_MAX: usize = 2_048;
 
 /// The file that marks a folder as a Wakeful home.
 const HOME_MARKER: &str = "wakeful-home";
@@ -120,7 +120,7 @@ const COPY_INFIX: &str = ".before-restore-";
 
 /// Where to look for what commands must not read.
 #[derive(Debug, Clone, Default)]
-pub struct ClosedPlaces {
+pub struct DeniedPaths {
     /// The folders of the users whose credentials are closed: the own one, and for the superuser everybody's.
     pub user_folders: Vec<PathBuf>,
     /// The per-user list of Wakeful homes, their copies and key files; see [`remember`].
@@ -131,19 +131,19 @@ pub struct ClosedPlaces {
 
 /// More places are to be closed than one command can be kept from.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TooMany;
+pub(crate) struct TooManyDeniedPaths;
 
-impl ClosedPlaces {
+impl DeniedPaths {
     /// All places that exist, without symlinks, without what lies in another of them or in the own home.
-    pub(crate) fn existing(&self, own_home: &Path) -> Result<Vec<PathBuf>, TooMany> {
+    pub(crate) fn existing(&self, own_home: &Path) -> Result<Vec<PathBuf>, TooManyDeniedPaths> {
         let mut found = BTreeSet::new();
         for user in self.user_folders.iter().take(USERS_MAX) {
-            for place in CREDENTIAL_PLACES {
+            for place in CREDENTIAL_PATHS {
                 found.extend(expand(&user.join(place)));
             }
         }
         if geteuid().is_root() {
-            for place in SYSTEM_PLACES {
+            for place in SYSTEM_PATHS {
                 found.extend(expand(Path::new(place)));
             }
             let (folder, begin, end) = HOST_KEYS;
@@ -182,7 +182,7 @@ impl ClosedPlaces {
 
 /// Follows symlinks and drops what is missing, doubled, or inside of another place or of the own home. Sorted paths
 /// have a folder right before what is in it.
-fn resolve(found: &BTreeSet<PathBuf>, own_home: &Path) -> Result<Vec<PathBuf>, TooMany> {
+fn resolve(found: &BTreeSet<PathBuf>, own_home: &Path) -> Result<Vec<PathBuf>, TooManyDeniedPaths> {
     let resolved: BTreeSet<PathBuf> = found.iter().filter_map(|path| path.canonicalize().ok()).collect();
     let mut places: Vec<PathBuf> = Vec::new();
     for path in resolved {
@@ -191,8 +191,8 @@ fn resolve(found: &BTreeSet<PathBuf>, own_home: &Path) -> Result<Vec<PathBuf>, T
         if path.starts_with(own_home) || is_covered || path.to_str().is_none() {
             continue;
         }
-        if places.len() == PLACES_MAX {
-            return Err(TooMany);
+        if places.len() == DENIED_PATHS_MAX {
+            return Err(TooManyDeniedPaths);
         }
         places.push(path);
     }
@@ -327,7 +327,7 @@ mod tests {
         for name in ["b", "user/gone", "own"] {
             remember(&list, &at(name)).expect("remembered");
         }
-        let places = ClosedPlaces {
+        let places = DeniedPaths {
             user_folders: vec![at("user")],
             list: Some(list),
             key_files: vec![at("key"), at("own/inner-key"), at("missing")],

@@ -8,16 +8,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use wakeful_core::conversation::ToolSpec;
 use wakeful_core::journal::rule::check;
-use wakeful_core::journal::{Author, Mutation, RecordId, Refusal, TaskStatus};
+use wakeful_core::journal::{Author, Mutation, RecordId, TaskStatus, WriteError};
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::saga::JOURNAL_UNAVAILABLE;
-use wakeful_core::step::{Again, Fault};
-use wakeful_ports::journal::{Journal, JournalError, Order, Receipt};
-use wakeful_ports::planted;
+use wakeful_core::step::{RetryAfter, ToolError};
+use wakeful_ports::journal::{Journal, JournalError, WriteReceipt, WriteRequest};
+use wakeful_ports::planted_bugs;
 use wakeful_ports::store_error::StoreError;
-use wakeful_ports::tool::{Act, Done};
+use wakeful_ports::tool::{ToolOutcome, ToolRequest};
 
-use crate::form;
+use crate::schema;
 
 /// Makes a task.
 pub(crate) const CREATE_TASK: &str = "journal_create_task";
@@ -67,11 +67,11 @@ pub(crate) fn is_ours(tool: &str) -> bool {
 /// What the model is told of both.
 pub(crate) fn specs() -> [ToolSpec; 2] {
     [
-        form::spec::<CreateTask>(
+        schema::spec::<CreateTask>(
             CREATE_TASK,
             "Add a task to the person's journal. Returns its task_id.",
         ),
-        form::spec::<UpdateTask>(
+        schema::spec::<UpdateTask>(
             UPDATE_TASK,
             "Change a task of the person's journal. What is left out stays.",
         ),
@@ -79,14 +79,14 @@ pub(crate) fn specs() -> [ToolSpec; 2] {
 }
 
 /// Reads arguments, as far as one can tell without the journal.
-pub(crate) fn mutation(tool: &str, input: &Value) -> Result<Mutation, Fault> {
+pub(crate) fn mutation(tool: &str, input: &Value) -> Result<Mutation, ToolError> {
     let mutation = if tool == CREATE_TASK {
         let hint = "the arguments are title, details and category_id; only title is required";
         let CreateTask {
             title,
             details,
             category_id,
-        } = form::read(input, hint)?;
+        } = schema::read(input, hint)?;
         Mutation::CreateTask {
             title,
             details: details.unwrap_or_default(),
@@ -101,8 +101,8 @@ pub(crate) fn mutation(tool: &str, input: &Value) -> Result<Mutation, Fault> {
             details,
             status,
             category_id,
-        } = form::read(input, hint)?;
-        let status = status.map(|word| TaskStatus::parse(&word).ok_or_else(|| Refusal::BadStatus.fault()));
+        } = schema::read(input, hint)?;
+        let status = status.map(|word| TaskStatus::parse(&word).ok_or_else(|| WriteError::BadStatus.fault()));
         Mutation::UpdateTask {
             task: RecordId::parse("task_id", &task_id).map_err(|refusal| refusal.fault())?,
             title,
@@ -115,15 +115,15 @@ pub(crate) fn mutation(tool: &str, input: &Value) -> Result<Mutation, Fault> {
     Ok(mutation)
 }
 
-fn id(field: &'static str, given: Option<String>) -> Result<Option<RecordId>, Fault> {
+fn id(field: &'static str, given: Option<String>) -> Result<Option<RecordId>, ToolError> {
     let id = given.map(|given| RecordId::parse(field, &given)).transpose();
     id.map_err(|refusal| refusal.fault())
 }
 
 /// Writes. Where nobody can know whether it was written, it may be asked again: the operation id is used once.
-pub(crate) async fn perform(journal: Arc<dyn Journal>, act: Act) -> Done {
+pub(crate) async fn perform(journal: Arc<dyn Journal>, act: ToolRequest) -> ToolOutcome {
     let order = match mutation(&act.tool, &act.input) {
-        Ok(mutation) => Order {
+        Ok(mutation) => WriteRequest {
             operation_id: named(&act),
             author: Author::Agent(act.agent_id),
             mutation,
@@ -140,22 +140,22 @@ pub(crate) async fn perform(journal: Arc<dyn Journal>, act: Act) -> Done {
         &error,
         JournalError::Store(StoreError::Unreachable(_) | StoreError::Conflict)
     );
-    Done {
-        again: may_pass.then_some(Again { after_ms: None }),
+    ToolOutcome {
+        again: may_pass.then_some(RetryAfter { after_ms: None }),
         ..failed(&act.tool, &unavailable(&error))
     }
 }
 
 /// The name of a write: that of its action, unless a test asks for an error.
-fn named(act: &Act) -> OperationId {
-    if planted::bug("operation_renamed") {
+fn named(act: &ToolRequest) -> OperationId {
+    if planted_bugs::is_planted("operation_renamed") {
         let name = format!("{} {}", act.operation_id, act.at.0);
         return OperationId(Digest::of(name.as_bytes()));
     }
     act.operation_id
 }
 
-fn written(receipt: &Receipt) -> Done {
+fn written(receipt: &WriteReceipt) -> ToolOutcome {
     let also = receipt.also.iter().map(|unit| unit.payload_id.as_str());
     let changed: Vec<&str> = std::iter::once(receipt.record_id.as_str()).chain(also).collect();
     let content = json!({
@@ -165,7 +165,7 @@ fn written(receipt: &Receipt) -> Done {
         "changed_entity_ids": changed,
         "changed_tokens": receipt.tokens,
     });
-    Done {
+    ToolOutcome {
         content: content.to_string(),
         code: None,
         sandbox: None,
@@ -175,17 +175,17 @@ fn written(receipt: &Receipt) -> Done {
 }
 
 /// Nobody knows whether it was written, so whatever was will be taken back.
-fn unavailable(error: &JournalError) -> Fault {
+fn unavailable(error: &JournalError) -> ToolError {
     let message = format!("the journal could not be written: {error}");
     let hint = "if it was written after all, that will be undone; a person can look with `wakeful doctor`";
-    Fault {
+    ToolError {
         retryable: true,
-        ..Fault::new(JOURNAL_UNAVAILABLE, &message, hint)
+        ..ToolError::new(JOURNAL_UNAVAILABLE, &message, hint)
     }
 }
 
-fn failed(tool: &str, fault: &Fault) -> Done {
-    Done {
+fn failed(tool: &str, fault: &ToolError) -> ToolOutcome {
+    ToolOutcome {
         content: fault.receipt(tool),
         code: Some(fault.kind.clone()),
         sandbox: None,

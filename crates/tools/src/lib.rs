@@ -36,31 +36,31 @@
 
 mod arguments;
 mod cleanup;
-pub mod closed;
 mod command;
-pub mod descent;
+pub mod denied_paths;
 mod environment;
-mod form;
 pub mod guidance;
 mod journal;
-mod leftover;
 mod mounts;
+mod operation_dir;
 pub mod options;
 mod outcome;
 mod output;
-pub mod outside;
 mod permissions;
 mod process;
+pub mod process_ancestry;
 pub mod quarantine;
+pub mod remove_tree;
 pub mod sandbox;
+mod schema;
 mod set_id;
 pub mod tools;
-pub mod tree;
+pub mod watch;
 pub mod workspace;
-mod written;
+mod write_quota;
 
-pub use closed::ClosedPlaces;
-pub use options::{CommandLimits, Pretend, ToolsOptions, Unsandboxed};
+pub use denied_paths::DeniedPaths;
+pub use options::{CommandLimits, DisabledFeatures, ToolsOptions, UnsandboxedPolicy};
 pub use tools::Tools;
 pub use workspace::{Workspace, WorkspaceError};
 
@@ -70,7 +70,7 @@ pub const TOOL_NAMES: [&str; 4] = [
     arguments::TOOL,
     journal::CREATE_TASK,
     journal::UPDATE_TASK,
-    wakeful_core::subrun::START_RUN,
+    wakeful_core::sub_run::START_RUN,
 ];
 
 /// All tools as a model is told of them, for whoever has to know before there is a workspace to use them in.

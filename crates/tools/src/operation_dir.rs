@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use wakeful_core::key::OperationId;
 
-use crate::process::{Identity, kill_tree};
+use crate::process::{ProcessIdentity, kill_tree};
 use crate::quarantine;
-use crate::tree::{self, Bounds};
+use crate::remove_tree::{self, RemovalLimits};
 
 /// How long clearing waits for what it killed.
 const CLEAR_MAX: Duration = Duration::from_secs(5);
@@ -23,11 +23,11 @@ const TEMPORARY: &str = "tmp";
 
 /// The folder of one operation.
 #[derive(Debug, Clone)]
-pub(crate) struct Folder {
+pub(crate) struct OperationDir {
     path: PathBuf,
 }
 
-impl Folder {
+impl OperationDir {
     /// Where the folder of an operation is, or would be.
     pub(crate) fn of(scratch: &Path, operation_id: OperationId) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Folder {
     }
 
     /// Writes down which process the operation runs in.
-    pub(crate) fn record(&self, identity: &Identity) -> io::Result<()> {
+    pub(crate) fn record(&self, identity: &ProcessIdentity) -> io::Result<()> {
         // Renamed into place, because half a record would name nobody. Not synced: after a power cut there is no
         // process to find.
         let new = self.path.join("process.json.new");
@@ -59,7 +59,7 @@ impl Folder {
     /// Kills what still runs and removes the folder.
     pub(crate) fn clear(&self) {
         if let Ok(json) = fs::read(self.path.join(RECORD))
-            && let Ok(identity) = serde_json::from_slice::<Identity>(&json)
+            && let Ok(identity) = serde_json::from_slice::<ProcessIdentity>(&json)
             && let Some(supervisor) = identity.find()
         {
             kill_tree(supervisor, Instant::now() + CLEAR_MAX);
@@ -69,7 +69,7 @@ impl Folder {
 
     /// Removes the folder. What cannot be removed within the bounds is quarantined.
     pub(crate) fn remove(&self) {
-        if let Some(left) = tree::remove(&self.path, Bounds::default()).left {
+        if let Some(left) = remove_tree::remove(&self.path, RemovalLimits::default()).left {
             quarantine::put(&self.path, &left);
         }
     }

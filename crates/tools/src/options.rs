@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::closed::ClosedPlaces;
+use crate::denied_paths::DeniedPaths;
 
 /// Everything [`crate::Tools`] needs to know. The library itself reads no environment and no configuration.
 #[derive(Debug, Clone)]
@@ -24,13 +24,13 @@ pub struct ToolsOptions {
     /// The environment as the binary found it. Commands see only a few of its variables.
     pub environment: BTreeMap<String, String>,
     /// What commands cannot read outside the home.
-    pub closed: ClosedPlaces,
+    pub closed: DeniedPaths,
     /// What a command may use.
     pub limits: CommandLimits,
     /// What to do where the kernel cannot enforce the sandbox.
-    pub unsandboxed: Unsandboxed,
+    pub unsandboxed: UnsandboxedPolicy,
     /// For tests: abilities of the kernel to do without.
-    pub pretend: Pretend,
+    pub pretend: DisabledFeatures,
 }
 
 /// What one command may use, together with everything it starts.
@@ -50,9 +50,9 @@ impl CommandLimits {
     /// Enough for a parallel build on a large machine, and far from what a machine can hold.
     pub const PROCESSES: u64 = 1_024;
     /// Enough for a large build.
-    pub const WRITTEN_BYTES: u64 = 10 << 30;
+    pub const DISK_WRITE_BYTES: u64 = 10 << 30;
     /// Five of those.
-    pub const WRITTEN_BYTES_PER_DAY: u64 = 50 << 30;
+    pub const DISK_WRITE_BYTES_PER_DAY: u64 = 50 << 30;
 }
 
 impl Default for CommandLimits {
@@ -60,8 +60,8 @@ impl Default for CommandLimits {
         Self {
             memory_bytes: None,
             processes: Self::PROCESSES,
-            written_bytes: Self::WRITTEN_BYTES,
-            written_bytes_per_day: Self::WRITTEN_BYTES_PER_DAY,
+            written_bytes: Self::DISK_WRITE_BYTES,
+            written_bytes_per_day: Self::DISK_WRITE_BYTES_PER_DAY,
         }
     }
 }
@@ -69,7 +69,7 @@ impl Default for CommandLimits {
 /// What to do with a command when the kernel offers no Landlock or no seccomp.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unsandboxed {
+pub enum UnsandboxedPolicy {
     /// It does not begin.
     #[default]
     Refuse,
@@ -79,7 +79,7 @@ pub enum Unsandboxed {
 
 /// Abilities of the kernel that are taken to be missing, so that tests see what happens on a lesser one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pretend {
+pub struct DisabledFeatures {
     /// User and PID namespaces are refused.
     pub no_namespaces: bool,
     /// A user namespace can be made and then not be used, as under Ubuntu's restriction.

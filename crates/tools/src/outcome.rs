@@ -5,32 +5,32 @@ use std::time::Duration;
 
 use serde::Serialize;
 use wakeful_core::blob::{Blob, BlobHash};
-use wakeful_core::step::Fault;
-use wakeful_ports::tool::{Done, NOT_BEGUN};
+use wakeful_core::step::ToolError;
+use wakeful_ports::tool::{NOT_BEGUN, ToolOutcome};
 
 use crate::arguments::TOOL;
-use crate::output::{Kept, previews};
+use crate::output::{BoundedOutput, previews};
 use crate::sandbox::isolation::Isolation;
-use crate::sandbox::limits::{Exceeded, Limit, NoRoom};
-use crate::sandbox::wire::End;
+use crate::sandbox::limits::{Limit, LimitExceeded, NoRoom};
+use crate::sandbox::protocol::ShellEnd;
 
 /// A command that ran.
 #[derive(Debug)]
-pub(crate) struct Ran {
-    pub(crate) ending: Ending,
-    pub(crate) end: End,
+pub(crate) struct CommandOutcome {
+    pub(crate) ending: EndReason,
+    pub(crate) end: ShellEnd,
     /// The isolation that was really enforced.
     pub(crate) isolation: Isolation,
     /// Files of the home whose permissions had been changed, and set-id files in the workspace: what was set back.
     pub(crate) repaired: Vec<String>,
-    pub(crate) stdout: Kept,
-    pub(crate) stderr: Kept,
+    pub(crate) stdout: BoundedOutput,
+    pub(crate) stderr: BoundedOutput,
     pub(crate) duration: Duration,
 }
 
 /// Why a command was over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum EndReason {
     /// It ended by itself.
     Completed,
     /// Its time was over.
@@ -38,7 +38,7 @@ pub(crate) enum Ending {
     /// Somebody said stop.
     Stopped,
     /// It used more than it may.
-    Exceeded(Exceeded),
+    Exceeded(LimitExceeded),
     /// Somebody outside killed the processes that watched over it, and it with them.
     Killed,
 }
@@ -81,9 +81,9 @@ struct Artifact {
     stream: &'static str,
 }
 
-impl Ran {
+impl CommandOutcome {
     /// The result, with previews that share `tokens`, and the whole of what the previews do not show exactly.
-    pub(crate) fn done(self, tokens: u32) -> Done {
+    pub(crate) fn done(self, tokens: u32) -> ToolOutcome {
         let total = [self.stdout.total_bytes(), self.stderr.total_bytes()];
         let kept = [self.stdout.into_bytes(), self.stderr.into_bytes()];
         let [out, err] = &kept;
@@ -109,16 +109,16 @@ impl Ran {
         }
         let [stdout_artifact, stderr_artifact] = places;
         let (exit_status, signal) = match self.end {
-            End::Exit(code) => (code, None),
-            End::Signal(signal) => (128 + signal, Some(signal)),
+            ShellEnd::Exit(code) => (code, None),
+            ShellEnd::Signal(signal) => (128 + signal, Some(signal)),
         };
         let level = self.isolation.level();
         let content = Content {
             disposition: self.ending.disposition(),
             exit_status,
             signal,
-            timed_out: (self.ending == Ending::TimedOut).then_some(true),
-            stopped: (self.ending == Ending::Stopped).then_some(true),
+            timed_out: (self.ending == EndReason::TimedOut).then_some(true),
+            stopped: (self.ending == EndReason::Stopped).then_some(true),
             limit: self.ending.limit(),
             stdout_preview: &out_preview.text,
             stderr_preview: &err_preview.text,
@@ -132,14 +132,14 @@ impl Ran {
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
         };
         match serde_json::to_string(&content) {
-            Ok(content) => Done {
+            Ok(content) => ToolOutcome {
                 content,
                 code: self.ending.code(),
                 sandbox: Some(level),
                 blobs,
                 again: None,
             },
-            Err(e) => refused(&Fault::new(
+            Err(e) => refused(&ToolError::new(
                 "internal",
                 &format!("the result has no JSON: {e}"),
                 "",
@@ -148,7 +148,7 @@ impl Ran {
     }
 }
 
-impl Ending {
+impl EndReason {
     const fn disposition(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -187,7 +187,7 @@ impl Ending {
     }
 }
 
-impl Exceeded {
+impl LimitExceeded {
     /// The stable word for it.
     pub(crate) const fn code(self) -> &'static str {
         match self.limit {
@@ -234,8 +234,8 @@ impl Exceeded {
     }
 
     /// The same for a command that had not begun.
-    pub(crate) fn fault(self) -> Fault {
-        Fault::new(
+    pub(crate) fn fault(self) -> ToolError {
+        ToolError::new(
             self.code(),
             &self.message(),
             "use less, or ask a person to raise the limit",
@@ -244,8 +244,8 @@ impl Exceeded {
 }
 
 /// The result of a command that did not run.
-pub(crate) fn refused(fault: &Fault) -> Done {
-    Done {
+pub(crate) fn refused(fault: &ToolError) -> ToolOutcome {
+    ToolOutcome {
         content: fault.receipt(TOOL),
         code: Some(fault.kind.clone()),
         sandbox: None,
@@ -255,24 +255,24 @@ pub(crate) fn refused(fault: &Fault) -> Done {
 }
 
 /// The disk of the home is too full for a command.
-pub(crate) fn no_room(lack: NoRoom) -> Fault {
+pub(crate) fn no_room(lack: NoRoom) -> ToolError {
     let message = format!(
         "command refused: the disk of Wakeful's home has {} MiB left; a command begins only with {} MiB",
         lack.left >> 20,
         lack.needed >> 20
     );
     let hint = "a person has to make room on that disk, or move the home to a larger one";
-    Fault::new("disk_limit", &message, hint)
+    ToolError::new("disk_limit", &message, hint)
 }
 
 /// The command could not be started.
-pub(crate) fn spawn_failed(message: &str, hint: &str) -> Fault {
-    Fault::new("spawn_failed", message, hint)
+pub(crate) fn spawn_failed(message: &str, hint: &str) -> ToolError {
+    ToolError::new("spawn_failed", message, hint)
 }
 
 /// The guidance files of the workspace cannot be kept from the command.
-pub(crate) fn unprotected(error: &std::io::Error) -> Fault {
-    Fault::new(
+pub(crate) fn unprotected(error: &std::io::Error) -> ToolError {
+    ToolError::new(
         "guidance_unprotected",
         &format!("the guidance files of the workspace cannot be protected: {error}"),
         "a person has to make room in the home or make its folder `guidance` writable",
@@ -280,7 +280,7 @@ pub(crate) fn unprotected(error: &std::io::Error) -> Fault {
 }
 
 /// The same result with what was found out about it afterwards.
-pub(crate) fn with_findings(done: Done, findings: Vec<String>) -> Done {
+pub(crate) fn with_findings(done: ToolOutcome, findings: Vec<String>) -> ToolOutcome {
     if findings.is_empty() {
         return done;
     }
@@ -296,15 +296,15 @@ pub(crate) fn with_findings(done: Done, findings: Vec<String>) -> Done {
         let found = findings.into_iter().map(serde_json::Value::from);
         members.insert("findings".to_owned(), known.into_iter().chain(found).collect());
     }
-    Done {
+    ToolOutcome {
         content: content.to_string(),
         ..done
     }
 }
 
 /// The kernel cannot enforce the sandbox.
-pub(crate) fn sandbox_unavailable(lacking: &str) -> Fault {
-    Fault::new(
+pub(crate) fn sandbox_unavailable(lacking: &str) -> ToolError {
+    ToolError::new(
         "sandbox_unavailable",
         &format!("this kernel offers no {lacking}, and a command does not run without its sandbox"),
         "a person can start Wakeful with --allow-unsandboxed to run commands without isolation",
@@ -312,13 +312,13 @@ pub(crate) fn sandbox_unavailable(lacking: &str) -> Fault {
 }
 
 /// Somebody said stop before the command began.
-pub(crate) fn cancelled() -> Fault {
-    Fault::new("cancelled", "the command was stopped before it began", "")
+pub(crate) fn cancelled() -> ToolError {
+    ToolError::new("cancelled", "the command was stopped before it began", "")
 }
 
 /// The command got no place.
-pub(crate) fn not_begun() -> Fault {
-    Fault::new(
+pub(crate) fn not_begun() -> ToolError {
+    ToolError::new(
         NOT_BEGUN,
         "the command had no place when nothing might begin any more",
         "",

@@ -16,13 +16,13 @@ const MARK_CHARS: usize = 80;
 
 /// One stream of a command, however much it prints.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct BoundedOutput {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total_bytes: u64,
 }
 
-impl Kept {
+impl BoundedOutput {
     /// Takes over the next bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total_bytes = self.total_bytes.saturating_add(bytes.len() as u64);
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_stream_within_the_bound_is_kept_whole() {
-        let mut kept = Kept::default();
+        let mut kept = BoundedOutput::default();
         let bytes: Vec<u8> = (b'a'..=b'z').cycle().take(KEPT_BYTES_MAX).collect();
         bytes.chunks(70_000).for_each(|chunk| kept.push(chunk));
         assert_eq!(kept.total_bytes(), KEPT_BYTES_MAX as u64);
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_stream_beyond_the_bound_keeps_its_beginning_and_its_end() {
         for chunk_bytes in [1_000, 65_536, 3 * KEPT_BYTES_MAX] {
-            let mut kept = Kept::default();
+            let mut kept = BoundedOutput::default();
             let bytes: Vec<u8> = (0..251).cycle().take(5 * KEPT_BYTES_MAX).collect();
             bytes.chunks(chunk_bytes).for_each(|chunk| kept.push(chunk));
             assert!(kept.head.len() + kept.tail.len() <= KEPT_BYTES_MAX);

@@ -109,11 +109,11 @@ impl Known {
 
 /// Keeps the permissions of a home while a command runs.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct PermissionsGuard {
     home: PathBuf,
 }
 
-impl Guard {
+impl PermissionsGuard {
     pub(crate) fn new(home: &Path) -> Self {
         let mut all = baselines();
         let baseline = all.entry(home.to_owned()).or_default();
@@ -175,7 +175,7 @@ impl Guard {
     }
 }
 
-impl Drop for Guard {
+impl Drop for PermissionsGuard {
     fn drop(&mut self) {
         let mut all = baselines();
         if let Some(baseline) = all.get_mut(&self.home) {
@@ -230,9 +230,9 @@ mod tests {
     fn a_command_that_begins_later_does_not_take_over_what_another_changed() {
         let home = home();
         let config = home.path().join("config.toml");
-        let first = Guard::new(home.path());
+        let first = PermissionsGuard::new(home.path());
         set(&config, 0o666);
-        let second = Guard::new(home.path());
+        let second = PermissionsGuard::new(home.path());
         assert_eq!(first.repair(), ["config.toml: mode 666 set back to 600"]);
         assert!(second.repair().is_empty());
         assert_eq!(mode(&config), 0o600);
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn files_in_the_folders_of_records_are_set_back_too() {
         let home = home();
-        let guard = Guard::new(home.path());
+        let guard = PermissionsGuard::new(home.path());
         let record = home.path().join("written/main.json");
         set(&record, 0);
         assert_eq!(guard.repair(), ["written/main.json: mode 0 set back to 600"]);
@@ -251,11 +251,11 @@ mod tests {
     #[test]
     fn a_file_that_appears_while_commands_run_gets_no_rights_it_never_has() {
         let home = home();
-        let _first = Guard::new(home.path());
+        let _first = PermissionsGuard::new(home.path());
         let token = home.path().join("lock");
         fs::write(&token, "").expect("a file");
         set(&token, 0o4066);
-        let second = Guard::new(home.path());
+        let second = PermissionsGuard::new(home.path());
         second.repair();
         assert_eq!(mode(&token), 0o644);
     }
@@ -264,9 +264,9 @@ mod tests {
     fn what_a_person_changed_between_commands_stays() {
         let home = home();
         let config = home.path().join("config.toml");
-        drop(Guard::new(home.path()));
+        drop(PermissionsGuard::new(home.path()));
         set(&config, 0o640);
-        assert!(Guard::new(home.path()).repair().is_empty());
+        assert!(PermissionsGuard::new(home.path()).repair().is_empty());
         assert_eq!(mode(&config), 0o640);
     }
 }

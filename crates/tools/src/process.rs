@@ -10,18 +10,18 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, pidfd_open, wait};
 
 /// Between two looks for processes that were told to die. The kernel needs far less for an ordinary one.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
+const KILL_POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A process as no other can be: numbers are used again, but not with the same start time and boot.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Identity {
+pub(crate) struct ProcessIdentity {
     pub(crate) pid: i32,
     /// In clock ticks since the boot.
     pub(crate) start_time: u64,
     pub(crate) boot_id: String,
 }
 
-impl Identity {
+impl ProcessIdentity {
     /// Identifies a running process.
     pub(crate) fn of(pid: Pid) -> Option<Self> {
         let pid = pid.as_raw_nonzero().get();
@@ -63,7 +63,7 @@ pub(crate) fn kill_own_descendants(deadline: Instant) {
             // It fails only when it is gone already.
             let _gone = kill_process(pid, Signal::KILL);
         }
-        thread::sleep(LOOK_AGAIN);
+        thread::sleep(KILL_POLL_INTERVAL);
         if !reap(deadline) || Instant::now() >= deadline {
             return;
         }
@@ -228,10 +228,10 @@ mod tests {
     #[test]
     fn a_process_is_found_again_only_under_its_own_identity() {
         let own = rustix::process::getpid();
-        let identity = Identity::of(own).expect("identity");
+        let identity = ProcessIdentity::of(own).expect("identity");
         assert_eq!(identity.find(), Some(own));
         assert_eq!(
-            Identity {
+            ProcessIdentity {
                 start_time: identity.start_time + 1,
                 ..identity.clone()
             }
@@ -239,7 +239,7 @@ mod tests {
             None
         );
         assert_eq!(
-            Identity {
+            ProcessIdentity {
                 boot_id: "another".into(),
                 ..identity
             }

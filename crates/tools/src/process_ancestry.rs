@@ -10,7 +10,7 @@ use std::fs;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use crate::process::{parent_of, started_at};
-use crate::sandbox::wire::Containment;
+use crate::sandbox::protocol::Containment;
 use crate::sandbox::{KEEP, SHOWN_NAME, SUPERVISE};
 
 /// Most ancestors that are looked at. Whoever has more does not get past this by it.
@@ -61,23 +61,23 @@ fn has_stage_above(pid: i32) -> bool {
 /// this machine and hung up before anybody could look, and whoever cannot be told from one.
 #[must_use]
 pub fn is_peer(peer: SocketAddr) -> bool {
-    let answer = is_tools(|| FarEnd::of(peer));
+    let answer = is_tools(|| PeerEnd::of(peer));
     answer.unwrap_or_else(|| is_here(peer))
 }
 
 /// None where nobody has the other end any more.
-fn is_tools(look: impl Fn() -> std::io::Result<FarEnd>) -> Option<bool> {
+fn is_tools(look: impl Fn() -> std::io::Result<PeerEnd>) -> Option<bool> {
     let sockets = match look() {
-        Ok(FarEnd::Held(sockets)) => sockets,
-        Ok(FarEnd::Elsewhere) => return Some(false),
-        Ok(FarEnd::HungUp) => return None,
+        Ok(PeerEnd::Held(sockets)) => sockets,
+        Ok(PeerEnd::Elsewhere) => return Some(false),
+        Ok(PeerEnd::HungUp) => return None,
         Err(_) => return Some(true),
     };
     if is_held_by_tool(&sockets) {
         return Some(true);
     }
     // Whoever let go of it meanwhile was perhaps not found for that.
-    let is_same = look().is_ok_and(|now| now == FarEnd::Held(sockets));
+    let is_same = look().is_ok_and(|now| now == PeerEnd::Held(sockets));
     is_same.then_some(false)
 }
 
@@ -102,7 +102,7 @@ type Sockets = BTreeMap<u64, u32>;
 
 /// What the kernel's tables say of the other end of a connection.
 #[derive(Debug, PartialEq, Eq)]
-enum FarEnd {
+enum PeerEnd {
     /// Somebody on this machine has it, by one of these sockets.
     Held(Sockets),
     /// Nobody has it any more.
@@ -111,7 +111,7 @@ enum FarEnd {
     Elsewhere,
 }
 
-impl FarEnd {
+impl PeerEnd {
     fn of(peer: SocketAddr) -> std::io::Result<Self> {
         for _ in 0..LOOKS {
             let tables = tables()?;
@@ -323,8 +323,8 @@ mod tests {
     #[cfg(target_endian = "little")]
     fn the_other_end_of_a_connection_is_found_in_the_tables() {
         let own = BTreeSet::from([11, 12, 13, 14, 15, 16, 17]);
-        let end = |peer: &str| FarEnd::parse(TABLE, peer.parse().expect("an address"), &own);
-        let held = |inode, uid| FarEnd::Held(Sockets::from([(inode, uid)]));
+        let end = |peer: &str| PeerEnd::parse(TABLE, peer.parse().expect("an address"), &own);
+        let held = |inode, uid| PeerEnd::Held(Sockets::from([(inode, uid)]));
         assert_eq!(
             end("127.0.0.1:49153"),
             held(4711, 1001),
@@ -332,18 +332,18 @@ mod tests {
         );
         assert_eq!(
             end("127.0.0.1:49154"),
-            FarEnd::HungUp,
+            PeerEnd::HungUp,
             "what it has goes elsewhere"
         );
-        assert_eq!(end("192.168.1.9:49155"), FarEnd::Elsewhere, "another machine");
+        assert_eq!(end("192.168.1.9:49155"), PeerEnd::Elsewhere, "another machine");
         assert_eq!(end("[::ffff:127.0.0.1]:49156"), held(99, 1000));
-        assert_eq!(end("127.0.0.1:49157"), FarEnd::Elsewhere, "no row at all");
+        assert_eq!(end("127.0.0.1:49157"), PeerEnd::Elsewhere, "no row at all");
         assert_eq!(
             end("127.0.0.1:49158"),
             held(4714, 1000),
             "it knows us by another address"
         );
-        assert_eq!(end("127.0.0.1:9"), FarEnd::HungUp, "we have no row ourselves");
+        assert_eq!(end("127.0.0.1:9"), PeerEnd::HungUp, "we have no row ourselves");
     }
 
     #[test]
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn a_connection_of_our_own_is_not_a_tools() {
         let (listener, client, server, peer) = connected();
-        let FarEnd::Held(sockets) = FarEnd::of(peer).expect("tables") else {
+        let PeerEnd::Held(sockets) = PeerEnd::of(peer).expect("tables") else {
             panic!("it is known");
         };
         assert_eq!(sockets.len(), 1, "{sockets:?}");
@@ -404,7 +404,7 @@ mod tests {
         // What it has not read makes its end a reset, which leaves no row at either end.
         server.write_all(b"well").expect("written");
         drop(client);
-        assert_eq!(FarEnd::of(peer).expect("tables"), FarEnd::HungUp);
+        assert_eq!(PeerEnd::of(peer).expect("tables"), PeerEnd::HungUp);
         assert!(is_peer(peer), "nobody knows who has broken off");
         let mut said = [0; 3];
         server.read_exact(&mut said).expect("what it said is there");
@@ -413,12 +413,12 @@ mod tests {
 
     #[test]
     fn whoever_hangs_up_while_they_are_looked_for_is_not_taken_for_a_person() {
-        let held = || FarEnd::Held(Sockets::from([(u64::MAX, 1000)]));
+        let held = || PeerEnd::Held(Sockets::from([(u64::MAX, 1000)]));
         assert_eq!(is_tools(|| Ok(held())), Some(false));
         let looks = std::cell::Cell::new(0);
         let leaving = || {
             looks.set(looks.get() + 1);
-            Ok(if looks.get() == 1 { held() } else { FarEnd::HungUp })
+            Ok(if looks.get() == 1 { held() } else { PeerEnd::HungUp })
         };
         assert_eq!(is_tools(leaving), None);
         assert_eq!(is_tools(|| Err(std::io::ErrorKind::Other.into())), Some(true));

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::tree::{self, Bounds, Left, fresh_name};
+use crate::remove_tree::{self, RemovalLimits, RemovalRemainder, fresh_name};
 
 /// The folder in the scratch folder.
 pub const FOLDER: &str = "quarantine";
@@ -38,7 +38,11 @@ pub fn remove_in_background(scratch: &Path) {
     }
     let scratch = scratch.to_owned();
     let work = move || {
-        remove_all(&scratch, Bounds::default(), Instant::now() + BACKGROUND_TIME_MAX);
+        remove_all(
+            &scratch,
+            RemovalLimits::default(),
+            Instant::now() + BACKGROUND_TIME_MAX,
+        );
         IS_REMOVING.store(false, Ordering::Release);
     };
     // Nobody waits for the thread: a process that ends in the middle leaves the rest to the next one.
@@ -52,12 +56,12 @@ pub fn remove_in_background(scratch: &Path) {
 }
 
 /// Moves a folder of the scratch folder to quarantine and goes on removing it from there.
-pub(crate) fn put(path: &Path, left: &Left) {
+pub(crate) fn put(path: &Path, left: &RemovalRemainder) {
     move_in(path, left);
     path.parent().into_iter().for_each(remove_in_background);
 }
 
-fn move_in(path: &Path, left: &Left) {
+fn move_in(path: &Path, left: &RemovalRemainder) {
     let (Some(scratch), Some(name)) = (path.parent(), path.file_name()) else {
         return;
     };
@@ -92,7 +96,7 @@ fn full() -> std::io::Error {
 
 /// Removes one bounded part of each folder after the other, until nothing is left, nothing can be removed, or the time
 /// is over.
-fn remove_all(scratch: &Path, bounds: Bounds, deadline: Instant) {
+fn remove_all(scratch: &Path, bounds: RemovalLimits, deadline: Instant) {
     let mut stuck = Vec::new();
     loop {
         let mut progress = 0;
@@ -102,7 +106,7 @@ fn remove_all(scratch: &Path, bounds: Bounds, deadline: Instant) {
                 tracing::info!(folder = %scratch.join(FOLDER).display(), "the quarantine is not empty yet");
                 return;
             }
-            let removal = tree::remove(&path, bounds);
+            let removal = remove_tree::remove(&path, bounds);
             progress += removal.progress;
             stuck.extend(removal.left.map(|left| format!("{}: {left}", path.display())));
         }
@@ -129,11 +133,13 @@ mod tests {
         for number in 0..50 {
             fs::write(operation.join(format!("tmp/a/{number}")), "").expect("a file");
         }
-        let bounds = Bounds {
+        let bounds = RemovalLimits {
             entries_max: 10,
-            ..Bounds::default()
+            ..RemovalLimits::default()
         };
-        let left = tree::remove(&operation, bounds).left.expect("too many at once");
+        let left = remove_tree::remove(&operation, bounds)
+            .left
+            .expect("too many at once");
         move_in(&operation, &left);
         assert!(!operation.exists());
         remove_all(scratch.path(), bounds, Instant::now() + Duration::from_secs(60));

@@ -31,14 +31,14 @@ const LISTING_BYTES: usize = 8 * 1_024;
 
 /// How far one removal goes.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
+pub struct RemovalLimits {
     /// Most entries that are handled.
     pub entries_max: u64,
     /// How long it takes at most.
     pub time_max: Duration,
 }
 
-impl Bounds {
+impl RemovalLimits {
     /// For a person who waits for nothing else, such as the caller of `doctor --fix`.
     pub const PATIENT: Self = Self {
         entries_max: 100 * REMOVED_ENTRIES_MAX,
@@ -46,7 +46,7 @@ impl Bounds {
     };
 }
 
-impl Default for Bounds {
+impl Default for RemovalLimits {
     fn default() -> Self {
         Self {
             entries_max: REMOVED_ENTRIES_MAX,
@@ -61,12 +61,12 @@ pub struct Removal {
     /// Entries that were removed or moved up to be removed.
     pub progress: u64,
     /// Why something of the tree is still there; none when it is gone.
-    pub left: Option<Left>,
+    pub left: Option<RemovalRemainder>,
 }
 
 /// Why something of a tree is still there.
 #[derive(Debug, thiserror::Error)]
-pub enum Left {
+pub enum RemovalRemainder {
     /// It has more entries than one removal handles.
     #[error("it has more than {0} entries")]
     TooMany(u64),
@@ -83,7 +83,7 @@ pub enum Left {
     },
 }
 
-impl Left {
+impl RemovalRemainder {
     fn refused(name: &CStr, error: Errno) -> Self {
         Self::Refused {
             name: name.to_string_lossy().into_owned(),
@@ -92,8 +92,8 @@ impl Left {
     }
 }
 
-impl From<Left> for io::Error {
-    fn from(left: Left) -> Self {
+impl From<RemovalRemainder> for io::Error {
+    fn from(left: RemovalRemainder) -> Self {
         Self::other(left)
     }
 }
@@ -101,7 +101,7 @@ impl From<Left> for io::Error {
 /// Removes a file, or a folder with everything in it. What is not there counts as removed; a link is removed and not
 /// followed. Only the folder that contains it is found by its path.
 #[must_use]
-pub fn remove(path: &Path, bounds: Bounds) -> Removal {
+pub fn remove(path: &Path, bounds: RemovalLimits) -> Removal {
     let gone = Removal {
         progress: 0,
         left: None,
@@ -111,7 +111,7 @@ pub fn remove(path: &Path, bounds: Bounds) -> Removal {
         .and_then(|name| CString::new(name.as_bytes()).ok());
     let (Some(parent), Some(name)) = (path.parent(), name) else {
         return Removal {
-            left: Some(Left::refused(c"", Errno::INVAL)),
+            left: Some(RemovalRemainder::refused(c"", Errno::INVAL)),
             ..gone
         };
     };
@@ -125,17 +125,17 @@ pub fn remove(path: &Path, bounds: Bounds) -> Removal {
         Ok(parent) => remove_at(&parent, &name, bounds),
         Err(Errno::NOENT) => gone,
         Err(error) => Removal {
-            left: Some(Left::refused(&name, error)),
+            left: Some(RemovalRemainder::refused(&name, error)),
             ..gone
         },
     }
 }
 
-fn remove_at(parent: &OwnedFd, name: &CStr, bounds: Bounds) -> Removal {
+fn remove_at(parent: &OwnedFd, name: &CStr, bounds: RemovalLimits) -> Removal {
     let mut progress = 0;
     let removed = match take(parent.as_fd(), name, None) {
         Err(Errno::NOTEMPTY | Errno::EXIST) => enter(parent.as_fd(), name).and_then(|root| {
-            let mut sweep = Sweep::new(root, bounds);
+            let mut sweep = RemovalState::new(root, bounds);
             let swept = sweep.run();
             progress = sweep.progress;
             match (
@@ -152,7 +152,7 @@ fn remove_at(parent: &OwnedFd, name: &CStr, bounds: Bounds) -> Removal {
     let left = match removed {
         Ok(left) => left,
         Err(Errno::NOENT) => None,
-        Err(error) => Some(Left::refused(name, error)),
+        Err(error) => Some(RemovalRemainder::refused(name, error)),
     };
     Removal {
         progress: progress + u64::from(left.is_none()),
@@ -161,9 +161,9 @@ fn remove_at(parent: &OwnedFd, name: &CStr, bounds: Bounds) -> Removal {
 }
 
 /// One removal under way.
-struct Sweep {
+struct RemovalState {
     root: OwnedFd,
-    bounds: Bounds,
+    bounds: RemovalLimits,
     begun: Instant,
     /// Entries that were looked at.
     seen: u64,
@@ -174,11 +174,11 @@ struct Sweep {
     moved: u64,
     emptied: u64,
     /// The first entry that the kernel refused to remove.
-    refused: Option<Left>,
+    refused: Option<RemovalRemainder>,
 }
 
-impl Sweep {
-    fn new(root: OwnedFd, bounds: Bounds) -> Self {
+impl RemovalState {
+    fn new(root: OwnedFd, bounds: RemovalLimits) -> Self {
         Self {
             root,
             bounds,
@@ -193,9 +193,9 @@ impl Sweep {
     }
 
     /// Empties the root, again and again while that removes anything: entries may appear meanwhile.
-    fn run(&mut self) -> Result<(), Left> {
+    fn run(&mut self) -> Result<(), RemovalRemainder> {
         let root = self.root.try_clone();
-        let root = root.map_err(|error| Left::Refused {
+        let root = root.map_err(|error| RemovalRemainder::Refused {
             name: ".".to_owned(),
             source: error,
         })?;
@@ -217,8 +217,8 @@ impl Sweep {
     fn each(
         &mut self,
         folder: BorrowedFd<'_>,
-        handle: impl Fn(&mut Self, BorrowedFd<'_>, &CStr, FileType) -> Result<(), Left>,
-    ) -> Result<bool, Left> {
+        handle: impl Fn(&mut Self, BorrowedFd<'_>, &CStr, FileType) -> Result<(), RemovalRemainder>,
+    ) -> Result<bool, RemovalRemainder> {
         let mut is_empty = true;
         let mut buffer = [MaybeUninit::uninit(); LISTING_BYTES];
         if let Err(error) = seek(folder, SeekFrom::Start(0)) {
@@ -243,7 +243,12 @@ impl Sweep {
     }
 
     /// Removes an entry of the root. A folder is emptied first; the folders in it are moved up for that.
-    fn remove_from_root(&mut self, root: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Left> {
+    fn remove_from_root(
+        &mut self,
+        root: BorrowedFd<'_>,
+        name: &CStr,
+        kind: FileType,
+    ) -> Result<(), RemovalRemainder> {
         self.may_go_on()?;
         match take(root, name, Some(kind)) {
             Err(Errno::NOTEMPTY | Errno::EXIST) => {}
@@ -263,13 +268,18 @@ impl Sweep {
     }
 
     /// Goes over a folder once. Whether going over it again would not help.
-    fn empty_folder(&mut self, folder: BorrowedFd<'_>) -> Result<bool, Left> {
+    fn empty_folder(&mut self, folder: BorrowedFd<'_>) -> Result<bool, RemovalRemainder> {
         let before = self.progress;
         let is_empty = self.each(folder, Self::remove_or_move_up)?;
         Ok(is_empty || self.progress == before)
     }
 
-    fn remove_or_move_up(&mut self, folder: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Result<(), Left> {
+    fn remove_or_move_up(
+        &mut self,
+        folder: BorrowedFd<'_>,
+        name: &CStr,
+        kind: FileType,
+    ) -> Result<(), RemovalRemainder> {
         self.may_go_on()?;
         let taken = match take(folder, name, Some(kind)) {
             Err(Errno::NOTEMPTY | Errno::EXIST) => self.move_up(folder, name),
@@ -298,13 +308,13 @@ impl Sweep {
         CString::new(format!("{}-{number}", self.prefix)).unwrap_or_default()
     }
 
-    fn may_go_on(&mut self) -> Result<(), Left> {
+    fn may_go_on(&mut self) -> Result<(), RemovalRemainder> {
         self.seen += 1;
         if self.seen > self.bounds.entries_max {
-            return Err(Left::TooMany(self.bounds.entries_max));
+            return Err(RemovalRemainder::TooMany(self.bounds.entries_max));
         }
         if self.begun.elapsed() >= self.bounds.time_max {
-            return Err(Left::TooSlow(self.bounds.time_max));
+            return Err(RemovalRemainder::TooSlow(self.bounds.time_max));
         }
         Ok(())
     }
@@ -319,7 +329,8 @@ impl Sweep {
     }
 
     fn refuse(&mut self, name: &CStr, error: Errno) {
-        self.refused.get_or_insert_with(|| Left::refused(name, error));
+        self.refused
+            .get_or_insert_with(|| RemovalRemainder::refused(name, error));
     }
 }
 

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use wakeful_core::conversation::ToolSpec;
-use wakeful_core::step::Fault;
+use wakeful_core::step::ToolError;
 
 /// Reads arguments of any shape. A fault names the field; the hint says which fields there are.
-pub(crate) fn read<T: DeserializeOwned>(input: &Value, hint: &str) -> Result<T, Fault> {
+pub(crate) fn read<T: DeserializeOwned>(input: &Value, hint: &str) -> Result<T, ToolError> {
     // Serde would also read the fields off a list, in the order in which they happen to stand in the type.
     if !input.is_object() {
         return Err(invalid(None, "the arguments are not a JSON object", hint));
@@ -59,10 +59,10 @@ fn simplify(field: &mut serde_json::Map<String, Value>) {
 }
 
 /// Arguments that cannot be taken.
-pub(crate) fn invalid(field: Option<&str>, message: &str, hint: &str) -> Fault {
-    Fault {
+pub(crate) fn invalid(field: Option<&str>, message: &str, hint: &str) -> ToolError {
+    ToolError {
         field: field.map(str::to_owned),
-        ..Fault::new("invalid_arguments", message, hint)
+        ..ToolError::new("invalid_arguments", message, hint)
     }
 }
 

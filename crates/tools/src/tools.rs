@@ -12,23 +12,23 @@ use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use wakeful_core::conversation::ToolSpec;
 use wakeful_core::key::OperationId;
 use wakeful_core::retry::RetryPolicy;
-use wakeful_core::step::{EffectClass, Fault};
+use wakeful_core::step::{EffectClass, ToolError};
 use wakeful_ports::journal::Journal;
-use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
+use wakeful_ports::tool::{StopSignal, ToolHost, ToolOutcome, ToolRequest};
 
 use crate::arguments::{Arguments, TOOL};
-use crate::command::{Brake, Job, NoNamespaces};
+use crate::command::{Command, CommandStop, NoNamespaces};
 use crate::environment;
-use crate::guidance::Guard;
+use crate::guidance::GuidanceGuard;
 use crate::journal;
-use crate::leftover::Folder;
-use crate::options::{CommandLimits, Pretend, ToolsOptions};
+use crate::operation_dir::OperationDir;
+use crate::options::{CommandLimits, DisabledFeatures, ToolsOptions};
 use crate::outcome::{no_room, not_begun, refused, spawn_failed, unprotected, with_findings};
 use crate::sandbox::cgroup::Group;
 use crate::sandbox::limits::check_room;
-use crate::sandbox::wire::Spec;
+use crate::sandbox::protocol::Spec;
 use crate::workspace::{Workdir, Workspace, WorkspaceError};
-use crate::written::Written;
+use crate::write_quota::WriteQuota;
 
 /// Commands of this process that run at the same time, over all runs; each has a thread and three processes. Others wait for
 /// their turn.
@@ -117,23 +117,24 @@ impl Tools {
 
 impl Inner {
     /// Prepares a command. Looks at folders, so not on a thread that must not wait.
-    fn job(&self, operation_id: OperationId, arguments: Arguments, left: u64) -> Result<Job, Fault> {
+    fn job(&self, operation_id: OperationId, arguments: Arguments, left: u64) -> Result<Command, ToolError> {
         let workdir = match self.workspace.workdir(arguments.workdir.as_deref()) {
             Workdir::Inside(path) => path,
             Workdir::Outside => return Err(outside()),
             Workdir::Missing(path) => {
                 let hint = "make the folder first, or leave workdir out";
                 let fault = spawn_failed(&format!("{} is not a folder", path.display()), hint);
-                return Err(Fault {
+                return Err(ToolError {
                     field: Some("workdir".to_owned()),
                     ..fault
                 });
             }
         };
-        let folder = Folder::of(&self.scratch, operation_id);
+        let folder = OperationDir::of(&self.scratch, operation_id);
         let temporary = folder.temporary();
         let closed = self.workspace.closed_places(&self.options.closed);
-        let closed = closed.map_err(|error| Fault::new(error.code(), &error.to_string(), error.hint()))?;
+        let closed =
+            closed.map_err(|error| ToolError::new(error.code(), &error.to_string(), error.hint()))?;
         let options = &self.options;
         let (timeout_ms, output_tokens) = (arguments.timeout_ms(), arguments.output_tokens());
         let no_namespaces = options.pretend.no_namespaces || self.no_namespaces.load(Ordering::Relaxed);
@@ -154,13 +155,13 @@ impl Inner {
             },
             group: Group::default(),
             unsandboxed: options.unsandboxed,
-            pretend: Pretend {
+            pretend: DisabledFeatures {
                 no_namespaces,
                 ..options.pretend
             },
         };
         let timeout = Duration::from_millis(timeout_ms);
-        Ok(Job {
+        Ok(Command {
             program: options.program.clone(),
             spec,
             folder,
@@ -171,8 +172,8 @@ impl Inner {
     }
 
     /// Runs a command within what its agent may still write today, and keeps what it wrote.
-    fn begin(&self, act: &Act, arguments: Arguments, brake: &Brake) -> Done {
-        let written = Written::of(self.workspace.home(), &act.agent_id);
+    fn begin(&self, act: &ToolRequest, arguments: Arguments, brake: &CommandStop) -> ToolOutcome {
+        let written = WriteQuota::of(self.workspace.home(), &act.agent_id);
         let most = self.options.limits.written_bytes_per_day;
         let left = match written.bytes(act.at) {
             Ok(bytes) => most.saturating_sub(bytes),
@@ -196,8 +197,8 @@ impl Inner {
     }
 
     /// Runs a command, and undoes what it did to guidance files.
-    fn run(&self, job: &mut Job, brake: &Brake) -> Done {
-        let guard = match Guard::take(self.workspace.home(), self.workspace.path()) {
+    fn run(&self, job: &mut Command, brake: &CommandStop) -> ToolOutcome {
+        let guard = match GuidanceGuard::take(self.workspace.home(), self.workspace.path()) {
             Ok(guard) => guard,
             Err(error) => return refused(&unprotected(&error)),
         };
@@ -206,7 +207,7 @@ impl Inner {
         with_findings(done, guard.release())
     }
 
-    fn run_guarded(&self, job: &mut Job, brake: &Brake) -> Done {
+    fn run_guarded(&self, job: &mut Command, brake: &CommandStop) -> ToolOutcome {
         let done = job.run(brake).or_else(|NoNamespaces| {
             self.no_namespaces.store(true, Ordering::Relaxed);
             job.spec.pretend.no_namespaces = true;
@@ -220,10 +221,10 @@ impl Inner {
         })
     }
 
-    fn check(&self, tool: &str, input: &Value) -> Result<Arguments, Fault> {
+    fn check(&self, tool: &str, input: &Value) -> Result<Arguments, ToolError> {
         if tool != TOOL {
             let hint = "the tools are those that you were told of";
-            return Err(Fault::new(
+            return Err(ToolError::new(
                 "unknown_tool",
                 &format!("there is no tool {tool}"),
                 hint,
@@ -237,7 +238,7 @@ impl Inner {
         }
     }
 
-    async fn perform(self: Arc<Self>, act: Act, stop: impl Stop) -> Done {
+    async fn perform(self: Arc<Self>, act: ToolRequest, stop: impl StopSignal) -> ToolOutcome {
         let arguments = match self.check(&act.tool, &act.input) {
             Ok(arguments) => arguments,
             Err(fault) => return refused(&fault),
@@ -254,14 +255,14 @@ impl Inner {
         if is_stopped {
             return refused(&crate::outcome::cancelled());
         }
-        let Ok(brake) = Brake::new().map(Arc::new) else {
+        let Ok(brake) = CommandStop::new().map(Arc::new) else {
             return refused(&spawn_failed(
                 "no descriptor is left",
                 "close some files, or raise the limit",
             ));
         };
         // Also when this future is dropped: nobody waits for the command then, so it must not go on.
-        let guard = PullOnDrop(Arc::clone(&brake));
+        let guard = StopOnDrop(Arc::clone(&brake));
         let (answer, mut answered) = oneshot::channel();
         let work = move || {
             let done = self.begin(&act, arguments, &brake);
@@ -304,22 +305,22 @@ impl ToolHost for Tools {
         self.journal_of(tool).map(|_| RetryPolicy::REPEATABLE)
     }
 
-    fn check(&self, tool: &str, input: &Value) -> Result<(), Fault> {
+    fn check(&self, tool: &str, input: &Value) -> Result<(), ToolError> {
         match self.journal_of(tool) {
             Some(_) => journal::mutation(tool, input).map(drop),
             None => self.inner.check(tool, input).map(drop),
         }
     }
 
-    async fn perform(&self, act: Act, stop: impl Stop) -> Done {
+    async fn perform(&self, act: ToolRequest, stop: impl StopSignal) -> ToolOutcome {
         match self.journal_of(&act.tool) {
             Some(journal) => journal::perform(journal, act).await,
             None => Arc::clone(&self.inner).perform(act, stop).await,
         }
     }
 
-    async fn clear(&self, operation_id: OperationId) {
-        let folder = Folder::of(&self.inner.scratch, operation_id);
+    async fn clean_up(&self, operation_id: OperationId) {
+        let folder = OperationDir::of(&self.inner.scratch, operation_id);
         let (answer, answered) = oneshot::channel();
         let work = move || {
             folder.clear();
@@ -337,54 +338,54 @@ impl ToolHost for Tools {
 
 /// A place for a command; none when nothing may begin any more before it has one. Whoever had to wait is let in only after another look:
 /// a brake may have been set meanwhile.
-async fn place(stop: &impl Stop) -> Option<SemaphorePermit<'static>> {
+async fn place(stop: &impl StopSignal) -> Option<SemaphorePermit<'static>> {
     if let Ok(place) = PLACES.try_acquire() {
         return Some(place);
     }
     let waited = async {
         // It is never closed.
         let place = PLACES.acquire().await.ok();
-        stop.cleared().await;
+        stop.start_allowed().await;
         place
     };
     tokio::select! {
         biased;
-        () = stop.barred() => None,
+        () = stop.start_forbidden() => None,
         place = waited => place,
     }
 }
 
-struct PullOnDrop(Arc<Brake>);
+struct StopOnDrop(Arc<CommandStop>);
 
-impl Drop for PullOnDrop {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.pull();
     }
 }
 
-fn day_s_writing_used(most: u64) -> Fault {
+fn day_s_writing_used(most: u64) -> ToolError {
     let message = format!(
         "the commands of this agent wrote {} MiB within 24 hours",
         most >> 20
     );
     let hint = "wait, or ask a person to raise tools.written_mib_per_day";
-    Fault::new("disk_limit", &message, hint)
+    ToolError::new("disk_limit", &message, hint)
 }
 
-fn unknown_writing(file: &Path, error: &std::io::Error) -> Fault {
+fn unknown_writing(file: &Path, error: &std::io::Error) -> ToolError {
     let message =
         format!("command refused: the record of what this agent's commands wrote cannot be read: {error}");
     let hint = format!("a person has to make {} readable, or remove it", file.display());
-    Fault::new("disk_limit", &message, &hint)
+    ToolError::new("disk_limit", &message, &hint)
 }
 
-fn outside() -> Fault {
-    let fault = Fault::new(
+fn outside() -> ToolError {
+    let fault = ToolError::new(
         "outside_workspace",
         "workdir leads out of the workspace",
         "give a folder inside the workspace, relative to it",
     );
-    Fault {
+    ToolError {
         field: Some("workdir".to_owned()),
         ..fault
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::closed::{ClosedPlaces, TooMany};
+use crate::denied_paths::{DeniedPaths, TooManyDeniedPaths};
 use crate::mounts::{Mount, names_of};
 
 /// A workspace and a home that have nothing to do with each other. Both are absolute and free of symlinks.
@@ -139,7 +139,7 @@ impl Workspace {
     }
 
     /// Looks up what is closed to commands. Refuses a workspace that lies in such a place, or that contains a key.
-    pub(crate) fn closed_places(&self, closed: &ClosedPlaces) -> Result<Vec<PathBuf>, WorkspaceError> {
+    pub(crate) fn closed_places(&self, closed: &DeniedPaths) -> Result<Vec<PathBuf>, WorkspaceError> {
         let workspace = || self.path.clone();
         if let Some(file) = closed.key_file_in(&self.path) {
             return Err(WorkspaceError::KeyFileInside {

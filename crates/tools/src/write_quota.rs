@@ -26,11 +26,11 @@ static WRITING: Mutex<()> = Mutex::new(());
 
 /// The record of one agent.
 #[derive(Debug, Clone)]
-pub(crate) struct Written {
+pub(crate) struct WriteQuota {
     file: PathBuf,
 }
 
-impl Written {
+impl WriteQuota {
     pub(crate) fn of(home: &Path, agent: &AgentId) -> Self {
         let file = home.join("written").join(format!("{agent}.json"));
         Self { file }
@@ -101,7 +101,7 @@ mod tests {
     fn what_was_written_counts_for_a_day_also_when_the_clock_goes_back() {
         let home = tempfile::tempdir().expect("a folder");
         let agent = AgentId::parse("main").expect("a name");
-        let written = Written::of(home.path(), &agent);
+        let written = WriteQuota::of(home.path(), &agent);
         let at = |hour: i64| Millis(hour * HOUR_MS);
         let bytes = |at| written.bytes(at).expect("a record");
         assert_eq!(bytes(at(100)), 0);
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn a_record_that_cannot_be_read_is_no_free_day() {
         let home = tempfile::tempdir().expect("a folder");
-        let written = Written::of(home.path(), &AgentId::parse("main").expect("a name"));
+        let written = WriteQuota::of(home.path(), &AgentId::parse("main").expect("a name"));
         written.add(Millis(0), 5).expect("kept");
         fs::write(&written.file, "no json").expect("damaged");
         assert!(written.bytes(Millis(0)).is_err());

@@ -10,8 +10,8 @@
 mod call;
 mod closed;
 mod ending;
+mod fixture;
 mod guidance;
-mod kit;
 mod limits;
 mod place;
 mod walls;

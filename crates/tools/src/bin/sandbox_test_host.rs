@@ -20,8 +20,8 @@ use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
-use wakeful_ports::tool::{Act, Stop, ToolHost};
-use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, Tools, ToolsOptions, Unsandboxed};
+use wakeful_ports::tool::{StopSignal, ToolHost, ToolRequest};
+use wakeful_tools::{CommandLimits, DeniedPaths, DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
@@ -46,12 +46,12 @@ fn host([home, workspace]: [&str; 2], level: &str, cmd: &str) -> ExitCode {
         workspace: workspace.into(),
         scratch: PathBuf::from(home).join("scratch"),
         environment: std::env::vars().collect(),
-        closed: ClosedPlaces::default(),
+        closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
-        unsandboxed: Unsandboxed::Refuse,
-        pretend: Pretend {
+        unsandboxed: UnsandboxedPolicy::Refuse,
+        pretend: DisabledFeatures {
             no_namespaces: level == "subreaper",
-            ..Pretend::default()
+            ..DisabledFeatures::default()
         },
     };
     let Ok(tools) = Tools::new(options) else {
@@ -64,7 +64,7 @@ fn host([home, workspace]: [&str; 2], level: &str, cmd: &str) -> ExitCode {
         return ExitCode::FAILURE;
     };
     let operation_id = OperationId(Digest::of(cmd.as_bytes()));
-    let act = Act {
+    let act = ToolRequest {
         operation_id,
         tool: "ExecCommand".to_owned(),
         input: json!({"cmd": cmd}),
@@ -81,7 +81,7 @@ fn host([home, workspace]: [&str; 2], level: &str, cmd: &str) -> ExitCode {
 
 struct Never;
 
-impl Stop for Never {
+impl StopSignal for Never {
     fn stopped(&self) -> impl Future<Output = ()> + Send {
         std::future::pending()
     }

@@ -9,7 +9,7 @@
 //! lock says whether a call is under way in any process: the kernel drops it with the process, so a copy that nobody holds
 //! is that of a call that was cut off, and is put back before anything else happens there.
 
-mod entry;
+mod snapshot;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use wakeful_core::key::Digest;
 use wakeful_core::prompt::GuidanceKind;
 
-use self::entry::{Baseline, Restored};
+use self::snapshot::{Baseline, RestoreResult};
 
 /// The files of a workspace that are read as guidance, first the one that counts first.
 pub const KINDS: [GuidanceKind; 2] = [GuidanceKind::AgentsMd, GuidanceKind::ClaudeMd];
@@ -46,7 +46,7 @@ const LEAVE_TRIES_MAX: u32 = 5;
 
 /// What the home keeps of one workspace.
 #[derive(Debug, Serialize, Deserialize)]
-struct Record {
+struct GuidanceRecord {
     workspace: PathBuf,
     /// What stood there before the calls that are under way, or that were cut off; none where there are none.
     baseline: Option<Baseline>,
@@ -54,12 +54,12 @@ struct Record {
 
 /// The file of a record. Whoever changes it holds its exclusive lock; each call under way holds a shared one.
 #[derive(Debug)]
-struct RecordFile {
+struct GuidanceRecordFile {
     workspace: PathBuf,
     file: File,
 }
 
-impl RecordFile {
+impl GuidanceRecordFile {
     fn path(home: &Path, workspace: &Path) -> PathBuf {
         let name = Digest::of(workspace.as_os_str().as_bytes());
         home.join(FOLDER).join(format!("{name}.json"))
@@ -89,13 +89,13 @@ impl RecordFile {
         self.file.rewind()?;
         let mut bytes = Vec::new();
         (&self.file).take(RECORD_BYTES_MAX).read_to_end(&mut bytes)?;
-        let record: Option<Record> = serde_json::from_slice(&bytes).ok();
+        let record: Option<GuidanceRecord> = serde_json::from_slice(&bytes).ok();
         Ok(record.and_then(|record| record.baseline))
     }
 
     fn write(&mut self, baseline: Option<Baseline>) -> io::Result<()> {
         let workspace = self.workspace.clone();
-        let bytes = serde_json::to_vec(&Record { workspace, baseline })?;
+        let bytes = serde_json::to_vec(&GuidanceRecord { workspace, baseline })?;
         self.file.rewind()?;
         self.file.write_all(&bytes)?;
         self.file
@@ -114,9 +114,9 @@ impl RecordFile {
     }
 
     /// Puts back what a call left that was cut off. With the exclusive lock.
-    fn recover(&mut self) -> io::Result<Restored> {
+    fn recover(&mut self) -> io::Result<RestoreResult> {
         let Some(baseline) = self.read()? else {
-            return Ok(Restored::default());
+            return Ok(RestoreResult::default());
         };
         let restored = baseline.restore(&self.workspace);
         if !restored.is_incomplete {
@@ -174,12 +174,12 @@ impl RecordFile {
 
 /// Keeps the guidance files of a workspace as they are while a command runs.
 #[derive(Debug)]
-pub(crate) struct Guard {
-    records: Vec<RecordFile>,
+pub(crate) struct GuidanceGuard {
+    records: Vec<GuidanceRecordFile>,
     findings: Vec<String>,
 }
 
-impl Guard {
+impl GuidanceGuard {
     /// Records what stands in a workspace, and in those of others that lie inside it.
     pub(crate) fn take(home: &Path, workspace: &Path) -> io::Result<Self> {
         let mut guard = Self {
@@ -188,7 +188,7 @@ impl Guard {
         };
         let inside = workspaces_inside(home, workspace)?;
         for root in [workspace.to_owned()].into_iter().chain(inside) {
-            let joined = RecordFile::open(home, &root).and_then(|mut record| {
+            let joined = GuidanceRecordFile::open(home, &root).and_then(|mut record| {
                 let findings = record.join()?;
                 Ok((record, findings))
             });
@@ -244,7 +244,7 @@ fn workspaces_inside(home: &Path, workspace: &Path) -> io::Result<Vec<PathBuf>> 
             )));
         }
         let file = File::open(entry?.path())?;
-        let record: Result<Record, _> = serde_json::from_reader(file.take(RECORD_BYTES_MAX));
+        let record: Result<GuidanceRecord, _> = serde_json::from_reader(file.take(RECORD_BYTES_MAX));
         let path = record.ok().map(|record| record.workspace);
         inside.extend(path.filter(|path| path != workspace && path.starts_with(workspace) && path.is_dir()));
     }
@@ -254,33 +254,33 @@ fn workspaces_inside(home: &Path, workspace: &Path) -> io::Result<Vec<PathBuf>> 
 
 /// Where the guidance of a workspace is to be read.
 #[derive(Debug)]
-pub enum Reading {
+pub enum GuidanceLocation {
     /// From its files. No command changes them while this is held.
-    Files(Hold),
+    Files(GuidanceLock),
     /// From here, in the order of [`KINDS`]: commands are under way, or one was cut off. None where nothing was read.
     Kept(Vec<Option<Vec<u8>>>),
 }
 
 /// Keeps commands from beginning while guidance is read.
 #[derive(Debug)]
-pub struct Hold {
+pub struct GuidanceLock {
     _file: Option<File>,
 }
 
 /// Where the guidance of a workspace is to be read. Makes and changes nothing.
 #[must_use]
-pub fn reading(home: &Path, workspace: &Path) -> Reading {
-    let opened = File::open(RecordFile::path(home, workspace)).ok();
+pub fn reading(home: &Path, workspace: &Path) -> GuidanceLocation {
+    let opened = File::open(GuidanceRecordFile::path(home, workspace)).ok();
     // Where there is no record, no command ever ran there.
     let held = opened.filter(|file| file.lock_shared().is_ok());
-    let mut record = held.map(|file| RecordFile {
+    let mut record = held.map(|file| GuidanceRecordFile {
         workspace: workspace.to_owned(),
         file,
     });
     let baseline = record.as_mut().and_then(|record| record.read().ok().flatten());
     match baseline {
-        Some(baseline) => Reading::Kept(baseline.texts()),
-        None => Reading::Files(Hold {
+        Some(baseline) => GuidanceLocation::Kept(baseline.texts()),
+        None => GuidanceLocation::Files(GuidanceLock {
             _file: record.map(|record| record.file),
         }),
     }
@@ -288,7 +288,7 @@ pub fn reading(home: &Path, workspace: &Path) -> Reading {
 
 /// Makes a workspace known, and puts back what a command changed there that was cut off by a crash. Says what that was.
 pub fn settle(home: &Path, workspace: &Path) -> io::Result<Vec<String>> {
-    let mut record = RecordFile::open(home, workspace)?;
+    let mut record = GuidanceRecordFile::open(home, workspace)?;
     if !record.try_exclusive()? {
         return Ok(Vec::new());
     }

@@ -18,7 +18,7 @@ const COPY_BYTES_MAX: u64 = 64 * 1024;
 
 /// A file as it stood before a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Copy {
+struct FileCopy {
     bytes: Vec<u8>,
     size: u64,
     mode: u32,
@@ -28,19 +28,19 @@ struct Copy {
 /// What stands at a place where guidance is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Entry {
+enum PathState {
     Missing,
-    File(Copy),
+    File(FileCopy),
     /// A link, and the file of the workspace that it leads to.
     Link {
         to: Vec<u8>,
-        target: Option<(Vec<u8>, Copy)>,
+        target: Option<(Vec<u8>, FileCopy)>,
     },
     /// Nothing that is read.
     Other,
 }
 
-impl Entry {
+impl PathState {
     fn at(root: &Path, name: &str) -> Self {
         let path = root.join(name);
         let found = match path.symlink_metadata() {
@@ -84,7 +84,7 @@ impl Entry {
     }
 }
 
-fn copy(path: &Path) -> Option<Copy> {
+fn copy(path: &Path) -> Option<FileCopy> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = OpenOptions::new()
         .read(true)
@@ -94,7 +94,7 @@ fn copy(path: &Path) -> Option<Copy> {
     let found = file.metadata().ok().filter(fs::Metadata::is_file)?;
     let mut bytes = Vec::new();
     file.take(COPY_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-    Some(Copy {
+    Some(FileCopy {
         bytes,
         size: found.len(),
         mode: found.permissions().mode() & 0o7777,
@@ -104,11 +104,11 @@ fn copy(path: &Path) -> Option<Copy> {
 
 /// What stood at all places of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Baseline(Vec<Entry>);
+pub(super) struct Baseline(Vec<PathState>);
 
 /// What came of putting things back.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Restored {
+pub(super) struct RestoreResult {
     /// What was changed, in words for the model and for people.
     pub(super) findings: Vec<String>,
     /// Whether something still reads otherwise than before.
@@ -120,7 +120,7 @@ impl Baseline {
         Self(
             KINDS
                 .iter()
-                .map(|kind| Entry::at(root, kind.file_name()))
+                .map(|kind| PathState::at(root, kind.file_name()))
                 .collect(),
         )
     }
@@ -132,15 +132,15 @@ impl Baseline {
     }
 
     /// Moves aside whatever differs, and puts back what stood there.
-    pub(super) fn restore(&self, root: &Path) -> Restored {
-        let mut restored = Restored::default();
+    pub(super) fn restore(&self, root: &Path) -> RestoreResult {
+        let mut restored = RestoreResult::default();
         for (kind, was) in KINDS.iter().zip(&self.0) {
             let name = kind.file_name();
-            if was.is_still(&Entry::at(root, name)) {
+            if was.is_still(&PathState::at(root, name)) {
                 continue;
             }
             let put = put_back(root, name, was);
-            let is_back = Entry::at(root, name).text() == was.text();
+            let is_back = PathState::at(root, name).text() == was.text();
             restored.is_incomplete |= !is_back;
             let path = root.join(name);
             restored.findings.push(match (put, is_back) {
@@ -169,31 +169,31 @@ impl Baseline {
 }
 
 /// Puts back what stood at a place; says under which name is what stood there now.
-fn put_back(root: &Path, name: &str, was: &Entry) -> io::Result<Option<String>> {
+fn put_back(root: &Path, name: &str, was: &PathState) -> io::Result<Option<String>> {
     let folder = open_folder(root)?;
-    let now = Entry::at(root, name);
+    let now = PathState::at(root, name);
     if let (
-        Entry::Link {
+        PathState::Link {
             to,
             target: Some((path, copy)),
         },
-        Entry::Link { to: leads, target },
+        PathState::Link { to: leads, target },
     ) = (was, &now)
         && to == leads
         && target.as_ref().is_none_or(|(found, _)| found == path)
     {
         let aside = replace_behind(&folder, Path::new(OsStr::from_bytes(path)), copy);
-        if let (Ok(aside), true) = (aside, Entry::at(root, name) == *was) {
+        if let (Ok(aside), true) = (aside, PathState::at(root, name) == *was) {
             return Ok(aside);
         }
     }
     let aside = move_aside(&folder, name)?;
     match was {
-        Entry::Missing | Entry::Other => {}
-        Entry::File(copy) => write_new(&folder, name, copy)?,
-        Entry::Link { to, target } => {
+        PathState::Missing | PathState::Other => {}
+        PathState::File(copy) => write_new(&folder, name, copy)?,
+        PathState::Link { to, target } => {
             rustix::fs::symlinkat(to.as_slice(), &folder, name)?;
-            if Entry::at(root, name).text() != was.text() {
+            if PathState::at(root, name).text() != was.text() {
                 // Where the link leads elsewhere by now, its text alone is put back.
                 rustix::fs::unlinkat(&folder, name, AtFlags::empty())?;
                 if let Some((_, copy)) = target {
@@ -206,7 +206,7 @@ fn put_back(root: &Path, name: &str, was: &Entry) -> io::Result<Option<String>> 
 }
 
 /// Replaces a file of the workspace by its copy, without following any link on the way.
-fn replace_behind(folder: &OwnedFd, path: &Path, copy: &Copy) -> io::Result<Option<String>> {
+fn replace_behind(folder: &OwnedFd, path: &Path, copy: &FileCopy) -> io::Result<Option<String>> {
     let name = path
         .file_name()
         .and_then(|name| name.to_str())
@@ -239,7 +239,7 @@ fn move_aside(folder: &OwnedFd, name: &str) -> io::Result<Option<String>> {
     }
 }
 
-fn write_new(folder: &OwnedFd, name: &str, copy: &Copy) -> io::Result<()> {
+fn write_new(folder: &OwnedFd, name: &str, copy: &FileCopy) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let made = rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?;
     let mut file = File::from(made);

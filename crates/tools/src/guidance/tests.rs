@@ -23,8 +23,8 @@ impl Folders {
         }
     }
 
-    fn take(&self) -> Guard {
-        Guard::take(&self.home, &self.workspace).expect("a guard")
+    fn take(&self) -> GuidanceGuard {
+        GuidanceGuard::take(&self.home, &self.workspace).expect("a guard")
     }
 
     fn settle(&self) -> Vec<String> {
@@ -43,8 +43,8 @@ impl Folders {
     /// What would be read as guidance in `AGENTS.md`.
     fn guidance(&self) -> Option<String> {
         match reading(&self.home, &self.workspace) {
-            Reading::Files(_hold) => self.found("AGENTS.md"),
-            Reading::Kept(texts) => {
+            GuidanceLocation::Files(_hold) => self.found("AGENTS.md"),
+            GuidanceLocation::Kept(texts) => {
                 let text = texts.first().cloned().flatten();
                 text.map(|text| String::from_utf8(text).expect("text"))
             }
@@ -59,7 +59,7 @@ impl Folders {
 }
 
 /// A process that dies in the middle of a call: the kernel drops its locks, and nothing else happens.
-fn crash(guard: Guard) {
+fn crash(guard: GuidanceGuard) {
     drop(guard);
 }
 
@@ -223,7 +223,10 @@ fn workspaces_of_others_inside_this_one_are_guarded_as_well() {
     settle(&folders.home, &inner).expect("known");
     let guard = folders.take();
     fs::write(inner.join("CLAUDE.md"), "theirs").expect("written");
-    assert!(matches!(reading(&folders.home, &inner), Reading::Kept(_)));
+    assert!(matches!(
+        reading(&folders.home, &inner),
+        GuidanceLocation::Kept(_)
+    ));
     assert_eq!(guard.release().len(), 1);
     assert!(!inner.join("CLAUDE.md").exists());
 }

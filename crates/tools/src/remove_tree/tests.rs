@@ -18,13 +18,13 @@ const DEEP: usize = 16_000;
 const NOBODY: u32 = 65_534;
 
 /// A tree to remove, beside a folder that must stay as it is.
-struct Scene {
+struct TreeFixture {
     _folder: tempfile::TempDir,
     root: PathBuf,
     outside: PathBuf,
 }
 
-impl Scene {
+impl TreeFixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let [root, outside] = ["root", "outside"].map(|name| folder.path().join(name));
@@ -56,7 +56,7 @@ impl Scene {
     #[track_caller]
     fn assert_removed(&self) {
         // However busy the machine is.
-        let removal = remove(&self.root, Bounds::PATIENT);
+        let removal = remove(&self.root, RemovalLimits::PATIENT);
         assert!(removal.left.is_none(), "{removal:?}");
         assert!(self.root.symlink_metadata().is_err());
         self.assert_outside_is_untouched();
@@ -107,7 +107,7 @@ enum Made {
 }
 
 impl Made {
-    fn make(&self, scene: &Scene, at: &OwnedFd, number: usize) {
+    fn make(&self, scene: &TreeFixture, at: &OwnedFd, number: usize) {
         // The tree is short enough here for a path.
         let path = PathBuf::from(format!("/proc/self/fd/{}", at.as_raw_fd()));
         let own = path.join(format!("made-{number}"));
@@ -166,7 +166,7 @@ proptest! {
         made in prop::collection::vec((0_usize..6, made()), 0..24),
     ) {
         as_nobody(move || {
-            let scene = Scene::new();
+            let scene = TreeFixture::new();
             for (number, (depth, one)) in made.iter().enumerate() {
                 one.make(&scene, &nest(&scene.open(), OsStr::new("way"), *depth), number);
             }
@@ -179,13 +179,13 @@ proptest! {
         made in prop::collection::vec((0_usize..6, made()), 0..8),
         entries_max in 20_u64..60,
     ) {
-        let scene = Scene::new();
+        let scene = TreeFixture::new();
         for (number, (depth, one)) in made.iter().enumerate() {
             one.make(&scene, &nest(&scene.open(), OsStr::new("way"), *depth), number);
         }
-        let bounds = Bounds { entries_max, ..Bounds::default() };
+        let bounds = RemovalLimits { entries_max, ..RemovalLimits::default() };
         while let Removal { progress, left: Some(left) } = remove(&scene.root, bounds) {
-            prop_assert!(matches!(left, Left::TooMany(_)), "{:?}", left);
+            prop_assert!(matches!(left, RemovalRemainder::TooMany(_)), "{:?}", left);
             prop_assert!(0 < progress && progress <= 2 * entries_max);
         }
         scene.assert_outside_is_untouched();
@@ -195,7 +195,7 @@ proptest! {
 #[test]
 fn a_tree_deeper_than_any_stack_is_removed() {
     as_nobody(|| {
-        let scene = Scene::new();
+        let scene = TreeFixture::new();
         let last = nest(&scene.open(), OsStr::new("d"), DEEP);
         mkfifoat(&last, "fifo", Mode::RUSR).expect("a pipe");
         // Each folder of a second chain has a sibling, so that the root fills up.
@@ -212,7 +212,7 @@ fn a_tree_deeper_than_any_stack_is_removed() {
 #[test]
 fn a_deep_tree_without_permissions_is_removed() {
     as_nobody(|| {
-        let scene = Scene::new();
+        let scene = TreeFixture::new();
         let mut chain = vec![scene.open()];
         for depth in 0..300 {
             chain.push(nest(&chain[depth], OsStr::new("d"), 1));
@@ -226,7 +226,7 @@ fn a_deep_tree_without_permissions_is_removed() {
 
 #[test]
 fn a_tree_that_changes_while_it_is_removed_stays_within_bounds() {
-    let scene = Arc::new(Scene::new());
+    let scene = Arc::new(TreeFixture::new());
     let stop = Arc::new(AtomicBool::new(false));
     let racer = std::thread::spawn({
         let (scene, stop) = (Arc::clone(&scene), Arc::clone(&stop));
@@ -247,7 +247,7 @@ fn a_tree_that_changes_while_it_is_removed_stays_within_bounds() {
             }
         }
     });
-    let bounds = Bounds {
+    let bounds = RemovalLimits {
         entries_max: 2_000,
         time_max: Duration::from_secs(5),
     };
@@ -264,14 +264,17 @@ fn a_tree_that_changes_while_it_is_removed_stays_within_bounds() {
 
 #[test]
 fn a_removal_stops_when_its_time_is_over() {
-    let scene = Scene::new();
+    let scene = TreeFixture::new();
     fs::create_dir_all(scene.root.join("a/b")).expect("folders");
-    let bounds = Bounds {
+    let bounds = RemovalLimits {
         time_max: Duration::ZERO,
-        ..Bounds::default()
+        ..RemovalLimits::default()
     };
     let removal = remove(&scene.root, bounds);
-    assert!(matches!(removal.left, Some(Left::TooSlow(_))), "{removal:?}");
+    assert!(
+        matches!(removal.left, Some(RemovalRemainder::TooSlow(_))),
+        "{removal:?}"
+    );
     scene.assert_removed();
 }
 
@@ -280,7 +283,7 @@ fn what_belongs_to_others_is_told_and_the_rest_is_removed() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let scene = Scene::new();
+    let scene = TreeFixture::new();
     fs::create_dir_all(scene.root.join("own/deep")).expect("folders");
     fs::create_dir_all(scene.root.join("foreign/deep")).expect("folders");
     let own = Some(Uid::from_raw(NOBODY));
@@ -290,9 +293,9 @@ fn what_belongs_to_others_is_told_and_the_rest_is_removed() {
     let parent = scene.root.parent().expect("a parent");
     rustix::fs::chown(parent, own, None).expect("given away");
     let root = scene.root.clone();
-    let removal = as_nobody(move || remove(&root, Bounds::default()));
+    let removal = as_nobody(move || remove(&root, RemovalLimits::default()));
     assert!(
-        matches!(&removal.left, Some(Left::Refused { name, .. }) if name == "foreign" || name == "deep"),
+        matches!(&removal.left, Some(RemovalRemainder::Refused { name, .. }) if name == "foreign" || name == "deep"),
         "{removal:?}"
     );
     assert!(!scene.root.join("own").exists() && scene.root.join("foreign/deep").exists());
@@ -301,11 +304,14 @@ fn what_belongs_to_others_is_told_and_the_rest_is_removed() {
 
 #[test]
 fn a_link_is_removed_and_not_followed() {
-    let scene = Scene::new();
+    let scene = TreeFixture::new();
     let link = scene.root.join("link");
     symlink(&scene.outside, &link).expect("a link");
-    assert!(remove(&link, Bounds::default()).left.is_none());
-    assert!(remove(&link, Bounds::default()).left.is_none(), "gone is removed");
+    assert!(remove(&link, RemovalLimits::default()).left.is_none());
+    assert!(
+        remove(&link, RemovalLimits::default()).left.is_none(),
+        "gone is removed"
+    );
     assert!(link.symlink_metadata().is_err());
     scene.assert_outside_is_untouched();
 }

@@ -164,7 +164,8 @@ fn find_bases(pid: Pid, mode: Mode) -> Vec<Base> {
 }
 
 fn is_writable(folder: &Path) -> bool {
-    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok() && !super::place::is_read_only(folder)
+    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok()
+        && !super::mount_namespace::is_read_only(folder)
 }
 
 /// The delegated group, our own or the one above, whose children have the controller.

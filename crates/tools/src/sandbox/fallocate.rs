@@ -10,15 +10,15 @@ use seccompiler::{
     TargetArch, apply_filter,
 };
 
-use super::wire::Trouble;
+use super::protocol::StageError;
 
 /// `FALLOC_FL_PUNCH_HOLE` with the flag that must come with it.
 const GIVE_BACK: u64 = 3;
 
 /// Installs the filter, for this process and all its children, for good.
-pub(super) fn refuse_allocation() -> Result<(), Trouble> {
+pub(super) fn refuse_allocation() -> Result<(), StageError> {
     let install = || apply_filter(&filter()?);
-    install().map_err(Trouble::failed("refusing to allocate space"))
+    install().map_err(StageError::failed("refusing to allocate space"))
 }
 
 fn filter() -> Result<BpfProgram, seccompiler::Error> {

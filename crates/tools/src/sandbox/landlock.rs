@@ -15,9 +15,9 @@ use landlock::{
 };
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use super::wire::Trouble;
+use super::protocol::StageError;
 use crate::mounts::{Mount, names_of};
-use crate::options::Pretend;
+use crate::options::DisabledFeatures;
 
 /// The newest version whose rights were looked at. Older kernels enforce what they know of it.
 const ABI_MAX: ABI = ABI::V9;
@@ -51,7 +51,7 @@ pub(super) fn is_available() -> bool {
 }
 
 /// What a command may reach.
-pub(super) struct Reach<'a> {
+pub(super) struct AllowedPaths<'a> {
     /// Neither read nor written.
     pub(super) home: &'a Path,
     /// The same, and it may lie in a folder that is writable otherwise.
@@ -60,15 +60,15 @@ pub(super) struct Reach<'a> {
 }
 
 /// Restricts this process and all its children for good, and says with which version of Landlock.
-pub(super) fn restrict(reach: &Reach<'_>, pretend: Pretend) -> Result<u32, Trouble> {
+pub(super) fn restrict(reach: &AllowedPaths<'_>, pretend: DisabledFeatures) -> Result<u32, StageError> {
     let abi = if pretend.old_landlock { ABI_OLD } else { ABI_MAX };
-    let mut rules = handled(abi).map_err(Trouble::failed("restricting files"))?;
-    let mounts = Mount::all().map_err(Trouble::failed("reading the mounts"))?;
+    let mut rules = handled(abi).map_err(StageError::failed("restricting files"))?;
+    let mounts = Mount::all().map_err(StageError::failed("reading the mounts"))?;
     let mut hidden = names_of(reach.home, &mounts);
     for path in reach.writable {
         // Only a mount made after the start can do this. What may be written cannot be hidden.
         if hidden.iter().any(|name| name.starts_with(path)) {
-            return Err(Trouble::failed("hiding the home")(
+            return Err(StageError::failed("hiding the home")(
                 "it is mounted inside the workspace",
             ));
         }
@@ -93,7 +93,7 @@ pub(super) fn restrict(reach: &Reach<'_>, pretend: Pretend) -> Result<u32, Troub
             writable.allow(path, &mut rules)?;
             continue;
         }
-        let folder = open(path).map_err(Trouble::failed("opening a writable folder"))?;
+        let folder = open(path).map_err(StageError::failed("opening a writable folder"))?;
         allow(&mut rules, folder, write)?;
     }
     for device in DEVICES {
@@ -105,13 +105,13 @@ pub(super) fn restrict(reach: &Reach<'_>, pretend: Pretend) -> Result<u32, Troub
     }
     let status = rules
         .restrict_self()
-        .map_err(Trouble::failed("restricting files"))?;
+        .map_err(StageError::failed("restricting files"))?;
     match (status.ruleset, status.landlock) {
         (
             RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced,
             LandlockStatus::Available { effective_abi, .. },
         ) if status.no_new_privs => Ok((effective_abi as u32).min(abi as u32)),
-        _ => Err(Trouble::failed("restricting files")(
+        _ => Err(StageError::failed("restricting files")(
             "Landlock took the rules and did not enforce them",
         )),
     }
@@ -143,7 +143,7 @@ struct Beside<'a> {
 
 impl Beside<'_> {
     /// Adds the rules. Goes only into folders that have something hidden in them, so not deeper than the deepest of those.
-    fn allow(&self, folder: &Path, rules: &mut RulesetCreated) -> Result<(), Trouble> {
+    fn allow(&self, folder: &Path, rules: &mut RulesetCreated) -> Result<(), StageError> {
         // A folder that cannot be listed has nothing to allow, for the command could not list it either.
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         for entry in entries.take(ENTRIES_MAX) {
@@ -172,10 +172,10 @@ fn open(path: &Path) -> rustix::io::Result<OwnedFd> {
     )
 }
 
-fn allow(rules: &mut RulesetCreated, fd: OwnedFd, access: BitFlags<AccessFs>) -> Result<(), Trouble> {
+fn allow(rules: &mut RulesetCreated, fd: OwnedFd, access: BitFlags<AccessFs>) -> Result<(), StageError> {
     // For what is no folder, the library leaves out the rights that only folders have.
     rules
         .add_rule(PathBeneath::new(fd, access))
         .map(|_| ())
-        .map_err(Trouble::failed("allowing a path"))
+        .map_err(StageError::failed("allowing a path"))
 }

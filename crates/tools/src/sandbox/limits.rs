@@ -16,12 +16,12 @@ use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
 use super::cgroup::{Controller, Group};
-use super::usage::{Processes, Usage};
-use super::wire::Spec;
+use super::protocol::Spec;
+use super::usage::{Processes, ResourceUsage};
 use crate::options::CommandLimits;
 
 /// Longest time between two looks of any kind.
-const LOOK_MAX: Duration = Duration::from_millis(100);
+const POLL_MAX: Duration = Duration::from_millis(100);
 
 /// Shortest time between two walks through the tree.
 const WALK_MIN: Duration = Duration::from_millis(5);
@@ -30,7 +30,7 @@ const WALK_MIN: Duration = Duration::from_millis(5);
 const UNBOUNDED_WALK_MAX: Duration = Duration::from_millis(20);
 
 /// Shortest time between two looks at the machine.
-const LOOK_MIN: Duration = Duration::from_millis(1);
+const POLL_MIN: Duration = Duration::from_millis(1);
 
 /// The fastest that memory or a disk is taken to be filled: 4 GiB in a second.
 const BYTES_PER_MS: u64 = 4 * 1024 * 1024;
@@ -81,7 +81,7 @@ pub(crate) enum Limit {
 
 /// A limit that was crossed, and by how much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Exceeded {
+pub(crate) struct LimitExceeded {
     pub(crate) limit: Limit,
     /// What was found; for what must stay free, how much was left.
     pub(crate) found: u64,
@@ -91,7 +91,7 @@ pub(crate) struct Exceeded {
 
 /// What the machine has left at one moment.
 #[derive(Debug, Clone, Copy)]
-struct Left {
+struct FreeResources {
     memory: u64,
     disk: u64,
     files: u64,
@@ -99,7 +99,7 @@ struct Left {
 
 /// What must not be crossed.
 #[derive(Debug, Clone, Copy)]
-struct Bounds {
+struct CommandBounds {
     /// Whether the kernel keeps the number of processes bounded by itself.
     tasks_by_kernel: bool,
     memory: u64,
@@ -151,13 +151,13 @@ pub(super) fn memory_limit(limits: &CommandLimits) -> u64 {
 
 /// Watches the tree of one command.
 #[derive(Debug)]
-pub(super) struct Limiter {
+pub(super) struct UsageMonitor {
     processes: Processes,
     /// The home, for the free space of its disk.
     home: OwnedFd,
     group: Group,
-    bounds: Bounds,
-    at_start: Left,
+    bounds: CommandBounds,
+    at_start: FreeResources,
     /// When the tree is walked next.
     walk_at: Instant,
     /// What the walks found in all.
@@ -173,14 +173,14 @@ pub(super) struct Written {
     pub(super) is_partial: bool,
 }
 
-impl Limiter {
+impl UsageMonitor {
     /// Prepares to watch a tree that the kernel bounds, or does not bound, in the number of its processes.
     pub(super) fn new(spec: &Spec, tasks_by_kernel: bool) -> rustix::io::Result<Self> {
         let processes = Processes::open()?;
         let home = openat(CWD, &spec.home, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let (machine_memory, memory) = processes.machine_memory();
         let disk = Disk::of(&home);
-        let bounds = Bounds {
+        let bounds = CommandBounds {
             tasks_by_kernel,
             memory: memory_limit(&spec.limits),
             tasks: spec.limits.processes,
@@ -206,7 +206,7 @@ impl Limiter {
     }
 
     /// Looks at the machine, and at the tree where that is due. Says which limit is crossed, or when to look again.
-    pub(super) fn look(&mut self, root: Pid) -> Result<Duration, Exceeded> {
+    pub(super) fn look(&mut self, root: Pid) -> Result<Duration, LimitExceeded> {
         let left = Disk::of(&self.home).left(self.processes.machine_memory().1);
         if let Some(exceeded) = crossed_by_machine(&self.bounds, self.at_start, left) {
             return Err(exceeded);
@@ -226,16 +226,16 @@ impl Limiter {
     }
 
     /// The last look at a tree whose command has ended: what it wrote, and what the kernel had to refuse it.
-    pub(super) fn look_at_end(&mut self, root: Pid) -> Option<Exceeded> {
+    pub(super) fn look_at_end(&mut self, root: Pid) -> Option<LimitExceeded> {
         self.walk(root);
         self.crossed_by_group()
     }
 
-    fn walk(&mut self, root: Pid) -> Usage {
+    fn walk(&mut self, root: Pid) -> ResourceUsage {
         let usage = self.processes.usage(root, self.bounds.tasks);
         self.written.bytes = self.written.bytes.max(usage.written_bytes);
         self.written.is_partial |= usage.is_written_partial;
-        Usage {
+        ResourceUsage {
             memory_bytes: match usage.memory_bytes > self.bounds.memory {
                 true => self.processes.memory_without_doubles(root, self.bounds.tasks),
                 false => usage.memory_bytes,
@@ -244,12 +244,12 @@ impl Limiter {
         }
     }
 
-    fn crossed_by_group(&self) -> Option<Exceeded> {
+    fn crossed_by_group(&self) -> Option<LimitExceeded> {
         let (limit, allowed) = match self.group.crossed()? {
             Controller::Pids => (Limit::Processes, self.bounds.tasks),
             Controller::Memory => (Limit::Memory, self.bounds.memory),
         };
-        Some(Exceeded {
+        Some(LimitExceeded {
             limit,
             found: allowed,
             allowed,
@@ -286,8 +286,8 @@ impl Disk {
         })
     }
 
-    const fn left(self, memory: u64) -> Left {
-        Left {
+    const fn left(self, memory: u64) -> FreeResources {
+        FreeResources {
             memory,
             disk: self.free_bytes,
             files: self.free_files,
@@ -309,9 +309,9 @@ const fn disk_reserve(disk_bytes: u64) -> u64 {
 }
 
 /// The first limit that a tree has crossed.
-fn crossed_by_tree(bounds: &Bounds, usage: &Usage) -> Option<Exceeded> {
+fn crossed_by_tree(bounds: &CommandBounds, usage: &ResourceUsage) -> Option<LimitExceeded> {
     let when = |is_crossed: bool, limit, found, allowed| {
-        is_crossed.then_some(Exceeded {
+        is_crossed.then_some(LimitExceeded {
             limit,
             found,
             allowed,
@@ -326,9 +326,13 @@ fn crossed_by_tree(bounds: &Bounds, usage: &Usage) -> Option<Exceeded> {
 
 /// The first reserve that is used up. It counts only if it became less since the start: a command that uses nothing is
 /// not ended because the machine was full before.
-fn crossed_by_machine(bounds: &Bounds, start: Left, left: Left) -> Option<Exceeded> {
+fn crossed_by_machine(
+    bounds: &CommandBounds,
+    start: FreeResources,
+    left: FreeResources,
+) -> Option<LimitExceeded> {
     let under = |limit, found: u64, allowed, is_less| {
-        (found < allowed && is_less).then_some(Exceeded {
+        (found < allowed && is_less).then_some(LimitExceeded {
             limit,
             found,
             allowed,
@@ -350,34 +354,34 @@ fn crossed_by_machine(bounds: &Bounds, start: Left, left: Left) -> Option<Exceed
 }
 
 /// When to look at the machine again: before what it has left can be gone.
-fn next_look(bounds: &Bounds, left: Left) -> Duration {
+fn next_look(bounds: &CommandBounds, left: FreeResources) -> Duration {
     let room = left
         .memory
         .saturating_sub(bounds.memory_reserve)
         .min(left.disk.saturating_sub(bounds.disk_reserve));
-    Duration::from_millis(room / BYTES_PER_MS).clamp(LOOK_MIN, LOOK_MAX)
+    Duration::from_millis(room / BYTES_PER_MS).clamp(POLL_MIN, POLL_MAX)
 }
 
 /// When to walk through the tree again: before it can cross a limit by much.
-fn next_walk(bounds: &Bounds, usage: &Usage) -> Duration {
+fn next_walk(bounds: &CommandBounds, usage: &ResourceUsage) -> Duration {
     let room = bounds.memory.saturating_sub(usage.memory_bytes);
     let by_memory = Duration::from_millis(room / BYTES_PER_MS);
     // A tree that has half of its tasks may have all of them in a moment.
     let is_near = usage.tasks > bounds.tasks / 2;
     let by_tasks = match (bounds.tasks_by_kernel, is_near) {
-        (true, false) => LOOK_MAX,
-        (true, true) => LOOK_MAX / 5,
+        (true, false) => POLL_MAX,
+        (true, true) => POLL_MAX / 5,
         (false, false) => UNBOUNDED_WALK_MAX,
         (false, true) => WALK_MIN,
     };
-    by_memory.min(by_tasks).clamp(WALK_MIN, LOOK_MAX)
+    by_memory.min(by_tasks).clamp(WALK_MIN, POLL_MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const BOUNDS: Bounds = Bounds {
+    const BOUNDS: CommandBounds = CommandBounds {
         tasks_by_kernel: true,
         memory: 1 << 30,
         tasks: 100,
@@ -387,55 +391,55 @@ mod tests {
         files_reserve: 10_000,
     };
 
-    const PLENTY: Left = Left {
+    const PLENTY: FreeResources = FreeResources {
         memory: 8 << 30,
         disk: 80 << 30,
         files: 1 << 20,
     };
 
-    fn crossed_by(usage: Usage, left: Left) -> Option<Limit> {
+    fn crossed_by(usage: ResourceUsage, left: FreeResources) -> Option<Limit> {
         let crossed = crossed_by_tree(&BOUNDS, &usage).or_else(|| crossed_by_machine(&BOUNDS, PLENTY, left));
         crossed.map(|exceeded| exceeded.limit)
     }
 
     #[test]
     fn each_limit_is_told_by_its_name() {
-        let none = Usage::default();
+        let none = ResourceUsage::default();
         assert_eq!(crossed_by(none, PLENTY), None);
-        let tasks = Usage { tasks: 101, ..none };
-        let memory = Usage {
+        let tasks = ResourceUsage { tasks: 101, ..none };
+        let memory = ResourceUsage {
             memory_bytes: BOUNDS.memory + 1,
             ..none
         };
-        let written = Usage {
+        let written = ResourceUsage {
             written_bytes: BOUNDS.written + 1,
             ..none
         };
         assert_eq!(crossed_by(tasks, PLENTY), Some(Limit::Processes));
         assert_eq!(crossed_by(memory, PLENTY), Some(Limit::Memory));
         assert_eq!(crossed_by(written, PLENTY), Some(Limit::Written));
-        let disk = Left {
+        let disk = FreeResources {
             disk: BOUNDS.disk_reserve - 1,
             ..PLENTY
         };
         assert_eq!(crossed_by(none, disk), Some(Limit::FreeSpace));
-        let files = Left {
+        let files = FreeResources {
             files: BOUNDS.files_reserve - 1,
             ..PLENTY
         };
         assert_eq!(crossed_by(none, files), Some(Limit::FreeFiles));
-        let machine = Left { memory: 1, ..PLENTY };
+        let machine = FreeResources { memory: 1, ..PLENTY };
         assert_eq!(crossed_by(none, machine), Some(Limit::MachineMemory));
     }
 
     #[test]
     fn a_disk_that_was_full_before_ends_no_command_that_writes_nothing() {
-        let full = Left {
+        let full = FreeResources {
             disk: 4 << 20,
             ..PLENTY
         };
         assert_eq!(crossed_by_machine(&BOUNDS, full, full), None);
-        let fuller = Left {
+        let fuller = FreeResources {
             disk: 2 << 20,
             ..PLENTY
         };
@@ -444,31 +448,31 @@ mod tests {
 
     #[test]
     fn looks_come_faster_the_less_room_is_left() {
-        assert_eq!(next_look(&BOUNDS, PLENTY), LOOK_MAX);
-        let near = Left {
+        assert_eq!(next_look(&BOUNDS, PLENTY), POLL_MAX);
+        let near = FreeResources {
             disk: BOUNDS.disk_reserve + 40 * BYTES_PER_MS,
             ..PLENTY
         };
         assert_eq!(next_look(&BOUNDS, near), Duration::from_millis(40));
-        let there = Left {
+        let there = FreeResources {
             disk: BOUNDS.disk_reserve,
             ..PLENTY
         };
-        assert_eq!(next_look(&BOUNDS, there), LOOK_MIN);
+        assert_eq!(next_look(&BOUNDS, there), POLL_MIN);
     }
 
     #[test]
     fn walks_come_faster_where_only_they_bound_the_processes() {
-        let none = Usage::default();
-        let many = Usage {
+        let none = ResourceUsage::default();
+        let many = ResourceUsage {
             tasks: BOUNDS.tasks,
             ..none
         };
-        let unbounded = Bounds {
+        let unbounded = CommandBounds {
             tasks_by_kernel: false,
             ..BOUNDS
         };
-        assert_eq!(next_walk(&BOUNDS, &none), LOOK_MAX);
+        assert_eq!(next_walk(&BOUNDS, &none), POLL_MAX);
         assert!(next_walk(&unbounded, &none) < next_walk(&BOUNDS, &none));
         assert_eq!(next_walk(&unbounded, &many), WALK_MIN);
     }

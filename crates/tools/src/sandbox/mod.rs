@@ -35,22 +35,22 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-mod call_list;
-mod calls;
 pub(crate) mod cgroup;
-mod files;
+mod fallocate;
 pub(crate) mod isolation;
-mod keeper;
+mod landlock;
 pub(crate) mod limits;
-mod place;
-mod space;
+mod mount_namespace;
+pub(crate) mod protocol;
+mod reaper;
+mod seccomp;
 mod supervisor;
+mod syscall_list;
 mod usage;
-pub(crate) mod wire;
 
 pub use cgroup::controllers_of;
+use protocol::{Containment, Report, StageError, StageLink};
 pub(crate) use supervisor::HUNT_MAX;
-use wire::{Containment, Link, Report, Trouble};
 
 /// The argument that starts stage 1.
 pub(crate) const SUPERVISE: &str = "supervise";
@@ -69,21 +69,21 @@ pub(crate) const SHOWN_NAME: &str = "wakeful";
 pub fn enter(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let words: Vec<&str> = args.iter().filter_map(|word| word.to_str()).collect();
-    let Ok(mut above) = Link::of_stdin() else {
+    let Ok(mut above) = StageLink::of_stdin() else {
         return ExitCode::FAILURE;
     };
     let result = match (words.as_slice(), args.len()) {
         ([SUPERVISE], 1) => supervisor::supervise(&mut above),
         ([KEEP, containment], 2) => match Containment::parse(containment) {
-            Some(containment) => keeper::keep(&mut above, containment),
+            Some(containment) => reaper::keep(&mut above, containment),
             None => return ExitCode::from(2),
         },
         _ => return ExitCode::from(2),
     };
     match result {
-        Ok(()) | Err(Trouble::Orphaned) => {}
-        Err(Trouble::NoNamespaces) => above.report(&Report::NoNamespaces),
-        Err(Trouble::Failed { doing, cause }) => {
+        Ok(()) | Err(StageError::Orphaned) => {}
+        Err(StageError::NoNamespaces) => above.report(&Report::NoNamespaces),
+        Err(StageError::Failed { doing, cause }) => {
             above.report(&Report::Failed {
                 doing: doing.to_owned(),
                 cause,

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::StatVfsMountFlags;
 use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive, mount_remount};
 
-use super::wire::Spec;
+use super::protocol::Spec;
 use crate::mounts::{Mount, names_of};
 
 /// Where programs share memory by name, and how much of it a command may take.

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::cgroup::Group;
 use super::isolation::Isolation;
-use super::limits::Exceeded;
-use crate::options::{CommandLimits, Pretend, Unsandboxed};
+use super::limits::LimitExceeded;
+use crate::options::{CommandLimits, DisabledFeatures, UnsandboxedPolicy};
 
 /// Largest specification. The command has at most 128 KiB, which JSON may stretch sixfold, and the few
 /// variables of the environment share a page or two.
@@ -57,9 +57,9 @@ pub(crate) struct Spec {
     /// The control group that the kernel bounds it by; without parts where there is none.
     pub(crate) group: Group,
     /// What to do where the kernel cannot enforce this.
-    pub(crate) unsandboxed: Unsandboxed,
+    pub(crate) unsandboxed: UnsandboxedPolicy,
     /// What the kernel is taken to lack.
-    pub(crate) pretend: Pretend,
+    pub(crate) pretend: DisabledFeatures,
 }
 
 /// How the processes of a command are kept together.
@@ -98,9 +98,9 @@ pub(crate) enum Report {
         group: Option<i32>,
     },
     /// The shell ended.
-    Ended(End),
+    Ended(ShellEnd),
     /// The command used too much and is being ended.
-    Exceeded(Exceeded),
+    Exceeded(LimitExceeded),
     /// What the command wrote to disks, told when it is over.
     Written {
         /// As far as it was seen.
@@ -127,7 +127,7 @@ pub(crate) enum Report {
 /// How a shell ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum End {
+pub(crate) enum ShellEnd {
     /// By itself, with this status.
     Exit(i32),
     /// By this signal.
@@ -136,7 +136,7 @@ pub(crate) enum End {
 
 /// Why a stage of the sandbox could not do its work.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Trouble {
+pub(crate) enum StageError {
     /// The namespace that this process is in cannot be used.
     #[error("the user namespace cannot be used")]
     NoNamespaces,
@@ -153,7 +153,7 @@ pub(crate) enum Trouble {
     },
 }
 
-impl Trouble {
+impl StageError {
     /// Turns any failure into a sentence, for `map_err`.
     pub(crate) fn failed<E: std::fmt::Display>(doing: &'static str) -> impl FnOnce(E) -> Self {
         move |cause| Self::Failed {
@@ -165,21 +165,21 @@ impl Trouble {
 
 /// One end of the socket between two processes of a command.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct StageLink {
     socket: UnixStream,
     waiting: Vec<u8>,
 }
 
 /// What a read from a link found.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum LinkRead {
     /// These complete lines.
     Lines(Vec<Vec<u8>>),
     /// The other side is gone.
     End,
 }
 
-impl Link {
+impl StageLink {
     /// Takes one end of a pair.
     pub(crate) const fn new(socket: UnixStream) -> Self {
         Self {
@@ -203,20 +203,22 @@ impl Link {
     }
 
     /// Receives a specification, without a byte of what comes after it.
-    pub(crate) fn receive_spec(&mut self) -> Result<Vec<u8>, Trouble> {
+    pub(crate) fn receive_spec(&mut self) -> Result<Vec<u8>, StageError> {
         let mut length = [0; 4];
         self.socket
             .read_exact(&mut length)
-            .map_err(|_| Trouble::Orphaned)?;
+            .map_err(|_| StageError::Orphaned)?;
         let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
         if length > SPEC_BYTES_MAX {
-            return Err(Trouble::Failed {
+            return Err(StageError::Failed {
                 doing: "reading the specification",
                 cause: "it is too long".into(),
             });
         }
         let mut json = vec![0; length];
-        self.socket.read_exact(&mut json).map_err(|_| Trouble::Orphaned)?;
+        self.socket
+            .read_exact(&mut json)
+            .map_err(|_| StageError::Orphaned)?;
         Ok(json)
     }
 
@@ -246,11 +248,11 @@ impl Link {
     }
 
     /// Reads what is there; blocks when nothing is, so ask [`poll`] first.
-    pub(crate) fn hear(&mut self) -> io::Result<Heard> {
+    pub(crate) fn hear(&mut self) -> io::Result<LinkRead> {
         let mut bytes = [0; 4096];
         let count = match self.socket.read(&mut bytes) {
-            Ok(0) => return Ok(Heard::End),
-            Err(e) if e.kind() == io::ErrorKind::ConnectionReset => return Ok(Heard::End),
+            Ok(0) => return Ok(LinkRead::End),
+            Err(e) if e.kind() == io::ErrorKind::ConnectionReset => return Ok(LinkRead::End),
             read => read?,
         };
         self.waiting.extend(bytes.iter().take(count));
@@ -265,7 +267,7 @@ impl Link {
         self.waiting = lines
             .pop_if(|last| last.last() != Some(&b'\n'))
             .unwrap_or_default();
-        Ok(Heard::Lines(lines))
+        Ok(LinkRead::Lines(lines))
     }
 
     /// Reads orders; nothing means that the one above has gone.
@@ -288,7 +290,7 @@ impl Link {
     }
 }
 
-impl AsFd for Link {
+impl AsFd for StageLink {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

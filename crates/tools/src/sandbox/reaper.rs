@@ -14,13 +14,13 @@ use rustix::process::{
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, secure_computing_mode, set_capabilities};
 
-use super::calls::{self, Protected};
-use super::files::Reach;
 use super::isolation::Isolation;
+use super::landlock::AllowedPaths;
 use super::limits::TASKS_SLACK;
-use super::wire::{Containment, End, Link, Report, Spec, Trouble};
-use super::{files, place, space};
-use crate::options::{CommandLimits, Unsandboxed};
+use super::protocol::{Containment, Report, ShellEnd, Spec, StageError, StageLink};
+use super::seccomp::{self, ProtectedProcesses};
+use super::{fallocate, landlock, mount_namespace};
+use crate::options::{CommandLimits, UnsandboxedPolicy};
 
 /// The shell that reads commands.
 const SHELL: &str = "/bin/sh";
@@ -55,37 +55,37 @@ const ABI_WITH_SIGNALS: u32 = 6;
 const OOM_SCORE: &str = "1000";
 
 /// Runs the command of one specification and reports how it went.
-pub(super) fn keep(above: &mut Link, containment: Containment) -> Result<(), Trouble> {
+pub(super) fn keep(above: &mut StageLink, containment: Containment) -> Result<(), StageError> {
     let asked = set_parent_process_death_signal(Some(Signal::KILL));
-    asked.map_err(Trouble::failed("asking to die with the parent"))?;
+    asked.map_err(StageError::failed("asking to die with the parent"))?;
     let json = above.receive_spec()?;
     let mut spec: Spec =
-        serde_json::from_slice(&json).map_err(Trouble::failed("reading the specification"))?;
+        serde_json::from_slice(&json).map_err(StageError::failed("reading the specification"))?;
     drop(json);
     // A supervisor that died before we asked to die with it sent no signal, but its end of the socket is closed.
     if above.is_cut() {
-        return Err(Trouble::Orphaned);
+        return Err(StageError::Orphaned);
     }
     if containment == Containment::Subreaper {
-        set_child_subreaper(Some(getpid())).map_err(Trouble::failed("becoming a subreaper"))?;
+        set_child_subreaper(Some(getpid())).map_err(StageError::failed("becoming a subreaper"))?;
     }
     limit(&spec.limits, containment)?;
     // Before /proc becomes another one.
     let held = spec.group.held();
     let lacking = lacking(&spec);
-    if !lacking.is_empty() && spec.unsandboxed == Unsandboxed::Refuse {
+    if !lacking.is_empty() && spec.unsandboxed == UnsandboxedPolicy::Refuse {
         above.report(&Report::Refused {
             lacking: lacking.join(" and "),
         });
         return Ok(());
     }
     if containment == Containment::Namespace {
-        place::furnish(&mut spec.writable);
+        mount_namespace::furnish(&mut spec.writable);
         if lacking.is_empty() {
-            let sources = place::empty_sources(&spec.covers);
-            place::seal(&spec.writable);
-            place::protect(&spec.read_only);
-            spec.closed = place::cover(&spec, sources);
+            let sources = mount_namespace::empty_sources(&spec.covers);
+            mount_namespace::seal(&spec.writable);
+            mount_namespace::protect(&spec.read_only);
+            spec.closed = mount_namespace::cover(&spec, sources);
         }
     }
     give_up_capabilities()?;
@@ -103,7 +103,7 @@ pub(super) fn keep(above: &mut Link, containment: Containment) -> Result<(), Tro
     reap(shell, above)
 }
 
-fn limit(limits: &CommandLimits, containment: Containment) -> Result<(), Trouble> {
+fn limit(limits: &CommandLimits, containment: Containment) -> Result<(), StageError> {
     // Where it is refused, the kernel chooses by size.
     let _by_size = fs::write("/proc/self/oom_score_adj", OOM_SCORE);
     let file_bytes = FILE_BYTES_MAX.min(limits.written_bytes);
@@ -136,7 +136,7 @@ fn limit(limits: &CommandLimits, containment: Containment) -> Result<(), Trouble
             set
         }
     };
-    set.map_err(Trouble::failed("limiting resources"))
+    set.map_err(StageError::failed("limiting resources"))
 }
 
 /// Limits the processes of a namespace by the numbers it has for them. Unlike the limit above, this one holds for the
@@ -158,26 +158,29 @@ fn is_since(release: &str, version: (u32, u32)) -> bool {
 }
 
 /// Restricts files and system calls, and names the level.
-fn restrict(spec: &Spec, containment: Containment) -> Result<Isolation, Trouble> {
-    let reach = Reach {
+fn restrict(spec: &Spec, containment: Containment) -> Result<Isolation, StageError> {
+    let reach = AllowedPaths {
         home: &spec.home,
         closed: &spec.closed,
         writable: &spec.writable,
     };
-    let abi = files::restrict(&reach, spec.pretend)?;
+    let abi = landlock::restrict(&reach, spec.pretend)?;
     let protected = match containment {
         // Nobody outside has a number in here.
-        Containment::Namespace => Protected::default(),
+        Containment::Namespace => ProtectedProcesses::default(),
         // Landlock keeps signals in only from version 6 on, and limits not at all.
         Containment::Subreaper => protected(spec),
     };
     // First, because the filters after it need not let this system call pass.
-    space::refuse_allocation()?;
-    calls::restrict(abi, containment, &protected)?;
+    fallocate::refuse_allocation()?;
+    seccomp::restrict(abi, containment, &protected)?;
     let is_namespace = containment == Containment::Namespace;
     let lines = [
         ("processes", is_namespace || abi >= ABI_WITH_SIGNALS),
-        ("metadata", is_namespace && place::is_read_only(&spec.home)),
+        (
+            "metadata",
+            is_namespace && mount_namespace::is_read_only(&spec.home),
+        ),
     ];
     let open: Vec<&str> = lines
         .into_iter()
@@ -189,18 +192,18 @@ fn restrict(spec: &Spec, containment: Containment) -> Result<Isolation, Trouble>
 }
 
 /// Those without whom a command would go on for ever: its supervisor, and Wakeful.
-fn protected(spec: &Spec) -> Protected {
+fn protected(spec: &Spec) -> ProtectedProcesses {
     let processes: Vec<Pid> = getppid().into_iter().chain(Pid::from_raw(spec.host)).collect();
     let groups = processes
         .iter()
         .filter_map(|pid| getpgid(Some(*pid)).ok())
         .collect();
-    Protected { processes, groups }
+    ProtectedProcesses { processes, groups }
 }
 
 /// What the kernel cannot do. Asked before anything is given up, so that there is no half of a sandbox.
 fn lacking(spec: &Spec) -> Vec<&'static str> {
-    let landlock = !spec.pretend.no_landlock && files::is_available();
+    let landlock = !spec.pretend.no_landlock && landlock::is_available();
     let seccomp = !spec.pretend.no_seccomp && secure_computing_mode().is_ok();
     [("Landlock", landlock), ("seccomp", seccomp)]
         .into_iter()
@@ -211,7 +214,7 @@ fn lacking(spec: &Spec) -> Vec<&'static str> {
 
 /// Gives up every power but those over files, which Landlock bounds. So a superuser can still work on files of
 /// others, where there is no user namespace; whoever is none has nothing left. `no_new_privs` keeps it so.
-fn give_up_capabilities() -> Result<(), Trouble> {
+fn give_up_capabilities() -> Result<(), StageError> {
     let set = capabilities(None).and_then(|sets| {
         let kept = sets.permitted & FILE_POWERS;
         set_capabilities(
@@ -223,10 +226,10 @@ fn give_up_capabilities() -> Result<(), Trouble> {
             },
         )
     });
-    set.map_err(Trouble::failed("giving up capabilities"))
+    set.map_err(StageError::failed("giving up capabilities"))
 }
 
-fn start_shell(spec: &Spec, containment: Containment) -> Result<Pid, Trouble> {
+fn start_shell(spec: &Spec, containment: Containment) -> Result<Pid, StageError> {
     let mut command = Command::new(SHELL);
     command
         .arg("-c")
@@ -237,28 +240,30 @@ fn start_shell(spec: &Spec, containment: Containment) -> Result<Pid, Trouble> {
     if containment == Containment::Subreaper {
         command.process_group(0);
     }
-    let shell = command.spawn().map_err(Trouble::failed("starting the shell"))?;
+    let shell = command
+        .spawn()
+        .map_err(StageError::failed("starting the shell"))?;
     Ok(Pid::from_child(&shell))
 }
 
 /// Waits for every child there is or will be. Whether to go on after the shell is the supervisor's decision.
-fn reap(shell: Pid, above: &mut Link) -> Result<(), Trouble> {
+fn reap(shell: Pid, above: &mut StageLink) -> Result<(), StageError> {
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == shell => above.report(&Report::Ended(end_of(status))),
             Ok(_) | Err(Errno::INTR) => {}
             Err(Errno::CHILD) => return Ok(()),
-            Err(e) => return Err(Trouble::failed("waiting for the shell")(e)),
+            Err(e) => return Err(StageError::failed("waiting for the shell")(e)),
         }
     }
 }
 
-fn end_of(status: WaitStatus) -> End {
+fn end_of(status: WaitStatus) -> ShellEnd {
     match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => End::Exit(code),
-        (None, Some(signal)) => End::Signal(signal),
+        (Some(code), _) => ShellEnd::Exit(code),
+        (None, Some(signal)) => ShellEnd::Signal(signal),
         // Stops are not waited for, so this does not occur; a command that did not exit did not succeed.
-        (None, None) => End::Exit(1),
+        (None, None) => ShellEnd::Exit(1),
     }
 }
 

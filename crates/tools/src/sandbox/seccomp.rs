@@ -16,11 +16,11 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter,
 };
 
-use super::call_list::{
+use super::protocol::{Containment, StageError};
+use super::syscall_list::{
     ALLOWED, ALLOWED_HERE, FCHMODAT2, FCNTLS_REFUSED, IOCTLS, IPC, PERSONALITIES, PRCTLS_REFUSED, REFUSED,
     REFUSED_HERE, SOCKET_PROGRAMS,
 };
-use super::wire::{Containment, Trouble};
 
 /// `PR_SET_DUMPABLE`. What a process wrote is told only of one that is dumpable, to all but the superuser.
 const SET_DUMPABLE: u32 = 4;
@@ -96,21 +96,25 @@ const ABI_WITH_TRUNCATE: u32 = 3;
 
 /// Processes that a command must not signal, where nothing else keeps it from doing so.
 #[derive(Debug, Default)]
-pub(super) struct Protected {
+pub(super) struct ProtectedProcesses {
     pub(super) processes: Vec<Pid>,
     pub(super) groups: Vec<Pid>,
 }
 
 /// Installs the filters, for this process and all its children, for good. `abi` is the version of Landlock that
 /// holds: what an old one leaves open is closed here, and so is what a missing namespace leaves open.
-pub(super) fn restrict(abi: u32, containment: Containment, protected: &Protected) -> Result<(), Trouble> {
+pub(super) fn restrict(
+    abi: u32,
+    containment: Containment,
+    protected: &ProtectedProcesses,
+) -> Result<(), StageError> {
     let install = || -> Result<(), seccompiler::Error> {
         for program in programs(abi, containment, protected)? {
             apply_filter(&program)?;
         }
         Ok(())
     };
-    install().map_err(Trouble::failed("restricting system calls"))
+    install().map_err(StageError::failed("restricting system calls"))
 }
 
 type Rule = (c_long, Vec<SeccompRule>);
@@ -119,7 +123,7 @@ type Rule = (c_long, Vec<SeccompRule>);
 fn programs(
     abi: u32,
     containment: Containment,
-    protected: &Protected,
+    protected: &ProtectedProcesses,
 ) -> Result<[BpfProgram; 3], BackendError> {
     let errno = |errno: i32| SeccompAction::Errno(errno.unsigned_abs());
     let compile = |rules: Vec<Rule>, matching: SeccompAction, other: SeccompAction| {
@@ -143,7 +147,11 @@ const fn always(call: c_long) -> Rule {
 }
 
 /// What is refused with `EPERM`, altogether or by argument.
-fn refused(abi: u32, containment: Containment, protected: &Protected) -> Result<Vec<Rule>, BackendError> {
+fn refused(
+    abi: u32,
+    containment: Containment,
+    protected: &ProtectedProcesses,
+) -> Result<Vec<Rule>, BackendError> {
     let mut rules: Vec<Rule> = REFUSED.iter().chain(REFUSED_HERE).copied().map(always).collect();
     rules.extend((abi < ABI_WITH_TRUNCATE).then(|| always(libc::SYS_truncate)));
     if containment == Containment::Subreaper {
@@ -218,7 +226,7 @@ fn set_id() -> Result<Vec<Rule>, BackendError> {
 }
 
 /// Refuses the calls that name one of the processes or groups, and those that mean everybody.
-fn protect(protected: &Protected) -> Result<Vec<Rule>, BackendError> {
+fn protect(protected: &ProtectedProcesses) -> Result<Vec<Rule>, BackendError> {
     if protected.processes.is_empty() {
         return Ok(Vec::new());
     }

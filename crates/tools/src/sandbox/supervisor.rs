@@ -21,10 +21,10 @@ use rustix::thread::{
     set_capabilities,
 };
 
-use super::limits::Limiter;
-use super::wire::{Containment, Heard, Link, Report, Spec, TERMINATE, Trouble};
+use super::limits::UsageMonitor;
+use super::protocol::{Containment, LinkRead, Report, Spec, StageError, StageLink, TERMINATE};
 use super::{KEEP, SHOWN_NAME};
-use crate::options::Pretend;
+use crate::options::DisabledFeatures;
 use crate::process;
 
 /// How long orphans are hunted where there is no namespace. Ordinary ones are gone in a moment; those that make others
@@ -39,30 +39,32 @@ const START_MAX: Duration = Duration::from_millis(20);
 const PRIORITY: i32 = -20;
 
 /// Runs one command below this process and leaves no process of it behind.
-pub(super) fn supervise(above: &mut Link) -> Result<(), Trouble> {
-    setsid().map_err(Trouble::failed("beginning a session"))?;
+pub(super) fn supervise(above: &mut StageLink) -> Result<(), StageError> {
+    setsid().map_err(StageError::failed("beginning a session"))?;
     let json = above.receive_spec()?;
-    let spec: Spec = serde_json::from_slice(&json).map_err(Trouble::failed("reading the specification"))?;
+    let spec: Spec =
+        serde_json::from_slice(&json).map_err(StageError::failed("reading the specification"))?;
     let containment = contain(spec.pretend)?;
-    let (ours, theirs) = UnixStream::pair().map_err(Trouble::failed("making a socket pair"))?;
+    let (ours, theirs) = UnixStream::pair().map_err(StageError::failed("making a socket pair"))?;
     // Before the keeper is there: it mounts another /proc.
     let tasks_by_kernel = containment == Containment::Namespace || spec.group.bounds_processes();
-    let limiter = Limiter::new(&spec, tasks_by_kernel).map_err(Trouble::failed("reading the limits"))?;
+    let limiter =
+        UsageMonitor::new(&spec, tasks_by_kernel).map_err(StageError::failed("reading the limits"))?;
     let mut keeper = start_keeper(&spec, containment, theirs)?;
     // Before it gets its specification, so that everything it starts is in the group too.
     spec.group.put(Pid::from_child(&keeper));
     drop(spec);
-    let mut below = Link::new(ours);
+    let mut below = StageLink::new(ours);
     // A keeper that died before it read this is found when its reports are awaited.
     let _died = below.send_spec(&json);
-    let mut watch = Watch {
+    let mut watch = SupervisorState {
         above,
         below,
         keeper: Pid::from_child(&keeper),
         containment,
         group: None,
         is_shell_gone: false,
-        term: Term::NotAsked,
+        term: TermState::NotAsked,
         limiter,
     };
     let result = watch.run();
@@ -78,21 +80,21 @@ pub(super) fn supervise(above: &mut Link) -> Result<(), Trouble> {
 }
 
 /// Makes the walls around the processes to come: they are born inside, this process stays outside.
-fn contain(pretend: Pretend) -> Result<Containment, Trouble> {
+fn contain(pretend: DisabledFeatures) -> Result<Containment, StageError> {
     if !pretend.no_namespaces && enter_namespaces(pretend)? {
         // The kernel kills us with the thread that started us, the keeper with us, and the rest with the keeper.
         // Without a namespace that would end the hunter and not the hunted; there the socket must do.
         let asked = set_parent_process_death_signal(Some(Signal::KILL));
-        asked.map_err(Trouble::failed("asking to die with the parent"))?;
+        asked.map_err(StageError::failed("asking to die with the parent"))?;
         return Ok(Containment::Namespace);
     }
-    set_child_subreaper(Some(getpid())).map_err(Trouble::failed("becoming a subreaper"))?;
+    set_child_subreaper(Some(getpid())).map_err(StageError::failed("becoming a subreaper"))?;
     let _ordinary = setpriority_process(None, PRIORITY);
     Ok(Containment::Subreaper)
 }
 
 /// Gives the children of this process a PID and an IPC namespace. False where the kernel or its administrator says no.
-fn enter_namespaces(pretend: Pretend) -> Result<bool, Trouble> {
+fn enter_namespaces(pretend: DisabledFeatures) -> Result<bool, StageError> {
     let (uid, gid) = (geteuid(), getegid());
     // Shared memory, semaphores and queues of the command are its own and go with it.
     let needed = UnshareFlags::NEWUSER | UnshareFlags::NEWPID | UnshareFlags::NEWIPC;
@@ -107,7 +109,7 @@ fn enter_namespaces(pretend: Pretend) -> Result<bool, Trouble> {
         .and_then(|()| fs::write("/proc/self/uid_map", format!("{uid} {uid} {count}")))
         .and_then(|()| fs::write("/proc/self/gid_map", format!("{gid} {gid} {count}")));
     // There is no way back from here, only a new beginning.
-    map.map_err(|_| Trouble::NoNamespaces)?;
+    map.map_err(|_| StageError::NoNamespaces)?;
     pass_on_mounting();
     Ok(true)
 }
@@ -137,7 +139,7 @@ fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
     rustix::thread::unshare(flags)
 }
 
-fn start_keeper(spec: &Spec, containment: Containment, link: UnixStream) -> Result<Child, Trouble> {
+fn start_keeper(spec: &Spec, containment: Containment, link: UnixStream) -> Result<Child, StageError> {
     // The running image itself, even if its file was replaced meanwhile.
     let mut command = Command::new("/proc/self/exe");
     command
@@ -149,7 +151,7 @@ fn start_keeper(spec: &Spec, containment: Containment, link: UnixStream) -> Resu
         .env_clear()
         .stdin(Stdio::from(OwnedFd::from(link)))
         .process_group(0);
-    command.spawn().map_err(Trouble::failed("starting the keeper"))
+    command.spawn().map_err(StageError::failed("starting the keeper"))
 }
 
 fn end_all(keeper: &mut Child, containment: Containment) {
@@ -165,16 +167,16 @@ fn end_all(keeper: &mut Child, containment: Containment) {
 
 /// Whether the command has been asked to end by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Term {
+enum TermState {
     NotAsked,
     /// Asked before the shell's group was known.
     Owed,
     Sent,
 }
 
-struct Watch<'a> {
-    above: &'a mut Link,
-    below: Link,
+struct SupervisorState<'a> {
+    above: &'a mut StageLink,
+    below: StageLink,
     keeper: Pid,
     containment: Containment,
     /// The group to signal, once the shell is in it. In a namespace it is the keeper's own, for the first
@@ -183,13 +185,13 @@ struct Watch<'a> {
     group: Option<Pid>,
     /// The shell's end was reported, so its number may be another's soon.
     is_shell_gone: bool,
-    term: Term,
-    limiter: Limiter,
+    term: TermState,
+    limiter: UsageMonitor,
 }
 
-impl Watch<'_> {
+impl SupervisorState<'_> {
     /// Carries reports up and orders down until the command is over or nobody wants it any more.
-    fn run(&mut self) -> Result<(), Trouble> {
+    fn run(&mut self) -> Result<(), StageError> {
         loop {
             let wait = match self.limiter.look(self.keeper) {
                 Ok(wait) => wait,
@@ -209,7 +211,7 @@ impl Watch<'_> {
             match poll(&mut fds, Some(&wait)) {
                 Ok(_) => {}
                 Err(Errno::INTR) => continue,
-                Err(e) => return Err(Trouble::failed("waiting for orders")(e)),
+                Err(e) => return Err(StageError::failed("waiting for orders")(e)),
             }
             let [from_above, from_below] = fds.map(|fd| !fd.revents().is_empty());
             // Reports first: the end of the command counts even if the order to end it came at the same time.
@@ -237,7 +239,7 @@ impl Watch<'_> {
     }
 
     fn hear(&mut self) -> Next {
-        let Ok(Heard::Lines(lines)) = self.below.hear() else {
+        let Ok(LinkRead::Lines(lines)) = self.below.hear() else {
             return Next::End;
         };
         for line in lines {
@@ -247,12 +249,12 @@ impl Watch<'_> {
             match report {
                 Ok(Report::Started { group, .. }) => {
                     self.group = group.map_or(Some(self.keeper), Pid::from_raw);
-                    if self.term == Term::Owed {
+                    if self.term == TermState::Owed {
                         self.terminate();
                     }
                 }
                 // The shell was asked to end, and did; what it started has the rest of its time to do so too.
-                Ok(Report::Ended(_)) if self.term == Term::Sent => {}
+                Ok(Report::Ended(_)) if self.term == TermState::Sent => {}
                 Ok(
                     Report::Ended(_)
                     | Report::Exceeded(_)
@@ -271,7 +273,7 @@ impl Watch<'_> {
         let Some(orders) = self.above.orders() else {
             return Next::End;
         };
-        if orders.contains(&TERMINATE) && self.term == Term::NotAsked {
+        if orders.contains(&TERMINATE) && self.term == TermState::NotAsked {
             self.terminate();
         }
         Next::Wait
@@ -291,11 +293,11 @@ impl Watch<'_> {
     }
 
     fn terminate(&mut self) {
-        self.term = Term::Owed;
+        self.term = TermState::Owed;
         if let Some(group) = self.group {
             // It fails only when nobody is left in the group.
             let _gone = kill_process_group(group, Signal::TERM);
-            self.term = Term::Sent;
+            self.term = TermState::Sent;
         }
     }
 }

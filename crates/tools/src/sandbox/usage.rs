@@ -15,7 +15,7 @@ const FILE_BYTES_MAX: u64 = 256 * 1024;
 
 /// What a tree of processes uses at one moment, or has used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Usage {
+pub(super) struct ResourceUsage {
     /// Processes and threads; at most one more than was asked for.
     pub(super) tasks: u64,
     /// Bytes of memory that belong to the tree alone: no files, which the kernel can drop.
@@ -40,8 +40,8 @@ impl Processes {
     }
 
     /// What a process and its descendants use. Stops at the first task beyond `tasks_max`.
-    pub(super) fn usage(&self, root: Pid, tasks_max: u64) -> Usage {
-        let mut usage = Usage::default();
+    pub(super) fn usage(&self, root: Pid, tasks_max: u64) -> ResourceUsage {
+        let mut usage = ResourceUsage::default();
         let mut waiting = vec![root.as_raw_nonzero().get()];
         while let Some(pid) = waiting.pop() {
             usage.memory_bytes += self.memory(pid);

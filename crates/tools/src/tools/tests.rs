@@ -12,10 +12,10 @@ use wakeful_core::time::Millis;
 use wakeful_ports::tool::NOT_BEGUN;
 
 use super::*;
-use crate::options::Unsandboxed;
+use crate::options::UnsandboxedPolicy;
 
 /// Told that nothing may begin any more, and told that nothing stands against a beginning. What has begun has time.
-struct Told {
+struct TestStop {
     bar: watch::Receiver<bool>,
     clear: watch::Receiver<bool>,
 }
@@ -25,16 +25,16 @@ async fn is_set(flag: &watch::Receiver<bool>) {
     let _gone = flag.wait_for(|set| *set).await;
 }
 
-impl Stop for Told {
+impl StopSignal for TestStop {
     async fn stopped(&self) {
         std::future::pending().await
     }
 
-    async fn barred(&self) {
+    async fn start_forbidden(&self) {
         is_set(&self.bar).await;
     }
 
-    async fn cleared(&self) {
+    async fn start_allowed(&self) {
         is_set(&self.clear).await;
     }
 }
@@ -53,16 +53,16 @@ fn tools(root: &std::path::Path) -> Tools {
         workspace: folder("workspace"),
         scratch: folder("home/scratch"),
         environment: BTreeMap::new(),
-        closed: crate::ClosedPlaces::default(),
+        closed: crate::DeniedPaths::default(),
         limits: crate::CommandLimits::default(),
-        unsandboxed: Unsandboxed::Allow,
-        pretend: Pretend::default(),
+        unsandboxed: UnsandboxedPolicy::Allow,
+        pretend: DisabledFeatures::default(),
     })
     .expect("tools")
 }
 
-fn act() -> Act {
-    Act {
+fn act() -> ToolRequest {
+    ToolRequest {
         operation_id: OperationId(Digest::of(b"one")),
         tool: TOOL.to_owned(),
         input: serde_json::json!({"cmd": "true"}),
@@ -83,7 +83,7 @@ async fn commands_of_all_runs_share_the_places_and_who_waited_begins_only_when_n
     let all = PLACES.acquire_many(most).await.expect("all places");
     let (set, bar) = watch::channel(false);
     let (let_in, clear) = watch::channel(false);
-    let told = || Told {
+    let told = || TestStop {
         bar: bar.clone(),
         clear: clear.clone(),
     };
@@ -119,7 +119,7 @@ async fn one_waits_and_is_barred() {
     let all = PLACES.acquire_many(most).await.expect("all places");
     let ((set, bar), (_let_in, clear)) = (watch::channel(false), watch::channel(false));
     let tools = tools(root.path());
-    let mut waiting = pin!(tools.perform(act(), Told { bar, clear }));
+    let mut waiting = pin!(tools.perform(act(), TestStop { bar, clear }));
     assert!(!has_ended(&mut waiting).await);
     // A brake is set, and a place becomes free before whoever watches has seen it.
     drop(all);

@@ -19,14 +19,14 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
-use wakeful_core::outside::{
-    BadSource, DEPTH_MAX, Difference, HASHED_BYTES_MAX, Known, LISTED_MAX, LOOK_MS_MAX, NAMES_BYTES_MAX,
-    PATH_BYTES_MAX, large_mark,
-};
 use wakeful_core::time::Millis;
+use wakeful_core::watch::{
+    BadSource, DEPTH_MAX, EntryDiff, EntryState, HASHED_BYTES_MAX, LISTED_MAX, NAMES_BYTES_MAX,
+    PATH_BYTES_MAX, SCAN_MS_MAX, stat_mark,
+};
 
-use super::Found;
-use super::ignored::Ignored;
+use super::ScannedEntries;
+use super::ignore::IgnoreRules;
 
 /// What is read at once of a file.
 const CHUNK_BYTES: usize = 64 * 1_024;
@@ -36,7 +36,7 @@ const CHUNK_BYTES: usize = 64 * 1_024;
 const TICK_MS: i64 = 2_000;
 
 /// A look at a folder.
-pub(super) struct Walk<'a> {
+pub(super) struct FolderWalk<'a> {
     pub(super) root: &'a Path,
     pub(super) home: &'a Path,
     pub(super) entries_max: usize,
@@ -46,7 +46,7 @@ pub(super) struct Walk<'a> {
 }
 
 /// What a walk meets.
-enum Met<'a> {
+enum WalkEntry<'a> {
     Folder(PathBuf),
     File {
         folder: BorrowedFd<'a>,
@@ -65,7 +65,7 @@ struct Listing {
 }
 
 /// How far a walk has gone.
-struct Tally {
+struct WalkStats {
     begun: Instant,
     listed: usize,
     entries: usize,
@@ -74,25 +74,25 @@ struct Tally {
 
 /// What came of reading one file.
 enum ReadFile {
-    Is(Known),
+    Is(EntryState),
     Gone,
     Unreadable,
 }
 
-impl Walk<'_> {
+impl FolderWalk<'_> {
     /// Looks at everything, and compares it with what was seen.
-    pub(super) fn go(&self, known: &BTreeMap<Vec<u8>, Known>) -> Result<Found, BadSource> {
-        let (mut found, mut met) = (Found::default(), BTreeSet::new());
+    pub(super) fn go(&self, known: &BTreeMap<Vec<u8>, EntryState>) -> Result<ScannedEntries, BadSource> {
+        let (mut found, mut met) = (ScannedEntries::default(), BTreeSet::new());
         let mut dark: BTreeSet<Vec<u8>> = BTreeSet::new();
         self.walk(&mut |entry| match entry {
-            Met::Folder(path) => found.folders.push(path),
-            Met::File { folder, file, name } => {
+            WalkEntry::Folder(path) => found.folders.push(path),
+            WalkEntry::File { folder, file, name } => {
                 let was = known.get(&name);
                 match self.read(folder, file, was) {
                     ReadFile::Is(now) => {
                         found
                             .differences
-                            .extend(Difference::of(name.clone(), was, Some(now)));
+                            .extend(EntryDiff::of(name.clone(), was, Some(now)));
                         met.insert(name);
                     }
                     ReadFile::Gone => {}
@@ -102,7 +102,7 @@ impl Walk<'_> {
                     }
                 }
             }
-            Met::Unreadable(name) => {
+            WalkEntry::Unreadable(name) => {
                 found.unreadable += 1;
                 dark.insert(name);
             }
@@ -110,9 +110,9 @@ impl Walk<'_> {
         // An unmounted disk is no deletion: what cannot be looked at is as it was.
         self.open_root()?;
         let gone = known.keys().filter(|name| !met.contains(*name));
-        let gone: Vec<Difference> = gone
+        let gone: Vec<EntryDiff> = gone
             .filter(|name| !is_below(&dark, name))
-            .filter_map(|name| Difference::of(name.clone(), known.get(name), None))
+            .filter_map(|name| EntryDiff::of(name.clone(), known.get(name), None))
             .collect();
         found.differences.extend(gone);
         found.differences.sort_by(|one, other| one.name.cmp(&other.name));
@@ -123,7 +123,7 @@ impl Walk<'_> {
     pub(super) fn folders(&self) -> Result<Vec<PathBuf>, BadSource> {
         let mut folders = Vec::new();
         self.walk(&mut |entry| {
-            if let Met::Folder(path) = entry {
+            if let WalkEntry::Folder(path) = entry {
                 folders.push(path);
             }
         })?;
@@ -131,17 +131,17 @@ impl Walk<'_> {
     }
 
     /// Goes through everything that is not ignored, depth first, with one handle for each folder on the way down.
-    fn walk(&self, visit: &mut dyn FnMut(Met<'_>)) -> Result<(), BadSource> {
-        let mut tally = Tally {
+    fn walk(&self, visit: &mut dyn FnMut(WalkEntry<'_>)) -> Result<(), BadSource> {
+        let mut tally = WalkStats {
             begun: Instant::now(),
             listed: 0,
             entries: 0,
             names_bytes: 0,
         };
-        let (mut listings, mut ignored) = (Vec::new(), Ignored::default());
+        let (mut listings, mut ignored) = (Vec::new(), IgnoreRules::default());
         let root = begin(&mut ignored, self.open_root().ok(), self.root, Vec::new())?;
         listings.push(root.ok_or_else(|| self.no_folder())?);
-        visit(Met::Folder(self.root.to_owned()));
+        visit(WalkEntry::Folder(self.root.to_owned()));
         loop {
             let depth = listings.len();
             let Some(listing) = listings.last_mut() else {
@@ -151,7 +151,7 @@ impl Walk<'_> {
                 Some(Ok(entry)) => entry,
                 read => {
                     if read.is_some() {
-                        visit(Met::Unreadable(listing.name.clone()));
+                        visit(WalkEntry::Unreadable(listing.name.clone()));
                     }
                     ignored.leave();
                     listings.pop();
@@ -173,15 +173,15 @@ impl Walk<'_> {
             }
             tally.count(self, name.len())?;
             if kind == FileType::RegularFile {
-                visit(Met::File { folder, file, name });
+                visit(WalkEntry::File { folder, file, name });
             } else if is_folder {
                 let opened = (!is_too_deep(depth, &path)).then(|| enter(folder, file).ok());
                 match begin(&mut ignored, opened.flatten(), &path, name.clone())? {
                     Some(listing) => {
-                        visit(Met::Folder(path));
+                        visit(WalkEntry::Folder(path));
                         listings.push(listing);
                     }
-                    None => visit(Met::Unreadable(name)),
+                    None => visit(WalkEntry::Unreadable(name)),
                 }
             }
         }
@@ -207,14 +207,14 @@ impl Walk<'_> {
     }
 
     /// What a file is now. One that the file system says nothing new of is not read.
-    fn read(&self, folder: BorrowedFd<'_>, file: &CStr, was: Option<&Known>) -> ReadFile {
+    fn read(&self, folder: BorrowedFd<'_>, file: &CStr, was: Option<&EntryState>) -> ReadFile {
         match statat(folder, file, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(now) if FileType::from_raw_mode(now.st_mode) != FileType::RegularFile => {
                 return ReadFile::Gone;
             }
             Ok(now) => {
                 let now = self.stamp(&now);
-                let is_same = |was: &&Known| was.stamp.is_some() && was.stamp == now;
+                let is_same = |was: &&EntryState| was.stamp.is_some() && was.stamp == now;
                 if let Some(was) = was.filter(is_same) {
                     return ReadFile::Is(was.clone());
                 }
@@ -239,7 +239,7 @@ impl Walk<'_> {
         }
         let size = u64::try_from(before.st_size).unwrap_or(0);
         let mark = if size > HASHED_BYTES_MAX {
-            large_mark(size, &written_at(&before)).as_bytes().to_vec()
+            stat_mark(size, &written_at(&before)).as_bytes().to_vec()
         } else {
             // A file that grows while it is read is read no further than it may be.
             let mut rest = (&mut file).take(HASHED_BYTES_MAX);
@@ -256,7 +256,7 @@ impl Walk<'_> {
         let stamp = self
             .stamp(&before)
             .filter(|_| fstat(&file).is_ok_and(|after| times(&after) == times(&before)));
-        Ok(ReadFile::Is(Known { mark, size, stamp }))
+        Ok(ReadFile::Is(EntryState { mark, size, stamp }))
     }
 
     /// What the file system says of a file; none where it may say the same of another content.
@@ -289,13 +289,13 @@ fn written_at(file: &Stat) -> String {
     format!("{}.{:09}", file.st_mtime, file.st_mtime_nsec)
 }
 
-impl Tally {
-    fn list(&mut self, walk: &Walk<'_>) -> Result<(), BadSource> {
+impl WalkStats {
+    fn list(&mut self, walk: &FolderWalk<'_>) -> Result<(), BadSource> {
         self.listed += 1;
         if self.listed > LISTED_MAX {
             return Err(walk.too_many(self.listed));
         }
-        if self.begun.elapsed() >= Duration::from_millis(LOOK_MS_MAX) {
+        if self.begun.elapsed() >= Duration::from_millis(SCAN_MS_MAX) {
             return Err(BadSource::TooSlow(walk.root.display().to_string()));
         }
         if walk.given_up.load(Ordering::Relaxed) {
@@ -305,7 +305,7 @@ impl Tally {
         Ok(())
     }
 
-    fn count(&mut self, walk: &Walk<'_>, name_bytes: usize) -> Result<(), BadSource> {
+    fn count(&mut self, walk: &FolderWalk<'_>, name_bytes: usize) -> Result<(), BadSource> {
         self.entries += 1;
         self.names_bytes = self.names_bytes.saturating_add(name_bytes);
         // The root is one of them.
@@ -333,7 +333,7 @@ fn is_too_deep(depth: usize, path: &Path) -> bool {
 
 /// Begins to list a folder, after its ignore files are read; none when it cannot be listed.
 fn begin(
-    ignored: &mut Ignored,
+    ignored: &mut IgnoreRules,
     folder: Option<OwnedFd>,
     path: &Path,
     name: Vec<u8>,

@@ -8,9 +8,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
-use wakeful_core::outside::{BadSource, DEPTH_MAX, Difference, Known};
+use wakeful_core::watch::{BadSource, DEPTH_MAX, EntryDiff, EntryState};
 
-use super::Found;
+use super::ScannedEntries;
 use super::folder::is_below;
 
 /// Longest loose ref, `.git` file or `HEAD`.
@@ -78,9 +78,9 @@ impl Repository {
     /// Looks at all refs, and compares them with what was seen.
     pub(super) fn look(
         &self,
-        known: &BTreeMap<Vec<u8>, Known>,
+        known: &BTreeMap<Vec<u8>, EntryState>,
         entries_max: usize,
-    ) -> Result<Found, BadSource> {
+    ) -> Result<ScannedEntries, BadSource> {
         let mut refs = Refs {
             marks: BTreeMap::new(),
             dark: BTreeSet::new(),
@@ -169,10 +169,10 @@ impl Refs {
         Ok(())
     }
 
-    fn compared(self, known: &BTreeMap<Vec<u8>, Known>) -> Found {
+    fn compared(self, known: &BTreeMap<Vec<u8>, EntryState>) -> ScannedEntries {
         let names: BTreeSet<&Vec<u8>> = self.marks.keys().chain(known.keys()).collect();
         let differences = names.into_iter().filter_map(|name| {
-            let now = self.marks.get(name).map(|mark| Known {
+            let now = self.marks.get(name).map(|mark| EntryState {
                 mark: mark.clone(),
                 size: 0,
                 stamp: None,
@@ -180,9 +180,9 @@ impl Refs {
             if now.is_none() && is_below(&self.dark, name) {
                 return None;
             }
-            Difference::of(name.clone(), known.get(name), now)
+            EntryDiff::of(name.clone(), known.get(name), now)
         });
-        Found {
+        ScannedEntries {
             differences: differences.collect(),
             unreadable: u64::try_from(self.dark.len()).unwrap_or(u64::MAX),
             folders: self.folders,

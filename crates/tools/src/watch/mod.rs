@@ -7,10 +7,10 @@
 //! | `git` | the refs of a repository, read from its files; no process is started |
 //! | `ear` | what the kernel tells of folders that are listened to |
 
-mod ear;
 mod folder;
 mod git;
-mod ignored;
+mod ignore;
+mod inotify;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,47 +19,49 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wakeful_core::id::SourceId;
-use wakeful_core::outside::{BadSource, Difference, ENTRIES_MAX, Known, PATH_BYTES_MAX, Source, SourceKind};
 use wakeful_core::time::Millis;
-use wakeful_ports::outside::{Hearing, Looking, Lookout, Sight};
+use wakeful_core::watch::{
+    BadSource, ENTRIES_MAX, EntryDiff, EntryState, PATH_BYTES_MAX, Source, SourceKind,
+};
+use wakeful_ports::watch::{ScanFuture, ScanResult, SourceScanner, WatchMode};
 
-use self::ear::Ear;
+use self::inotify::Inotify;
 
 /// How often a look is repeated because folders came up that nobody had listened to before it began.
 const ROUNDS_MAX: usize = 4;
 
 /// Looks at the world outside. Cloning it is cheap; all clones hear with one ear.
 #[derive(Debug, Clone)]
-pub struct Outlook(Arc<Inner>);
+pub struct LocalScanner(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     /// Never looked at.
     home: PathBuf,
     entries_max: usize,
-    ear: Ear,
+    ear: Inotify,
 }
 
 /// What is looked at, and compared with what.
-struct Look<'a> {
+struct ScanJob<'a> {
     source: &'a Source,
-    known: &'a BTreeMap<Vec<u8>, Known>,
+    known: &'a BTreeMap<Vec<u8>, EntryState>,
     now: Millis,
     given_up: &'a AtomicBool,
 }
 
 /// What a look goes over.
 #[derive(Debug, Default)]
-struct Found {
+struct ScannedEntries {
     /// The folders that were gone through, for listening to.
     folders: Vec<PathBuf>,
     /// What is not as it was seen.
-    differences: Vec<Difference>,
+    differences: Vec<EntryDiff>,
     /// How many could not be read.
     unreadable: u64,
 }
 
-impl Outlook {
+impl LocalScanner {
     /// Looks everywhere but into the home.
     #[must_use]
     pub fn new(home: &Path) -> Self {
@@ -72,7 +74,7 @@ impl Outlook {
         Self(Arc::new(Inner {
             home: std::fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()),
             entries_max,
-            ear: Ear::default(),
+            ear: Inotify::default(),
         }))
     }
 }
@@ -102,15 +104,15 @@ impl Inner {
     }
 
     /// Looks; and where nothing is there, listens for it to come.
-    fn look(&self, look: &Look<'_>, hearing: Hearing) -> Result<Sight, BadSource> {
+    fn look(&self, look: &ScanJob<'_>, hearing: WatchMode) -> Result<ScanResult, BadSource> {
         let mut rounds = 0;
         loop {
             rounds += 1;
             let absent = match (self.look_there(look, hearing), hearing) {
-                (Err(absent @ (BadSource::NoFolder(_) | BadSource::NotARepository(_))), Hearing::On) => {
+                (Err(absent @ (BadSource::NoFolder(_) | BadSource::NotARepository(_))), WatchMode::On) => {
                     absent
                 }
-                (Err(bad @ BadSource::IgnoreTooLarge { .. }), Hearing::On) => {
+                (Err(bad @ BadSource::IgnoreTooLarge { .. }), WatchMode::On) => {
                     // Listened to, so that the source is looked at again when the file is shorter.
                     if let BadSource::IgnoreTooLarge { path, .. } = &bad {
                         let folder: Vec<PathBuf> =
@@ -134,7 +136,7 @@ impl Inner {
         }
     }
 
-    fn look_there(&self, look: &Look<'_>, hearing: Hearing) -> Result<Sight, BadSource> {
+    fn look_there(&self, look: &ScanJob<'_>, hearing: WatchMode) -> Result<ScanResult, BadSource> {
         let mut deaf = None;
         let mut listen = |folders: &[PathBuf]| match self.ear.listen(&look.source.source_id, folders) {
             Ok(is_new) => is_new,
@@ -147,7 +149,7 @@ impl Inner {
         let found = loop {
             rounds += 1;
             // Listening comes first, so that nothing falls in between. What holds too much is not read before that is known.
-            if hearing == Hearing::On {
+            if hearing == WatchMode::On {
                 listen(&self.folders(look)?);
             } else if look.source.is_fresh {
                 self.folders(look)?;
@@ -155,20 +157,20 @@ impl Inner {
             let found = self.found(look)?;
             // What happened in a folder before it was listened to may have been missed: look once more. Where folders come up
             // faster than that, each is listened to by now, and another look follows.
-            let is_new = hearing == Hearing::On && listen(&found.folders);
+            let is_new = hearing == WatchMode::On && listen(&found.folders);
             if !is_new || rounds == ROUNDS_MAX {
                 break found;
             }
         };
-        Ok(Sight {
+        Ok(ScanResult {
             differences: found.differences,
             unreadable: found.unreadable,
-            deaf,
+            watch_error: deaf,
         })
     }
 
-    fn walk<'a>(&'a self, look: &'a Look<'_>) -> folder::Walk<'a> {
-        folder::Walk {
+    fn walk<'a>(&'a self, look: &'a ScanJob<'_>) -> folder::FolderWalk<'a> {
+        folder::FolderWalk {
             root: Path::new(&look.source.path),
             home: &self.home,
             entries_max: self.entries_max,
@@ -177,7 +179,7 @@ impl Inner {
         }
     }
 
-    fn found(&self, look: &Look<'_>) -> Result<Found, BadSource> {
+    fn found(&self, look: &ScanJob<'_>) -> Result<ScannedEntries, BadSource> {
         match look.source.kind {
             SourceKind::Folder => self.walk(look).go(look.known),
             SourceKind::Git => {
@@ -187,7 +189,7 @@ impl Inner {
     }
 
     /// What there is to listen to, without reading any file.
-    fn folders(&self, look: &Look<'_>) -> Result<Vec<PathBuf>, BadSource> {
+    fn folders(&self, look: &ScanJob<'_>) -> Result<Vec<PathBuf>, BadSource> {
         match look.source.kind {
             SourceKind::Folder => self.walk(look).folders(),
             SourceKind::Git => self.found(look).map(|found| found.folders),
@@ -195,24 +197,24 @@ impl Inner {
     }
 }
 
-impl Lookout for Outlook {
-    fn place(&self, kind: SourceKind, path: String) -> Looking<'_, String> {
+impl SourceScanner for LocalScanner {
+    fn canonical_path(&self, kind: SourceKind, path: String) -> ScanFuture<'_, String> {
         let inner = Arc::clone(&self.0);
         let shown = path.clone();
         Box::pin(off_the_loop(shown, move |_| inner.place(kind, &path)))
     }
 
-    fn look(
+    fn scan(
         &self,
         source: Source,
-        known: BTreeMap<Vec<u8>, Known>,
-        hearing: Hearing,
+        known: BTreeMap<Vec<u8>, EntryState>,
+        hearing: WatchMode,
         now: Millis,
-    ) -> Looking<'_, Sight> {
+    ) -> ScanFuture<'_, ScanResult> {
         let inner = Arc::clone(&self.0);
         let shown = source.path.clone();
         Box::pin(off_the_loop(shown, move |given_up| {
-            let look = Look {
+            let look = ScanJob {
                 source: &source,
                 known: &known,
                 now,
@@ -222,11 +224,11 @@ impl Lookout for Outlook {
         }))
     }
 
-    fn forget(&self, source: &SourceId) {
+    fn unwatch(&self, source: &SourceId) {
         self.0.ear.forget(source);
     }
 
-    fn stirred(&self) -> Pin<Box<dyn Future<Output = BTreeSet<SourceId>> + Send + '_>> {
+    fn changed_sources(&self) -> Pin<Box<dyn Future<Output = BTreeSet<SourceId>> + Send + '_>> {
         Box::pin(self.0.ear.stirred())
     }
 }
@@ -244,9 +246,9 @@ fn on_the_way(source: &Source) -> Vec<PathBuf> {
 }
 
 /// Says to the thread that looks that nobody waits for it any more.
-struct GivesUp(Arc<AtomicBool>);
+struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Drop for GivesUp {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -258,7 +260,7 @@ async fn off_the_loop<T: Send + 'static>(
     look: impl FnOnce(&AtomicBool) -> Result<T, BadSource> + Send + 'static,
 ) -> Result<T, BadSource> {
     let given_up = Arc::new(AtomicBool::new(false));
-    let _gives_up = GivesUp(Arc::clone(&given_up));
+    let _gives_up = CancelOnDrop(Arc::clone(&given_up));
     let looked = tokio::task::spawn_blocking(move || look(&given_up)).await;
     // A look that panicked found nothing; the next one may.
     looked.unwrap_or(Err(BadSource::NoFolder(path)))

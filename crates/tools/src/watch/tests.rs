@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tempfile::TempDir;
-use wakeful_core::outside::Change;
+use wakeful_core::watch::EntryChange;
 
 use super::*;
 
@@ -21,15 +21,15 @@ const ALWAYS_READ: Millis = Millis(0);
 const TRUSTING: Millis = Millis(i64::MAX / 2);
 
 /// A source, and what was seen of it.
-struct Scene {
+struct WatchedFolder {
     dir: TempDir,
-    outlook: Outlook,
+    outlook: LocalScanner,
     source: Source,
-    known: BTreeMap<Vec<u8>, Known>,
+    known: BTreeMap<Vec<u8>, EntryState>,
     now: Millis,
 }
 
-impl Scene {
+impl WatchedFolder {
     fn new(kind: SourceKind) -> Self {
         Self::bounded(kind, ENTRIES_MAX)
     }
@@ -40,7 +40,7 @@ impl Scene {
         fs::create_dir_all(&root).expect("a folder");
         let path = fs::canonicalize(&root).expect("a path");
         Self {
-            outlook: Outlook::bounded(&dir.path().join("home"), entries_max),
+            outlook: LocalScanner::bounded(&dir.path().join("home"), entries_max),
             source: Source {
                 source_id: SourceId::parse("notes").expect("a name"),
                 kind,
@@ -49,7 +49,7 @@ impl Scene {
                 created_at: Millis(0),
                 version: 0,
                 is_fresh: false,
-                trouble: None,
+                last_error: None,
             },
             dir,
             known: BTreeMap::new(),
@@ -67,15 +67,15 @@ impl Scene {
         PathBuf::from(&self.source.path)
     }
 
-    fn sight(&self) -> Result<Sight, BadSource> {
+    fn sight(&self) -> Result<ScanResult, BadSource> {
         look(&self.outlook, &self.source, &self.known, self.now)
     }
 
     /// Looks, keeps what was seen, and says what changed.
-    fn look(&mut self) -> Vec<(String, Change)> {
+    fn look(&mut self) -> Vec<(String, EntryChange)> {
         let sight = self.sight().expect("can be looked at");
         let mut changes = Vec::new();
-        for Difference { name, now, change } in sight.differences {
+        for EntryDiff { name, now, change } in sight.differences {
             let shown = String::from_utf8_lossy(&name).into_owned();
             changes.extend(change.map(|change| (shown, change)));
             match now {
@@ -88,57 +88,60 @@ impl Scene {
 }
 
 fn look(
-    outlook: &Outlook,
+    outlook: &LocalScanner,
     source: &Source,
-    known: &BTreeMap<Vec<u8>, Known>,
+    known: &BTreeMap<Vec<u8>, EntryState>,
     now: Millis,
-) -> Result<Sight, BadSource> {
-    let look = Look {
+) -> Result<ScanResult, BadSource> {
+    let look = ScanJob {
         source,
         known,
         now,
         given_up: &AtomicBool::new(false),
     };
-    outlook.0.look(&look, Hearing::Off)
+    outlook.0.look(&look, WatchMode::Off)
 }
 
-fn told(changes: &[(&str, Change)]) -> Vec<(String, Change)> {
-    let owned = |(name, change): &(&str, Change)| ((*name).to_owned(), *change);
+fn told(changes: &[(&str, EntryChange)]) -> Vec<(String, EntryChange)> {
+    let owned = |(name, change): &(&str, EntryChange)| ((*name).to_owned(), *change);
     changes.iter().map(owned).collect()
 }
 
 #[test]
 fn each_file_that_comes_changes_or_goes_is_told_once() {
-    let mut scene = Scene::new(SourceKind::Folder);
+    let mut scene = WatchedFolder::new(SourceKind::Folder);
     scene.write("a.md", "one");
     scene.write("deep/b.md", "two");
     assert_eq!(
         scene.look(),
-        told(&[("a.md", Change::Created), ("deep/b.md", Change::Created)])
+        told(&[
+            ("a.md", EntryChange::Created),
+            ("deep/b.md", EntryChange::Created)
+        ])
     );
     assert!(scene.look().is_empty(), "nothing happened");
     scene.write("a.md", "ONE");
-    assert_eq!(scene.look(), told(&[("a.md", Change::Changed)]));
+    assert_eq!(scene.look(), told(&[("a.md", EntryChange::Changed)]));
     fs::remove_dir_all(scene.root().join("deep")).expect("removed");
-    assert_eq!(scene.look(), told(&[("deep/b.md", Change::Deleted)]));
+    assert_eq!(scene.look(), told(&[("deep/b.md", EntryChange::Deleted)]));
     assert!(scene.look().is_empty());
 }
 
 #[test]
 fn a_file_under_another_name_is_one_that_went_and_one_that_came() {
-    let mut scene = Scene::new(SourceKind::Folder);
+    let mut scene = WatchedFolder::new(SourceKind::Folder);
     scene.write("a.md", "one");
     scene.look();
     fs::rename(scene.root().join("a.md"), scene.root().join("b.md")).expect("renamed");
     assert_eq!(
         scene.look(),
-        told(&[("a.md", Change::Deleted), ("b.md", Change::Created)])
+        told(&[("a.md", EntryChange::Deleted), ("b.md", EntryChange::Created)])
     );
 }
 
 #[test]
 fn a_file_that_was_touched_and_is_the_same_is_no_change() {
-    let mut scene = Scene::new(SourceKind::Folder);
+    let mut scene = WatchedFolder::new(SourceKind::Folder);
     scene.write("a.md", "one");
     scene.look();
     scene.write("a.md", "one");
@@ -152,7 +155,7 @@ fn a_file_that_was_touched_and_is_the_same_is_no_change() {
 
 #[test]
 fn a_file_of_which_the_file_system_says_nothing_new_is_not_read_again() {
-    let mut scene = Scene::new(SourceKind::Folder);
+    let mut scene = WatchedFolder::new(SourceKind::Folder);
     scene.now = TRUSTING;
     scene.write("a.md", "one");
     scene.look();
@@ -162,14 +165,14 @@ fn a_file_of_which_the_file_system_says_nothing_new_is_not_read_again() {
     scene.now = ALWAYS_READ;
     assert_eq!(
         scene.look(),
-        told(&[("a.md", Change::Changed)]),
+        told(&[("a.md", EntryChange::Changed)]),
         "too young to be trusted"
     );
 }
 
 #[test]
 fn what_ignore_files_leave_out_is_not_there() {
-    let mut scene = Scene::new(SourceKind::Folder);
+    let mut scene = WatchedFolder::new(SourceKind::Folder);
     for (name, text) in [
         (".gitignore", "*.log\n/target\n"),
         (".ignore", "secret\n"),
@@ -192,7 +195,7 @@ fn what_ignore_files_leave_out_is_not_there() {
 
 #[test]
 fn links_are_not_followed_and_what_is_no_file_is_passed_over() {
-    let mut scene = Scene::new(SourceKind::Folder);
+    let mut scene = WatchedFolder::new(SourceKind::Folder);
     scene.write("deep/a.md", "one");
     symlink(scene.root(), scene.root().join("deep/loop")).expect("linked");
     symlink(scene.root().join("deep/a.md"), scene.root().join("link.md")).expect("linked");
@@ -202,12 +205,12 @@ fn links_are_not_followed_and_what_is_no_file_is_passed_over() {
     fs::create_dir(&away).expect("a folder");
     fs::write(away.join("b.md"), "").expect("written");
     symlink(&away, scene.root().join("linked")).expect("linked");
-    assert_eq!(scene.look(), told(&[("deep/a.md", Change::Created)]));
+    assert_eq!(scene.look(), told(&[("deep/a.md", EntryChange::Created)]));
 }
 
 #[test]
 fn a_name_that_is_no_text_is_known_by_its_bytes() {
-    let mut scene = Scene::new(SourceKind::Folder);
+    let mut scene = WatchedFolder::new(SourceKind::Folder);
     for name in [b"a\xff".as_slice(), b"a\xfe"] {
         fs::write(scene.root().join(std::ffi::OsStr::from_bytes(name)), "").expect("written");
     }
@@ -218,7 +221,7 @@ fn a_name_that_is_no_text_is_known_by_its_bytes() {
 
 #[test]
 fn a_folder_with_too_many_files_is_counted_no_further() {
-    let mut scene = Scene::bounded(SourceKind::Folder, 10);
+    let mut scene = WatchedFolder::bounded(SourceKind::Folder, 10);
     for number in 0..9 {
         scene.write(&format!("{number}"), "");
     }
@@ -238,7 +241,7 @@ fn a_folder_with_too_many_files_is_counted_no_further() {
 
 #[test]
 fn a_folder_that_is_gone_has_not_lost_its_files() {
-    let mut scene = Scene::new(SourceKind::Folder);
+    let mut scene = WatchedFolder::new(SourceKind::Folder);
     scene.write("a.md", "one");
     scene.look();
     fs::rename(scene.root(), scene.dir.path().join("away")).expect("moved");
@@ -249,12 +252,12 @@ fn a_folder_that_is_gone_has_not_lost_its_files() {
 
 #[test]
 fn the_home_is_never_looked_at() {
-    let scene = Scene::new(SourceKind::Folder);
+    let scene = WatchedFolder::new(SourceKind::Folder);
     let root = scene.root();
     fs::create_dir_all(root.join("home/inside")).expect("folders");
     fs::write(root.join("home/agent.sqlite"), "").expect("written");
     fs::create_dir_all(root.join(".git/refs")).expect("folders");
-    let outlook = Outlook::new(&root.join("home"));
+    let outlook = LocalScanner::new(&root.join("home"));
     let sight = look(&outlook, &scene.source, &BTreeMap::new(), ALWAYS_READ);
     assert_eq!(sight.expect("looked at").differences, []);
     let code = |path: &Path| {
@@ -283,8 +286,8 @@ const ONE: &str = "1111111111111111111111111111111111111111";
 const TWO: &str = "2222222222222222222222222222222222222222";
 
 /// A repository as Git makes it.
-fn repository() -> Scene {
-    let scene = Scene::new(SourceKind::Git);
+fn repository() -> WatchedFolder {
+    let scene = WatchedFolder::new(SourceKind::Git);
     fs::create_dir_all(scene.root().join(".git/objects")).expect("folders");
     scene.write(".git/HEAD", "ref: refs/heads/main\n");
     scene.write(".git/refs/heads/main", &format!("{ONE}\n"));
@@ -296,20 +299,26 @@ fn refs_that_come_move_or_go_are_told_once() {
     let mut scene = repository();
     assert_eq!(
         scene.look(),
-        told(&[("HEAD", Change::Created), ("refs/heads/main", Change::Created)])
+        told(&[
+            ("HEAD", EntryChange::Created),
+            ("refs/heads/main", EntryChange::Created)
+        ])
     );
     scene.write(".git/refs/heads/main", TWO);
     scene.write(".git/refs/heads/topic/x", ONE);
     scene.write(".git/refs/heads/main.lock", ONE);
     scene.write(".git/index", "nothing of ours");
     let moved = [
-        ("refs/heads/main", Change::Changed),
-        ("refs/heads/topic/x", Change::Created),
+        ("refs/heads/main", EntryChange::Changed),
+        ("refs/heads/topic/x", EntryChange::Created),
     ];
     assert_eq!(scene.look(), told(&moved));
     scene.write(".git/HEAD", "ref: refs/heads/topic/x\n");
     fs::remove_file(scene.root().join(".git/refs/heads/main")).expect("removed");
-    let gone = [("HEAD", Change::Changed), ("refs/heads/main", Change::Deleted)];
+    let gone = [
+        ("HEAD", EntryChange::Changed),
+        ("refs/heads/main", EntryChange::Deleted),
+    ];
     assert_eq!(scene.look(), told(&gone));
     assert!(scene.look().is_empty());
 }
@@ -323,9 +332,9 @@ fn a_ref_that_is_packed_is_the_same_ref_and_a_loose_one_is_newer() {
         &format!("# pack-refs with: peeled\n{ONE} refs/heads/main\n{TWO} refs/tags/v1\n^{ONE}\nnonsense\n"),
     );
     fs::remove_file(scene.root().join(".git/refs/heads/main")).expect("removed");
-    assert_eq!(scene.look(), told(&[("refs/tags/v1", Change::Created)]));
+    assert_eq!(scene.look(), told(&[("refs/tags/v1", EntryChange::Created)]));
     scene.write(".git/refs/heads/main", TWO);
-    assert_eq!(scene.look(), told(&[("refs/heads/main", Change::Changed)]));
+    assert_eq!(scene.look(), told(&[("refs/heads/main", EntryChange::Changed)]));
 }
 
 #[test]
@@ -340,7 +349,7 @@ fn worktrees_and_bare_repositories_are_repositories_and_others_are_not() {
     fs::write(tree.join(".git"), format!("gitdir: {}\n", own.display())).expect("written");
     let refs = |path: &Path| {
         let found = git::Repository::open(path)?.look(&BTreeMap::new(), ENTRIES_MAX)?;
-        let name = |difference: Difference| String::from_utf8_lossy(&difference.name).into_owned();
+        let name = |difference: EntryDiff| String::from_utf8_lossy(&difference.name).into_owned();
         Ok::<_, BadSource>(found.differences.into_iter().map(name).collect::<Vec<_>>())
     };
     let both = Ok(vec!["HEAD".to_owned(), "refs/heads/main".to_owned()]);
@@ -381,7 +390,7 @@ fn a_ref_that_cannot_be_read_is_as_it_was() {
     scene.write(".git/refs/heads/main", "half a comm");
     let sight = scene.sight().expect("looked at");
     assert_eq!((sight.differences.len(), sight.unreadable), (0, 1));
-    let many = Scene::bounded(SourceKind::Git, 3);
+    let many = WatchedFolder::bounded(SourceKind::Git, 3);
     fs::create_dir_all(many.root().join(".git/objects")).expect("folders");
     many.write(".git/HEAD", ONE);
     let packed: String = (0..9)
@@ -392,19 +401,19 @@ fn a_ref_that_cannot_be_read_is_as_it_was() {
 }
 
 /// Waits for the kernel, and not for ever.
-async fn stirred(outlook: &Outlook) -> BTreeSet<SourceId> {
-    let heard = tokio::time::timeout(Duration::from_secs(20), outlook.stirred());
+async fn stirred(outlook: &LocalScanner) -> BTreeSet<SourceId> {
+    let heard = tokio::time::timeout(Duration::from_secs(20), outlook.changed_sources());
     heard.await.expect("the kernel tells")
 }
 
 #[tokio::test]
 async fn the_kernel_tells_of_folders_that_were_looked_at_also_of_new_ones() {
-    let scene = Scene::new(SourceKind::Folder);
+    let scene = WatchedFolder::new(SourceKind::Folder);
     scene.write("deep/a.md", "one");
     let look = || {
         scene
             .outlook
-            .look(scene.source.clone(), BTreeMap::new(), Hearing::On, ALWAYS_READ)
+            .scan(scene.source.clone(), BTreeMap::new(), WatchMode::On, ALWAYS_READ)
     };
     look().await.expect("looked at");
     let notes = BTreeSet::from([scene.source.source_id.clone()]);
@@ -415,9 +424,9 @@ async fn the_kernel_tells_of_folders_that_were_looked_at_also_of_new_ones() {
     look().await.expect("looked at");
     scene.write("new/b.md", "one");
     assert_eq!(stirred(&scene.outlook).await, notes);
-    scene.outlook.forget(&scene.source.source_id);
+    scene.outlook.unwatch(&scene.source.source_id);
     scene.write("new/b.md", "two");
-    let silence = tokio::time::timeout(Duration::from_millis(20), scene.outlook.stirred());
+    let silence = tokio::time::timeout(Duration::from_millis(20), scene.outlook.changed_sources());
     assert!(silence.await.is_err(), "nobody listens any more");
 }
 
@@ -452,7 +461,7 @@ proptest! {
     fn whatever_happens_between_looks_each_net_change_is_told_once(
         looks in proptest::collection::vec(proptest::collection::vec(act(), 0..8), 1..5),
     ) {
-        let mut scene = Scene::new(SourceKind::Folder);
+        let mut scene = WatchedFolder::new(SourceKind::Folder);
         fs::create_dir(scene.root().join("deep")).expect("a folder");
         let (mut was, mut is): (BTreeMap<String, u8>, BTreeMap<String, u8>) = Default::default();
         for acts in looks {
@@ -477,9 +486,9 @@ proptest! {
             }
             let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
             let expected = names.into_iter().filter_map(|name| match (was.get(name), is.get(name)) {
-                (None, Some(_)) => Some((name.clone(), Change::Created)),
-                (Some(_), None) => Some((name.clone(), Change::Deleted)),
-                (Some(one), Some(other)) if one != other => Some((name.clone(), Change::Changed)),
+                (None, Some(_)) => Some((name.clone(), EntryChange::Created)),
+                (Some(_), None) => Some((name.clone(), EntryChange::Deleted)),
+                (Some(one), Some(other)) if one != other => Some((name.clone(), EntryChange::Changed)),
                 _ => None,
             });
             let expected: Vec<_> = expected.collect();

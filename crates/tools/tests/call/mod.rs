@@ -6,13 +6,13 @@ use std::os::unix::fs::symlink;
 use serde_json::{Value, json};
 use wakeful_core::blob::Blob;
 use wakeful_core::step::EffectClass;
-use wakeful_ports::tool::{Act, ToolHost};
+use wakeful_ports::tool::{ToolHost, ToolRequest};
 
-use crate::kit::{Bed, Never, Seen, act, block_on};
+use crate::fixture::{CommandResult, NeverStop, ToolFixture, act, block_on};
 
 #[test]
 fn there_is_one_tool_and_its_effects_are_plain() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let names: Vec<String> = bed.tools.specs().into_iter().map(|spec| spec.name).collect();
     assert_eq!(names, ["ExecCommand"]);
     assert_eq!(bed.tools.class("ExecCommand"), Some(EffectClass::Plain));
@@ -21,19 +21,19 @@ fn there_is_one_tool_and_its_effects_are_plain() {
         bed.tools.check("Rm", &json!({})).expect_err("fault").kind,
         "unknown_tool"
     );
-    let act = Act {
+    let act = ToolRequest {
         tool: "Rm".into(),
         ..act(&json!({"cmd": "true"}))
     };
     assert_eq!(
-        block_on(bed.tools.perform(act, Never)).code.as_deref(),
+        block_on(bed.tools.perform(act, NeverStop)).code.as_deref(),
         Some("unknown_tool")
     );
 }
 
 #[test]
 fn bad_arguments_are_a_fault_and_nothing_runs() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let cases = [
         (json!({"cmd": ["touch", "file"]}), "cmd"),
         (json!({"cmd": "touch file", "shell": "zsh"}), "shell"),
@@ -58,7 +58,7 @@ fn bad_arguments_are_a_fault_and_nothing_runs() {
 
 #[test]
 fn a_working_folder_must_lie_in_the_workspace() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     fs::create_dir_all(bed.workspace.join("a/b")).expect("folder");
     symlink("/", bed.workspace.join("root")).expect("link");
     symlink("/nowhere/at/all", bed.workspace.join("dangling")).expect("link");
@@ -107,7 +107,7 @@ fn a_working_folder_must_lie_in_the_workspace() {
 
 #[test]
 fn a_working_folder_that_an_earlier_action_will_make_passes_the_check() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let input = json!({"cmd": "pwd", "workdir": "later/x"});
     bed.tools
         .check("ExecCommand", &input)
@@ -123,7 +123,7 @@ fn a_working_folder_that_an_earlier_action_will_make_passes_the_check() {
 
 #[test]
 fn without_its_workspace_nothing_starts_and_the_answer_says_why() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     fs::remove_dir(&bed.workspace).expect("removed");
     let seen = bed.run("true");
     assert_eq!(seen.done.code.as_deref(), Some("spawn_failed"));
@@ -138,7 +138,7 @@ fn without_its_workspace_nothing_starts_and_the_answer_says_why() {
 #[test]
 fn a_program_that_does_not_know_the_sandbox_is_found_out() {
     for program in ["/bin/true", "/bin/cat", "/nowhere/at/all"] {
-        let bed = Bed::with(|options| options.program = program.into());
+        let bed = ToolFixture::with(|options| options.program = program.into());
         let seen = bed.run("true");
         assert_eq!(
             seen.done.code.as_deref(),
@@ -152,7 +152,7 @@ fn a_program_that_does_not_know_the_sandbox_is_found_out() {
 
 #[test]
 fn both_streams_are_told_apart() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let mut seen = bed.run("echo out; echo err >&2; exit 3");
     let duration = seen.json["duration_ms"].take();
     let level = seen.json["sandbox"].take();
@@ -168,13 +168,13 @@ fn both_streams_are_told_apart() {
 
 #[test]
 fn standard_input_is_empty() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     assert_eq!(bed.run("cat; read x; echo $?").ok().stdout(), "1\n");
 }
 
 #[test]
 fn output_beyond_the_preview_is_kept_beside_it() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let seen = bed
         .call(&json!({"cmd": "seq 1 10000; echo done >&2", "max_output_tokens": 200}))
         .ok();
@@ -201,7 +201,7 @@ fn output_beyond_the_preview_is_kept_beside_it() {
 
 #[test]
 fn output_that_is_no_text_is_kept_exactly() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let seen = bed.run(r"printf 'a\377b' >&2; echo x").ok();
     assert_eq!((seen.stdout(), seen.stderr()), ("x\n", "a\u{fffd}b"));
     assert_eq!(
@@ -213,7 +213,7 @@ fn output_that_is_no_text_is_kept_exactly() {
 
 #[test]
 fn a_hundred_megabytes_cost_two() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let before = peak_kib();
     let seen = bed
         .run("head -c 100000000 /dev/zero | tr '\\0' x; echo the end")
@@ -242,7 +242,7 @@ fn peak_kib() -> u64 {
 
 #[test]
 fn the_longest_command_runs_and_a_longer_one_is_a_fault() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let padded = |bytes: usize| format!("echo ok #{}", "x".repeat(bytes - 9));
     assert_eq!(bed.run(&padded(131_071)).ok().stdout(), "ok\n");
     let seen = bed.run(&padded(131_072));
@@ -251,7 +251,7 @@ fn the_longest_command_runs_and_a_longer_one_is_a_fault() {
 
 #[test]
 fn characters_that_json_stretches_arrive_unchanged() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let seen = bed.run("printf '%s' '\u{1}\u{7f}\"\\é🦀\n\t'").ok();
     assert_eq!(seen.stdout(), "\u{1}\u{7f}\"\\é🦀\n\t");
     bed.run(&format!("true '{}'", "\u{1}".repeat(130_000))).ok();
@@ -259,12 +259,12 @@ fn characters_that_json_stretches_arrive_unchanged() {
 
 #[test]
 fn many_commands_at_once_all_get_their_turn() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let cmd = |n: usize| json!({"cmd": format!("echo {n}")});
     let all = (0..80).map(|n| {
         let tools = bed.tools.clone();
         std::thread::spawn(move || {
-            Seen::of(block_on(tools.perform(act(&cmd(n)), Never)))
+            CommandResult::of(block_on(tools.perform(act(&cmd(n)), NeverStop)))
                 .ok()
                 .stdout()
                 .to_owned()

@@ -4,16 +4,16 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use wakeful_tools::closed::remember;
-use wakeful_tools::{ClosedPlaces, Pretend, Tools, ToolsOptions};
+use wakeful_tools::denied_paths::remember;
+use wakeful_tools::{DeniedPaths, DisabledFeatures, Tools, ToolsOptions};
 
-use crate::kit::{Bed, LEVELS};
+use crate::fixture::{LEVELS, ToolFixture};
 use crate::place::mounts_are_allowed;
 
 const SECRET: &str = "hidden words";
 
 /// Secrets of every sort below the folder of a bed.
-fn plant(root: &Path) -> ClosedPlaces {
+fn plant(root: &Path) -> DeniedPaths {
     let secrets = [
         "user/.ssh/id_ed25519",
         "user/.netrc",
@@ -43,15 +43,15 @@ fn plant(root: &Path) -> ClosedPlaces {
     }
     let list = root.join("user/.local/state/wakeful/homes");
     remember(&list, &root.join("other")).expect("a list");
-    ClosedPlaces {
+    DeniedPaths {
         user_folders: vec![root.join("user")],
         list: Some(list),
         key_files: vec![root.join("keys/provider")],
     }
 }
 
-fn bed(level: Pretend) -> Bed {
-    Bed::with(|options| {
+fn bed(level: DisabledFeatures) -> ToolFixture {
+    ToolFixture::with(|options| {
         let root = options.home.parent().expect("a folder");
         options.closed = plant(root);
         options.pretend = level;
@@ -110,15 +110,15 @@ fn a_superuser_s_command_reads_no_password_hashes() {
         return;
     }
     for level in LEVELS {
-        let seen =
-            Bed::at(level).run("cat /etc/shadow; cat /etc/hostname /etc/passwd > /dev/null && echo others");
+        let seen = ToolFixture::at(level)
+            .run("cat /etc/shadow; cat /etc/hostname /etc/passwd > /dev/null && echo others");
         assert_eq!(seen.stdout(), "others\n", "{}", seen.json);
     }
 }
 
 /// The same places with the user's own folder as the workspace.
-fn bed_in_user_folder(level: Pretend) -> (Bed, PathBuf) {
-    let bed = Bed::with(|options| {
+fn bed_in_user_folder(level: DisabledFeatures) -> (ToolFixture, PathBuf) {
+    let bed = ToolFixture::with(|options| {
         let root = options.home.parent().expect("a folder").to_owned();
         let closed = plant(&root);
         *options = ToolsOptions {
@@ -151,13 +151,13 @@ fn the_user_s_own_folder_works_as_workspace_without_its_secrets() {
 
 #[test]
 fn a_workspace_that_contains_a_key_file_is_refused() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let file = bed.workspace.join("sub/key");
     let refused = |key: PathBuf| {
         Tools::new(ToolsOptions {
-            closed: ClosedPlaces {
+            closed: DeniedPaths {
                 key_files: vec![key],
-                ..ClosedPlaces::default()
+                ..DeniedPaths::default()
             },
             ..options(&bed)
         })
@@ -176,7 +176,7 @@ fn a_workspace_that_contains_a_key_file_is_refused() {
 
 #[test]
 fn a_workspace_inside_a_closed_place_is_refused() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let closed = plant(&bed.root);
     for inside in ["other", "user/.ssh", "user/.aws"] {
         let error = Tools::new(ToolsOptions {
@@ -189,14 +189,14 @@ fn a_workspace_inside_a_closed_place_is_refused() {
     }
 }
 
-fn options(bed: &Bed) -> ToolsOptions {
-    crate::kit::options(&bed.home, &bed.workspace)
+fn options(bed: &ToolFixture) -> ToolsOptions {
+    crate::fixture::options(&bed.home, &bed.workspace)
 }
 
 #[test]
 fn changed_permissions_of_the_home_are_set_back_and_told() {
     for level in LEVELS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let token = bed.home.join("token");
         fs::write(&token, SECRET).expect("a token");
         for (path, mode) in [(&bed.home, 0o700), (&token, 0o600)] {

@@ -10,8 +10,9 @@ use tokio::sync::watch;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_ports::tool::ToolHost;
 
-use crate::kit::{
-    Bed, Never, Seen, Told, WAYS, act, bed_program, block_on, eventually, processes_with, unique,
+use crate::fixture::{
+    CommandResult, NeverStop, TestStop, ToolFixture, WAYS, act, block_on, eventually, processes_with,
+    sandbox_program, unique,
 };
 
 const NOBODY: [i32; 0] = [];
@@ -27,7 +28,7 @@ fn stubborn(word: &str) -> String {
 #[test]
 fn exit_statuses_and_signals_are_told() {
     for level in WAYS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         for code in [0, 1, 42, 255] {
             let seen = bed.run(&format!("exit {code}"));
             assert_eq!((seen.done.code.as_deref(), seen.status()), (None, code));
@@ -52,7 +53,7 @@ fn exit_statuses_and_signals_are_told() {
 #[test]
 fn what_a_command_leaves_running_is_dead_when_it_ends() {
     for level in WAYS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let word = unique("stubborn");
         let seen = bed
             .run(&format!("{}; sleep 1000 & echo {word}", stubborn(&word)))
@@ -66,7 +67,7 @@ fn what_a_command_leaves_running_is_dead_when_it_ends() {
 #[test]
 fn a_background_process_that_holds_the_output_does_not_hold_the_answer() {
     for level in WAYS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let begun = Instant::now();
         assert_eq!(
             bed.run("sleep 1000 & sleep 1001 & echo answer").ok().stdout(),
@@ -79,7 +80,7 @@ fn a_background_process_that_holds_the_output_does_not_hold_the_answer() {
 #[test]
 fn a_command_beyond_its_time_is_stopped_with_all_it_started() {
     for level in WAYS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let word = unique("late");
         let begun = Instant::now();
         let cmd = format!(
@@ -109,7 +110,7 @@ fn a_command_beyond_its_time_is_stopped_with_all_it_started() {
 #[test]
 fn a_command_that_listens_has_time_to_say_goodbye() {
     for level in WAYS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let cmd = "trap 'sleep 0.2; echo goodbye; exit 7' TERM; sleep 1000 & wait";
         let seen = bed.call(&json!({"cmd": cmd, "timeout_ms": 500}));
         assert_eq!((seen.stdout(), seen.status()), ("goodbye\n", 7), "{}", seen.json);
@@ -120,7 +121,7 @@ fn a_command_that_listens_has_time_to_say_goodbye() {
 #[test]
 fn what_a_shell_started_has_that_time_too() {
     for level in WAYS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let inner = "trap \"sleep 0.2; echo goodbye; exit\" TERM; echo > ready; sleep 1000 & wait";
         let seen = bed.call(&json!({"cmd": format!("sh -c '{inner}'; true"), "timeout_ms": 500}));
         assert_eq!(seen.stdout(), "goodbye\n", "{}", seen.json);
@@ -134,13 +135,13 @@ fn what_a_shell_started_has_that_time_too() {
 #[test]
 fn a_stopped_command_is_over_within_five_seconds() {
     for level in WAYS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let word = unique("stopped");
         let cmd = format!("trap '' TERM; {}; while :; do sleep 1000; done", stubborn(&word));
         let (tell, told) = watch::channel(false);
         let (tools, ready) = (bed.tools.clone(), bed.workspace.join("ready"));
         let thread = std::thread::spawn(move || {
-            Seen::of(block_on(tools.perform(act(&json!({"cmd": cmd})), Told(told))))
+            CommandResult::of(block_on(tools.perform(act(&json!({"cmd": cmd})), TestStop(told))))
         });
         eventually("the start", || ready.exists().then_some(()));
         let said = Instant::now();
@@ -158,9 +159,12 @@ fn a_stopped_command_is_over_within_five_seconds() {
 
 #[test]
 fn a_command_that_was_stopped_before_it_began_does_not_begin() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let (_tell, told) = watch::channel(true);
-    let done = block_on(bed.tools.perform(act(&json!({"cmd": "touch file"})), Told(told)));
+    let done = block_on(
+        bed.tools
+            .perform(act(&json!({"cmd": "touch file"})), TestStop(told)),
+    );
     assert_eq!(done.code.as_deref(), Some("cancelled"));
     assert!(!bed.workspace.join("file").exists());
 }
@@ -168,13 +172,13 @@ fn a_command_that_was_stopped_before_it_began_does_not_begin() {
 #[test]
 fn a_command_that_nobody_waits_for_any_more_is_stopped() {
     for level in WAYS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let word = unique("dropped");
         let (cmd, ready) = (stubborn(&word), bed.workspace.join("ready"));
         block_on(async {
             let performing = bed
                 .tools
-                .perform(act(&json!({"cmd": format!("{cmd}; sleep 1000")})), Never);
+                .perform(act(&json!({"cmd": format!("{cmd}; sleep 1000")})), NeverStop);
             let started = async {
                 while !ready.exists() {
                     tokio::time::sleep(Duration::from_millis(5)).await;
@@ -197,10 +201,10 @@ fn a_command_that_nobody_waits_for_any_more_is_stopped() {
 #[test]
 fn a_command_dies_with_a_killed_wakeful() {
     for level in ["pidns", "subreaper"] {
-        let bed = Bed::new();
+        let bed = ToolFixture::new();
         let word = unique("orphan");
         let cmd = format!("{}; sleep 1000 # {word}", stubborn(&word));
-        let mut host = Command::new(bed_program());
+        let mut host = Command::new(sandbox_program());
         host.arg("host")
             .args([&bed.home, &bed.workspace])
             .args([level, &cmd])
@@ -216,13 +220,13 @@ fn a_command_dies_with_a_killed_wakeful() {
         });
         // The folder stays for whoever comes next; clearing removes it.
         assert_eq!(bed.leftovers().len(), 1);
-        block_on(bed.tools.clear(OperationId(Digest::of(cmd.as_bytes()))));
+        block_on(bed.tools.clean_up(OperationId(Digest::of(cmd.as_bytes()))));
         assert!(bed.leftovers().is_empty());
     }
 }
 
 /// Writes what an interrupted operation leaves: its folder, and the record of a process.
-fn leave(bed: &Bed, operation_id: OperationId, pid: u32, later_by: u64) {
+fn leave(bed: &ToolFixture, operation_id: OperationId, pid: u32, later_by: u64) {
     let folder = bed.home.join("scratch").join(operation_id.to_string());
     fs::create_dir_all(folder.join("tmp")).expect("folder");
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("stat");
@@ -240,7 +244,7 @@ fn leave(bed: &Bed, operation_id: OperationId, pid: u32, later_by: u64) {
 
 #[test]
 fn clearing_kills_what_an_interrupted_operation_left() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let word = unique("leftover");
     let operation_id = OperationId(Digest::of(word.as_bytes()));
     // Both make children all the time, one of them in a session of its own.
@@ -249,7 +253,7 @@ fn clearing_kills_what_an_interrupted_operation_left() {
     let mut process = Command::new("sh").args(["-c", &script]).spawn().expect("process");
     eventually("the start", || (processes_with(&word).len() == 2).then_some(()));
     leave(&bed, operation_id, process.id(), 0);
-    block_on(bed.tools.clear(operation_id));
+    block_on(bed.tools.clean_up(operation_id));
     assert_eq!(process.wait().expect("status").signal(), Some(9));
     eventually("the end of all processes", || {
         processes_with(&word).is_empty().then_some(())
@@ -259,11 +263,11 @@ fn clearing_kills_what_an_interrupted_operation_left() {
 
 #[test]
 fn clearing_spares_a_process_that_only_has_the_number() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let operation_id = OperationId(Digest::of(b"spared"));
     let mut process = Command::new("sleep").arg("1000").spawn().expect("process");
     leave(&bed, operation_id, process.id(), 1);
-    block_on(bed.tools.clear(operation_id));
+    block_on(bed.tools.clean_up(operation_id));
     assert!(bed.leftovers().is_empty());
     assert!(
         process.try_wait().expect("status").is_none(),
@@ -275,14 +279,14 @@ fn clearing_spares_a_process_that_only_has_the_number() {
 
 #[test]
 fn clearing_an_operation_that_left_nothing_does_nothing() {
-    let bed = Bed::new();
-    block_on(bed.tools.clear(OperationId(Digest::of(b"nothing"))));
+    let bed = ToolFixture::new();
+    block_on(bed.tools.clean_up(OperationId(Digest::of(b"nothing"))));
     assert!(bed.leftovers().is_empty());
 }
 
 #[test]
 fn a_folder_that_a_command_locked_is_removed_all_the_same() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     bed.run("mkdir -p $TMPDIR/a/b && touch $TMPDIR/a/b/c && chmod 0 $TMPDIR/a/b $TMPDIR/a $TMPDIR")
         .ok();
     assert!(bed.leftovers().is_empty());

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use wakeful_tools::Unsandboxed;
+use wakeful_tools::UnsandboxedPolicy;
 
-use crate::kit::{Bed, LEVELS};
+use crate::fixture::{LEVELS, ToolFixture};
 
 /// Ways to get other words to a place where guidance is read.
 const ATTACKS: [&str; 9] = [
@@ -19,7 +19,7 @@ const ATTACKS: [&str; 9] = [
     "cd ..; echo evil > workspace/AGENTS.md",
 ];
 
-fn attack_everything(bed: &Bed) {
+fn attack_everything(bed: &ToolFixture) {
     for attack in ATTACKS {
         fs::write(bed.workspace.join("AGENTS.md"), "mine").expect("written");
         bed.run(attack);
@@ -31,14 +31,14 @@ fn attack_everything(bed: &Bed) {
 #[test]
 fn a_command_cannot_change_a_guidance_file_at_any_level() {
     for level in LEVELS {
-        attack_everything(&Bed::at(level));
+        attack_everything(&ToolFixture::at(level));
     }
 }
 
 #[test]
 fn without_a_sandbox_guidance_files_are_put_back_all_the_same() {
-    let bed = Bed::with(|options| {
-        options.unsandboxed = Unsandboxed::Allow;
+    let bed = ToolFixture::with(|options| {
+        options.unsandboxed = UnsandboxedPolicy::Allow;
         options.pretend.no_landlock = true;
     });
     attack_everything(&bed);
@@ -47,7 +47,7 @@ fn without_a_sandbox_guidance_files_are_put_back_all_the_same() {
 #[test]
 fn a_guidance_file_that_a_command_makes_is_moved_aside_and_told_of() {
     for level in LEVELS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let seen = bed
             .run("echo evil > AGENTS.md; echo evil > CLAUDE.md; echo fine > notes.md")
             .ok();

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use wakeful_tools::{CommandLimits, Pretend};
+use wakeful_tools::{CommandLimits, DisabledFeatures};
 
-use crate::kit::{Bed, WAYS, eventually, processes_with, unique};
+use crate::fixture::{ToolFixture, WAYS, eventually, processes_with, unique};
 
-fn bed(level: Pretend, limits: CommandLimits) -> Bed {
-    Bed::with(|options| {
+fn bed(level: DisabledFeatures, limits: CommandLimits) -> ToolFixture {
+    ToolFixture::with(|options| {
         options.pretend = level;
         options.limits = limits;
     })
@@ -18,10 +18,10 @@ fn bed(level: Pretend, limits: CommandLimits) -> Bed {
 #[test]
 fn a_fork_bomb_is_ended_by_the_limit_on_processes() {
     // Where the kernel bounds nothing for the superuser, the supervisor alone must be fast enough.
-    let measured = Pretend {
+    let measured = DisabledFeatures {
         no_namespaces: true,
         no_cgroups: true,
-        ..Pretend::default()
+        ..DisabledFeatures::default()
     };
     for level in WAYS.into_iter().chain([measured]) {
         let limits = CommandLimits {
@@ -197,8 +197,8 @@ impl Drop for SmallDisk {
     }
 }
 
-fn bed_on(disk: &Path, level: Pretend) -> Bed {
-    Bed::with(|options| {
+fn bed_on(disk: &Path, level: DisabledFeatures) -> ToolFixture {
+    ToolFixture::with(|options| {
         for name in ["home", "workspace"] {
             fs::create_dir_all(disk.join(name)).expect("a folder");
         }
@@ -243,7 +243,7 @@ fn an_agent_that_wrote_its_day_s_share_gets_no_more_commands() {
         written_bytes_per_day: 8 << 20,
         ..CommandLimits::default()
     };
-    let bed = bed(Pretend::default(), limits);
+    let bed = bed(DisabledFeatures::default(), limits);
     bed.run("head -c 6M /dev/zero > a").ok();
     let seen = bed.run("head -c 6M /dev/zero > b; sleep 1000");
     assert_eq!(seen.done.code.as_deref(), Some("disk_limit"), "{}", seen.json);

@@ -4,13 +4,13 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process::{Command, ExitStatus, Stdio};
 
-use crate::kit::{Bed, LEVELS, bed_program};
+use crate::fixture::{LEVELS, ToolFixture, sandbox_program};
 
 #[test]
 fn shared_memory_is_private_or_closed() {
     for level in LEVELS {
-        let bed = Bed::at(level);
-        let name = crate::kit::unique("shared");
+        let bed = ToolFixture::at(level);
+        let name = crate::fixture::unique("shared");
         let seen = bed.run(&format!("echo x > /dev/shm/{name} && cat /dev/shm/{name}"));
         assert!(!std::path::Path::new("/dev/shm").join(&name).exists());
         assert!(
@@ -44,7 +44,7 @@ fn numbers_of_processes_mean_the_same_to_the_shell_and_in_proc() {
         .into_iter()
         .filter(|level| level.no_namespaces || mounts_are_allowed())
     {
-        let seen = Bed::at(level)
+        let seen = ToolFixture::at(level)
             .run("read pid rest < /proc/self/stat; echo $pid $$")
             .ok();
         let numbers: Vec<&str> = seen.stdout().split_whitespace().collect();
@@ -60,7 +60,7 @@ fn in_a_namespace_not_even_the_mode_of_a_file_outside_can_be_changed() {
     if !mounts_are_allowed() {
         return;
     }
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let outside = bed.root.join("outside");
     fs::write(&outside, "kept").expect("file");
     for path in [&outside, &bed.home, &bed.home.join("secret")] {
@@ -85,7 +85,7 @@ fn what_is_mounted_in_the_workspace_stays_there() {
     if !mounts_are_allowed() {
         return;
     }
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     fs::create_dir_all(bed.workspace.join("volume")).expect("folder");
     let cmd = "cat volume/file > seen && echo new > volume/new && cat volume/new >> seen";
     let set_up = "mount -t tmpfs tmpfs volume && echo mounted > volume/file";
@@ -102,7 +102,7 @@ fn the_home_is_hidden_under_its_other_names_too() {
         return;
     }
     for second in ["copy", "whole"] {
-        let bed = Bed::new();
+        let bed = ToolFixture::new();
         fs::create_dir(bed.root.join(second)).expect("folder");
         let (root, name) = match second {
             "copy" => (bed.home.display().to_string(), bed.root.join("copy")),
@@ -139,7 +139,7 @@ fn a_workspace_with_the_home_mounted_in_it_is_refused() {
     if !mounts_are_allowed() {
         return;
     }
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     fs::create_dir(bed.workspace.join("inner")).expect("folder");
     let refused = host_status(
         &bed,
@@ -150,15 +150,15 @@ fn a_workspace_with_the_home_mounted_in_it_is_refused() {
 }
 
 /// Mounts something where only this command sees it, and then runs a command as Wakeful would.
-fn host_in_a_namespace(bed: &Bed, set_up: &str, cmd: &str) {
+fn host_in_a_namespace(bed: &ToolFixture, set_up: &str, cmd: &str) {
     assert!(host_status(bed, set_up, cmd).success(), "{cmd}");
 }
 
-fn host_status(bed: &Bed, set_up: &str, cmd: &str) -> ExitStatus {
+fn host_status(bed: &ToolFixture, set_up: &str, cmd: &str) -> ExitStatus {
     let script = format!("{set_up} && exec \"$@\"");
     let mut host = Command::new("unshare");
     host.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, "sh"]);
-    host.arg(bed_program())
+    host.arg(sandbox_program())
         .arg("host")
         .args([&bed.home, &bed.workspace])
         .args(["pidns", cmd]);

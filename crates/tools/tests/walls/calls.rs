@@ -7,9 +7,9 @@ use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::Command;
 
-use wakeful_tools::{Pretend, Unsandboxed};
+use wakeful_tools::{DisabledFeatures, UnsandboxedPolicy};
 
-use crate::kit::{Bed, LEVELS, WAYS, entries};
+use crate::fixture::{LEVELS, ToolFixture, WAYS, entries};
 
 /// A shared memory segment, a message queue and a semaphore of a process outside, under one key.
 struct Outside {
@@ -65,7 +65,7 @@ fn shared_memory_of_a_process_outside_cannot_be_reached() {
     };
     let key = outside.key;
     for level in LEVELS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let attempts = [
             format!("shmget({key}, 0, 0)"),
             format!("shmread({memory}, $read, 0, 64)"),
@@ -95,7 +95,7 @@ fn shared_memory_of_a_process_outside_cannot_be_reached() {
 #[test]
 fn segments_outside_are_not_listed_in_a_namespace() {
     let outside = Outside::new();
-    let seen = Bed::new()
+    let seen = ToolFixture::new()
         .run("cat /proc/sysvipc/shm /proc/sysvipc/msg /proc/sysvipc/sem")
         .ok();
     assert_eq!(seen.stdout().lines().count(), 3, "{}", seen.stdout());
@@ -105,13 +105,13 @@ fn segments_outside_are_not_listed_in_a_namespace() {
 #[test]
 fn shared_memory_made_by_a_command_ends_with_it() {
     for level in WAYS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         // Made already, so that it is removed whatever happens.
         let outside = Outside { key: key() };
         let key = outside.key;
         let memory = format!("perl -e 'exit !defined(shmget({key}, 1 << 20, 0600 | 01000))'");
         let first = bed.run(&memory);
-        if level == Pretend::default() {
+        if level == DisabledFeatures::default() {
             first.ok();
         } else {
             first.not_ok();
@@ -126,7 +126,7 @@ fn shared_memory_made_by_a_command_ends_with_it() {
 #[test]
 fn a_datagram_socket_outside_receives_nothing() {
     for level in LEVELS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let path = bed.workspace.join("datagrams");
         let socket = UnixDatagram::bind(&path).expect("a socket");
         socket.set_nonblocking(true).expect("a flag");
@@ -176,7 +176,7 @@ fn privileged(folder: &Path) -> Vec<String> {
 #[test]
 fn no_file_that_runs_as_another_is_left_behind() {
     for level in LEVELS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         bed.run("cp /bin/true own && mkdir folder").ok();
         let perl = |code: &str| format!("perl -e 'use Fcntl; exit !({code})'");
         // A literal cannot be handed to the kernel, hence the names.
@@ -217,7 +217,7 @@ fn no_file_that_runs_as_another_is_left_behind() {
 #[test]
 fn neither_archives_nor_copies_bring_such_a_file() {
     for level in LEVELS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let archive = bed.root.join("archive.tar");
         let source = bed.root.join("source");
         fs::create_dir(&source).expect("folder");
@@ -241,7 +241,7 @@ fn neither_archives_nor_copies_bring_such_a_file() {
 #[test]
 fn a_file_that_runs_as_another_stops_doing_so_when_written() {
     for level in LEVELS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let file = bed.workspace.join("file");
         fs::write(&file, "x").expect("file");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o6777)).expect("mode");
@@ -276,7 +276,7 @@ fn a_call_by_the_convention_of_32_bits_ends_the_program() {
     }
     program.extend(CALLS_LIKE_I386);
     for level in LEVELS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let path = bed.workspace.join("program");
         fs::write(&path, &program).expect("program");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("mode");
@@ -287,9 +287,9 @@ fn a_call_by_the_convention_of_32_bits_ends_the_program() {
 
 #[test]
 fn without_a_sandbox_set_id_bits_are_removed_afterwards_and_told() {
-    let bed = Bed::with(|options| {
+    let bed = ToolFixture::with(|options| {
         options.pretend.no_seccomp = true;
-        options.unsandboxed = Unsandboxed::Allow;
+        options.unsandboxed = UnsandboxedPolicy::Allow;
     });
     let seen = bed
         .run("mkdir a; cp /bin/sh a/root; chmod 6755 a/root; stat -c %a a/root")

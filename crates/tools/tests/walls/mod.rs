@@ -7,9 +7,9 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-use wakeful_tools::{Pretend, Tools, Unsandboxed, Workspace, WorkspaceError};
+use wakeful_tools::{DisabledFeatures, Tools, UnsandboxedPolicy, Workspace, WorkspaceError};
 
-use crate::kit::{Bed, LEVELS, attempt, bed_program, variables};
+use crate::fixture::{LEVELS, ToolFixture, attempt, sandbox_program, variables};
 
 mod calls;
 mod programs;
@@ -17,7 +17,7 @@ mod programs;
 #[test]
 fn a_command_writes_in_the_workspace_and_in_its_temporary_folder() {
     for level in LEVELS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         bed.run("mkdir -p a/b && echo one > a/b/c && mv a/b/c d && rm -r a && ln -s d e && cat e")
             .ok();
         assert_eq!(
@@ -35,7 +35,7 @@ fn a_command_writes_in_the_workspace_and_in_its_temporary_folder() {
 #[test]
 fn a_command_writes_nowhere_else() {
     for level in LEVELS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let outside = bed.root.join("outside");
         fs::create_dir(&outside).expect("folder");
         fs::write(outside.join("file"), "kept").expect("file");
@@ -72,14 +72,14 @@ fn a_command_writes_nowhere_else() {
             fs::read_to_string(bed.root.join("outside/file")).expect("file"),
             "kept"
         );
-        assert_eq!(crate::kit::entries(&bed.root.join("outside")).len(), 1);
+        assert_eq!(crate::fixture::entries(&bed.root.join("outside")).len(), 1);
     }
 }
 
 #[test]
 fn the_home_is_out_of_reach_on_every_way() {
     for level in LEVELS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         symlink(&bed.home, bed.workspace.join("home-link")).expect("link");
         symlink(bed.home.join("secret"), bed.workspace.join("secret-link")).expect("link");
         let open = fs::File::open(bed.home.join("secret")).expect("secret");
@@ -117,7 +117,7 @@ fn the_home_is_out_of_reach_on_every_way() {
 
 #[test]
 fn what_lies_beside_the_home_can_be_read_and_run() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     fs::create_dir(bed.root.join("beside")).expect("folder");
     fs::write(bed.root.join("beside/file"), "seen").expect("file");
     let seen = bed
@@ -131,7 +131,7 @@ fn what_lies_beside_the_home_can_be_read_and_run() {
 
 #[test]
 fn a_command_cannot_reach_the_folder_of_another() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let other = bed.home.join("scratch").join("0".repeat(64)).join("tmp");
     fs::create_dir_all(&other).expect("folder");
     fs::write(other.join("file"), "private").expect("file");
@@ -141,7 +141,7 @@ fn a_command_cannot_reach_the_folder_of_another() {
 
 #[test]
 fn only_harmless_devices_are_there() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let seen =
         bed.run("head -c 4 /dev/urandom | wc -c && head -c 4 /dev/zero > /dev/null && echo o > /dev/stdout");
     let seen = seen.ok();
@@ -155,10 +155,10 @@ fn only_harmless_devices_are_there() {
 #[test]
 fn there_is_no_network_and_no_way_to_another_service() {
     for level in LEVELS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let tcp = TcpListener::bind("127.0.0.1:0").expect("listener");
         let _unix = UnixListener::bind(bed.workspace.join("socket")).expect("listener");
-        let name = crate::kit::unique("abstract");
+        let name = crate::fixture::unique("abstract");
         let address = SocketAddr::from_abstract_name(&name).expect("name");
         let _abstract = UnixListener::bind_addr(&address).expect("listener");
         let attempts = [
@@ -184,7 +184,7 @@ fn there_is_no_network_and_no_way_to_another_service() {
 #[test]
 fn a_command_has_no_powers_but_over_files_and_gets_none() {
     for level in LEVELS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let seen = bed
             .run("grep -E '^(CapInh|CapPrm|CapEff|CapAmb|NoNewPrivs|Seccomp):' /proc/self/status")
             .ok();
@@ -212,7 +212,7 @@ fn is_superuser() -> bool {
 #[test]
 fn a_command_can_signal_neither_wakeful_nor_its_supervisor() {
     for level in LEVELS {
-        let bed = Bed::at(level);
+        let bed = ToolFixture::at(level);
         let own = std::process::id();
         let send = libc::SYS_pidfd_send_signal;
         // The parent of the shell's parent is the supervisor, or, in a namespace, nobody at all.
@@ -242,7 +242,7 @@ fn a_command_can_signal_neither_wakeful_nor_its_supervisor() {
 
 #[test]
 fn only_a_few_variables_are_seen() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let seen = bed.run("env").ok();
     let found = variables(seen.stdout());
     assert!(!seen.stdout().contains("hunter2") && !found.contains_key("SECRET_KEY"));
@@ -268,7 +268,14 @@ fn only_a_few_variables_are_seen() {
 
 #[test]
 fn the_level_is_what_was_enforced() {
-    let level = |pretend| Bed::at(pretend).run("true").ok().done.sandbox.expect("a level");
+    let level = |pretend| {
+        ToolFixture::at(pretend)
+            .run("true")
+            .ok()
+            .done
+            .sandbox
+            .expect("a level")
+    };
     let [full, subreaper, old] = LEVELS.map(level);
     assert!(full.starts_with("enforced: landlock-abi"), "{full}");
     // Without a mount namespace nothing keeps a command from changing the mode of files it owns, the home among them.
@@ -283,9 +290,9 @@ fn the_level_is_what_was_enforced() {
 
 #[test]
 fn a_namespace_that_cannot_be_used_is_done_without() {
-    let bed = Bed::at(Pretend {
+    let bed = ToolFixture::at(DisabledFeatures {
         no_user_mapping: true,
-        ..Pretend::default()
+        ..DisabledFeatures::default()
     });
     for _ in 0..2 {
         let seen = bed.run("echo once >> file; cat file").ok();
@@ -301,23 +308,23 @@ fn a_namespace_that_cannot_be_used_is_done_without() {
 #[test]
 fn without_the_sandbox_a_command_is_refused_unless_that_was_allowed() {
     let lacking = [
-        Pretend {
+        DisabledFeatures {
             no_landlock: true,
-            ..Pretend::default()
+            ..DisabledFeatures::default()
         },
-        Pretend {
+        DisabledFeatures {
             no_seccomp: true,
-            ..Pretend::default()
+            ..DisabledFeatures::default()
         },
-        Pretend {
+        DisabledFeatures {
             no_landlock: true,
             no_seccomp: true,
             no_namespaces: true,
-            ..Pretend::default()
+            ..DisabledFeatures::default()
         },
     ];
     for pretend in lacking {
-        let bed = Bed::at(pretend);
+        let bed = ToolFixture::at(pretend);
         let seen = bed.run("echo ran > file");
         assert_eq!(seen.done.code.as_deref(), Some("sandbox_unavailable"));
         assert_eq!(seen.json["kind"], "sandbox_unavailable");
@@ -328,9 +335,9 @@ fn without_the_sandbox_a_command_is_refused_unless_that_was_allowed() {
                 .contains("--allow-unsandboxed")
         );
         assert!(!bed.workspace.join("file").exists());
-        let bed = Bed::with(|options| {
+        let bed = ToolFixture::with(|options| {
             options.pretend = pretend;
-            options.unsandboxed = Unsandboxed::Allow;
+            options.unsandboxed = UnsandboxedPolicy::Allow;
         });
         let outside = bed.root.join("outside");
         let seen = bed.run(&format!("echo ran > {} && env", outside.display())).ok();
@@ -342,7 +349,7 @@ fn without_the_sandbox_a_command_is_refused_unless_that_was_allowed() {
 
 #[test]
 fn a_workspace_that_overlaps_the_home_is_refused() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     fs::create_dir(bed.home.join("inner")).expect("folder");
     symlink(&bed.home, bed.root.join("link")).expect("link");
     let overlapping = [
@@ -367,18 +374,18 @@ fn a_workspace_that_overlaps_the_home_is_refused() {
 
 #[test]
 fn a_scratch_folder_within_reach_of_commands_is_refused() {
-    let bed = Bed::new();
+    let bed = ToolFixture::new();
     let options = wakeful_tools::ToolsOptions {
-        program: bed_program(),
+        program: sandbox_program(),
         program_args_prefix: vec![],
         home: bed.home.clone(),
         workspace: bed.workspace.clone(),
         scratch: bed.workspace.join("scratch"),
         environment: std::collections::BTreeMap::new(),
-        closed: wakeful_tools::ClosedPlaces::default(),
+        closed: wakeful_tools::DeniedPaths::default(),
         limits: wakeful_tools::CommandLimits::default(),
-        unsandboxed: Unsandboxed::Refuse,
-        pretend: Pretend::default(),
+        unsandboxed: UnsandboxedPolicy::Refuse,
+        pretend: DisabledFeatures::default(),
     };
     let error = Tools::new(options).expect_err("outside");
     assert!(matches!(error, WorkspaceError::ScratchOutside { .. }));

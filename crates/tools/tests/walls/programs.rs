@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use wakeful_tools::Pretend;
+use wakeful_tools::DisabledFeatures;
 
-use crate::kit::{Bed, WAYS};
+use crate::fixture::{ToolFixture, WAYS};
 
 fn is_there(program: &str) -> bool {
     Command::new("sh")
@@ -20,9 +20,9 @@ fn works(program: &str, script: &str) {
 }
 
 #[track_caller]
-fn works_at(levels: &[Pretend], program: &str, script: &str) {
+fn works_at(levels: &[DisabledFeatures], program: &str, script: &str) {
     for level in levels.iter().filter(|_| is_there(program)) {
-        let seen = Bed::at(*level).run(script).ok();
+        let seen = ToolFixture::at(*level).run(script).ok();
         assert!(seen.stdout().ends_with("done\n"), "{program}: {}", seen.json);
     }
 }
@@ -72,7 +72,7 @@ fn gcc_and_make_work() {
 #[test]
 fn cargo_builds_offline() {
     works_at(
-        &[Pretend::default()],
+        &[DisabledFeatures::default()],
         "cargo",
         "export CARGO_HOME=$TMPDIR/cargo CARGO_TARGET_DIR=$PWD/target; cargo init -q --vcs none --name done hello && cd hello && \
          printf 'fn main(){std::thread::spawn(||println!(\"done\")).join().unwrap()}' > src/main.rs && cargo run -q --offline",
@@ -105,7 +105,7 @@ python3 a.py",
 fn python_shares_work_among_processes() {
     // Its semaphores are files in /dev/shm, which a command has only in a mount namespace.
     works_at(
-        &[Pretend::default()],
+        &[DisabledFeatures::default()],
         "python3",
         "cat > a.py <<'END'
 import multiprocessing as m

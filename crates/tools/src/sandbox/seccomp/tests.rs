@@ -17,9 +17,9 @@ const BOTH: [Containment; 2] = [Containment::Namespace, Containment::Subreaper];
 /// Set in the numbers of the second set of x86-64.
 const X32: c_long = 0x4000_0000;
 
-fn everything() -> Protected {
+fn everything() -> ProtectedProcesses {
     let own = rustix::process::getpid();
-    Protected {
+    ProtectedProcesses {
         processes: vec![own],
         groups: vec![own],
     }
@@ -42,7 +42,7 @@ fn judge_on(arch: u32, containment: Containment, call: c_long, arguments: [u64; 
     });
     let data: Vec<u32> = [number, arch, 0, 0].into_iter().chain(halves).collect();
     static PROGRAMS: LazyLock<[[BpfProgram; 3]; 2]> = LazyLock::new(|| {
-        BOTH.map(|containment| programs(6, containment, &Protected::default()).expect("programs"))
+        BOTH.map(|containment| programs(6, containment, &ProtectedProcesses::default()).expect("programs"))
     });
     let [in_namespace, alone] = &*PROGRAMS;
     let all = match containment {

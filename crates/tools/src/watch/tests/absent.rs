@@ -4,7 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn a_folder_that_is_not_there_is_heard_of_when_it_comes() {
-    let scene = Scene::new(SourceKind::Folder);
+    let scene = WatchedFolder::new(SourceKind::Folder);
     let deep = scene.root().join("away/deep");
     let missing = Source {
         path: deep.to_str().expect("UTF-8").to_owned(),
@@ -13,7 +13,7 @@ async fn a_folder_that_is_not_there_is_heard_of_when_it_comes() {
     let look = || {
         scene
             .outlook
-            .look(missing.clone(), BTreeMap::new(), Hearing::On, ALWAYS_READ)
+            .scan(missing.clone(), BTreeMap::new(), WatchMode::On, ALWAYS_READ)
     };
     let notes = BTreeSet::from([missing.source_id.clone()]);
     assert_eq!(look().await.expect_err("is not there").code(), "no_such_folder");
@@ -24,7 +24,7 @@ async fn a_folder_that_is_not_there_is_heard_of_when_it_comes() {
         "no_such_folder"
     );
     scene.write("beside.md", "what happens further away is not heard any more");
-    let silence = tokio::time::timeout(Duration::from_millis(20), scene.outlook.stirred());
+    let silence = tokio::time::timeout(Duration::from_millis(20), scene.outlook.changed_sources());
     assert!(silence.await.is_err());
     fs::create_dir(&deep).expect("a folder");
     assert_eq!(stirred(&scene.outlook).await, notes);
@@ -42,11 +42,11 @@ async fn a_folder_that_is_not_there_is_heard_of_when_it_comes() {
 
 #[tokio::test]
 async fn a_repository_that_is_not_there_yet_is_heard_of_when_git_makes_it() {
-    let scene = Scene::new(SourceKind::Git);
+    let scene = WatchedFolder::new(SourceKind::Git);
     let look = || {
         scene
             .outlook
-            .look(scene.source.clone(), BTreeMap::new(), Hearing::On, ALWAYS_READ)
+            .scan(scene.source.clone(), BTreeMap::new(), WatchMode::On, ALWAYS_READ)
     };
     let notes = BTreeSet::from([scene.source.source_id.clone()]);
     assert_eq!(look().await.expect_err("is none").code(), "not_a_repository");
@@ -62,11 +62,11 @@ async fn a_repository_that_is_not_there_yet_is_heard_of_when_git_makes_it() {
 
 #[tokio::test]
 async fn who_waits_in_a_folder_that_another_listens_to_takes_nothing_from_them() {
-    let scene = Scene::new(SourceKind::Folder);
+    let scene = WatchedFolder::new(SourceKind::Folder);
     let listen = |source: Source| {
         scene
             .outlook
-            .look(source, BTreeMap::new(), Hearing::On, ALWAYS_READ)
+            .scan(source, BTreeMap::new(), WatchMode::On, ALWAYS_READ)
     };
     scene.write("a.md", "one");
     listen(scene.source.clone()).await.expect("looked at");

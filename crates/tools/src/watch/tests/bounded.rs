@@ -1,8 +1,8 @@
 //! Folders that were made to harm whoever looks at them.
 
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, mkfifoat, openat};
-use wakeful_core::outside::{
-    Excess, IGNORE_BYTES_MAX, IGNORE_LINE_BYTES_MAX, IGNORE_LINES_MAX, IGNORE_PATTERNS_MAX,
+use wakeful_core::watch::{
+    IGNORE_BYTES_MAX, IGNORE_LINE_BYTES_MAX, IGNORE_LINES_MAX, IGNORE_PATTERNS_MAX, IgnoreFileLimit,
 };
 
 use super::*;
@@ -26,13 +26,13 @@ fn patterns(count: usize) -> String {
 
 #[tokio::test]
 async fn an_ignore_file_of_300000_lines_is_refused_and_its_repair_is_heard() {
-    let scene = Scene::new(SourceKind::Folder);
+    let scene = WatchedFolder::new(SourceKind::Folder);
     scene.write("a.md", "one");
     scene.write("deep/.gitignore", &patterns(300_000));
     let look = || {
         scene
             .outlook
-            .look(scene.source.clone(), BTreeMap::new(), Hearing::On, ALWAYS_READ)
+            .scan(scene.source.clone(), BTreeMap::new(), WatchMode::On, ALWAYS_READ)
     };
     let before = memory_kib();
     let refused = look().await.expect_err("too large");
@@ -45,14 +45,14 @@ async fn an_ignore_file_of_300000_lines_is_refused_and_its_repair_is_heard() {
     assert!(grown < 64 * 1_024, "{grown} KiB");
     scene.write("deep/.gitignore", "*.log\n");
     let notes = BTreeSet::from([scene.source.source_id.clone()]);
-    assert_eq!(scene.outlook.stirred().await, notes);
+    assert_eq!(scene.outlook.changed_sources().await, notes);
     look().await.expect("short enough");
 }
 
 #[test]
 fn each_bound_of_an_ignore_file_is_named() {
     let refused = |text: &str| {
-        let scene = Scene::new(SourceKind::Folder);
+        let scene = WatchedFolder::new(SourceKind::Folder);
         scene.write(".wakefulignore", text);
         let refused = scene.sight().expect_err("too large");
         let BadSource::IgnoreTooLarge { excess, .. } = refused else {
@@ -61,18 +61,21 @@ fn each_bound_of_an_ignore_file_is_named() {
         excess
     };
     let bytes = usize::try_from(IGNORE_BYTES_MAX).expect("small") + 1;
-    assert_eq!(refused(&"#".repeat(bytes)), Excess::Bytes(IGNORE_BYTES_MAX + 1));
+    assert_eq!(
+        refused(&"#".repeat(bytes)),
+        IgnoreFileLimit::Bytes(IGNORE_BYTES_MAX + 1)
+    );
     let lines = IGNORE_LINES_MAX;
-    assert_eq!(refused(&"\n".repeat(lines)), Excess::Lines(lines + 1));
+    assert_eq!(refused(&"\n".repeat(lines)), IgnoreFileLimit::Lines(lines + 1));
     let line = "a".repeat(IGNORE_LINE_BYTES_MAX + 1);
-    assert_eq!(refused(&line), Excess::Line(IGNORE_LINE_BYTES_MAX + 1));
+    assert_eq!(refused(&line), IgnoreFileLimit::Line(IGNORE_LINE_BYTES_MAX + 1));
     let many = "a\n".repeat(IGNORE_PATTERNS_MAX + 1);
-    assert_eq!(refused(&many), Excess::Patterns(IGNORE_PATTERNS_MAX + 1));
+    assert_eq!(refused(&many), IgnoreFileLimit::Patterns(IGNORE_PATTERNS_MAX + 1));
 }
 
 #[test]
 fn patterns_of_all_folders_above_count_together() {
-    let scene = Scene::new(SourceKind::Folder);
+    let scene = WatchedFolder::new(SourceKind::Folder);
     let half = "a\n".repeat(IGNORE_PATTERNS_MAX / 2);
     scene.write(".gitignore", &half);
     scene.write("one/.gitignore", &half);
@@ -84,7 +87,7 @@ fn patterns_of_all_folders_above_count_together() {
 
 #[test]
 fn hostile_patterns_and_pipes_do_no_harm() {
-    let scene = Scene::new(SourceKind::Folder);
+    let scene = WatchedFolder::new(SourceKind::Folder);
     let nested = "{".repeat(IGNORE_LINE_BYTES_MAX / 2) + &"}".repeat(IGNORE_LINE_BYTES_MAX / 2);
     let stars = "*a".repeat(IGNORE_LINE_BYTES_MAX / 2);
     scene.write(".gitignore", &format!("{nested}\n{stars}\n[\n\\\n!\n/\n"));
@@ -97,7 +100,7 @@ fn hostile_patterns_and_pipes_do_no_harm() {
 
 #[test]
 fn a_watched_tree_of_any_depth_is_looked_at_down_to_the_bound() {
-    let scene = Scene::new(SourceKind::Folder);
+    let scene = WatchedFolder::new(SourceKind::Folder);
     scene.write("a.md", "one");
     let mut last = openat(CWD, scene.root(), OFlags::DIRECTORY, Mode::empty()).expect("a folder");
     for _ in 0..3_000 {
@@ -107,6 +110,6 @@ fn a_watched_tree_of_any_depth_is_looked_at_down_to_the_bound() {
     let sight = scene.sight().expect("can be looked at");
     assert_eq!((sight.differences.len(), sight.unreadable), (1, 1));
     // The standard library would recurse.
-    let removal = crate::tree::remove(&scene.root(), crate::tree::Bounds::PATIENT);
+    let removal = crate::remove_tree::remove(&scene.root(), crate::remove_tree::RemovalLimits::PATIENT);
     assert!(removal.left.is_none(), "{removal:?}");
 }

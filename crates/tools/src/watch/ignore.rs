@@ -13,9 +13,9 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
-use wakeful_core::outside::{
-    BadSource, Excess, IGNORE_BYTES_MAX, IGNORE_LINE_BYTES_MAX, IGNORE_LINES_MAX, IGNORE_PATTERNS_MAX,
-    IGNORE_PATTERNS_OF_LOOK_MAX,
+use wakeful_core::watch::{
+    BadSource, IGNORE_BYTES_MAX, IGNORE_LINE_BYTES_MAX, IGNORE_LINES_MAX, IGNORE_PATTERNS_MAX,
+    IGNORE_PATTERNS_PER_SCAN_MAX, IgnoreFileLimit,
 };
 
 use super::git;
@@ -28,13 +28,13 @@ type Rules = [Option<Gitignore>; NAMES.len()];
 
 /// The patterns that apply where a look is now: those of each folder on the way down.
 #[derive(Default)]
-pub(super) struct Ignored {
+pub(super) struct IgnoreRules {
     folders: Vec<Rules>,
     /// How many were compiled in this look.
     compiled: usize,
 }
 
-impl Ignored {
+impl IgnoreRules {
     /// Goes into a folder: reads its ignore files.
     pub(super) fn enter(&mut self, folder: BorrowedFd<'_>, path: &Path) -> Result<(), BadSource> {
         let mut rules = Rules::default();
@@ -52,10 +52,10 @@ impl Ignored {
             in_force += lines.len();
             self.compiled += lines.len();
             if in_force > IGNORE_PATTERNS_MAX {
-                return Err(refused(Excess::Patterns(in_force)));
+                return Err(refused(IgnoreFileLimit::Patterns(in_force)));
             }
-            if self.compiled > IGNORE_PATTERNS_OF_LOOK_MAX {
-                return Err(refused(Excess::PatternsOfAll(self.compiled)));
+            if self.compiled > IGNORE_PATTERNS_PER_SCAN_MAX {
+                return Err(refused(IgnoreFileLimit::PatternsOfAll(self.compiled)));
             }
             *slot = Some(compile(path, &lines).map_err(refused)?);
         }
@@ -86,7 +86,7 @@ impl Ignored {
 }
 
 /// The text of an ignore file; none when there is none that can be read.
-fn read(folder: BorrowedFd<'_>, path: &Path, name: &str) -> Result<Option<Vec<u8>>, Excess> {
+fn read(folder: BorrowedFd<'_>, path: &Path, name: &str) -> Result<Option<Vec<u8>>, IgnoreFileLimit> {
     // Without waiting: a pipe in the place of a file would never be opened.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match openat(folder, name, flags, Mode::empty()) {
@@ -104,13 +104,13 @@ fn read(folder: BorrowedFd<'_>, path: &Path, name: &str) -> Result<Option<Vec<u8
         return Ok(None);
     };
     if about.len() > IGNORE_BYTES_MAX {
-        return Err(Excess::Bytes(about.len()));
+        return Err(IgnoreFileLimit::Bytes(about.len()));
     }
     let mut text = Vec::new();
     // It may have grown since.
     let read = file.take(IGNORE_BYTES_MAX + 1).read_to_end(&mut text);
     match read {
-        Ok(_) if text.len() as u64 > IGNORE_BYTES_MAX => Err(Excess::Bytes(text.len() as u64)),
+        Ok(_) if text.len() as u64 > IGNORE_BYTES_MAX => Err(IgnoreFileLimit::Bytes(text.len() as u64)),
         Ok(_) => Ok(Some(text)),
         Err(_) => Ok(None),
     }
@@ -127,17 +127,17 @@ fn of_worktree(path: &Path) -> Option<PathBuf> {
 }
 
 /// The lines that are patterns.
-fn lines(text: &[u8]) -> Result<Vec<&str>, Excess> {
+fn lines(text: &[u8]) -> Result<Vec<&str>, IgnoreFileLimit> {
     let count = text.split(|byte| *byte == b'\n').count();
     if count > IGNORE_LINES_MAX {
-        return Err(Excess::Lines(count));
+        return Err(IgnoreFileLimit::Lines(count));
     }
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
     let mut patterns = Vec::new();
     for line in text.split(|byte| *byte == b'\n') {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.len() > IGNORE_LINE_BYTES_MAX {
-            return Err(Excess::Line(line.len()));
+            return Err(IgnoreFileLimit::Line(line.len()));
         }
         // What is not text is no pattern; nothing after it was read before either.
         let Ok(line) = std::str::from_utf8(line) else {
@@ -150,11 +150,11 @@ fn lines(text: &[u8]) -> Result<Vec<&str>, Excess> {
     Ok(patterns)
 }
 
-fn compile(folder: &Path, lines: &[&str]) -> Result<Gitignore, Excess> {
+fn compile(folder: &Path, lines: &[&str]) -> Result<Gitignore, IgnoreFileLimit> {
     let mut builder = GitignoreBuilder::new(folder);
     for line in lines {
         // A line that is no pattern is left out, as Git does.
         let _is_pattern = builder.add_line(None, line).is_ok();
     }
-    builder.build().map_err(|_| Excess::Compiled)
+    builder.build().map_err(|_| IgnoreFileLimit::Compiled)
 }

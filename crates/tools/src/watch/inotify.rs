@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use wakeful_core::id::SourceId;
 
 /// Bytes of what the kernel tells that are read at once. Room for a few dozen names.
-const TOLD_BYTES: usize = 4_096;
+const EVENT_BUFFER_BYTES: usize = 4_096;
 
 /// What is listened for: everything that may make an entry another one, come or go.
 const WANTED: WatchFlags = WatchFlags::CREATE
@@ -42,27 +42,27 @@ const AWAITED: WatchFlags = WatchFlags::CREATE
 
 /// Hears of changes in folders.
 #[derive(Debug, Default)]
-pub(super) struct Ear {
-    heard: Mutex<Heard>,
+pub(super) struct Inotify {
+    heard: Mutex<InotifyEvents>,
     /// That the ear was opened, for whoever waits for it.
     opened: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Heard {
+struct InotifyEvents {
     kernel: Option<Arc<AsyncFd<OwnedFd>>>,
     /// Whom a watch is for. The kernel has one watch of a folder, whoever asked for it.
     whose: BTreeMap<i32, BTreeSet<SourceId>>,
 }
 
-impl Heard {
+impl InotifyEvents {
     fn all(&self) -> BTreeSet<SourceId> {
         self.whose.values().flatten().cloned().collect()
     }
 }
 
-impl Ear {
-    fn heard(&self) -> MutexGuard<'_, Heard> {
+impl Inotify {
+    fn heard(&self) -> MutexGuard<'_, InotifyEvents> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -96,7 +96,7 @@ impl Ear {
         Ok(is_new)
     }
 
-    fn kernel(&self, heard: &mut Heard) -> Result<Arc<AsyncFd<OwnedFd>>, Errno> {
+    fn kernel(&self, heard: &mut InotifyEvents) -> Result<Arc<AsyncFd<OwnedFd>>, Errno> {
         if let Some(kernel) = &heard.kernel {
             return Ok(Arc::clone(kernel));
         }
@@ -144,7 +144,7 @@ impl Ear {
     fn read(&self, kernel: &AsyncFd<OwnedFd>) -> BTreeSet<SourceId> {
         let mut heard = self.heard();
         let mut stirred = BTreeSet::new();
-        let mut buffer = [MaybeUninit::uninit(); TOLD_BYTES];
+        let mut buffer = [MaybeUninit::uninit(); EVENT_BUFFER_BYTES];
         let mut reader = Reader::new(kernel.get_ref(), &mut buffer);
         while let Ok(event) = reader.next() {
             if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
@@ -163,7 +163,12 @@ impl Ear {
 }
 
 /// Takes away the watches of a source that are not wanted, unless others want them.
-fn drop_watches(heard: &mut Heard, kernel: &AsyncFd<OwnedFd>, source: &SourceId, wanted: &BTreeSet<i32>) {
+fn drop_watches(
+    heard: &mut InotifyEvents,
+    kernel: &AsyncFd<OwnedFd>,
+    source: &SourceId,
+    wanted: &BTreeSet<i32>,
+) {
     heard.whose.retain(|watch, whose| {
         if !wanted.contains(watch) {
             whose.remove(source);
