@@ -3,11 +3,11 @@
 use wakeful_core::conversation::Usage;
 use wakeful_core::id::AgentId;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle, Mode};
+use wakeful_core::wake::{AgentControl, InteractionMode, Lifecycle};
 
 use crate::rows::{Agent, Visibility};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, Result, StoreError, Tx, View, bound, head};
+use crate::{ROWS_MAX, Result, StoreError, Tx, View, head, row_binding};
 
 const CREATE: &str = "
     INSERT INTO agent (agent_id, visibility, lifecycle, control, workspace, created_at_ms,
@@ -34,8 +34,11 @@ impl Tx<'_> {
         ];
         let is_new = self.sql.execute(CREATE, &params)? == 1;
         if is_new {
-            self.sql
-                .touch(&bound::AGENT, &[(&agent.agent_id).into()], Some(agent.created_at));
+            self.sql.touch(
+                &row_binding::AGENT,
+                &[(&agent.agent_id).into()],
+                Some(agent.created_at),
+            );
             head::create(&mut self.sql, &agent.agent_id)?;
         }
         Ok(is_new)
@@ -78,7 +81,7 @@ fn read(mut row: Row) -> Result<Agent> {
         agent_id: row.agent_id("agent.agent_id")?,
         visibility: row.word("agent.visibility", Visibility::parse)?,
         lifecycle: row.word("agent.lifecycle", Lifecycle::parse)?,
-        control: row.word("agent.control", Control::parse)?,
+        control: row.word("agent.control", AgentControl::parse)?,
         workspace: row.text("agent.workspace")?,
         created_at: row.millis("agent.created_at_ms")?,
         usage: Usage::of(
@@ -87,7 +90,7 @@ fn read(mut row: Row) -> Result<Agent> {
         ),
         model_rounds: row.count("agent.model_rounds")?,
         model_ref: row.optional_text("agent.model_ref")?,
-        mode: row.word("agent.mode", Mode::parse)?,
+        mode: row.word("agent.mode", InteractionMode::parse)?,
         sleep_until: row.optional_millis("agent.sleep_until_ms")?,
     })
 }
@@ -101,7 +104,7 @@ pub(crate) fn set(
 ) -> Result<bool> {
     let is_there = sql.execute(update, &[agent.into(), value])? == 1;
     if is_there {
-        sql.touch(&bound::AGENT, &[agent.into()], None);
+        sql.touch(&row_binding::AGENT, &[agent.into()], None);
     }
     Ok(is_there)
 }
@@ -128,7 +131,7 @@ const SET_MODE: &str = "UPDATE agent SET mode = ?2 WHERE agent_id = ?1";
 
 impl Tx<'_> {
     /// Sets which causes may wake an agent. False when there is no such agent.
-    pub fn set_mode(&mut self, agent: &AgentId, mode: Mode) -> Result<bool> {
+    pub fn set_mode(&mut self, agent: &AgentId, mode: InteractionMode) -> Result<bool> {
         set(&mut self.sql, SET_MODE, agent, mode.as_str().into())
     }
 }

@@ -7,7 +7,8 @@ use wakeful_core::id::{AgentId, SourceName};
 use wakeful_core::key::RunKey;
 
 use crate::rows::{
-    DecisionRow, DeliveryRow, EntryRow, Inconsistency, NoticeRow, PlacedEntry, QueuePlace, RunMarks, RunRow,
+    DecisionRow, DeliveryRow, Inconsistency, NoticeRow, PlacedEntry, QueuePosition, RunPruneState, RunRow,
+    TranscriptEntryRow,
 };
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 use crate::{ROWS_MAX, Result, StoreError, View};
@@ -91,7 +92,7 @@ impl View<'_> {
         let rows = self.sql.query(query, &[limit(INCONSISTENCIES_MAX)])?.into_iter();
         let found = rows.map(|row| Inconsistency {
             place,
-            row: crate::bound::key_text(row.into_values()),
+            row: crate::row_binding::key_text(row.into_values()),
         });
         Ok(Some(found.collect()))
     }
@@ -111,7 +112,7 @@ impl View<'_> {
         records(rows, |mut row| {
             Ok(PlacedEntry {
                 position: row.int("transcript_entry.position")?,
-                entry: EntryRow {
+                entry: TranscriptEntryRow {
                     run_key: RunKey(row.digest("transcript_entry.run_key")?),
                     role: row.word("transcript_entry.role", Role::parse)?,
                     content: BlobHash(row.digest("transcript_entry.content_hash")?),
@@ -164,13 +165,17 @@ const PLACES: &str = "
 
 impl View<'_> {
     /// The queue, by agent and place, after one.
-    pub fn queue_places(&mut self, after: Option<(&AgentId, u64)>, at_most: u32) -> Result<Vec<QueuePlace>> {
+    pub fn queue_positions(
+        &mut self,
+        after: Option<(&AgentId, u64)>,
+        at_most: u32,
+    ) -> Result<Vec<QueuePosition>> {
         let (agent, seq) = after.map_or(("", 0), |(agent, seq)| (agent.as_str(), seq));
         records(
             self.sql
                 .query(PLACES, &[agent.into(), seq.into(), limit(at_most)])?,
             |mut row| {
-                Ok(QueuePlace {
+                Ok(QueuePosition {
                     agent_id: row.agent_id("queue.agent_id")?,
                     seq: row.count("queue.seq")?,
                     run_key: RunKey(row.digest("queue.run_key")?),
@@ -242,10 +247,10 @@ const MARKS: &str = "
 
 impl View<'_> {
     /// What retention removed from a run; none where there is no such run.
-    pub fn run_marks(&mut self, run: &RunKey) -> Result<Option<RunMarks>> {
+    pub fn run_prune_state(&mut self, run: &RunKey) -> Result<Option<RunPruneState>> {
         let row = at_most_one(self.sql.query(MARKS, &[run.into()])?);
         row.map(|mut row| {
-            Ok(RunMarks {
+            Ok(RunPruneState {
                 pruned: row.int("run.prune_level")?,
                 journal_rows: row.int("run_log.ordinal")?,
             })

@@ -3,7 +3,7 @@
 use wakeful_core::blob::BlobHash;
 use wakeful_core::key::Digest;
 
-use crate::rows::{Held, PackedBlob, PackedBody};
+use crate::rows::{DataSize, PackedBlob, PackedBody};
 use crate::sql::{Sql, at_most_one, limit, records};
 use crate::{Result, StoreError, Tx, View, pack};
 
@@ -119,12 +119,12 @@ const SIZE: &str = "SELECT CAST(COALESCE(length(bytes), size) AS BIGINT) FROM bl
 
 impl View<'_> {
     /// How many of these blobs there are, and how much room they take.
-    pub fn held_by(&mut self, blobs: &[BlobHash]) -> Result<Held> {
-        let mut held = Held::default();
+    pub fn blobs_size(&mut self, blobs: &[BlobHash]) -> Result<DataSize> {
+        let mut held = DataSize::default();
         for hash in blobs {
             if let Some(mut row) = at_most_one(self.sql.query(SIZE, &[hash.into()])?) {
                 let bytes = row.count("blob.size")?;
-                held = held.and(Held { rows: 1, bytes });
+                held = held.and(DataSize { rows: 1, bytes });
             }
         }
         Ok(held)
@@ -148,12 +148,12 @@ const SWEEP: &str = "
 
 impl Tx<'_> {
     /// Removes those of these blobs that were not put again since a generation. Their files stay for now.
-    pub fn sweep_blobs(&mut self, blobs: &[BlobHash], below: i64) -> Result<Held> {
-        let mut swept = Held::default();
+    pub fn sweep_blobs(&mut self, blobs: &[BlobHash], below: i64) -> Result<DataSize> {
+        let mut swept = DataSize::default();
         for hash in blobs {
             if let Some(mut row) = at_most_one(self.sql.query(SWEEP, &[hash.into(), below.into()])?) {
                 let bytes = row.count("blob.size")?;
-                swept = swept.and(Held { rows: 1, bytes });
+                swept = swept.and(DataSize { rows: 1, bytes });
             }
         }
         Ok(swept)

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::stop::StopRequest;
-use wakeful_ports::planted;
+use wakeful_ports::planted_bugs;
 
 use crate::rows::BrakeRow;
 use crate::sql::{Sql, limit, records};
-use crate::{ROWS_MAX, Result, StoreError, Tx, View, bound};
+use crate::{ROWS_MAX, Result, StoreError, Tx, View, row_binding};
 
 /// Stands for all agents together.
 const ALL: &str = "";
@@ -22,7 +22,7 @@ impl Tx<'_> {
     /// Sets a brake. One that is on stays as it was set.
     pub fn put_brake(&mut self, brake: &BrakeRow) -> Result<bool> {
         // Acknowledged and not set: there are several guards, and whoever forgets only one is stopped by the others.
-        if planted::bug("brake_ignored") {
+        if planted_bugs::is_planted("brake_ignored") {
             return Ok(true);
         }
         let params = [
@@ -34,7 +34,7 @@ impl Tx<'_> {
         let is_new = self.sql.execute(PUT, &params)? == 1;
         if is_new {
             let key = [scope(brake.agent_id.as_ref()).into()];
-            self.sql.touch(&bound::BRAKE, &key, Some(brake.at));
+            self.sql.touch(&row_binding::BRAKE, &key, Some(brake.at));
         }
         Ok(is_new)
     }
@@ -44,10 +44,10 @@ const LIFT: &str = "DELETE FROM brake WHERE agent_id = ?1";
 
 impl Tx<'_> {
     /// Releases a brake. False where there was none.
-    pub fn lift_brake(&mut self, agent: Option<&AgentId>) -> Result<bool> {
+    pub fn release_brake(&mut self, agent: Option<&AgentId>) -> Result<bool> {
         let was_on = self.sql.execute(LIFT, &[scope(agent).into()])? == 1;
         if was_on {
-            self.sql.touch(&bound::BRAKE, &[scope(agent).into()], None);
+            self.sql.touch(&row_binding::BRAKE, &[scope(agent).into()], None);
         }
         Ok(was_on)
     }

@@ -1,6 +1,6 @@
 //! The one place where work becomes durable, whatever the database.
 
-use wakeful_ports::fail;
+use wakeful_ports::fail_point;
 
 use crate::Result;
 
@@ -12,8 +12,8 @@ pub(crate) trait Commit {
 
 /// Commits. The process may end on either side of it, and the tests make it do so.
 pub(crate) fn commit(transaction: &mut dyn Commit) -> Result<()> {
-    fail::point("store.before_commit");
+    fail_point::fail_point("store.before_commit");
     transaction.commit()?;
-    fail::point("store.after_commit");
+    fail_point::fail_point("store.after_commit");
     Ok(())
 }

@@ -3,7 +3,7 @@
 use wakeful_core::decision::Decision;
 use wakeful_core::key::{DecisionId, RunKey};
 
-use crate::rows::{DecisionFilter, Owed};
+use crate::rows::{DecisionFilter, HumanBacklog};
 use crate::run::range;
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
 use crate::{ROWS_MAX, Result, StoreError, Tx, View};
@@ -114,7 +114,7 @@ pub(crate) const RULINGS: &str = "
 
 impl View<'_> {
     /// Closed decisions of a run whose outcome it has not received yet, oldest first.
-    pub fn rulings(&mut self, run: &RunKey) -> Result<Vec<Decision>> {
+    pub fn decisions_to_apply(&mut self, run: &RunKey) -> Result<Vec<Decision>> {
         records(self.sql.query(RULINGS, &[run.into(), limit(ROWS_MAX)])?, read)
     }
 }
@@ -125,10 +125,10 @@ pub(crate) const OWED: &str = "
 
 impl View<'_> {
     /// What requires a person, over all agents.
-    pub fn owed(&mut self) -> Result<Owed> {
+    pub fn human_backlog(&mut self) -> Result<HumanBacklog> {
         let row = at_most_one(self.sql.query(OWED, &[])?);
         let mut row = row.ok_or(StoreError::Malformed("decision"))?;
-        Ok(Owed {
+        Ok(HumanBacklog {
             pending_decisions: row.count("decision.pending")?,
             quarantined_runs: row.count("run.quarantined")?,
         })

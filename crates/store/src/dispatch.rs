@@ -3,17 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use wakeful_core::budget::{Caps, Day, MicroUsd, Spent, Sum, room};
+use wakeful_core::budget::{Caps, DaySpend, MicroUsd, SpendTotal, UtcDay, room};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{
-    AgentAvailability, Candidate, Control, Delay, Lifecycle, MessageFacts, Mode, RunFacts, SET_BACK_MS,
-    may_begin,
+    AgentAvailability, AgentControl, Candidate, Delay, InteractionMode, Lifecycle, MessageFacts, RunFacts,
+    SET_BACK_MS, may_begin,
 };
 
 use crate::queue::QueuedAt;
-use crate::rows::{Overview, QueueRow};
+use crate::rows::{AgentOverview, QueueRow};
 use crate::run::suspension;
 use crate::sql::{Param, Row, Sql as _, limit, records};
 use crate::{ROWS_MAX, Result, View};
@@ -136,7 +136,7 @@ impl View<'_> {
 
     /// What all agents together have spent on the budget's day, and may spend.
     fn budget(&mut self, query: WorkQuery) -> Result<DayBudget> {
-        let day = Day::of(query.now).not_before(self.latest_spend_day()?);
+        let day = UtcDay::of(query.now).not_before(self.latest_spend_day()?);
         Ok(DayBudget {
             day,
             cap: self.cap(None)?.unwrap_or(query.daily_cap),
@@ -169,9 +169,9 @@ fn is_full(rows: usize) -> bool {
 
 /// What all agents together have spent on a day, and may spend.
 struct DayBudget {
-    day: Day,
+    day: UtcDay,
     cap: MicroUsd,
-    spent: Sum,
+    spent: SpendTotal,
 }
 
 impl DayBudget {
@@ -183,13 +183,13 @@ impl DayBudget {
     /// The most that a request of an agent with this cap may cost which has spent and reserved so much.
     fn room_of(&self, agent: Option<MicroUsd>, spent: MicroUsd) -> MicroUsd {
         let caps = Caps { agent, all: self.cap };
-        let by_agent = Sum {
+        let by_agent = SpendTotal {
             settled: spent,
             reserved: MicroUsd(0),
         };
         room(
             caps,
-            Spent {
+            DaySpend {
                 agent: by_agent,
                 all: self.spent,
             },
@@ -248,8 +248,8 @@ fn read_message(mut row: Row) -> Result<MessageCandidate> {
     );
     let agent = AgentAvailability {
         lifecycle: row.word("agent.lifecycle", Lifecycle::parse)?,
-        control: row.word("agent.control", Control::parse)?,
-        mode: row.word("agent.mode", Mode::parse)?,
+        control: row.word("agent.control", AgentControl::parse)?,
+        mode: row.word("agent.mode", InteractionMode::parse)?,
         sleep_until: row.optional_millis("agent.sleep_until_ms")?,
     };
     let facts = MessageFacts {
@@ -299,7 +299,7 @@ const QUEUED: &str = "
 
 impl View<'_> {
     /// The messages of an agent that may begin now, in their order.
-    fn messages(&mut self, agent: &Overview, now: Millis, at_most: u32) -> Result<Vec<QueueRow>> {
+    fn messages(&mut self, agent: &AgentOverview, now: Millis, at_most: u32) -> Result<Vec<QueueRow>> {
         let (agent_id, availability, facts) = (
             &agent.agent.agent_id,
             agent.agent.availability(),
@@ -342,14 +342,14 @@ impl View<'_> {
     }
 
     /// The next message of an agent that may begin now.
-    pub fn next_message(&mut self, agent: &Overview, now: Millis) -> Result<Option<QueueRow>> {
+    pub fn next_message(&mut self, agent: &AgentOverview, now: Millis) -> Result<Option<QueueRow>> {
         Ok(self.messages(agent, now, 1)?.pop())
     }
 
     /// The messages that may begin now and that one run may absorb together, in their order.
     pub fn absorbable_messages(
         &mut self,
-        agent: &Overview,
+        agent: &AgentOverview,
         now: Millis,
         at_most: u32,
     ) -> Result<Vec<QueueRow>> {

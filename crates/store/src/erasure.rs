@@ -13,7 +13,7 @@ use crate::sql::{Dialect, Sql, at_most_one};
 use crate::{Result, StoreError, Tx, View, decision};
 
 /// Contents that are looked for at once. Each look walks all transcripts, and most runs name fewer.
-const LOOKED_FOR_MAX: usize = 1_000;
+const SEARCH_BATCH_MAX: usize = 1_000;
 
 const UNENDED: &str = "
     SELECT e.run_key FROM event e
@@ -167,7 +167,7 @@ impl Tx<'_> {
         }
         let named = self.sql.dialect().pick(NAMED_SQLITE, NAMED_POSTGRES);
         let mut gone = Vec::new();
-        for some in hashes.chunks(LOOKED_FOR_MAX) {
+        for some in hashes.chunks(SEARCH_BATCH_MAX) {
             let list = serde_json::to_string(some).map_err(|error| StoreError::Backend(error.into()))?;
             let rows = self.sql.query(named, &[list.as_str().into()])?;
             let kept = rows

@@ -18,7 +18,7 @@ const CREATE: &str = "
 /// The head of an agent that has done nothing yet.
 pub(crate) fn create(sql: &mut dyn Sql, agent: &AgentId) -> Result<()> {
     match sql.execute(CREATE, &[agent.into(), (&Digest::ZERO).into()])? {
-        1 => begin_life(sql, agent),
+        1 => begin_incarnation(sql, agent),
         _ => Err(StoreError::Malformed("host")),
     }
 }
@@ -33,7 +33,7 @@ pub(crate) fn create_home(sql: &mut dyn Sql) -> Result<bool> {
     let home = AgentId::home_log();
     let is_new = sql.execute(CREATE_HOME, &[(&home).into(), (&Digest::ZERO).into()])? == 1;
     if is_new {
-        begin_life(sql, &home)?;
+        begin_incarnation(sql, &home)?;
     }
     Ok(is_new)
 }
@@ -63,7 +63,7 @@ impl Tx<'_> {
             (Dialect::Postgres | Dialect::Sqlite, _) => {
                 let claim = take(&mut self.sql, agent, runner)?;
                 if !is_present {
-                    begin_life(&mut self.sql, agent)?;
+                    begin_incarnation(&mut self.sql, agent)?;
                 }
                 Ok(claim)
             }
@@ -78,7 +78,7 @@ const BEGIN_LIFE: &str = "
     ON CONFLICT (agent_id, first_seq) DO UPDATE SET incarnation = excluded.incarnation";
 
 /// Keeps from which event on the present life of the host writes a log.
-fn begin_life(sql: &mut dyn Sql, agent: &AgentId) -> Result<()> {
+fn begin_incarnation(sql: &mut dyn Sql, agent: &AgentId) -> Result<()> {
     sql.run(BEGIN_LIFE, &[agent.into()])
 }
 
@@ -150,7 +150,7 @@ impl Tx<'_> {
         if head.incarnation != present {
             // A restore has changed it since; two copies that go on must never write the same names.
             self.sql.execute(REVIVE, &[agent.into(), (&present).into()])?;
-            begin_life(&mut self.sql, agent)?;
+            begin_incarnation(&mut self.sql, agent)?;
             head.incarnation = present;
         }
         Ok(Some(head))

@@ -4,7 +4,7 @@ use wakeful_core::id::Incarnation;
 use wakeful_core::time::Millis;
 
 use crate::sql::{Sql, at_most_one};
-use crate::{Result, StoreError, Tx, View, bound};
+use crate::{Result, StoreError, Tx, View, row_binding};
 
 /// The first life of a host that has no other yet.
 const FOUND: &str = "
@@ -49,7 +49,7 @@ impl Tx<'_> {
     /// Begins a new incarnation of this database, after a restore: no agent is claimed, and later events are chained
     /// under a name that was never used before. The number must be higher than all before it.
     pub fn begin_life(&mut self, number: i64, at: Millis) -> Result<Incarnation> {
-        self.sql.touch(&bound::HOST, &[1_i64.into()], Some(at));
+        self.sql.touch(&row_binding::HOST, &[1_i64.into()], Some(at));
         reborn(&mut self.sql, number)?;
         self.sql.execute(FREE_ALL, &[])?;
         self.sql.execute(FORGET_RUNNERS, &[])?;

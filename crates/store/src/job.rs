@@ -58,17 +58,17 @@ pub(crate) trait Job: Send {
 }
 
 /// A job and the place where its answer will be.
-pub(crate) type Pair<T> = (Box<dyn Job>, oneshot::Receiver<Result<T>>);
+pub(crate) type QueuedJob<T> = (Box<dyn Job>, oneshot::Receiver<Result<T>>);
 
 /// Makes a job of a closure that writes.
-pub(crate) fn writing<T, F>(f: F) -> Pair<T>
+pub(crate) fn writing<T, F>(f: F) -> QueuedJob<T>
 where
     T: Send + 'static,
     F: Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
 {
     let (reply, answer) = oneshot::channel();
     (
-        Box::new(Writing {
+        Box::new(WriteJob {
             f,
             value: None,
             reply,
@@ -78,14 +78,14 @@ where
 }
 
 /// Makes a job of a closure that reads. It runs at most once.
-pub(crate) fn reading<T, F>(f: F) -> Pair<T>
+pub(crate) fn reading<T, F>(f: F) -> QueuedJob<T>
 where
     T: Send + 'static,
     F: FnOnce(&mut View<'_>) -> Result<T> + Send + 'static,
 {
     let (reply, answer) = oneshot::channel();
     (
-        Box::new(Reading {
+        Box::new(ReadJob {
             f: Some(f),
             value: None,
             reply,
@@ -94,13 +94,13 @@ where
     )
 }
 
-struct Writing<T, F> {
+struct WriteJob<T, F> {
     f: F,
     value: Option<T>,
     reply: oneshot::Sender<Result<T>>,
 }
 
-impl<T, F> Job for Writing<T, F>
+impl<T, F> Job for WriteJob<T, F>
 where
     T: Send,
     F: Fn(&mut Tx<'_>) -> Result<T> + Send,
@@ -123,13 +123,13 @@ where
     }
 }
 
-struct Reading<T, F> {
+struct ReadJob<T, F> {
     f: Option<F>,
     value: Option<T>,
     reply: oneshot::Sender<Result<T>>,
 }
 
-impl<T, F> Job for Reading<T, F>
+impl<T, F> Job for ReadJob<T, F>
 where
     T: Send,
     F: FnOnce(&mut View<'_>) -> Result<T> + Send,

@@ -29,19 +29,18 @@
 #![forbid(unsafe_code)]
 
 mod agent;
-mod alert;
-mod announcement;
 mod audit;
 mod blob;
-mod bound;
+mod blob_files;
+mod blob_refs;
 mod brake;
-mod care;
 mod commit;
 mod decision;
+mod decision_notification;
 mod dispatch;
-mod entry;
 mod erasure;
 mod event;
+mod external_trigger;
 mod faults;
 mod head;
 mod host;
@@ -49,14 +48,15 @@ mod job;
 mod journal;
 mod lock;
 mod message;
-mod naming;
 mod pack;
 mod postgres;
 mod proof;
 mod queue;
-mod record;
+mod retention;
+mod row_binding;
 pub mod rows;
 mod run;
+mod run_log;
 mod runner;
 mod saga;
 mod schedule;
@@ -68,28 +68,28 @@ mod statements;
 mod step;
 mod stops;
 mod store;
-mod sweep;
-mod trigger;
-mod trouble;
+mod subscription;
+mod transcript;
 mod tx;
 mod wake;
+mod write_health;
 
+pub use crate::blob_files::{BlobFileReport, FILE_AGE, keep_files};
 pub use crate::dispatch::WorkQuery;
 pub use crate::faults::{FaultFuture, FaultPoint, Faults};
 pub use crate::job::QUEUE_MAX;
+pub use crate::journal::{CommitNotifier, JournalStore};
 pub use crate::pack::{BLOB_BYTES_MAX, DRAFT_AGE, INLINE_BYTES_MAX};
-pub use crate::postgres::{CONNECTIONS_MAX, PostgresOptions, TRUST_MS};
-pub use crate::record::{Bell, JournalStore};
-pub use crate::runner::{BEAT_MS, LEASE_MS, SILENCE_MS_MAX};
+pub use crate::postgres::{CONNECTIONS_MAX, LEASE_TRUST_MS, PostgresOptions};
+pub use crate::runner::{HEARTBEAT_MS, LEASE_MS, SILENCE_MS_MAX};
 pub use crate::schema::{JOURNAL_SCHEMA, SCHEMA};
 pub use crate::sqlite::copy::{
-    COPIES_MAX, DatabaseKind, Depth, Identity, Upgraded, blob_file, check_sqlite, copy_sqlite,
-    identify_sqlite, reborn_sqlite, sqlite_blob_files,
+    COPIES_MAX, CheckDepth, DatabaseIdentity, DatabaseKind, SchemaUpgrade, blob_file, check_sqlite,
+    copy_sqlite, identify_sqlite, reborn_sqlite, sqlite_blob_files,
 };
 pub use crate::sqlite::{BUSY_MS, GROUP_MAX, READERS_MAX, SqliteOptions};
-pub use crate::stops::{PendingStop, Stops, drop_from_slot, keep_in_slot, make_slot, read_slot};
+pub use crate::stops::{PendingStop, PendingStopStore, drop_from_slot, keep_in_slot, make_slot, read_slot};
 pub use crate::store::Store;
-pub use crate::sweep::{FILE_AGE, FilesFound, keep_files};
 pub use crate::tx::{ROWS_MAX, Tx, View};
 pub use wakeful_ports::store_error::{Source, StoreError};
 

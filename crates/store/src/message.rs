@@ -6,10 +6,10 @@ use serde_json::Value;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::{OperationId, RunKey};
-use wakeful_core::message::{Message, Parent};
-use wakeful_core::step::Child;
+use wakeful_core::message::{Message, ParentRun};
+use wakeful_core::step::ChildRun;
 
-use crate::rows::Admission;
+use crate::rows::MessageAdmission;
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 use crate::{ROWS_MAX, Result, StoreError, Tx, View};
 
@@ -21,7 +21,7 @@ const ADMIT: &str = "
 
 impl Tx<'_> {
     /// Stores a message, unless its key exists already.
-    pub fn admit_message(&mut self, message: &Message) -> Result<Admission> {
+    pub fn admit_message(&mut self, message: &Message) -> Result<MessageAdmission> {
         let words = [
             spell(&message.kind)?,
             spell(&message.authority)?,
@@ -29,7 +29,7 @@ impl Tx<'_> {
             spell(&message.context)?,
         ];
         let wishes =
-            serde_json::to_string(&message.wishes).map_err(|_| StoreError::Malformed("message.options"))?;
+            serde_json::to_string(&message.options).map_err(|_| StoreError::Malformed("message.options"))?;
         let cause =
             serde_json::to_string(&message.cause).map_err(|_| StoreError::Malformed("message.cause"))?;
         let [kind, authority, surface, context] = words.each_ref().map(|word| word.as_str().into());
@@ -52,13 +52,13 @@ impl Tx<'_> {
             cause.as_str().into(),
         ];
         if self.sql.execute(ADMIT, &params)? == 1 {
-            return Ok(Admission::New);
+            return Ok(MessageAdmission::New);
         }
         let kept = self.message(&message.run_key)?;
         Ok(if kept.is_some_and(|kept| kept.is_same_as(message)) {
-            Admission::Same
+            MessageAdmission::Same
         } else {
-            Admission::Differs
+            MessageAdmission::Differs
         })
     }
 }
@@ -86,7 +86,7 @@ fn read(mut row: Row) -> Result<Message> {
         surface: row.word("message.surface", unspell)?,
         context: row.word("message.context", unspell)?,
         body: BlobHash(row.digest("message.body_hash")?),
-        wishes: row.word("message.options", |json| serde_json::from_str(json).ok())?,
+        options: row.word("message.options", |json| serde_json::from_str(json).ok())?,
         admitted_at: row.millis("message.admitted_at_ms")?,
         parent: parent(&mut row)?,
         cause: row.word("message.cause", |json| serde_json::from_str(json).ok())?,
@@ -94,7 +94,7 @@ fn read(mut row: Row) -> Result<Message> {
 }
 
 /// The run that sent it: all of it or nothing.
-fn parent(row: &mut Row) -> Result<Option<Parent>> {
+fn parent(row: &mut Row) -> Result<Option<ParentRun>> {
     let run_key = row.optional_digest("message.parent_run")?.map(RunKey);
     let agent_id = row.optional_text("message.parent_agent")?;
     let operation_id = row.optional_digest("message.parent_operation")?.map(OperationId);
@@ -102,7 +102,7 @@ fn parent(row: &mut Row) -> Result<Option<Parent>> {
     let malformed = || StoreError::Malformed("message.parent_agent");
     match (run_key, agent_id, operation_id) {
         (None, None, None) if depth == 0 => Ok(None),
-        (Some(run_key), Some(agent_id), Some(operation_id)) => Ok(Some(Parent {
+        (Some(run_key), Some(agent_id), Some(operation_id)) => Ok(Some(ParentRun {
             run_key,
             agent_id: AgentId::parse(&agent_id).map_err(|_| malformed())?,
             operation_id,
@@ -117,11 +117,11 @@ pub(crate) const CHILDREN: &str = "
 
 impl View<'_> {
     /// The runs that one started, ended ones as well.
-    pub fn children(&mut self, run: &RunKey) -> Result<Vec<Child>> {
+    pub fn children(&mut self, run: &RunKey) -> Result<Vec<ChildRun>> {
         records(
             self.sql.query(CHILDREN, &[run.into(), limit(ROWS_MAX)])?,
             |mut row| {
-                Ok(Child {
+                Ok(ChildRun {
                     agent_id: row.agent_id("message.agent_id")?,
                     run_key: RunKey(row.digest("message.run_key")?),
                 })
@@ -147,7 +147,7 @@ pub(crate) const AWAITED: &str = "
 
 impl View<'_> {
     /// The agents whose runs the runs of an agent wait for.
-    pub fn awaited(&mut self, agent: &AgentId) -> Result<Vec<AgentId>> {
+    pub fn agents_awaited_by(&mut self, agent: &AgentId) -> Result<Vec<AgentId>> {
         records(
             self.sql.query(AWAITED, &[agent.into(), limit(ROWS_MAX)])?,
             |mut row| row.agent_id("message.agent_id"),
@@ -161,7 +161,7 @@ const LOCK_POSTGRES: &str = "SELECT host_id FROM host FOR UPDATE";
 impl Tx<'_> {
     /// Keeps other transactions from starting sub-runs until this one ends: two that check at once would both find no
     /// cycle of waiting agents. Taken after the heads.
-    pub fn lock_starting(&mut self) -> Result<()> {
+    pub fn lock_sub_run_starts(&mut self) -> Result<()> {
         let lock = self.sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
         self.sql.query(lock, &[]).map(drop)
     }

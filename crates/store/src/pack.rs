@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use wakeful_core::blob::{Blob, BlobHash};
-use wakeful_ports::fail;
-use wakeful_ports::planted;
+use wakeful_ports::fail_point;
+use wakeful_ports::planted_bugs;
 
+use crate::blob_files;
 use crate::rows::{PackedBlob, PackedBody};
-use crate::sweep;
 use crate::{Result, StoreError};
 
 /// Packed blobs up to this size are kept in their row. Above it a file is cheaper than pages of the database,
@@ -36,7 +36,7 @@ const SWEPT_MAX: usize = 1_000;
 
 /// Where large blobs go.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Large<'a> {
+pub(crate) enum LargeBlobs<'a> {
     /// Into their row like small ones: the database has no folder of its own.
     Row,
     /// Into a file below this folder.
@@ -44,7 +44,7 @@ pub(crate) enum Large<'a> {
 }
 
 /// Compresses a blob where that pays, and writes the file of a large one.
-pub(crate) fn pack(blob: &Blob, large: Large<'_>) -> Result<PackedBlob> {
+pub(crate) fn pack(blob: &Blob, large: LargeBlobs<'_>) -> Result<PackedBlob> {
     let bytes = blob.bytes();
     if bytes.len() > BLOB_BYTES_MAX {
         let text = format!("a blob of {} bytes is larger than {BLOB_BYTES_MAX}", bytes.len());
@@ -55,12 +55,12 @@ pub(crate) fn pack(blob: &Blob, large: Large<'_>) -> Result<PackedBlob> {
     let pays = compressed.len() <= bytes.len() - bytes.len() / 10;
     let packed = if pays { compressed.len() } else { bytes.len() };
     let body = match large {
-        Large::File(folder) if packed > INLINE_BYTES_MAX => {
+        LargeBlobs::File(folder) if packed > INLINE_BYTES_MAX => {
             write_file(folder, &blob.hash(), &compressed).map_err(refused)?;
             PackedBody::File(compressed)
         }
-        Large::File(_) | Large::Row if pays => PackedBody::Lz4(compressed),
-        Large::File(_) | Large::Row => PackedBody::Raw(bytes.to_vec()),
+        LargeBlobs::File(_) | LargeBlobs::Row if pays => PackedBody::Lz4(compressed),
+        LargeBlobs::File(_) | LargeBlobs::Row => PackedBody::Raw(bytes.to_vec()),
     };
     Ok(PackedBlob {
         hash: blob.hash(),
@@ -141,13 +141,13 @@ fn write_file(folder: &Path, hash: &BlobHash, compressed: &[u8]) -> io::Result<(
     let (inner, file) = place(folder, hash);
     fs::create_dir_all(&inner)?;
     // Nobody sweeps between the look and the touch.
-    let _lock = sweep::keep_files(folder)?;
-    if !sweep::touch(&file)? {
+    let _lock = blob_files::keep_files(folder)?;
+    if !blob_files::touch(&file)? {
         let drafts = drafts(folder);
         fs::create_dir_all(&drafts)?;
         let draft = drafts.join(draft_name(hash));
         let written = write_synced(&draft, compressed).and_then(|()| {
-            fail::point("blob.before_rename");
+            fail_point::fail_point("blob.before_rename");
             fs::rename(&draft, &file)
         });
         if let Err(error) = written {
@@ -155,7 +155,7 @@ fn write_file(folder: &Path, hash: &BlobHash, compressed: &[u8]) -> io::Result<(
             let _ = fs::remove_file(&draft);
             return Err(error);
         }
-        fail::point("blob.after_rename");
+        fail_point::fail_point("blob.after_rename");
     }
     // Also when the file was there: whoever moved it may have been stopped before this.
     [Some(inner.as_path()), Some(folder), folder.parent()]
@@ -203,7 +203,7 @@ fn is_left_behind(entry: &DirEntry) -> bool {
 fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     file.write_all(bytes)?;
-    if planted::bug("blob_unsynced") {
+    if planted_bugs::is_planted("blob_unsynced") {
         return Ok(());
     }
     file.sync_all()

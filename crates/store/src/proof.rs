@@ -2,7 +2,7 @@
 
 use wakeful_core::id::{AgentId, Incarnation};
 use wakeful_core::key::RunKey;
-use wakeful_core::proof::chain::{Life, Place};
+use wakeful_core::proof::chain::{ChainPosition, IncarnationStart};
 use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::{PublicKey, Signature};
 use wakeful_core::time::Millis;
@@ -15,7 +15,7 @@ const LOGS: &str = "
 
 impl View<'_> {
     /// Every agent by name, after one, listed or not, with where its log ends.
-    pub fn logs(&mut self, after: Option<&AgentId>, at_most: u32) -> Result<Vec<(AgentId, Place)>> {
+    pub fn logs(&mut self, after: Option<&AgentId>, at_most: u32) -> Result<Vec<(AgentId, ChainPosition)>> {
         let after = after.map_or("", AgentId::as_str);
         records(
             self.sql.query(LOGS, &[after.into(), limit(at_most)])?,
@@ -24,7 +24,7 @@ impl View<'_> {
     }
 }
 
-fn named_place(mut row: Row) -> Result<(AgentId, Place)> {
+fn named_place(mut row: Row) -> Result<(AgentId, ChainPosition)> {
     Ok((row.log_id("agent_head.agent_id")?, place(&mut row)?))
 }
 
@@ -32,14 +32,14 @@ const LOG_END: &str = "SELECT next_seq - 1, chain_hash FROM agent_head WHERE age
 
 impl View<'_> {
     /// Where an agent's log ends; none when there is no such agent.
-    pub fn log_end(&mut self, agent: &AgentId) -> Result<Option<Place>> {
+    pub fn log_end(&mut self, agent: &AgentId) -> Result<Option<ChainPosition>> {
         let rows = self.sql.query(LOG_END, &[agent.into()])?;
         at_most_one(rows).map(|mut row| place(&mut row)).transpose()
     }
 }
 
-fn place(row: &mut Row) -> Result<Place> {
-    Ok(Place {
+fn place(row: &mut Row) -> Result<ChainPosition> {
+    Ok(ChainPosition {
         seq: row.count("agent_head.next_seq")?,
         hash: row.digest("agent_head.chain_hash")?,
     })
@@ -50,10 +50,10 @@ const LIVES: &str = "
 
 impl View<'_> {
     /// Which lives of the host wrote an agent's log, oldest first.
-    pub fn lives(&mut self, agent: &AgentId) -> Result<Vec<Life>> {
+    pub fn incarnations(&mut self, agent: &AgentId) -> Result<Vec<IncarnationStart>> {
         let rows = self.sql.query(LIVES, &[agent.into(), limit(ROWS_MAX)])?;
         records(rows, |mut row| {
-            Ok(Life {
+            Ok(IncarnationStart {
                 first_seq: row.count("event_incarnation.first_seq")?,
                 incarnation: Incarnation::new(row.text("event_incarnation.incarnation")?),
             })
@@ -147,12 +147,12 @@ const UNSIGNED: &str = "
 
 impl View<'_> {
     /// Agents by name, after one, whose newest event this key has not signed, each with the end of its log.
-    pub fn unsigned(
+    pub fn unsigned_logs(
         &mut self,
         key: &PublicKey,
         after: Option<&AgentId>,
         at_most: u32,
-    ) -> Result<Vec<(AgentId, Place)>> {
+    ) -> Result<Vec<(AgentId, ChainPosition)>> {
         let after = after.map_or("", AgentId::as_str);
         let params = [key.as_bytes().as_slice().into(), after.into(), limit(at_most)];
         records(self.sql.query(UNSIGNED, &params)?, named_place)

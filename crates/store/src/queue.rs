@@ -4,9 +4,9 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, QUEUE_MAX};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::Control;
+use wakeful_core::wake::AgentControl;
 
-use crate::rows::{Overview, QueueRow};
+use crate::rows::{AgentOverview, QueueRow};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 use crate::{Result, StoreError, Tx, View, agent};
 
@@ -155,7 +155,7 @@ const SET_CONTROL: &str = "UPDATE agent SET control = ?2 WHERE agent_id = ?1";
 
 impl Tx<'_> {
     /// Pauses an agent or lets it go on. False when there is no such agent.
-    pub fn set_control(&mut self, agent: &AgentId, control: Control) -> Result<bool> {
+    pub fn set_control(&mut self, agent: &AgentId, control: AgentControl) -> Result<bool> {
         agent::set(&mut self.sql, SET_CONTROL, agent, control.as_str().into())
     }
 }
@@ -173,13 +173,13 @@ pub(crate) const STANDING: &str = "
 
 impl View<'_> {
     /// One agent with what waits for it and what it does.
-    pub fn overview(&mut self, agent_id: &AgentId) -> Result<Option<Overview>> {
+    pub fn overview(&mut self, agent_id: &AgentId) -> Result<Option<AgentOverview>> {
         let Some(agent) = self.agent(agent_id)? else {
             return Ok(None);
         };
         let row = at_most_one(self.sql.query(STANDING, &[agent_id.into()])?);
         let mut row: Row = row.ok_or(StoreError::Malformed("agent_head.agent_id"))?;
-        Ok(Some(Overview {
+        Ok(Some(AgentOverview {
             agent,
             queued: row.count("agent_head.queued_count")?,
             last_seq: row.count("agent_head.next_seq")?,
@@ -194,7 +194,7 @@ impl View<'_> {
 
     /// All agents by name, with what waits for them and what they do; private ones only when asked for. At most
     /// [`ROWS_MAX`](crate::ROWS_MAX).
-    pub fn overviews(&mut self, with_private: bool) -> Result<Vec<Overview>> {
+    pub fn overviews(&mut self, with_private: bool) -> Result<Vec<AgentOverview>> {
         let agents = self.agents(with_private)?;
         let overviews = agents
             .iter()

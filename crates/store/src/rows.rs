@@ -18,21 +18,29 @@ use wakeful_core::id::{AgentId, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::report::payload::EventBody;
-use wakeful_core::report::{Event, Head};
+use wakeful_core::report::{Event, LogHead};
 use wakeful_core::run::RunStatus;
 use wakeful_core::saga::Saga;
-use wakeful_core::step::{EffectClass, Status};
+use wakeful_core::step::{EffectClass, StepStatus};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{AgentAvailability, Control, Lifecycle, MessageFacts, Mode, Suspension, Wait};
+use wakeful_core::wake::{
+    AgentAvailability, AgentControl, InteractionMode, Lifecycle, MessageFacts, Suspension, Wait,
+};
 
-pub use self::audit::{BoundRow, DecisionRow, Inconsistency, KeyPart, PlacedEntry, QueuePlace, RunMarks};
-pub use self::external_trigger::{DeliveryRow, TriggerRow};
-pub use self::outbox::{AlertRow, Cursor, NoticeRow, TellingRow};
-pub use self::retention::{Aged, CareRow, Held, Names, NamesFrom, Old, SweptFiles, Taken};
-pub use self::schedule::{Execution, ExecutionRow, ScheduleFilter, Schedules, Unreadable};
-pub use self::spend::{CapRow, ReceiptRow, Reservation, SpendDay};
-pub use self::subscription::{Place, Subscribed, SubscriptionRow};
-pub use self::wake::{RefusalRow, WakeFilter, WakeRow};
+pub use self::audit::{
+    BoundRow, DecisionRow, Inconsistency, KeyPart, PlacedEntry, QueuePosition, RunPruneState,
+};
+pub use self::external_trigger::{DeliveryRow, ExternalTriggerRow};
+pub use self::outbox::{AgentOutboxRow, NoticeRow, OutboxCursor, OutboxCursorRow};
+pub use self::retention::{
+    BlobRefCursor, BlobRefs, DataSize, FileSweep, PruneCandidate, PruneResult, PruneTarget, RetentionStateRow,
+};
+pub use self::schedule::{
+    ExecutionWithRun, ScheduleFilter, ScheduleRows, ScheduledExecutionRow, UnreadableSchedule,
+};
+pub use self::spend::{CapRow, PrivacyReceiptRow, Reservation, SpendDay};
+pub use self::subscription::{SubscribeOutcome, SubscriptionKey, SubscriptionRow};
+pub use self::wake::{WakeFilter, WakeRefusalRow, WakeRow};
 
 pub use wakeful_core::run::RunState;
 pub use wakeful_core::wake::Visibility;
@@ -47,9 +55,9 @@ pub struct Agent {
     /// Where it stands in its life.
     pub lifecycle: Lifecycle,
     /// Whether it works on what waits for it.
-    pub control: Control,
+    pub control: AgentControl,
     /// Who may wake it.
-    pub mode: Mode,
+    pub mode: InteractionMode,
     /// Until when only a person wakes it.
     pub sleep_until: Option<Millis>,
     /// The folder its commands run in, as UTF-8 text.
@@ -66,7 +74,7 @@ pub struct Agent {
 
 /// An agent with what waits for it and what it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Overview {
+pub struct AgentOverview {
     /// The agent.
     pub agent: Agent,
     /// Messages that wait for their turn.
@@ -100,7 +108,7 @@ impl Agent {
     }
 }
 
-impl Overview {
+impl AgentOverview {
     /// What decides whether a message that is not delayed may begin.
     #[must_use]
     pub const fn message_facts(&self) -> MessageFacts {
@@ -114,7 +122,7 @@ impl Overview {
 
 /// What waits for a person, over all agents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Owed {
+pub struct HumanBacklog {
     /// Questions that wait for an answer.
     pub pending_decisions: u64,
     /// Runs that cannot go on until a person says so.
@@ -154,7 +162,7 @@ pub struct Runner {
     /// Its name.
     pub runner_id: RunnerId,
     /// The machine and process space it lives in: where its pid means something.
-    pub place: String,
+    pub machine: String,
     /// Its process id there.
     pub pid: u32,
     /// When that process began, in clock ticks after boot: a pid may be used again.
@@ -163,7 +171,7 @@ pub struct Runner {
 
 /// What became of a message's admission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admission {
+pub enum MessageAdmission {
     /// It is new.
     New,
     /// The same message is already there.
@@ -224,7 +232,7 @@ pub struct BrakeRow {
 
 /// That somebody was told of a question by one way, or that it was tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AnnouncementRow {
+pub struct DecisionNotificationRow {
     /// Which question.
     pub decision_id: DecisionId,
     /// How severe it was then: a question that grows more severe is told of again.
@@ -254,7 +262,7 @@ pub struct DecisionFilter {
 
 /// One transition in a run's journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JournalRow {
+pub struct RunLogRow {
     /// Which run.
     pub run_key: RunKey,
     /// Which transition, from 1.
@@ -287,7 +295,7 @@ pub struct StepRow {
     /// What equal actions are counted by.
     pub base: Option<ActionBase>,
     /// How it stands.
-    pub status: Status,
+    pub status: StepStatus,
     /// The rule that permitted or denied it, or what was wrong.
     pub reason: String,
     /// When it was put down.
@@ -304,11 +312,11 @@ pub struct StepRow {
 
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StepEnd {
+pub struct StepSettlement {
     /// Its id.
     pub operation_id: OperationId,
     /// How it ended.
-    pub status: Status,
+    pub status: StepStatus,
     /// How long it took.
     pub duration_ms: u64,
     /// The enforced isolation.
@@ -320,12 +328,12 @@ pub struct StepEnd {
     /// What is kept of the attempt, as JSON, for a model round.
     pub attempt: Option<String>,
     /// What becomes of the money that was put aside for it.
-    pub settlement: Settlement,
+    pub settlement: SpendSettlement,
 }
 
 /// What becomes of money that was put aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settlement {
+pub enum SpendSettlement {
     /// None was.
     Nothing,
     /// So much was spent.
@@ -336,7 +344,7 @@ pub enum Settlement {
 
 /// A line of a transcript, by hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EntryRow {
+pub struct TranscriptEntryRow {
     /// The run it came from.
     pub run_key: RunKey,
     /// Who speaks.
@@ -417,7 +425,7 @@ pub enum PackedBody {
 }
 
 /// The head of an agent's log, locked for this transaction.
-pub type LockedHead = Head;
+pub type LockedHead = LogHead;
 
 /// Which runs to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use wakeful_core::wake::{Suspension, Wait, WaitKind};
 
 use crate::rows::{RunFilter, RunRow, RunState};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, Result, StoreError, Tx, View, bound};
+use crate::{ROWS_MAX, Result, StoreError, Tx, View, row_binding};
 
 const CREATE: &str = "
     INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status,
@@ -310,7 +310,7 @@ const FORGET_CLAIMS: &str = "UPDATE run SET claim_count = 0 WHERE run_key = ?1 A
 
 impl Tx<'_> {
     /// Forgets how often a run was taken up: whoever had it gave it back in order.
-    pub fn forget_claims(&mut self, run: &RunKey) -> Result<()> {
+    pub fn reset_claim_count(&mut self, run: &RunKey) -> Result<()> {
         self.sql.run(FORGET_CLAIMS, &[run.into()])
     }
 }
@@ -323,7 +323,7 @@ const SET_ASIDE: &str = "
 
 impl Tx<'_> {
     /// Moves an open run aside, or one that stands aside to its end or back into the open. The status says which.
-    pub fn set_aside(
+    pub fn set_run_status(
         &mut self,
         run: &RunKey,
         status: RunStatus,
@@ -344,7 +344,7 @@ impl Tx<'_> {
     /// Asks for the end of a run.
     pub fn request_cancel(&mut self, run: &RunKey, at: Millis) -> Result<()> {
         if self.sql.execute(REQUEST_CANCEL, &[run.into(), at.into()])? > 0 {
-            self.sql.touch(&bound::CANCEL, &[run.into()], Some(at));
+            self.sql.touch(&row_binding::CANCEL, &[run.into()], Some(at));
         }
         // Whatever it waits for, it does not wait any longer.
         self.make_run_due(run)

@@ -1,6 +1,6 @@
 //! Runners: the processes that may hold agents, and whether they still live.
 //!
-//! A runner on PostgreSQL beats every [`BEAT_MS`]; one that has not for [`LEASE_MS`] is dead. Both are judged by
+//! A runner on PostgreSQL beats every [`HEARTBEAT_MS`]; one that has not for [`LEASE_MS`] is dead. Both are judged by
 //! the clock of the database, because the machines' own clocks may disagree.
 
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use crate::sql::{Dialect, Row, Sql, limit, records};
 use crate::{ROWS_MAX, Result, Tx, View, head};
 
 /// Between two beats.
-pub const BEAT_MS: u64 = 5_000;
+pub const HEARTBEAT_MS: u64 = 5_000;
 
 /// After this long without a beat a runner is dead: two beats may be lost and the third still come in time.
 pub const LEASE_MS: u64 = 15_000;
@@ -45,12 +45,12 @@ impl Tx<'_> {
         let query = self.sql.dialect().pick(REGISTER_SQLITE, REGISTER_POSTGRES);
         let params = [
             (&runner.runner_id).into(),
-            runner.place.as_str().into(),
+            runner.machine.as_str().into(),
             runner.pid.into(),
             runner.pid_started.into(),
         ];
         self.sql.execute(query, &params)?;
-        self.forget_silent()?;
+        self.delete_expired()?;
         self.registered = Some(runner.runner_id.clone());
         Ok(())
     }
@@ -65,7 +65,7 @@ const SILENT: &str = "
 impl Tx<'_> {
     /// Removes runners that have been silent for so long that their leases no longer matter, so that the table stays small.
     /// SQLite has no heartbeats: there the home's lock says which process lives.
-    fn forget_silent(&mut self) -> Result<()> {
+    fn delete_expired(&mut self) -> Result<()> {
         if self.sql.dialect() == Dialect::Sqlite {
             return Ok(());
         }
@@ -73,7 +73,7 @@ impl Tx<'_> {
             .sql
             .query(SILENT, &[SILENCE_MS_MAX.into(), FORGOTTEN_MAX.into()])?;
         for mut row in silent {
-            self.bury_runner(&RunnerId::new(row.text("runner.runner_id")?))?;
+            self.remove_dead_runner(&RunnerId::new(row.text("runner.runner_id")?))?;
         }
         Ok(())
     }
@@ -84,7 +84,7 @@ const BEAT: &str = "
     WHERE runner_id = ?1";
 
 /// Says that a runner lives. False when it was buried meanwhile.
-pub(crate) fn beat(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool> {
+pub(crate) fn heartbeat(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool> {
     Ok(sql.execute(BEAT, &[runner.into()])? == 1)
 }
 
@@ -105,7 +105,7 @@ const BURY: &str = "DELETE FROM runner WHERE runner_id = ?1";
 
 impl Tx<'_> {
     /// Removes a runner that is known to be dead, and frees what it held.
-    pub fn bury_runner(&mut self, runner: &RunnerId) -> Result<()> {
+    pub fn remove_dead_runner(&mut self, runner: &RunnerId) -> Result<()> {
         self.sql.execute(BURY, &[runner.into()])?;
         head::free(&mut self.sql, runner)
     }
@@ -123,7 +123,7 @@ impl View<'_> {
 fn read(mut row: Row) -> Result<Runner> {
     Ok(Runner {
         runner_id: RunnerId::new(row.text("runner.runner_id")?),
-        place: row.text("runner.machine")?,
+        machine: row.text("runner.machine")?,
         pid: row.small_count("runner.pid")?,
         pid_started: row.count("runner.pid_start_time")?,
     })
@@ -131,9 +131,9 @@ fn read(mut row: Row) -> Result<Runner> {
 
 /// The runner that this store registered, so that closing it can take the name back.
 #[derive(Debug, Default)]
-pub(crate) struct Registered(Mutex<Option<RunnerId>>);
+pub(crate) struct RegisteredRunner(Mutex<Option<RunnerId>>);
 
-impl Registered {
+impl RegisteredRunner {
     /// Notes a runner whose registration is durable.
     pub(crate) fn note(&self, runner: Option<RunnerId>) {
         if runner.is_some() {

@@ -3,12 +3,12 @@
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::run::RunStatus;
-use wakeful_core::saga::{Phase, Saga, Status};
+use wakeful_core::saga::{Saga, SagaPhase, SagaStatus};
 use wakeful_core::time::Millis;
 
 use crate::rows::SagaRow;
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
-use crate::{ROWS_MAX, Result, StoreError, Tx, View, bound};
+use crate::{ROWS_MAX, Result, StoreError, Tx, View, row_binding};
 
 /// An action that was put off and is intended again has its saga already.
 const BEGIN: &str = "
@@ -29,7 +29,7 @@ impl Tx<'_> {
         ];
         if self.sql.execute(BEGIN, &params)? > 0 {
             self.sql
-                .touch(&bound::SAGA, &[(&saga.operation_id).into()], Some(at));
+                .touch(&row_binding::SAGA, &[(&saga.operation_id).into()], Some(at));
         }
         Ok(())
     }
@@ -41,7 +41,7 @@ const ADVANCE: &str = "
 
 impl Tx<'_> {
     /// Moves a saga on; [`StoreError::Conflict`] when it is not where it was seen.
-    pub fn move_saga(&mut self, seen: &Saga, next: &Saga, at: Millis) -> Result<()> {
+    pub fn advance_saga(&mut self, seen: &Saga, next: &Saga, at: Millis) -> Result<()> {
         let params = [
             (&seen.operation_id).into(),
             seen.phase.as_str().into(),
@@ -52,7 +52,7 @@ impl Tx<'_> {
             at.into(),
         ];
         self.sql
-            .touch(&bound::SAGA, &[(&seen.operation_id).into()], Some(at));
+            .touch(&row_binding::SAGA, &[(&seen.operation_id).into()], Some(at));
         exactly_one(self.sql.execute(ADVANCE, &params)?)
     }
 }
@@ -89,8 +89,8 @@ fn read(mut row: Row) -> Result<SagaRow> {
     let run_key = RunKey(row.digest("saga.run_key")?);
     let saga = Saga {
         operation_id,
-        phase: row.word("saga.phase", Phase::parse)?,
-        status: row.word("saga.status", Status::parse)?,
+        phase: row.word("saga.phase", SagaPhase::parse)?,
+        status: row.word("saga.status", SagaStatus::parse)?,
         last_error: row.optional_text("saga.last_error")?,
     };
     let updated_at = row.millis("saga.updated_at_ms")?;
@@ -127,9 +127,10 @@ const REMEMBER: &str = "
 
 impl Tx<'_> {
     /// Remembers which journal is meant, so that another one in its place is noticed.
-    pub fn remember_journal(&mut self, host_id: &str, at: Millis) -> Result<()> {
+    pub fn set_journal_host(&mut self, host_id: &str, at: Millis) -> Result<()> {
         if self.sql.execute(REMEMBER, &[host_id.into()])? > 0 {
-            self.sql.touch(&bound::JOURNAL_HOST, &[1_i64.into()], Some(at));
+            self.sql
+                .touch(&row_binding::JOURNAL_HOST, &[1_i64.into()], Some(at));
         }
         Ok(())
     }

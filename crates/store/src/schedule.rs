@@ -3,15 +3,17 @@
 use wakeful_core::id::{AgentId, EventName, RuleId};
 use wakeful_core::key::RunKey;
 use wakeful_core::run::RunStatus;
-use wakeful_core::time::Millis;
-use wakeful_core::timer::{
-    Concurrency, EXECUTIONS_KEPT_MAX, Guard, Outcome, Reason, SET_BACK_MS, ScheduleReason, Status, Timer,
-    TriggerSource,
+use wakeful_core::schedule::{
+    Concurrency, EXECUTIONS_KEPT_MAX, ExecutionOutcome, Guard, Reason, SET_BACK_MS, Schedule, ScheduleReason,
+    ScheduleStatus, TriggerSource,
 };
+use wakeful_core::time::Millis;
 
-use crate::rows::{Execution, ExecutionRow, ScheduleFilter, Schedules, Unreadable};
+use crate::rows::{
+    ExecutionWithRun, ScheduleFilter, ScheduleRows, ScheduledExecutionRow, UnreadableSchedule,
+};
 use crate::sql::{Param, Row, Sql, at_most_one, exactly_one, limit, records};
-use crate::{Result, StoreError, Tx, View, bound};
+use crate::{Result, StoreError, Tx, View, row_binding};
 
 const CREATE: &str = "
     INSERT INTO schedule (schedule_id, agent_id, revision, label, pattern, message, status, concurrency, allows_catch_up,
@@ -22,14 +24,15 @@ const CREATE: &str = "
 
 impl Tx<'_> {
     /// Stores a new schedule. False when the name is taken.
-    pub fn create_schedule(&mut self, timer: &Timer) -> Result<bool> {
+    pub fn create_schedule(&mut self, timer: &Schedule) -> Result<bool> {
         let (intent, guard) = (intent(timer)?, guard(timer));
         let mut params = fields(timer, &intent, guard.as_deref()).to_vec();
         params.push(timer.created_at.into());
         let is_new = self.sql.execute(CREATE, &params)? == 1;
         if is_new {
             let key = [(&timer.schedule_id).into()];
-            self.sql.touch(&bound::SCHEDULE, &key, Some(timer.created_at));
+            self.sql
+                .touch(&row_binding::SCHEDULE, &key, Some(timer.created_at));
         }
         Ok(is_new)
     }
@@ -45,30 +48,30 @@ const PUT: &str = "
 impl Tx<'_> {
     /// Stores a changed schedule. Its version is the one that was read and is incremented here;
     /// [`StoreError::Conflict`] when it changed since.
-    pub fn put_schedule(&mut self, timer: &Timer) -> Result<()> {
+    pub fn put_schedule(&mut self, timer: &Schedule) -> Result<()> {
         let (intent, guard) = (intent(timer)?, guard(timer));
         self.sql
-            .touch(&bound::SCHEDULE, &[(&timer.schedule_id).into()], None);
+            .touch(&row_binding::SCHEDULE, &[(&timer.schedule_id).into()], None);
         exactly_one(self.sql.execute(PUT, &fields(timer, &intent, guard.as_deref()))?)
     }
 }
 
-fn intent(timer: &Timer) -> Result<String> {
+fn intent(timer: &Schedule) -> Result<String> {
     serde_json::to_string(&timer.when).map_err(|_| StoreError::Malformed("schedule.pattern"))
 }
 
-fn guard(timer: &Timer) -> Option<String> {
+fn guard(timer: &Schedule) -> Option<String> {
     timer.guard.as_ref().map(|guard| guard.json().to_string())
 }
 
-fn fields<'a>(timer: &'a Timer, intent: &'a str, guard: Option<&'a str>) -> [Param<'a>; 21] {
+fn fields<'a>(timer: &'a Schedule, intent: &'a str, guard: Option<&'a str>) -> [Param<'a>; 21] {
     [
         (&timer.schedule_id).into(),
         (&timer.agent_id).into(),
         timer.revision.into(),
         timer.label.as_str().into(),
         intent.into(),
-        timer.say.as_str().into(),
+        timer.message.as_str().into(),
         timer.status.as_str().into(),
         timer.concurrency.as_str().into(),
         timer.allows_catch_up.into(),
@@ -87,15 +90,15 @@ fn fields<'a>(timer: &'a Timer, intent: &'a str, guard: Option<&'a str>) -> [Par
     ]
 }
 
-fn read(mut row: Row) -> Result<Timer> {
-    Ok(Timer {
+fn read(mut row: Row) -> Result<Schedule> {
+    Ok(Schedule {
         schedule_id: row.rule_id("schedule.schedule_id")?,
         agent_id: row.agent_id("schedule.agent_id")?,
         revision: row.small_count("schedule.revision")?,
         label: row.text("schedule.label")?,
         when: row.word("schedule.pattern", |json| serde_json::from_str(json).ok())?,
-        say: row.text("schedule.message")?,
-        status: row.word("schedule.status", Status::parse)?,
+        message: row.text("schedule.message")?,
+        status: row.word("schedule.status", ScheduleStatus::parse)?,
         concurrency: row.word("schedule.concurrency", Concurrency::parse)?,
         allows_catch_up: row.flag("schedule.allows_catch_up")?,
         auto_disable_after_run: row.flag("schedule.auto_disable_after_run")?,
@@ -117,13 +120,13 @@ fn read(mut row: Row) -> Result<Timer> {
 }
 
 /// Reads rows one by one: one that cannot be read does not hide the others.
-fn read_each(rows: Vec<Row>) -> Result<Schedules> {
-    let mut found = Schedules::default();
+fn read_each(rows: Vec<Row>) -> Result<ScheduleRows> {
+    let mut found = ScheduleRows::default();
     for row in rows {
         let (schedule_id, agent_id) = (row.told_at(0), row.told_at(1));
         match read(row) {
             Ok(timer) => found.timers.push(timer),
-            Err(StoreError::Malformed(column)) => found.unreadable.push(Unreadable {
+            Err(StoreError::Malformed(column)) => found.unreadable.push(UnreadableSchedule {
                 schedule_id,
                 agent_id,
                 column,
@@ -142,7 +145,7 @@ const ONE: &str = "
 
 impl View<'_> {
     /// One schedule.
-    pub fn schedule(&mut self, schedule: &RuleId) -> Result<Option<Timer>> {
+    pub fn schedule(&mut self, schedule: &RuleId) -> Result<Option<Schedule>> {
         at_most_one(self.sql.query(ONE, &[schedule.into()])?)
             .map(read)
             .transpose()
@@ -163,7 +166,7 @@ const LIST_OF_AGENT: &str = "
 
 impl View<'_> {
     /// Schedules by name.
-    pub fn schedules(&mut self, filter: &ScheduleFilter) -> Result<Schedules> {
+    pub fn schedules(&mut self, filter: &ScheduleFilter) -> Result<ScheduleRows> {
         let after = filter.after.as_ref().map_or("", RuleId::as_str);
         let rows = match &filter.agent_id {
             None => self.sql.query(LIST, &[after.into(), limit(filter.limit)])?,
@@ -183,12 +186,12 @@ const OF_EVENT: &str = "
 
 impl View<'_> {
     /// Active schedules that wait for an event, by name, after one.
-    pub fn schedules_for(
+    pub fn schedules_for_event(
         &mut self,
         event: &EventName,
         after: Option<&RuleId>,
         at_most: u32,
-    ) -> Result<Schedules> {
+    ) -> Result<ScheduleRows> {
         let after = after.map_or("", RuleId::as_str);
         read_each(
             self.sql
@@ -201,7 +204,7 @@ const COUNT_OF_EVENT: &str = "SELECT COUNT(*) FROM schedule WHERE event_name = ?
 
 impl View<'_> {
     /// How many schedules that are not disabled wait for an event.
-    pub fn waiting_for(&mut self, event: &EventName) -> Result<u64> {
+    pub fn count_schedules_for_event(&mut self, event: &EventName) -> Result<u64> {
         let row = at_most_one(self.sql.query(COUNT_OF_EVENT, &[event.into()])?);
         row.map_or(Ok(0), |mut row| row.count("schedule.schedule_id"))
     }
@@ -211,7 +214,7 @@ const COUNT: &str = "SELECT COUNT(*) FROM schedule WHERE agent_id = ?1 AND statu
 
 impl View<'_> {
     /// How many schedules of an agent are not disabled.
-    pub fn schedules_of(&mut self, agent: &AgentId) -> Result<u64> {
+    pub fn count_schedules_of(&mut self, agent: &AgentId) -> Result<u64> {
         let row = at_most_one(self.sql.query(COUNT, &[agent.into()])?);
         row.map_or(Ok(0), |mut row| row.count("schedule.schedule_id"))
     }
@@ -234,7 +237,7 @@ const AHEAD: &str = "
 impl View<'_> {
     /// Active schedules to evaluate: those that are due, the longest due first, and those that were last evaluated at a
     /// time which is in the future again because the clock was set back.
-    pub fn due_schedules(&mut self, now: Millis, at_most: u32) -> Result<Schedules> {
+    pub fn due_schedules(&mut self, now: Millis, at_most: u32) -> Result<ScheduleRows> {
         let mut rows = self.sql.query(DUE, &[now.into(), limit(at_most)])?;
         let ahead = Millis(now.0.saturating_add(SET_BACK_MS));
         let left = at_most.saturating_sub(u32::try_from(rows.len()).unwrap_or(u32::MAX));
@@ -265,7 +268,7 @@ const FORGET: &str = "DELETE FROM scheduled_execution WHERE schedule_id = ?1 AND
 
 impl Tx<'_> {
     /// Stores what became of a firing. The oldest record beyond a bound is deleted.
-    pub fn append_execution(&mut self, row: &ExecutionRow) -> Result<()> {
+    pub fn append_execution(&mut self, row: &ScheduledExecutionRow) -> Result<()> {
         let params = [
             (&row.schedule_id).into(),
             row.seq.into(),
@@ -281,7 +284,7 @@ impl Tx<'_> {
             row.at.into(),
         ];
         let key = [(&row.schedule_id).into(), row.seq.into()];
-        self.sql.touch(&bound::EXECUTION, &key, Some(row.at));
+        self.sql.touch(&row_binding::EXECUTION, &key, Some(row.at));
         exactly_one(self.sql.execute(APPEND, &params)?)?;
         forget(&mut self.sql, row.schedule_id.as_str(), row.seq)
     }
@@ -294,7 +297,7 @@ fn forget(sql: &mut dyn Sql, name: &str, newest: u64) -> Result<()> {
     {
         for mut row in sql.query(FORGOTTEN, &[name.into(), oldest.into()])? {
             let seq = row.int("scheduled_execution.seq")?;
-            sql.touch(&bound::EXECUTION, &[name.into(), seq.into()], None);
+            sql.touch(&row_binding::EXECUTION, &[name.into(), seq.into()], None);
         }
         sql.execute(FORGET, &[name.into(), oldest.into()])?;
     }
@@ -312,11 +315,11 @@ const END_OF_AGENT: &str = "
 impl Tx<'_> {
     /// Pauses an active schedule that cannot be read, with a record. False where it is no longer active. Its name is
     /// taken as stored: that may be the unreadable part.
-    pub fn set_schedule_aside(&mut self, name: &str, at: Millis) -> Result<bool> {
+    pub fn disable_unreadable_schedule(&mut self, name: &str, at: Millis) -> Result<bool> {
         let ended = self.sql.query(SET_ASIDE, &[name.into()])?;
         let ending = Ending {
             source: TriggerSource::Tick,
-            outcome: Outcome::SetAside,
+            outcome: ExecutionOutcome::Unreadable,
             reason: ScheduleReason::Unreadable,
             at,
         };
@@ -324,11 +327,11 @@ impl Tx<'_> {
     }
 
     /// Ends all schedules of a destroyed agent, also those that cannot be read, each with a record; returns how many.
-    pub fn end_schedules(&mut self, agent: &AgentId, at: Millis) -> Result<u64> {
+    pub fn expire_schedules(&mut self, agent: &AgentId, at: Millis) -> Result<u64> {
         let ended = self.sql.query(END_OF_AGENT, &[agent.into()])?;
         let ending = Ending {
             source: TriggerSource::TriggerNow,
-            outcome: Outcome::Disabled,
+            outcome: ExecutionOutcome::Disabled,
             reason: ScheduleReason::AgentDestroyed,
             at,
         };
@@ -339,7 +342,7 @@ impl Tx<'_> {
 /// How and why schedules end.
 struct Ending {
     source: TriggerSource,
-    outcome: Outcome,
+    outcome: ExecutionOutcome,
     reason: ScheduleReason,
     at: Millis,
 }
@@ -368,8 +371,12 @@ fn note_each(sql: &mut dyn Sql, rows: Vec<Row>, ending: &Ending) -> Result<u64> 
             false.into(),
             at.into(),
         ];
-        sql.touch(&bound::SCHEDULE, &[name.as_str().into()], Some(at));
-        sql.touch(&bound::EXECUTION, &[name.as_str().into(), seq.into()], Some(at));
+        sql.touch(&row_binding::SCHEDULE, &[name.as_str().into()], Some(at));
+        sql.touch(
+            &row_binding::EXECUTION,
+            &[name.as_str().into(), seq.into()],
+            Some(at),
+        );
         exactly_one(sql.execute(APPEND, &params)?)?;
         forget(sql, &name, u64::try_from(seq).unwrap_or(0))?;
         noted += 1;
@@ -388,12 +395,12 @@ const EXECUTIONS: &str = "
 
 impl View<'_> {
     /// What became of a schedule's firings, newest first.
-    pub fn executions(&mut self, schedule: &RuleId, at_most: u32) -> Result<Vec<Execution>> {
+    pub fn executions(&mut self, schedule: &RuleId, at_most: u32) -> Result<Vec<ExecutionWithRun>> {
         records(
             self.sql.query(EXECUTIONS, &[schedule.into(), limit(at_most)])?,
             |mut row| {
-                Ok(Execution {
-                    row: ExecutionRow {
+                Ok(ExecutionWithRun {
+                    row: ScheduledExecutionRow {
                         schedule_id: row.rule_id("scheduled_execution.schedule_id")?,
                         seq: row.count("scheduled_execution.seq")?,
                         revision: row.small_count("scheduled_execution.revision")?,
@@ -401,7 +408,7 @@ impl View<'_> {
                         count: row.count("scheduled_execution.firing_count")?,
                         is_capped: row.flag("scheduled_execution.is_capped")?,
                         source: row.word("scheduled_execution.trigger_source", TriggerSource::parse)?,
-                        outcome: row.word("scheduled_execution.outcome", Outcome::parse)?,
+                        outcome: row.word("scheduled_execution.outcome", ExecutionOutcome::parse)?,
                         reason: row.optional_word("scheduled_execution.reason", Reason::parse)?,
                         run_key: row.optional_digest("scheduled_execution.run_key")?.map(RunKey),
                         is_catch_up: row.flag("scheduled_execution.is_catch_up")?,
@@ -425,7 +432,7 @@ const UNDER_WAY: &str = "
 impl View<'_> {
     /// Whether a run that a schedule asked for is under way: its message is queued, its run is open, or an open run
     /// absorbed it.
-    pub fn is_under_way(&mut self, run: &RunKey) -> Result<bool> {
+    pub fn is_run_active(&mut self, run: &RunKey) -> Result<bool> {
         Ok(!self.sql.query(UNDER_WAY, &[run.into()])?.is_empty())
     }
 }

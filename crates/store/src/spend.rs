@@ -1,14 +1,14 @@
 //! What models cost: caps, reservations, and the sums of each day.
 
-use wakeful_core::budget::{Day, MicroUsd, Spent, Sum};
+use wakeful_core::budget::{DaySpend, MicroUsd, SpendTotal, UtcDay};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::ReceiptChannel;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::time::Millis;
 
-use crate::rows::{CapRow, ReceiptRow, Reservation, SpendDay};
+use crate::rows::{CapRow, PrivacyReceiptRow, Reservation, SpendDay};
 use crate::sql::{Dialect, Param, Row, Sql, at_most_one, limit, records};
-use crate::{ROWS_MAX, Result, StoreError, Tx, View, bound};
+use crate::{ROWS_MAX, Result, StoreError, Tx, View, row_binding};
 
 /// Stands for all agents together.
 const ALL: &str = "";
@@ -28,7 +28,7 @@ impl Tx<'_> {
             None => self.sql.execute(UNSET_CAP, &[scope])?,
         };
         if written > 0 {
-            self.sql.touch(&bound::CAP, &[scope], Some(at));
+            self.sql.touch(&row_binding::CAP, &[scope], Some(at));
         }
         Ok(())
     }
@@ -76,7 +76,7 @@ fn lock_all(sql: &mut dyn Sql) -> Result<()> {
 impl Tx<'_> {
     /// Keeps other transactions from reserving until this one ends: two that check at once would both find room.
     /// Returns the day to reserve on: that of the clock, or a later one that was reserved on before.
-    pub fn lock_spending(&mut self, clock: Day) -> Result<Day> {
+    pub fn lock_spending(&mut self, clock: UtcDay) -> Result<UtcDay> {
         lock_all(&mut self.sql)?;
         Ok(clock.not_before(self.latest_spend_day()?))
     }
@@ -86,9 +86,10 @@ const LATEST: &str = "SELECT day FROM spend_day WHERE agent_id = '' ORDER BY day
 
 impl View<'_> {
     /// The latest day that anything was reserved on, if there is one.
-    pub fn latest_spend_day(&mut self) -> Result<Option<Day>> {
+    pub fn latest_spend_day(&mut self) -> Result<Option<UtcDay>> {
         let row = at_most_one(self.sql.query(LATEST, &[])?);
-        row.map(|mut row| row.int("spend_day.day").map(Day)).transpose()
+        row.map(|mut row| row.int("spend_day.day").map(UtcDay))
+            .transpose()
     }
 }
 
@@ -112,18 +113,18 @@ const FORGET_LATER: &str = "DELETE FROM spend_day WHERE day > ?1";
 
 impl Tx<'_> {
     /// Counts what was spent on later days for this one, and forgets those days.
-    pub fn reset_spend_day(&mut self, clock: Day) -> Result<()> {
+    pub fn reset_spend_day(&mut self, clock: UtcDay) -> Result<()> {
         lock_all(&mut self.sql)?;
         let at = Some(clock.begins());
         for mut row in self.sql.query(LATER_SPEND, &[clock.0.into()])? {
             let operation = OperationId(row.digest("spend.operation_id")?);
-            self.sql.touch(&bound::SPEND, &[(&operation).into()], at);
+            self.sql.touch(&row_binding::SPEND, &[(&operation).into()], at);
         }
         for mut row in self.sql.query(LATER_SUMS, &[clock.0.into()])? {
             let (agent, day) = (row.text("spend_day.agent_id")?, row.int("spend_day.day")?);
             for day in [day, clock.0] {
                 self.sql
-                    .touch(&bound::SPEND_DAY, &[agent.as_str().into(), day.into()], at);
+                    .touch(&row_binding::SPEND_DAY, &[agent.as_str().into(), day.into()], at);
             }
         }
         for statement in [MOVE_SPEND, MOVE_SUMS, FORGET_LATER] {
@@ -138,24 +139,24 @@ const SPENT: &str =
 
 impl View<'_> {
     /// What a day has seen, settled and reserved, by an agent and by all.
-    pub fn spent(&mut self, day: Day, agent: &AgentId) -> Result<Spent> {
-        Ok(Spent {
+    pub fn spent(&mut self, day: UtcDay, agent: &AgentId) -> Result<DaySpend> {
+        Ok(DaySpend {
             agent: self.sum(agent.into(), day)?,
             all: self.spent_by_all(day)?,
         })
     }
 
     /// What a day has seen, settled and reserved, by all agents together.
-    pub(crate) fn spent_by_all(&mut self, day: Day) -> Result<Sum> {
+    pub(crate) fn spent_by_all(&mut self, day: UtcDay) -> Result<SpendTotal> {
         self.sum(ALL.into(), day)
     }
 
-    fn sum(&mut self, scope: Param<'_>, day: Day) -> Result<Sum> {
+    fn sum(&mut self, scope: Param<'_>, day: UtcDay) -> Result<SpendTotal> {
         let row = at_most_one(self.sql.query(SPENT, &[scope, day.0.into()])?);
         let Some(mut row) = row else {
-            return Ok(Sum::default());
+            return Ok(SpendTotal::default());
         };
-        Ok(Sum {
+        Ok(SpendTotal {
             reserved: amount(&mut row, "spend_day.reserved_microusd")?,
             settled: amount(&mut row, "spend_day.settled_microusd")?,
         })
@@ -186,8 +187,11 @@ impl Tx<'_> {
         self.sql.execute(RESERVE, &params)?;
         // The row says only which day it is.
         let at = reservation.day.begins();
-        self.sql
-            .touch(&bound::SPEND, &[(&reservation.operation_id).into()], Some(at));
+        self.sql.touch(
+            &row_binding::SPEND,
+            &[(&reservation.operation_id).into()],
+            Some(at),
+        );
         let (day, amount) = (reservation.day.0, signed(reservation.amount)?);
         let change = SpendChange {
             reserved: amount,
@@ -220,8 +224,11 @@ impl Tx<'_> {
         let reserved = amount(&mut row, "spend.reserved_microusd")?;
         let cost = cost.unwrap_or(reserved);
         self.sql.execute(SETTLE, &[operation.into(), cost.0.into()])?;
-        self.sql
-            .touch(&bound::SPEND, &[operation.into()], Some(Day(day).begins()));
+        self.sql.touch(
+            &row_binding::SPEND,
+            &[operation.into()],
+            Some(UtcDay(day).begins()),
+        );
         let change = SpendChange {
             reserved: -signed(reserved)?,
             settled: signed(cost)?,
@@ -276,7 +283,7 @@ fn add(sql: &mut dyn Sql, agent: &AgentId, day: i64, change: &SpendChange) -> Re
         // A new row may not be negative, not even on its way into an old one.
         let statement = if change.reserved < 0 { MOVE } else { ADD };
         sql.execute(statement, &params)?;
-        sql.touch(&bound::SPEND_DAY, &[scope, day.into()], None);
+        sql.touch(&row_binding::SPEND_DAY, &[scope, day.into()], None);
     }
     Ok(())
 }
@@ -299,7 +306,7 @@ const DAYS: &str = "
 
 impl View<'_> {
     /// The days of one agent, or of all together, from one day on, oldest first. At most [`ROWS_MAX`].
-    pub fn spend_days(&mut self, agent: Option<&AgentId>, from: Day) -> Result<Vec<SpendDay>> {
+    pub fn spend_days(&mut self, agent: Option<&AgentId>, from: UtcDay) -> Result<Vec<SpendDay>> {
         records(
             self.sql
                 .query(DAYS, &[scope(agent), from.0.into(), limit(ROWS_MAX)])?,
@@ -314,7 +321,7 @@ const ON_DAY: &str = "
 
 impl View<'_> {
     /// What each agent spent on a day, by name. At most [`ROWS_MAX`].
-    pub fn spent_on(&mut self, day: Day) -> Result<Vec<SpendDay>> {
+    pub fn spent_on(&mut self, day: UtcDay) -> Result<Vec<SpendDay>> {
         records(
             self.sql.query(ON_DAY, &[day.0.into(), limit(ROWS_MAX)])?,
             read_day,
@@ -325,7 +332,7 @@ impl View<'_> {
 fn read_day(mut row: Row) -> Result<SpendDay> {
     Ok(SpendDay {
         agent_id: agent(&mut row, "spend_day.agent_id")?,
-        day: Day(row.int("spend_day.day")?),
+        day: UtcDay(row.int("spend_day.day")?),
         reserved: amount(&mut row, "spend_day.reserved_microusd")?,
         settled: amount(&mut row, "spend_day.settled_microusd")?,
         requests: row.count("spend_day.requests")?,
@@ -338,7 +345,7 @@ const PUT_RECEIPT: &str = "
 
 impl Tx<'_> {
     /// Stores that a person confirmed a provider; the first confirmation counts.
-    pub fn put_receipt(&mut self, receipt: &ReceiptRow) -> Result<()> {
+    pub fn put_receipt(&mut self, receipt: &PrivacyReceiptRow) -> Result<()> {
         let params = [
             receipt.provider.as_str().into(),
             receipt.policy_version.as_str().into(),
@@ -350,7 +357,7 @@ impl Tx<'_> {
             receipt.policy_version.as_str().into(),
         ];
         if self.sql.execute(PUT_RECEIPT, &params)? > 0 {
-            self.sql.touch(&bound::RECEIPT, &key, Some(receipt.at));
+            self.sql.touch(&row_binding::RECEIPT, &key, Some(receipt.at));
         }
         Ok(())
     }
@@ -361,9 +368,9 @@ const RECEIPTS: &str = "
 
 impl View<'_> {
     /// Every confirmation of a provider, oldest first. At most [`ROWS_MAX`].
-    pub fn receipts(&mut self) -> Result<Vec<ReceiptRow>> {
+    pub fn receipts(&mut self) -> Result<Vec<PrivacyReceiptRow>> {
         records(self.sql.query(RECEIPTS, &[limit(ROWS_MAX)])?, |mut row| {
-            Ok(ReceiptRow {
+            Ok(PrivacyReceiptRow {
                 provider: row.text("privacy_receipt.provider")?,
                 policy_version: PolicyVersion::new(row.text("privacy_receipt.policy_version")?),
                 channel: row.word("privacy_receipt.channel", ReceiptChannel::parse)?,

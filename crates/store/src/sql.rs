@@ -8,7 +8,7 @@ use wakeful_core::id::{AgentId, EventName, Incarnation, RuleId, RunnerId, Thread
 use wakeful_core::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::time::Millis;
 
-use crate::bound::Bound;
+use crate::row_binding::BoundTable;
 use crate::{ROWS_MAX, Result, StoreError};
 
 /// Runs statements of one transaction.
@@ -26,7 +26,7 @@ pub(crate) trait Sql {
     }
     /// Notes that this transaction writes a row that governs: before it commits, the row is bound to the home's log. A
     /// statement that wrote nothing needs no binding.
-    fn touch(&mut self, _: &'static Bound, _: &[Param<'_>], _: Option<Millis>) {}
+    fn touch(&mut self, _: &'static BoundTable, _: &[Param<'_>], _: Option<Millis>) {}
     /// The same for a statement that must write one row; none means that somebody was there first.
     fn run_once(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<()> {
         exactly_one(self.execute(sql, params)?)

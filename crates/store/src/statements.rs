@@ -3,14 +3,14 @@
 use wakeful_core::time::Millis;
 
 use crate::Result;
-use crate::bound::{Bound, Touched};
+use crate::row_binding::{BoundTable, TouchedRows};
 use crate::sql::{Dialect, Param, Row, Sql};
 
 /// The statements of one transaction.
 pub(crate) struct Statements<'a> {
     sql: &'a mut dyn Sql,
     failed: bool,
-    touched: Touched,
+    touched: TouchedRows,
 }
 
 impl<'a> Statements<'a> {
@@ -19,7 +19,7 @@ impl<'a> Statements<'a> {
         Self {
             sql,
             failed: false,
-            touched: Touched::default(),
+            touched: TouchedRows::default(),
         }
     }
 
@@ -35,7 +35,7 @@ impl<'a> Statements<'a> {
     }
 
     /// The rows that were written and must be bound, once.
-    pub(crate) fn take_touched(&mut self) -> Touched {
+    pub(crate) fn take_touched(&mut self) -> TouchedRows {
         std::mem::take(&mut self.touched)
     }
 }
@@ -53,7 +53,7 @@ impl Sql for Statements<'_> {
         self.sql.query(sql, params).inspect_err(|_| self.failed = true)
     }
 
-    fn touch(&mut self, bound: &'static Bound, key: &[Param<'_>], at: Option<Millis>) {
+    fn touch(&mut self, bound: &'static BoundTable, key: &[Param<'_>], at: Option<Millis>) {
         self.touched.note(at);
         self.touched.keep(bound, key);
     }

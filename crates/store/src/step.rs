@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use wakeful_core::attempt::AttemptRecord;
 use wakeful_core::conversation::Usage;
 use wakeful_core::key::{ActionBase, OperationId, RunKey};
-use wakeful_core::step::{EffectClass, Seen, Status};
+use wakeful_core::step::{EffectClass, PriorActions, StepStatus};
 
-use crate::rows::{Settlement, StepEnd, StepRow};
+use crate::rows::{SpendSettlement, StepRow, StepSettlement};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 use crate::{Result, StoreError, Tx, View};
 
@@ -77,7 +77,7 @@ const SETTLE: &str = "
 
 impl Tx<'_> {
     /// Writes down how a step ended. A step ends once; a second end is a [`StoreError::Conflict`].
-    pub fn settle_step(&mut self, end: &StepEnd) -> Result<()> {
+    pub fn settle_step(&mut self, end: &StepSettlement) -> Result<()> {
         let (reason, attempt) = (
             end.reason.as_deref().map(storable),
             end.attempt.as_deref().map(storable),
@@ -94,9 +94,9 @@ impl Tx<'_> {
         ];
         self.sql.run_once(SETTLE, &params)?;
         match end.settlement {
-            Settlement::Nothing => Ok(()),
-            Settlement::Cost(cost) => self.settle_spend(&end.operation_id, Some(cost)),
-            Settlement::InFull => self.settle_spend(&end.operation_id, None),
+            SpendSettlement::Nothing => Ok(()),
+            SpendSettlement::Cost(cost) => self.settle_spend(&end.operation_id, Some(cost)),
+            SpendSettlement::InFull => self.settle_spend(&end.operation_id, None),
         }
     }
 }
@@ -106,7 +106,7 @@ const LEAVE: &str = "
 
 impl Tx<'_> {
     /// Ends the plain actions of a run that were under way with an unknown outcome. Returns how many there were.
-    pub fn leave_steps(&mut self, run: &RunKey) -> Result<u64> {
+    pub fn mark_steps_unknown(&mut self, run: &RunKey) -> Result<u64> {
         self.sql.execute(LEAVE, &[run.into()])
     }
 }
@@ -135,7 +135,7 @@ fn read(mut row: Row) -> Result<StepRow> {
         name: row.text("step.name")?,
         class: class(row.optional_text("step.class")?)?,
         base: row.optional_digest("step.action_base")?.map(ActionBase),
-        status: row.word("step.status", Status::parse)?,
+        status: row.word("step.status", StepStatus::parse)?,
         reason: row.text("step.reason")?,
         put_at: row.millis("step.created_at_ms")?,
         duration_ms: duration(row.optional_int("step.duration_ms")?)?,
@@ -174,7 +174,7 @@ const NEWEST_UNKNOWN: &str = "
 
 impl View<'_> {
     /// Equal actions of a run.
-    pub fn seen(&mut self, run: &RunKey, base: &ActionBase) -> Result<Seen> {
+    pub fn prior_actions(&mut self, run: &RunKey, base: &ActionBase) -> Result<PriorActions> {
         let rows = self.sql.query(SEEN, &[run.into(), base.into()])?;
         let mut row = at_most_one(rows).ok_or(StoreError::Malformed("step"))?;
         let (count, unknown) = (row.count("step")?, row.count("step")? > 0);
@@ -185,7 +185,7 @@ impl View<'_> {
         } else {
             None
         };
-        Ok(Seen {
+        Ok(PriorActions {
             count,
             unknown,
             newest_unknown,

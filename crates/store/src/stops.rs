@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::stop::{Pending, PendingStops, Slot, StopRequest};
+use wakeful_core::stop::{Pending, PendingStops, StopRequest, StopSlot};
 
-use self::slot_file::{LOCK_LOOK, SLOT_WAIT, hangs, of_io, read, read_settled, read_within, write};
+use self::slot_file::{LOCK_POLL_INTERVAL, SLOT_WAIT, hangs, of_io, read, read_settled, read_within, write};
 pub use self::slot_file::{drop_from_slot, keep_in_slot, make_slot, read_slot};
 use crate::lock::locked;
 use crate::{Result, StoreError};
@@ -45,7 +45,7 @@ pub struct PendingStop {
 
 /// The stop requests of a home that wait for its database. They are in force.
 #[derive(Debug, Default)]
-pub struct Stops {
+pub struct PendingStopStore {
     state: Mutex<State>,
     slot: Option<PathBuf>,
     /// Held by the caller that waits for the disk: while one hangs, others fail in time and do not pile up.
@@ -70,7 +70,7 @@ struct State {
     is_refreshing: bool,
 }
 
-impl Stops {
+impl PendingStopStore {
     /// With the slot file of a home, which is read before this returns. One that is not there says nothing; one that cannot
     /// be read in time brakes everything.
     pub(crate) fn with_slot(path: PathBuf) -> Arc<Self> {
@@ -119,7 +119,7 @@ impl Stops {
 
     /// Takes over what a read found that began when `seen` was so. A slot that cannot be read for a moment leaves what it
     /// said before; one that could not be from the start brakes everything.
-    fn take_over(&self, slot: io::Result<Slot>, seen: Seen) {
+    fn take_over(&self, slot: io::Result<StopSlot>, seen: Seen) {
         let mut state = locked(&self.state);
         state.refreshed_at = Some(Instant::now());
         let requests = match slot {
@@ -131,7 +131,7 @@ impl Stops {
             return;
         }
         state.is_read = true;
-        if state.pending.slot_says(requests, seen.holds) {
+        if state.pending.merge_slot(requests, seen.holds) {
             self.changed.notify_one();
         }
     }
@@ -158,18 +158,18 @@ impl Stops {
                 Ok(alone) => return Ok(alone),
                 Err(TryLockError::Poisoned(poisoned)) => return Ok(PoisonError::into_inner(poisoned)),
                 Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return Err(of_io(hangs())),
-                Err(TryLockError::WouldBlock) => thread::sleep(LOCK_LOOK),
+                Err(TryLockError::WouldBlock) => thread::sleep(LOCK_POLL_INTERVAL),
             }
         }
     }
 
     /// Changes the slot and takes over what it says then. Called alone.
-    fn change(&self, path: &Path, change: impl FnOnce(&mut Slot)) -> Result<()> {
+    fn change(&self, path: &Path, change: impl FnOnce(&mut StopSlot)) -> Result<()> {
         let holds = self.seen().holds;
         let slot = write(path, change).map_err(of_io)?;
         let mut state = locked(&self.state);
         state.writes += 1;
-        state.pending.slot_says(slot.requests, holds);
+        state.pending.merge_slot(slot.requests, holds);
         Ok(())
     }
 }
@@ -182,7 +182,7 @@ struct Seen {
 }
 
 /// The refresher: reads the slot until no caller has asked for a while. It holds no store open while it reads.
-fn refresh_while_asked(stops: &Weak<Stops>, path: &Path) {
+fn refresh_while_asked(stops: &Weak<PendingStopStore>, path: &Path) {
     loop {
         let Some(seen) = stops.upgrade().map(|stops| stops.seen()) else {
             return;
@@ -199,7 +199,7 @@ fn refresh_while_asked(stops: &Weak<Stops>, path: &Path) {
 }
 
 /// Only [`Self::refresh`], [`Self::keep`] and [`Self::end`] wait for a disk.
-impl Stops {
+impl PendingStopStore {
     /// Whether a pending brake holds an agent.
     pub fn is_braked(&self, agent: &AgentId) -> bool {
         self.look(|state| state.pending.is_braked(agent))
@@ -227,7 +227,7 @@ impl Stops {
 
     /// Takes a request in; it holds in this process when this returns. The ids of all that count as this request. None where
     /// too many wait.
-    pub fn hold(&self, request: StopRequest) -> Option<BTreeSet<u64>> {
+    pub fn add(&self, request: StopRequest) -> Option<BTreeSet<u64>> {
         locked(&self.state).pending.hold(request)
     }
 
@@ -255,7 +255,7 @@ impl Stops {
 
     /// Keeps what this process holds in the home, which needs no free space, so that it survives this process. Writes a
     /// small file and waits for the disk: not on a thread that must not wait.
-    pub fn keep(&self) -> Result<()> {
+    pub fn save(&self) -> Result<()> {
         let path = self.slot.as_deref().ok_or(StoreError::ReadOnly)?;
         let _alone = self.alone()?;
         let unkept: Vec<StopRequest> = locked(&self.state).pending.unkept().cloned().collect();

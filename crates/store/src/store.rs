@@ -5,27 +5,27 @@ use std::sync::{Arc, Mutex};
 
 use wakeful_core::blob::{Blob, BlobHash};
 
+use crate::blob_files::{self, BlobFileReport};
 use crate::faults::{FaultPoint, Faults};
 use crate::job::{AnyValue, Change, Query, change, query, typed};
 use crate::lock::locked;
-use crate::pack::{self, INLINE_BYTES_MAX, Large};
+use crate::pack::{self, INLINE_BYTES_MAX, LargeBlobs};
 use crate::postgres::{PostgresOptions, Server};
-use crate::rows::{PackedBlob, SweptFiles};
+use crate::rows::{FileSweep, PackedBlob};
 use crate::schema::AGENT;
-use crate::sqlite::copy::Upgraded;
+use crate::sqlite::copy::SchemaUpgrade;
 use crate::sqlite::{Database, Memory, SqliteOptions};
-use crate::stops::Stops;
-use crate::sweep::{self, FilesFound};
-use crate::trouble::Trouble;
+use crate::stops::PendingStopStore;
 use crate::tx::{Tx, View};
+use crate::write_health::WriteHealth;
 use crate::{Result, StoreError};
 
 /// A database behind the verbs. Cloning it is cheap; all clones are one store.
 #[derive(Clone)]
 pub struct Store {
     inner: Inner,
-    trouble: Arc<Trouble>,
-    stops: Arc<Stops>,
+    trouble: Arc<WriteHealth>,
+    stops: Arc<PendingStopStore>,
     faults: Option<Arc<dyn Faults>>,
 }
 
@@ -93,7 +93,7 @@ impl Store {
     /// none, requests are held in memory until [`make_slot`](crate::make_slot) has made it.
     #[must_use]
     pub fn with_slot(self, path: PathBuf) -> Self {
-        let stops = Stops::with_slot(path);
+        let stops = PendingStopStore::with_slot(path);
         Self { stops, ..self }
     }
 
@@ -116,15 +116,15 @@ impl Store {
 
     /// What it was brought up to date from when it was opened, if it was.
     #[must_use]
-    pub fn upgraded(&self) -> Option<&Upgraded> {
+    pub fn upgraded(&self) -> Option<&SchemaUpgrade> {
         self.inner.upgraded()
     }
 
     /// Which files of blobs no row names, and which rows name files that are gone. Looks at all of them.
-    pub async fn inspect_files(&self) -> Result<FilesFound> {
+    pub async fn inspect_files(&self) -> Result<BlobFileReport> {
         match &self.inner {
-            Inner::Sqlite(database) => sweep::inspect(self, &database.blobs_dir).await,
-            Inner::Memory(_) | Inner::Postgres(_) => Ok(FilesFound::default()),
+            Inner::Sqlite(database) => blob_files::inspect(self, &database.blobs_dir).await,
+            Inner::Memory(_) | Inner::Postgres(_) => Ok(BlobFileReport::default()),
         }
     }
 
@@ -135,13 +135,13 @@ impl Store {
             Inner::Postgres(server) => server.take_registered(),
         };
         let Some(runner) = registered else { return Ok(()) };
-        self.write(move |tx| tx.bury_runner(&runner)).await
+        self.write(move |tx| tx.remove_dead_runner(&runner)).await
     }
 }
 
 impl Inner {
     /// What a file was brought up to date from when it was opened, if it was.
-    pub(crate) fn upgraded(&self) -> Option<&Upgraded> {
+    pub(crate) fn upgraded(&self) -> Option<&SchemaUpgrade> {
         match self {
             Self::Sqlite(database) => database.upgraded.as_ref(),
             Self::Memory(_) | Self::Postgres(_) => None,
@@ -258,13 +258,13 @@ impl Store {
 
     /// The stop requests that hold in this process whatever the database does.
     #[must_use]
-    pub const fn stops(&self) -> &Arc<Stops> {
+    pub const fn stops(&self) -> &Arc<PendingStopStore> {
         &self.stops
     }
 
     /// Why the storage refused the last write, until one has worked again.
     #[must_use]
-    pub fn trouble(&self) -> Option<StoreError> {
+    pub fn last_write_error(&self) -> Option<StoreError> {
         self.trouble.last()
     }
 
@@ -276,15 +276,15 @@ impl Store {
             Inner::Postgres(server) if !server.can_write() => Err(StoreError::ReadOnly),
             // A small one stays in its row in any case, and is compressed in microseconds.
             Inner::Sqlite(_) | Inner::Postgres(_) if blob.bytes().len() <= INLINE_BYTES_MAX => {
-                pack::pack(&blob, Large::Row)
+                pack::pack(&blob, LargeBlobs::Row)
             }
             // A large one takes milliseconds, which would hold up the other tasks of the caller's thread.
             Inner::Sqlite(database) => {
                 let folder = database.blobs_dir.clone();
-                off_thread(move || pack::pack(&blob, Large::File(&folder))).await
+                run_blocking(move || pack::pack(&blob, LargeBlobs::File(&folder))).await
             }
-            Inner::Postgres(_) => off_thread(move || pack::pack(&blob, Large::Row)).await,
-            Inner::Memory(_) => pack::pack(&blob, Large::Row),
+            Inner::Postgres(_) => run_blocking(move || pack::pack(&blob, LargeBlobs::Row)).await,
+            Inner::Memory(_) => pack::pack(&blob, LargeBlobs::Row),
         };
         // A large one is a file, and may be what fills the disk.
         packed.inspect_err(|error| self.trouble.note_error(error))
@@ -292,7 +292,7 @@ impl Store {
 
     /// Removes the files of contents that are no longer there, and what is left of erased text in the pages of the
     /// database, as far as that is in our hands. Called after the commit that erased them.
-    pub async fn discard(&self, gone: Vec<BlobHash>) -> Result<()> {
+    pub async fn remove_blob_files(&self, gone: Vec<BlobHash>) -> Result<()> {
         match &self.inner {
             Inner::Sqlite(database) => {
                 // In the writer's turn, where nobody can name one of them between the look and the removal.
@@ -318,19 +318,19 @@ impl Store {
 
     /// Removes files of blobs that no row names and that are old enough that no caller is about to name them. Where blobs
     /// are rows there are none.
-    pub async fn sweep_files(&self) -> Result<SweptFiles> {
+    pub async fn sweep_files(&self) -> Result<FileSweep> {
         match &self.inner {
             Inner::Sqlite(database) if !database.can_write() => Err(StoreError::ReadOnly),
-            Inner::Sqlite(database) => sweep::sweep(self, &database.blobs_dir).await,
-            Inner::Memory(_) | Inner::Postgres(_) => Ok(SweptFiles {
+            Inner::Sqlite(database) => blob_files::sweep(self, &database.blobs_dir).await,
+            Inner::Memory(_) | Inner::Postgres(_) => Ok(FileSweep {
                 is_all: true,
-                ..SweptFiles::default()
+                ..FileSweep::default()
             }),
         }
     }
 }
 
-pub(crate) async fn off_thread<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
     tokio::task::spawn_blocking(work)

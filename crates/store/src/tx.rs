@@ -8,8 +8,8 @@ use wakeful_core::id::{AgentId, RunnerId};
 
 use crate::sql::Sql;
 use crate::statements::Statements;
-use crate::stops::Stops;
-use crate::{Result, bound};
+use crate::stops::PendingStopStore;
+use crate::{Result, row_binding};
 
 /// Most rows that a listing verb returns, whatever it is asked for.
 pub const ROWS_MAX: u32 = 10_000;
@@ -20,7 +20,7 @@ pub struct View<'a> {
     /// The folder of large blobs, where there is one.
     pub(crate) blobs: Option<&'a Path>,
     /// Stop requests that hold beside what the database says.
-    pub(crate) stops: Option<Arc<Stops>>,
+    pub(crate) stops: Option<Arc<PendingStopStore>>,
 }
 
 /// Reads and writes of one transaction.
@@ -59,7 +59,7 @@ impl<'a> View<'a> {
     }
 
     /// Pending stop requests hold beside what the database says.
-    pub(crate) fn set_stops(&mut self, stops: Arc<Stops>) {
+    pub(crate) fn set_stops(&mut self, stops: Arc<PendingStopStore>) {
         self.stops = Some(stops);
     }
 
@@ -82,6 +82,6 @@ impl<'a> Tx<'a> {
     /// the lock on that log comes after all others.
     pub(crate) fn bind_records(&mut self) -> Result<()> {
         let touched = self.sql.take_touched();
-        bound::bind(self, touched)
+        row_binding::bind(self, touched)
     }
 }

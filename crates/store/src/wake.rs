@@ -1,12 +1,12 @@
 //! Wake records: why a message became a run, or why not.
 
-use wakeful_core::budget::Day;
+use wakeful_core::budget::UtcDay;
 use wakeful_core::cause::Cause;
 use wakeful_core::id::{AgentId, SourceName};
 use wakeful_core::key::RunKey;
 use wakeful_core::wake::{REFUSALS_KEPT_MAX, WakeOutcome};
 
-use crate::rows::{RefusalRow, WakeFilter, WakeRow};
+use crate::rows::{WakeFilter, WakeRefusalRow, WakeRow};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 use crate::{ROWS_MAX, Result, StoreError, Tx, View};
 
@@ -98,13 +98,13 @@ const COUNT: &str = "
 
 impl Tx<'_> {
     /// Counts a refusal, and stores its wake record while there are few of its kind that day.
-    pub fn refuse(&mut self, wake: &WakeRow) -> Result<()> {
+    pub fn record_refusal(&mut self, wake: &WakeRow) -> Result<()> {
         let source = wake.cause.origin.source();
         let params = [
             (&wake.agent_id).into(),
             source.as_str().into(),
             wake.verdict.as_str().into(),
-            Day::of(wake.at).0.into(),
+            UtcDay::of(wake.at).0.into(),
             wake.at.into(),
         ];
         let row = at_most_one(self.sql.query(COUNT, &params)?);
@@ -122,16 +122,16 @@ const REFUSALS: &str = "
 
 impl View<'_> {
     /// Refusals of an agent by day, from one day on, newest day first. At most [`ROWS_MAX`](crate::ROWS_MAX).
-    pub fn refusals(&mut self, agent: &AgentId, from: Day) -> Result<Vec<RefusalRow>> {
+    pub fn refusals(&mut self, agent: &AgentId, from: UtcDay) -> Result<Vec<WakeRefusalRow>> {
         let rows = self
             .sql
             .query(REFUSALS, &[agent.into(), from.0.into(), limit(ROWS_MAX)])?;
         records(rows, |mut row| {
-            Ok(RefusalRow {
+            Ok(WakeRefusalRow {
                 agent_id: row.agent_id("wake_refusal.agent_id")?,
                 source: SourceName::new(row.text("wake_refusal.source")?),
                 code: row.word("wake_refusal.code", WakeOutcome::parse)?,
-                day: Day(row.int("wake_refusal.day")?),
+                day: UtcDay(row.int("wake_refusal.day")?),
                 count: row.count("wake_refusal.count")?,
                 first_at: row.millis("wake_refusal.first_at_ms")?,
                 last_at: row.millis("wake_refusal.last_at_ms")?,

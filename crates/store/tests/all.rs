@@ -11,7 +11,7 @@
 )]
 
 mod contract;
+mod fixture;
 mod group;
 mod postgres;
 mod sqlite;
-mod world;

@@ -43,12 +43,12 @@ pub(crate) struct Connection {
     runtime: Runtime,
     access: Access,
     statements: HashMap<&'static str, Statement>,
-    later: Vec<Later>,
-    trouble: Trouble,
+    later: Vec<DeferredStatement>,
+    trouble: TxFailure,
 }
 
 /// A statement that waits to be sent.
-struct Later {
+struct DeferredStatement {
     statement: Statement,
     params: Vec<Value>,
     /// Whether it must write one row.
@@ -57,7 +57,7 @@ struct Later {
 
 /// What the last failure means for the transaction at hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum TxFailure {
     /// Nothing but the failure itself.
     None,
     /// It met another transaction; the same closure may well succeed a moment later.
@@ -95,7 +95,7 @@ impl Connection {
             access,
             statements: HashMap::new(),
             later: Vec::new(),
-            trouble: Trouble::None,
+            trouble: TxFailure::None,
         })
     }
 
@@ -132,7 +132,7 @@ impl Connection {
     }
 
     fn begin(&mut self, sql: &str) -> Result<()> {
-        self.trouble = Trouble::None;
+        self.trouble = TxFailure::None;
         self.batch(sql)
     }
 
@@ -143,9 +143,9 @@ impl Connection {
     }
 
     /// What the last failure of this transaction means.
-    pub(crate) fn trouble(&self) -> Trouble {
+    pub(crate) fn trouble(&self) -> TxFailure {
         if self.client.is_closed() {
-            Trouble::Lost
+            TxFailure::Lost
         } else {
             self.trouble
         }
@@ -171,7 +171,7 @@ impl Connection {
         if params.len() != statement.params().len() {
             return Err(StoreError::Malformed("parameter"));
         }
-        self.later.push(Later {
+        self.later.push(DeferredStatement {
             statement,
             params,
             is_once,
@@ -206,15 +206,15 @@ impl Connection {
         let Some(code) = error.code() else {
             let lost = error.is_closed() || error.source().is_some_and(|source| source.is::<io::Error>());
             if lost {
-                self.trouble = Trouble::Lost;
+                self.trouble = TxFailure::Lost;
                 return StoreError::Unreachable(error.into());
             }
             return StoreError::Backend(error.into());
         };
         if COLLISIONS.contains(code) {
-            self.trouble = Trouble::Collided;
+            self.trouble = TxFailure::Collided;
         } else if FAREWELLS.contains(code) {
-            self.trouble = Trouble::Lost;
+            self.trouble = TxFailure::Lost;
             return StoreError::Unreachable(error.into());
         } else if *code == SqlState::DISK_FULL {
             return StoreError::Full;

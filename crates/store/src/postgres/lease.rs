@@ -13,16 +13,16 @@ use wakeful_core::id::RunnerId;
 use crate::lock::locked;
 use crate::postgres::boot_time::BootTime;
 use crate::postgres::connection::Connection;
-use crate::runner::{self, BEAT_MS, LEASE_MS};
+use crate::runner::{self, HEARTBEAT_MS, LEASE_MS};
 use crate::schema::AGENT;
 use crate::sql::Access;
 use crate::{Result, StoreError};
 
 /// How long after a beat this process trusts its own lease: a third less than others give it, for an act that
 /// was begun at the last moment.
-pub const TRUST_MS: u64 = 10_000;
+pub const LEASE_TRUST_MS: u64 = 10_000;
 const _: () = assert!(
-    BEAT_MS < TRUST_MS && TRUST_MS < LEASE_MS,
+    HEARTBEAT_MS < LEASE_TRUST_MS && LEASE_TRUST_MS < LEASE_MS,
     "stop acting before others take over"
 );
 
@@ -49,7 +49,7 @@ impl Lease {
     /// Whether nobody can have taken over by this time. No beat yet is no lease.
     pub(crate) fn holds_at(&self, now: BootTime) -> bool {
         let sent = *locked(&self.sent);
-        sent.is_some_and(|sent| now.since(sent) <= Duration::from_millis(TRUST_MS))
+        sent.is_some_and(|sent| now.since(sent) <= Duration::from_millis(LEASE_TRUST_MS))
     }
 }
 
@@ -63,7 +63,7 @@ impl Heartbeat {
     /// Starts to beat. The registration counts as the first beat.
     pub(crate) fn start(config: Config, runner: RunnerId, lease: Arc<Lease>) -> Result<Self> {
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
-        let pulse = Pulse::new(config, runner, lease);
+        let pulse = HeartbeatTask::new(config, runner, lease);
         let seen = Arc::clone(&stop);
         let thread = thread::Builder::new()
             .name("store-heartbeat".into())
@@ -81,14 +81,14 @@ impl Heartbeat {
 }
 
 /// What the thread beats with.
-pub(crate) struct Pulse {
+pub(crate) struct HeartbeatTask {
     config: Config,
     runner: RunnerId,
     lease: Arc<Lease>,
     connection: Option<Connection>,
 }
 
-impl Pulse {
+impl HeartbeatTask {
     /// Not connected yet.
     pub(crate) const fn new(config: Config, runner: RunnerId, lease: Arc<Lease>) -> Self {
         Self {
@@ -101,14 +101,18 @@ impl Pulse {
 
     fn go_on(mut self, stop: &(Mutex<bool>, Condvar)) {
         let (stopped, changed) = stop;
-        let mut pause = BEAT_MS;
+        let mut pause = HEARTBEAT_MS;
         loop {
             let guard = locked(stopped);
             let waited = changed.wait_timeout_while(guard, Duration::from_millis(pause), |stopped| !*stopped);
             if *waited.unwrap_or_else(PoisonError::into_inner).0 {
                 return;
             }
-            pause = if self.beat().is_ok() { BEAT_MS } else { RETRY_MS };
+            pause = if self.beat().is_ok() {
+                HEARTBEAT_MS
+            } else {
+                RETRY_MS
+            };
         }
     }
 
@@ -120,7 +124,7 @@ impl Pulse {
             None => Connection::open(&self.config, &AGENT, Access::Write)?,
         };
         // A connection that failed is not used again.
-        let alive = runner::beat(&mut connection, &self.runner)?;
+        let alive = runner::heartbeat(&mut connection, &self.runner)?;
         self.connection = Some(connection);
         if alive {
             self.lease.renew(sent)

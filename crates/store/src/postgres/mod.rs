@@ -4,7 +4,7 @@ mod boot_time;
 mod connection;
 mod lease;
 mod migrate;
-mod patience;
+mod response_timeout;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -18,16 +18,16 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_postgres::Config;
 use wakeful_core::id::RunnerId;
 
-pub use self::lease::TRUST_MS;
+pub use self::lease::LEASE_TRUST_MS;
 
 use self::boot_time::BootTime;
 use self::connection::Connection;
 use self::lease::{Heartbeat, Lease};
-use self::patience::Silence;
+use self::response_timeout::SilenceDetector;
 use self::worker::{Queue, Work, Worker};
-use crate::job::{Pair, QUEUE_MAX, reading, writing};
+use crate::job::{QUEUE_MAX, QueuedJob, reading, writing};
 use crate::lock::locked;
-use crate::runner::Registered;
+use crate::runner::RegisteredRunner;
 use crate::schema::Schema;
 use crate::sql::Access;
 use crate::tx::{Tx, View};
@@ -62,7 +62,7 @@ pub(crate) struct Shared {
     schema: &'static Schema,
     access: Access,
     lease: Arc<Lease>,
-    own: Registered,
+    own: RegisteredRunner,
     // The last one beats; those before it were told to end, and are waited for when the store closes.
     heartbeats: Mutex<Vec<Heartbeat>>,
 }
@@ -101,7 +101,7 @@ impl Drop for Shared {
 /// A server.
 pub(crate) struct Server {
     shared: Arc<Shared>,
-    silence: Silence,
+    silence: SilenceDetector,
     queue: Mutex<Option<mpsc::Sender<Work>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -140,7 +140,7 @@ impl Server {
             schema,
             access,
             lease: Arc::default(),
-            own: Registered::default(),
+            own: RegisteredRunner::default(),
             heartbeats: Mutex::default(),
         });
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
@@ -154,7 +154,7 @@ impl Server {
             })?);
         }
         Ok(Self {
-            silence: Silence::new(shared.config.clone()),
+            silence: SilenceDetector::new(shared.config.clone()),
             shared,
             queue: Mutex::new(Some(queue)),
             threads: Mutex::new(threads),
@@ -189,7 +189,7 @@ impl Server {
         if !self.can_write() {
             return Err(StoreError::ReadOnly);
         }
-        let (job, answer): Pair<T> = writing(f);
+        let (job, answer): QueuedJob<T> = writing(f);
         let called = async {
             self.submit(Work::Write(job)).await?;
             answer.await.map_err(|_| StoreError::Closed)?
@@ -286,10 +286,10 @@ fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
 }
 
 fn join(threads: Vec<JoinHandle<()>>, deadline: Instant) {
-    const LOOK: Duration = Duration::from_millis(2);
+    const POLL_INTERVAL: Duration = Duration::from_millis(2);
     for thread in threads {
         while !thread.is_finished() && Instant::now() < deadline {
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
         if thread.is_finished() {
             // It cannot have panicked: whatever callers do in it is caught.

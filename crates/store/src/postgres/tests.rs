@@ -6,7 +6,7 @@ use postgres::{Config, NoTls};
 use wakeful_core::id::RunnerId;
 
 use super::boot_time::BootTime;
-use super::lease::{Lease, Pulse};
+use super::lease::{HeartbeatTask, Lease};
 use super::{Connection, config, migrate};
 use crate::rows::Runner;
 use crate::schema::{AGENT, JOURNAL, SCHEMA, Schema};
@@ -65,7 +65,7 @@ fn registered(connection: &mut Connection) -> RunnerId {
     let place = "machine".to_owned();
     let runner = Runner {
         runner_id: runner_id.clone(),
-        place,
+        machine: place,
         pid: 1,
         pid_started: 1,
     };
@@ -82,7 +82,7 @@ fn a_beat_renews_the_lease_here_and_in_the_database() {
         .batch("UPDATE runner SET heartbeat_at_ms = heartbeat_at_ms - 60000")
         .unwrap();
     let lease = Arc::new(Lease::default());
-    let mut pulse = Pulse::new(fresh.config.clone(), one.clone(), Arc::clone(&lease));
+    let mut pulse = HeartbeatTask::new(fresh.config.clone(), one.clone(), Arc::clone(&lease));
     pulse.beat().unwrap();
     assert!(runner::confirm_alive(&mut connection, &one).unwrap());
     assert!(lease.holds_at(BootTime::now()));
@@ -102,9 +102,9 @@ fn a_runner_that_was_buried_loses_its_lease_with_the_next_beat() {
     let mut connection = fresh.connect();
     let one = registered(&mut connection);
     let lease = Arc::new(Lease::default());
-    let mut pulse = Pulse::new(fresh.config.clone(), one.clone(), Arc::clone(&lease));
+    let mut pulse = HeartbeatTask::new(fresh.config.clone(), one.clone(), Arc::clone(&lease));
     pulse.beat().unwrap();
-    Tx::new(&mut connection, None).bury_runner(&one).unwrap();
+    Tx::new(&mut connection, None).remove_dead_runner(&one).unwrap();
     pulse.beat().unwrap();
     assert!(!lease.holds_at(BootTime::now()));
 }
@@ -115,7 +115,7 @@ fn a_beat_that_fails_leaves_the_lease_as_it_was_and_the_next_one_connects_again(
     let mut connection = fresh.connect();
     let one = registered(&mut connection);
     let lease = Arc::new(Lease::default());
-    let mut pulse = Pulse::new(fresh.config.clone(), one, Arc::clone(&lease));
+    let mut pulse = HeartbeatTask::new(fresh.config.clone(), one, Arc::clone(&lease));
     pulse.beat().unwrap();
     let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()";

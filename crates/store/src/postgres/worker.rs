@@ -15,7 +15,7 @@ use crate::job::Job;
 use crate::lock::locked;
 use crate::postgres::Shared;
 use crate::postgres::boot_time::BootTime;
-use crate::postgres::connection::{Connection, Trouble};
+use crate::postgres::connection::{Connection, TxFailure};
 use crate::tx::Tx;
 
 /// Times a closure runs when it keeps meeting other transactions. Collisions are rare, since everybody locks
@@ -88,14 +88,14 @@ impl Worker {
             let done = transact(&mut connection, job);
             let trouble = connection.trouble();
             // After a commit that was refused there may be nothing to roll back, which is only a warning.
-            let clean = done.is_ok() || (trouble != Trouble::Lost && connection.rollback().is_ok());
+            let clean = done.is_ok() || (trouble != TxFailure::Lost && connection.rollback().is_ok());
             if clean {
                 self.connection = Some(connection);
             }
             match done {
                 Ok(None) => return Ok(()),
                 Ok(Some(runner)) => return self.shared.registered(runner, begun),
-                Err(_) if trouble == Trouble::Collided && attempt < ATTEMPTS_MAX => {
+                Err(_) if trouble == TxFailure::Collided && attempt < ATTEMPTS_MAX => {
                     thread::sleep(pause);
                     pause *= 2;
                     attempt += 1;

@@ -5,7 +5,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::time::Millis;
 
-use super::EntryRow;
+use super::TranscriptEntryRow;
 
 /// A part of a row's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub struct PlacedEntry {
     /// The place.
     pub position: i64,
     /// The entry.
-    pub entry: EntryRow,
+    pub entry: TranscriptEntryRow,
 }
 
 /// A decision, and whether its run has been told how it ended.
@@ -69,7 +69,7 @@ pub struct DecisionRow {
 
 /// A message's place in the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QueuePlace {
+pub struct QueuePosition {
     /// Whose queue.
     pub agent_id: AgentId,
     /// The event that announced it.
@@ -86,7 +86,7 @@ pub struct QueuePlace {
 
 /// What retention took from a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RunMarks {
+pub struct RunPruneState {
     /// 0 for nothing, 1 for its trace, 2 for its contents as well.
     pub pruned: i64,
     /// Rows of its journal.

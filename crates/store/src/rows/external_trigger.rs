@@ -6,7 +6,7 @@ use wakeful_core::time::Millis;
 
 /// The capability by which systems outside may wake an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TriggerRow {
+pub struct ExternalTriggerRow {
     /// Its name.
     pub trigger_id: RuleId,
     /// Who is woken.

@@ -8,14 +8,14 @@ use wakeful_core::time::Millis;
 
 /// How much of something there is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct DataSize {
     /// How many rows or files.
     pub rows: u64,
     /// How many bytes of content.
     pub bytes: u64,
 }
 
-impl Held {
+impl DataSize {
     /// The sum of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
@@ -28,20 +28,20 @@ impl Held {
 
 /// Something that retention may take away.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Aged {
+pub struct PruneCandidate {
     /// Since when nothing happens to it any more.
     pub at: Millis,
     /// Whose it is.
     pub agent_id: AgentId,
     /// What it is.
-    pub what: Old,
+    pub what: PruneTarget,
     /// How much would go with it.
-    pub held: Held,
+    pub size: DataSize,
 }
 
 /// What can be taken away.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Old {
+pub enum PruneTarget {
     /// The payload of an event.
     Event {
         /// Its number.
@@ -65,7 +65,7 @@ pub enum Old {
     },
 }
 
-impl Old {
+impl PruneTarget {
     /// The class of data it belongs to.
     #[must_use]
     pub const fn class(&self) -> DataClass {
@@ -79,16 +79,16 @@ impl Old {
 
 /// What of something old was taken away in one transaction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct PruneResult {
     /// How much.
-    pub held: Held,
+    pub size: DataSize,
     /// Whether nothing is left of it.
     pub is_all: bool,
 }
 
 /// How far the care of data has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CareRow {
+pub struct RetentionStateRow {
     /// In which generation blobs are put at present.
     pub generation: i64,
     /// Since when.
@@ -104,7 +104,7 @@ pub struct CareRow {
 /// Where the search for names of blobs stands. The order is the order in which names move: what a state names today an
 /// entry or a journal may name tomorrow, so states are read before them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NamesFrom {
+pub enum BlobRefCursor {
     /// Among the states of runs, after this one.
     Runs(Option<RunKey>),
     /// Among messages, after this one.
@@ -117,25 +117,25 @@ pub enum NamesFrom {
     Entries(Option<(ThreadId, i64)>),
 }
 
-impl NamesFrom {
+impl BlobRefCursor {
     /// The very beginning.
     pub const START: Self = Self::Runs(None);
 }
 
 /// Some names of blobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Names {
+pub struct BlobRefs {
     /// What is named. Anything that looks like a name counts as one.
     pub found: Vec<BlobHash>,
     /// Where to go on; none at the end.
-    pub next: Option<NamesFrom>,
+    pub next: Option<BlobRefCursor>,
 }
 
 /// What became of looking for files that no row names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SweptFiles {
+pub struct FileSweep {
     /// What was removed.
-    pub removed: Held,
+    pub removed: DataSize,
     /// Whether all of them were looked at. They are not while a backup copies them.
     pub is_all: bool,
 }

@@ -3,12 +3,12 @@
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::RunKey;
 use wakeful_core::run::RunStatus;
+use wakeful_core::schedule::{ExecutionOutcome, Reason, Schedule, TriggerSource};
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{Outcome, Reason, Timer, TriggerSource};
 
 /// What was decided about a firing of a schedule, or about the schedule itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExecutionRow {
+pub struct ScheduledExecutionRow {
     /// Which schedule.
     pub schedule_id: RuleId,
     /// Its place among all records of the schedule, from 1.
@@ -24,7 +24,7 @@ pub struct ExecutionRow {
     /// What made it fire.
     pub source: TriggerSource,
     /// What was decided.
-    pub outcome: Outcome,
+    pub outcome: ExecutionOutcome,
     /// Why, where it did not run: a stable word.
     pub reason: Option<Reason>,
     /// The run that it asked for.
@@ -37,9 +37,9 @@ pub struct ExecutionRow {
 
 /// A record with what became of its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Execution {
+pub struct ExecutionWithRun {
     /// The record.
-    pub row: ExecutionRow,
+    pub row: ScheduledExecutionRow,
     /// Where its run stands: a status of runs, or none where no run has begun.
     pub run_status: Option<RunStatus>,
     /// When the run began.
@@ -50,16 +50,16 @@ pub struct Execution {
 
 /// Schedules that were found. One that cannot be read does not hide the others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Schedules {
+pub struct ScheduleRows {
     /// Those that could be read.
-    pub timers: Vec<Timer>,
+    pub timers: Vec<Schedule>,
     /// Those that could not.
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableSchedule>,
 }
 
 /// A schedule of which something cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unreadable {
+pub struct UnreadableSchedule {
     /// Its name, as it stands there.
     pub schedule_id: String,
     /// Whom it wakes, as it stands there.

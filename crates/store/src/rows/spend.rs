@@ -1,6 +1,6 @@
 //! Caps, reservations, what days cost, and which providers were confirmed.
 
-use wakeful_core::budget::{Day, MicroUsd};
+use wakeful_core::budget::{MicroUsd, UtcDay};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::ReceiptChannel;
 use wakeful_core::key::{OperationId, RunKey};
@@ -27,7 +27,7 @@ pub struct Reservation {
     /// Whose run it is.
     pub agent_id: AgentId,
     /// The day it counts for.
-    pub day: Day,
+    pub day: UtcDay,
     /// The model that is asked.
     pub model_ref: String,
     /// The rule that let it through.
@@ -44,7 +44,7 @@ pub struct SpendDay {
     /// Who spent it; none for all agents together.
     pub agent_id: Option<AgentId>,
     /// The day.
-    pub day: Day,
+    pub day: UtcDay,
     /// What is put aside for requests that have not ended.
     pub reserved: MicroUsd,
     /// What was spent.
@@ -55,7 +55,7 @@ pub struct SpendDay {
 
 /// That a person confirmed that a provider may be shown an agent's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReceiptRow {
+pub struct PrivacyReceiptRow {
     /// Who may be shown it.
     pub provider: String,
     /// Under which rules.

@@ -1,7 +1,7 @@
 //! Subscriptions.
 
 use wakeful_core::id::{AgentId, RuleId};
-use wakeful_core::subscription::Terms;
+use wakeful_core::subscription::SubscriptionSpec;
 use wakeful_core::time::Millis;
 
 /// A subscription.
@@ -12,7 +12,7 @@ pub struct SubscriptionRow {
     /// Who is woken.
     pub agent_id: AgentId,
     /// By what, when, and to do what.
-    pub terms: Terms,
+    pub terms: SubscriptionSpec,
     /// The newest change of the journal when it was made, which it does not see.
     pub journal_seq: u64,
     /// From when on its newest message may begin.
@@ -28,7 +28,7 @@ pub struct SubscriptionRow {
 
 /// What became of a subscription that was to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subscribed {
+pub enum SubscribeOutcome {
     /// It is kept; the subscriptions now have this version.
     New(u64),
     /// It was there before, with the same terms.
@@ -43,14 +43,14 @@ pub enum Subscribed {
 
 /// A candidate of a notice: they are seen to in this order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct SubscriptionKey {
     /// Who is woken.
     pub agent_id: AgentId,
     /// By which subscription.
     pub subscription_id: RuleId,
 }
 
-impl Place {
+impl SubscriptionKey {
     /// The spelling that is stored.
     #[must_use]
     pub fn to_text(&self) -> String {

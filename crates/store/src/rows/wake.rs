@@ -1,6 +1,6 @@
 //! Why causes became runs, and why not.
 
-use wakeful_core::budget::Day;
+use wakeful_core::budget::UtcDay;
 use wakeful_core::cause::Cause;
 use wakeful_core::id::{AgentId, SourceName};
 use wakeful_core::key::RunKey;
@@ -28,7 +28,7 @@ pub struct WakeRow {
 
 /// How often a source was refused for one reason on one day.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RefusalRow {
+pub struct WakeRefusalRow {
     /// Who was not woken.
     pub agent_id: AgentId,
     /// By what.
@@ -36,7 +36,7 @@ pub struct RefusalRow {
     /// Why.
     pub code: WakeOutcome,
     /// The day.
-    pub day: Day,
+    pub day: UtcDay,
     /// How often.
     pub count: u64,
     /// The first time.

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::*;
-use crate::sqlite::copy::{COPIES_MAX, Upgraded};
+use crate::sqlite::copy::{COPIES_MAX, SchemaUpgrade};
 use crate::sqlite::open::{open_to_read, open_to_write};
 
 const BUSY: Duration = Duration::from_secs(1);
@@ -122,7 +122,7 @@ fn an_older_database_is_brought_up_to_date_with_all_that_it_holds() {
         assert_eq!(version(&path), from, "a reader changes nothing");
         let opened = open_to_write(&path, &new, BUSY, "other").unwrap();
         let copy = backup(&path, from);
-        assert_eq!(opened.upgraded.clone(), Some(Upgraded { from, to, copy }));
+        assert_eq!(opened.upgraded.clone(), Some(SchemaUpgrade { from, to, copy }));
         drop(opened);
         assert_eq!(rows(&path, &before), rows(&before, &before));
         let label = names(&Connection::open(&path).unwrap(), "SELECT label FROM host");

@@ -11,7 +11,7 @@ use rusqlite::{ErrorCode, OpenFlags, ToSql};
 
 use crate::commit::Commit;
 use crate::sql::{Access, Dialect, Param, Row, Sql, Value, records};
-use crate::sqlite::still::Still;
+use crate::sqlite::immutable::ImmutableFile;
 use crate::{Result, StoreError};
 
 /// Room for every statement of the crate, so that each is compiled once per connection.
@@ -19,7 +19,7 @@ const STATEMENTS_MAX: usize = 512;
 
 /// Everything that is in a database, table by table.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Contents(Vec<Table>);
+pub(crate) struct DatabaseImage(Vec<Table>);
 
 /// One table and its rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +53,7 @@ impl Connection {
     }
 
     /// Opens a file that lies still, without locks and without its log.
-    pub(crate) fn open_still(still: &Still) -> Result<Self> {
+    pub(crate) fn open_still(still: &ImmutableFile) -> Result<Self> {
         let flags =
             OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let inner = rusqlite::Connection::open_with_flags(still.address(), flags).map_err(said)?;
@@ -91,11 +91,11 @@ impl Connection {
     }
 
     /// Everything that is in it.
-    pub(crate) fn contents(&mut self) -> Result<Contents> {
+    pub(crate) fn contents(&mut self) -> Result<DatabaseImage> {
         let names = self.query(TABLES, &[])?;
         let names = records(names, |mut row| row.text("sqlite_schema.name"))?;
         let tables = names.into_iter().map(|name| self.table(&name).map_err(said));
-        tables.collect::<Result<_, _>>().map(Contents)
+        tables.collect::<Result<_, _>>().map(DatabaseImage)
     }
 
     fn table(&self, name: &str) -> rusqlite::Result<Table> {
@@ -110,7 +110,7 @@ impl Connection {
     }
 
     /// Lets it hold this and nothing else. What was compiled stays so.
-    pub(crate) fn restore(&mut self, contents: &Contents) -> Result<()> {
+    pub(crate) fn restore(&mut self, contents: &DatabaseImage) -> Result<()> {
         self.rollback()?;
         self.begin_writing()?;
         let written = contents.0.iter().try_for_each(|table| self.fill(table));

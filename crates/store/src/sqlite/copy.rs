@@ -12,9 +12,9 @@ use crate::pack::{damaged, refused, sync_folder};
 use crate::schema::{AGENT, JOURNAL, Schema};
 use crate::sql::{Access, Sql, at_most_one};
 use crate::sqlite::connection::Connection;
-use crate::sqlite::log;
+use crate::sqlite::immutable::ImmutableFile;
 use crate::sqlite::open::{identify, may_be_ours};
-use crate::sqlite::still::Still;
+use crate::sqlite::wal;
 use crate::{Result, StoreError, View};
 
 /// Copies of earlier schemas that are kept beside a database.
@@ -44,7 +44,7 @@ pub(crate) fn refuse_stub(path: &Path) -> Result<()> {
 
 /// A database that was brought up to date when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Upgraded {
+pub struct SchemaUpgrade {
     /// The schema it had.
     pub from: u32,
     /// The schema it has.
@@ -55,7 +55,7 @@ pub struct Upgraded {
 
 /// What is known of a database file without opening it for work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct DatabaseIdentity {
     /// Its schema.
     pub schema: u32,
     /// Its host and life.
@@ -95,21 +95,21 @@ pub fn copy_sqlite(files: &[(PathBuf, PathBuf)], busy_ms: u64) -> Result<()> {
     drop(held);
     readers.iter().try_for_each(|(reader, _, to)| copy(reader, to))?;
     let mut still = readers.iter().filter_map(|(_, still, _)| still.as_ref());
-    still.try_for_each(Still::check)
+    still.try_for_each(ImmutableFile::check)
 }
 
 /// A connection to a file that may be in use, and the file itself where it could only be read as it lies there.
-fn reach(path: &Path, busy: Duration) -> Result<(Connection, Option<Still>)> {
+fn reach(path: &Path, busy: Duration) -> Result<(Connection, Option<ImmutableFile>)> {
     if !path.try_exists().map_err(refused)? {
         return Err(StoreError::Absent);
     }
     refuse_stub(path)?;
-    log::refuse_without(path)?;
+    wal::refuse_without(path)?;
     let mut reader = Connection::open(path, Access::Read, busy)?;
     let Err(error) = may_be_ours(&mut reader) else {
         return Ok((reader, None));
     };
-    match Still::instead(path, &error)? {
+    match ImmutableFile::instead(path, &error)? {
         Some(still) => Ok((Connection::open_still(&still)?, Some(still))),
         None => Err(error),
     }
@@ -124,7 +124,7 @@ fn copy(from: &Connection, to: &Path) -> Result<()> {
     let mut copy = Connection::open(to, Access::Write, Duration::ZERO)?;
     copy.control("PRAGMA journal_mode = DELETE")?;
     copy.control("VACUUM")?;
-    check(&mut copy, Depth::Quick)?;
+    check(&mut copy, CheckDepth::Quick)?;
     drop(copy);
     let synced = File::open(to).and_then(|file| file.sync_all());
     synced.map_err(refused)
@@ -132,7 +132,7 @@ fn copy(from: &Connection, to: &Path) -> Result<()> {
 
 /// How closely a database is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
+pub enum CheckDepth {
     /// Every page is read.
     Quick,
     /// Indexes are held against their tables as well.
@@ -140,10 +140,10 @@ pub enum Depth {
 }
 
 /// Damage when a page is not as it should be.
-pub(crate) fn check(connection: &mut Connection, depth: Depth) -> Result<()> {
+pub(crate) fn check(connection: &mut Connection, depth: CheckDepth) -> Result<()> {
     let rows = match depth {
-        Depth::Quick => connection.query("PRAGMA quick_check(1)", &[])?,
-        Depth::Whole => connection.query("PRAGMA integrity_check(1)", &[])?,
+        CheckDepth::Quick => connection.query("PRAGMA quick_check(1)", &[])?,
+        CheckDepth::Whole => connection.query("PRAGMA integrity_check(1)", &[])?,
     };
     let mut row = at_most_one(rows).ok_or(StoreError::Malformed("quick_check"))?;
     match row.text("quick_check")?.as_str() {
@@ -153,7 +153,7 @@ pub(crate) fn check(connection: &mut Connection, depth: Depth) -> Result<()> {
 }
 
 /// Looks at every page of a file that may be in use.
-pub fn check_sqlite(path: &Path, depth: Depth, busy_ms: u64) -> Result<()> {
+pub fn check_sqlite(path: &Path, depth: CheckDepth, busy_ms: u64) -> Result<()> {
     check(&mut reach(path, Duration::from_millis(busy_ms))?.0, depth)
 }
 
@@ -179,14 +179,14 @@ impl DatabaseKind {
 }
 
 /// What a database says of itself; one that is newer or foreign, or of another kind, is refused.
-pub fn identify_sqlite(path: &Path, kind: DatabaseKind, busy_ms: u64) -> Result<Identity> {
+pub fn identify_sqlite(path: &Path, kind: DatabaseKind, busy_ms: u64) -> Result<DatabaseIdentity> {
     let (mut reader, _) = reach(path, Duration::from_millis(busy_ms))?;
     let schema = identify(&mut reader, kind.schema())?;
     if schema == 0 {
         return Err(StoreError::Absent);
     }
     let incarnation = View::new(&mut reader, None).incarnation()?.to_string();
-    Ok(Identity { schema, incarnation })
+    Ok(DatabaseIdentity { schema, incarnation })
 }
 
 /// Blobs of a database file that are files of their own, by name, after one.

@@ -2,14 +2,14 @@
 
 mod connection;
 pub(crate) mod copy;
-mod group;
-mod log;
+mod group_commit;
+mod immutable;
 pub(crate) mod open;
+pub(crate) mod pool;
 mod readers;
-pub(crate) mod spare;
-mod still;
 #[cfg(test)]
 mod tests;
+mod wal;
 mod writer;
 
 use std::path::PathBuf;
@@ -21,14 +21,14 @@ use tokio::sync::oneshot;
 pub use self::readers::READERS_MAX;
 pub use self::writer::GROUP_MAX;
 
-use self::copy::Upgraded;
-use self::group::Group;
+use self::copy::SchemaUpgrade;
+use self::group_commit::GroupCommit;
 use self::readers::Readers;
 use self::writer::Writer;
-use crate::job::{Pair, reading, writing};
+use crate::job::{QueuedJob, reading, writing};
 use crate::lock::locked;
 use crate::pack;
-use crate::runner::Registered;
+use crate::runner::RegisteredRunner;
 use crate::schema::Schema;
 use crate::tx::{Tx, View};
 use crate::{Result, StoreError};
@@ -65,8 +65,8 @@ pub(crate) struct Database {
     // The readers go first: the last connection to close tidies the log away, and only the writer may.
     readers: Arc<Readers>,
     writer: Option<Writer>,
-    pub(crate) registered: Arc<Registered>,
-    pub(crate) upgraded: Option<Upgraded>,
+    pub(crate) registered: Arc<RegisteredRunner>,
+    pub(crate) upgraded: Option<SchemaUpgrade>,
 }
 
 impl Database {
@@ -76,7 +76,7 @@ impl Database {
         let opened = open::open_to_write(&options.path, schema, busy, host_id)?;
         pack::sweep_drafts(&options.blobs_dir);
         let registered = Arc::default();
-        let group = Group::new(
+        let group = GroupCommit::new(
             opened.connection,
             Some(options.blobs_dir.clone()),
             Arc::clone(&registered),
@@ -153,17 +153,17 @@ impl Database {
 
 /// A database in memory. Closures run at once and on the caller's thread, so a simulation is the same every time.
 pub(crate) struct Memory {
-    name: spare::Name,
-    group: Mutex<Option<Group>>,
-    pub(crate) registered: Arc<Registered>,
+    name: pool::PoolKey,
+    group: Mutex<Option<GroupCommit>>,
+    pub(crate) registered: Arc<RegisteredRunner>,
 }
 
 impl Memory {
     /// A fresh database.
     pub(crate) fn new(schema: &Schema, host_id: &str) -> Result<Self> {
         let registered = Arc::default();
-        let connection = spare::take(schema, host_id)?;
-        let group = Group::new(connection, None, Arc::clone(&registered));
+        let connection = pool::take(schema, host_id)?;
+        let group = GroupCommit::new(connection, None, Arc::clone(&registered));
         Ok(Self {
             name: (schema.application_id, host_id.to_owned()),
             group: Mutex::new(Some(group)),
@@ -188,7 +188,7 @@ impl Memory {
         T: Send + 'static,
         F: Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     {
-        let (job, answer): Pair<T> = writing(f);
+        let (job, answer): QueuedJob<T> = writing(f);
         self.with(|group| group.perform(vec![job]))?;
         received(answer)
     }
@@ -198,7 +198,7 @@ impl Memory {
         *locked(&self.group) = None;
     }
 
-    fn with(&self, work: impl FnOnce(&mut Group)) -> Result<()> {
+    fn with(&self, work: impl FnOnce(&mut GroupCommit)) -> Result<()> {
         let mut group = locked(&self.group);
         group.as_mut().map(work).ok_or(StoreError::Closed)
     }
@@ -212,7 +212,7 @@ impl Drop for Memory {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         if let Some(group) = group {
-            spare::give_back(&self.name, group.into_connection());
+            pool::give_back(&self.name, group.into_connection());
         }
     }
 }

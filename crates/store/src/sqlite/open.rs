@@ -8,35 +8,40 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use wakeful_ports::planted;
+use wakeful_ports::planted_bugs;
 
 use crate::host;
 use crate::pack::{damaged, refused};
 use crate::schema::{self, Schema};
 use crate::sql::{Access, Sql, at_most_one};
 use crate::sqlite::connection::{Connection, is_busy};
-use crate::sqlite::copy::{self, Upgraded};
-use crate::sqlite::log::{self, Log};
-use crate::sqlite::still::Still;
+use crate::sqlite::copy::{self, SchemaUpgrade};
+use crate::sqlite::immutable::ImmutableFile;
+use crate::sqlite::wal::{self, Wal};
 use crate::{Result, StoreError};
 
 /// Between two tries at what SQLite does not wait for by itself.
 const RETRY: Duration = Duration::from_millis(5);
 
 /// A database that is open for writing.
-pub(crate) struct Opened {
+pub(crate) struct OpenDatabase {
     pub(crate) connection: Connection,
-    pub(crate) log: Log,
-    pub(crate) upgraded: Option<Upgraded>,
+    pub(crate) log: Wal,
+    pub(crate) upgraded: Option<SchemaUpgrade>,
 }
 
 /// Opens a file for writing; makes it, or brings it up to date, where that is needed.
-pub(crate) fn open_to_write(path: &Path, schema: &Schema, busy: Duration, host_id: &str) -> Result<Opened> {
+pub(crate) fn open_to_write(
+    path: &Path,
+    schema: &Schema,
+    busy: Duration,
+    host_id: &str,
+) -> Result<OpenDatabase> {
     if !path.try_exists().map_err(refused)? {
         copy::put_in_place(&make_in_memory(schema, host_id)?, path)?;
     }
     copy::refuse_stub(path)?;
-    log::refuse_without(path)?;
+    wal::refuse_without(path)?;
     let mut connection = writable(reach(path, busy)?)?;
     let found = identify(&mut connection, schema)?;
     if found == 0 {
@@ -45,7 +50,7 @@ pub(crate) fn open_to_write(path: &Path, schema: &Schema, busy: Duration, host_i
     use_write_ahead_log(&mut connection, busy)?;
     // FULL: a commit that was answered survives a power cut. The limit gives back the space of a rare huge
     // transaction; it is four times what the log grows to between two checkpoints.
-    connection.control(if planted::bug("commit_unsynced") {
+    connection.control(if planted_bugs::is_planted("commit_unsynced") {
         "PRAGMA synchronous = OFF"
     } else {
         "PRAGMA synchronous = FULL"
@@ -57,7 +62,7 @@ pub(crate) fn open_to_write(path: &Path, schema: &Schema, busy: Duration, host_i
         let copy = copy::keep_old(&connection, path, schema, found)?;
         migrate(&mut connection, schema, host_id)?;
         copy::forget_older(path, schema.number());
-        upgraded = copy.map(|copy| Upgraded {
+        upgraded = copy.map(|copy| SchemaUpgrade {
             from: found,
             to: schema.number(),
             copy,
@@ -65,8 +70,8 @@ pub(crate) fn open_to_write(path: &Path, schema: &Schema, busy: Duration, host_i
     }
     // A look makes the log where none is yet; a database that was not logged before has none.
     identify(&mut connection, schema)?;
-    Ok(Opened {
-        log: Log::of(path)?,
+    Ok(OpenDatabase {
+        log: Wal::of(path)?,
         connection,
         upgraded,
     })
@@ -77,7 +82,7 @@ pub(crate) enum Reader {
     /// With locks, so that others may write meanwhile.
     Shared(Connection),
     /// Without, which is right for as long as the file lies still.
-    Still(Connection, Still),
+    Immutable(Connection, ImmutableFile),
 }
 
 /// Opens a file for reading, while others may write to it.
@@ -86,12 +91,12 @@ pub(crate) fn open_to_read(path: &Path, schema: &Schema, busy: Duration) -> Resu
         return Err(StoreError::Absent);
     }
     copy::refuse_stub(path)?;
-    log::refuse_without(path)?;
+    wal::refuse_without(path)?;
     let mut connection = Connection::open(path, Access::Read, busy)?;
     let found = match identify(&mut connection, schema) {
         Ok(found) => found,
         Err(error) => {
-            return match Still::instead(path, &error)? {
+            return match ImmutableFile::instead(path, &error)? {
                 Some(still) => open_still(still, schema),
                 None => Err(error),
             };
@@ -101,10 +106,10 @@ pub(crate) fn open_to_read(path: &Path, schema: &Schema, busy: Duration) -> Resu
     Ok(Reader::Shared(connection))
 }
 
-fn open_still(still: Still, schema: &Schema) -> Result<Reader> {
+fn open_still(still: ImmutableFile, schema: &Schema) -> Result<Reader> {
     let mut connection = Connection::open_still(&still)?;
     schema::readable(identify(&mut connection, schema)?, schema.number())?;
-    Ok(Reader::Still(connection, still))
+    Ok(Reader::Immutable(connection, still))
 }
 
 /// A fresh database in memory with all its tables.

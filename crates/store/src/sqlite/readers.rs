@@ -86,7 +86,7 @@ impl Readers {
                 self.keep(connection);
                 answer
             }
-            Reader::Still(mut connection, still) => {
+            Reader::Immutable(mut connection, still) => {
                 let answer = self.read_with(&mut connection, f)?;
                 still.check().and(answer)
             }

@@ -12,7 +12,7 @@ use wakeful_core::time::Millis;
 use crate::job::{Job, reading, writing};
 use crate::schema::AGENT;
 use crate::sql::Sql;
-use crate::sqlite::group::Group;
+use crate::sqlite::group_commit::GroupCommit;
 use crate::sqlite::open::open_to_write;
 use crate::tx::Tx;
 use crate::{Result, StoreError};
@@ -20,11 +20,11 @@ use crate::{Result, StoreError};
 type Answer = oneshot::Receiver<Result<()>>;
 
 /// A group on a fresh file whose connection was first told something.
-fn group(home: &tempfile::TempDir, told: &str) -> Group {
+fn group(home: &tempfile::TempDir, told: &str) -> GroupCommit {
     let path = home.path().join("agent.sqlite");
     let mut opened = open_to_write(&path, &AGENT, Duration::from_secs(1), "host").unwrap();
     opened.connection.batch(told).unwrap();
-    Group::new(opened.connection, None, Arc::default()).watching(opened.log)
+    GroupCommit::new(opened.connection, None, Arc::default()).watching(opened.log)
 }
 
 /// A job that asks for the end of some runs: one small row for each.
@@ -40,7 +40,7 @@ fn answered(mut answer: Answer) -> Result<()> {
     answer.try_recv().expect("everybody is answered")
 }
 
-fn is_there(group: &mut Group, number: u32) -> bool {
+fn is_there(group: &mut GroupCommit, number: u32) -> bool {
     let (job, mut answer) = reading(move |view| view.cancel_requested(&key(number)));
     group.read(job);
     answer.try_recv().expect("answered").expect("read")

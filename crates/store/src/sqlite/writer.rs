@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::job::{Job, QUEUE_MAX};
 use crate::lock::locked;
-use crate::sqlite::group::Group;
+use crate::sqlite::group_commit::GroupCommit;
 use crate::{Result, StoreError};
 
 /// Closures in one commit: enough to make the cost of a sync vanish, few enough that nobody waits long behind
@@ -31,7 +31,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread.
-    pub(crate) fn start(group: Group) -> Result<Self> {
+    pub(crate) fn start(group: GroupCommit) -> Result<Self> {
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
         let thread = thread::Builder::new()
             .name("store-writer".into())
@@ -79,7 +79,7 @@ impl Drop for Writer {
     }
 }
 
-fn write(mut group: Group, mut waiting: mpsc::Receiver<Work>) {
+fn write(mut group: GroupCommit, mut waiting: mpsc::Receiver<Work>) {
     while let Some(first) = waiting.blocking_recv() {
         let (mut jobs, mut next) = (Vec::new(), Some(first));
         while let Some(Work::Job(job)) = next {

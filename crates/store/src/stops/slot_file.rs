@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use wakeful_core::stop::{SLOT_BYTES, Slot, StopRequest, half_of};
+use wakeful_core::stop::{SLOT_BYTES, StopRequest, StopSlot, half_of};
 
 use crate::{Result, StoreError};
 
@@ -19,7 +19,7 @@ use crate::{Result, StoreError};
 pub(super) const SLOT_WAIT: Duration = Duration::from_millis(500);
 
 /// How often a writer looks whether another one is done.
-pub(super) const LOCK_LOOK: Duration = Duration::from_millis(5);
+pub(super) const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Makes a slot, or completes one whose making was cut off. Its bytes are really written, so that later writes in their
 /// place need no free space.
@@ -68,7 +68,7 @@ pub fn read_slot(path: &Path) -> Vec<StopRequest> {
 }
 
 /// Reads a slot, for [`SLOT_WAIT`] at most.
-pub(super) fn read_within(path: &Path) -> io::Result<Slot> {
+pub(super) fn read_within(path: &Path) -> io::Result<StopSlot> {
     let path = path.to_owned();
     within(SLOT_WAIT, move || read(&path))
 }
@@ -91,21 +91,21 @@ pub(super) fn hangs() -> io::Error {
 }
 
 /// Reads a slot. One that is not there says nothing.
-pub(super) fn read(path: &Path) -> io::Result<Slot> {
-    open_to_read(path)?.map_or_else(|| Ok(Slot::default()), |file| read_open(&file))
+pub(super) fn read(path: &Path) -> io::Result<StopSlot> {
+    open_to_read(path)?.map_or_else(|| Ok(StopSlot::default()), |file| read_open(&file))
 }
 
 /// The same while no process writes it: what a writer was about to add is known, or this fails.
-pub(super) fn read_settled(path: &Path) -> io::Result<Slot> {
+pub(super) fn read_settled(path: &Path) -> io::Result<StopSlot> {
     let Some(file) = open_to_read(path)? else {
-        return Ok(Slot::default());
+        return Ok(StopSlot::default());
     };
     lock(&file)?;
     read_open(&file)
 }
 
 /// Writes the other half in its place and waits until the disk has it.
-pub(super) fn write(path: &Path, change: impl FnOnce(&mut Slot)) -> io::Result<Slot> {
+pub(super) fn write(path: &Path, change: impl FnOnce(&mut StopSlot)) -> io::Result<StopSlot> {
     let file = open(path)?;
     lock(&file)?;
     let mut slot = read_open(&file)?;
@@ -127,16 +127,16 @@ fn open_to_read(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-fn read_open(file: &File) -> io::Result<Slot> {
+fn read_open(file: &File) -> io::Result<StopSlot> {
     let mut bytes = Vec::with_capacity(SLOT_BYTES);
     file.take(SLOT_BYTES as u64).read_to_end(&mut bytes)?;
-    Ok(Slot::read(&bytes))
+    Ok(StopSlot::read(&bytes))
 }
 
 /// Writes the halves that are not there. An empty one of generation 0 is older than whatever a process has written.
 fn complete(file: &File) -> io::Result<()> {
     let there = file.metadata()?.len();
-    let empty = Slot::default().half().map_err(io::Error::other)?;
+    let empty = StopSlot::default().half().map_err(io::Error::other)?;
     for at in [half_of(0), half_of(1)] {
         if there < at + empty.len() as u64 {
             file.write_all_at(&empty, at)?;
@@ -163,7 +163,7 @@ fn lock(file: &File) -> io::Result<()> {
             Ok(()) => return Ok(()),
             Err(TryLockError::Error(error)) => return Err(error),
             Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return Err(hangs()),
-            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_LOOK),
+            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_POLL_INTERVAL),
         }
     }
 }

@@ -74,20 +74,20 @@ impl Drop for HungSlot {
 }
 
 /// Makes the next question start the refresher, as if the slot had been read long ago.
-fn make_stale(stops: &Stops) {
+fn make_stale(stops: &PendingStopStore) {
     locked(&stops.state).refreshed_at = None;
 }
 
 #[test]
 fn a_slot_that_hangs_holds_up_neither_a_brake_nor_a_look() {
     let (_home, path) = home_with_slot();
-    let stops = Stops::with_slot(path.clone());
+    let stops = PendingStopStore::with_slot(path.clone());
     let hung = HungSlot::at(&path);
     make_stale(&stops);
     assert!(!stops.is_braked(&main_agent()));
     let _open = hung.until_read();
-    let ids = stops.hold(request(1, StopTarget::All)).expect("room");
-    stops.hold(request(2, StopTarget::Run(run(1)))).expect("room");
+    let ids = stops.add(request(1, StopTarget::All)).expect("room");
+    stops.add(request(2, StopTarget::Run(run(1)))).expect("room");
     assert!(stops.is_braked(&main_agent()) && stops.is_cancelled(&run(1)));
     assert_eq!(stops.unstored_brakes(&BTreeSet::new()).len(), 1);
     assert!(stops.pending().iter().all(|pending| !pending.is_kept));
@@ -99,7 +99,7 @@ fn a_slot_that_hangs_holds_up_neither_a_brake_nor_a_look() {
 fn a_slot_that_hangs_at_the_start_brakes_everything() {
     let (_home, path) = home_with_slot();
     let _hung = HungSlot::at(&path);
-    assert!(Stops::with_slot(path.clone()).is_braked(&main_agent()));
+    assert!(PendingStopStore::with_slot(path.clone()).is_braked(&main_agent()));
     let error = keep_in_slot(&path, &request(1, StopTarget::All));
     assert!(matches!(error, Err(StoreError::Device(_))), "{error:?}");
 }
@@ -107,10 +107,10 @@ fn a_slot_that_hangs_at_the_start_brakes_everything() {
 #[test]
 fn while_one_write_hangs_others_fail_and_do_not_pile_up() {
     let (_home, path) = home_with_slot();
-    let stops = Stops::with_slot(path);
+    let stops = PendingStopStore::with_slot(path);
     let _writing = locked(&stops.at_disk);
-    stops.hold(request(1, StopTarget::All)).expect("room");
-    assert!(stops.keep().is_err() && stops.refresh().is_err());
+    stops.add(request(1, StopTarget::All)).expect("room");
+    assert!(stops.save().is_err() && stops.refresh().is_err());
     assert!(
         stops.end(&BTreeSet::from([1])).is_err(),
         "the write may still bring it into the slot"
@@ -121,7 +121,7 @@ fn while_one_write_hangs_others_fail_and_do_not_pile_up() {
 #[tokio::test]
 async fn what_another_process_left_in_the_slot_becomes_known() {
     let (_home, path) = home_with_slot();
-    let stops = Stops::with_slot(path.clone());
+    let stops = PendingStopStore::with_slot(path.clone());
     keep_in_slot(&path, &request(1, StopTarget::All)).expect("kept");
     make_stale(&stops);
     assert!(
@@ -136,10 +136,10 @@ async fn what_another_process_left_in_the_slot_becomes_known() {
 fn a_verb_and_a_daemon_that_brake_make_one_request() {
     for is_read_first in [true, false] {
         let (_home, path) = home_with_slot();
-        let opened = (!is_read_first).then(|| Stops::with_slot(path.clone()));
+        let opened = (!is_read_first).then(|| PendingStopStore::with_slot(path.clone()));
         keep_in_slot(&path, &request(1, StopTarget::All)).expect("kept");
-        let stops = opened.unwrap_or_else(|| Stops::with_slot(path.clone()));
-        stops.hold(request(2, StopTarget::All)).expect("room");
+        let stops = opened.unwrap_or_else(|| PendingStopStore::with_slot(path.clone()));
+        stops.add(request(2, StopTarget::All)).expect("room");
         stops.refresh().expect("read");
         let pending = stops.pending();
         assert_eq!(pending.len(), 1, "{pending:?}");
@@ -151,14 +151,14 @@ fn a_verb_and_a_daemon_that_brake_make_one_request() {
 #[test]
 fn a_full_slot_keeps_the_brake_and_tells_what_it_left_out() {
     let (_home, path) = home_with_slot();
-    let stops = Stops::with_slot(path.clone());
+    let stops = PendingStopStore::with_slot(path.clone());
     for n in 0..100 {
         let cancel = request(u64::from(n) + u64::MAX / 2, StopTarget::Run(run(n)));
-        stops.hold(cancel).expect("room");
+        stops.add(cancel).expect("room");
     }
-    assert!(matches!(stops.keep(), Err(StoreError::Full)));
-    stops.hold(request(1, StopTarget::All)).expect("room");
-    assert!(matches!(stops.keep(), Err(StoreError::Full)));
+    assert!(matches!(stops.save(), Err(StoreError::Full)));
+    stops.add(request(1, StopTarget::All)).expect("room");
+    assert!(matches!(stops.save(), Err(StoreError::Full)));
     let pending = stops.pending();
     assert_eq!(pending.len(), 101, "what did not fit is in force");
     assert_eq!(

@@ -5,7 +5,7 @@ use wakeful_core::id::Incarnation;
 use wakeful_store::StoreError;
 use wakeful_store::rows::{Agent, Visibility};
 
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
 #[test]
 fn an_agent_is_read_back_as_it_was_made() {

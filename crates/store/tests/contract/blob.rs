@@ -7,7 +7,7 @@ use wakeful_core::blob::Blob;
 use wakeful_store::rows::{PackedBlob, PackedBody};
 use wakeful_store::{BLOB_BYTES_MAX, INLINE_BYTES_MAX, Store, StoreError};
 
-use crate::world::{HOST, block_on, everywhere, sample};
+use crate::fixture::{HOST, block_on, everywhere, sample};
 
 /// Bytes that no compression makes smaller.
 pub(crate) fn noise(length: usize) -> Vec<u8> {

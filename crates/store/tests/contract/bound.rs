@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wakeful_core::budget::{Day, MicroUsd};
+use wakeful_core::budget::{MicroUsd, UtcDay};
 use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::key::Digest;
@@ -11,7 +11,7 @@ use wakeful_core::time::Millis;
 use wakeful_store::rows::{BrakeRow, Reservation};
 use wakeful_store::{Store, StoreError, Tx, View};
 
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
 /// Writers at once, and how often each of them writes.
 const WRITERS: u64 = 6;
@@ -68,7 +68,7 @@ fn change(tx: &mut Tx<'_>, writer: u64, round: u64) -> Result<(), StoreError> {
             at: Millis(1),
         })?;
     } else {
-        tx.lift_brake(Some(&agent))?;
+        tx.release_brake(Some(&agent))?;
     }
     Ok(())
 }
@@ -78,7 +78,7 @@ fn spend(tx: &mut Tx<'_>, writer: u64, round: u64) -> Result<(), StoreError> {
     if round % 2 == 1 {
         return tx.settle_spend(&operation_id, Some(MicroUsd(1)));
     }
-    let clock = Day(i64::try_from(20_000 + round % 4).expect("small"));
+    let clock = UtcDay(i64::try_from(20_000 + round % 4).expect("small"));
     if round % 6 == 4 {
         return tx.reset_spend_day(clock);
     }
@@ -122,7 +122,7 @@ pub(crate) async fn money_at_once(stores: &[Store]) {
     write_at_once(stores, spend).await;
     assert_eq!(unbound(&stores[0]).await, Vec::<String>::new());
     let sums = stores[0].read(|view| {
-        let days = view.spend_days(None, Day(0))?;
+        let days = view.spend_days(None, UtcDay(0))?;
         let of_run = view.spent_by_run(&sample::run_key("run"))?;
         Ok((days.iter().map(|day| day.settled.0).sum::<u64>(), of_run.0))
     });
@@ -153,11 +153,11 @@ fn a_transition_without_such_rows_adds_no_binding() {
         let moved = store.write(|tx| {
             tx.admit_message(&sample::message("t", "a prompt"))?;
             tx.create_run(&sample::run("run"))?;
-            tx.append_input(&sample::input("run", 1))?;
+            tx.append_run_log(&sample::input("run", 1))?;
             tx.put_step(&sample::step("run", "a"))?;
             // Nothing was reserved and nothing is there to be taken away.
             tx.settle_spend(&sample::operation("a"), None)?;
-            tx.lift_brake(None)?;
+            tx.release_brake(None)?;
             tx.set_cap(None, None, Millis(1))
         });
         moved.await.expect("moved");
@@ -192,7 +192,7 @@ fn a_priced_request_adds_two_small_events() {
 fn a_binding_has_the_time_of_its_transaction() {
     everywhere(async |store| {
         let written = store.write(|tx| {
-            tx.remember_journal("a journal", Millis(77))?;
+            tx.set_journal_host("a journal", Millis(77))?;
             tx.put_trigger_secret(&sample::digest("a secret"), Millis(78))
         });
         written.await.expect("written");

@@ -1,14 +1,14 @@
 //! Brakes, runs that wait for a moment, and runs that stand aside.
 
 use wakeful_core::decision::Channel;
-use wakeful_core::message::Wishes;
+use wakeful_core::message::RunOptions;
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Suspension, Wait};
 use wakeful_store::rows::{BrakeRow, RunFilter, RunRow, RunState};
 use wakeful_store::{Store, StoreError};
 
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
 const NOW: Millis = Millis(1_771_344_000_000);
 
@@ -26,7 +26,7 @@ async fn set(store: &Store, row: BrakeRow) -> bool {
 }
 
 async fn lift(store: &Store, agent: Option<&'static str>) -> bool {
-    let lifted = store.write(move |tx| tx.lift_brake(agent.map(sample::agent_id).as_ref()));
+    let lifted = store.write(move |tx| tx.release_brake(agent.map(sample::agent_id).as_ref()));
     lifted.await.expect("written")
 }
 
@@ -101,7 +101,7 @@ fn whom_a_brake_holds_has_no_work_but_to_end_what_was_called_off() {
     everywhere(async |store| {
         waiting(&store, "a", None).await;
         waiting(&store, "b", None).await;
-        let message = sample::message("t1", "hello").through_api(Wishes::default());
+        let message = sample::message("t1", "hello").through_api(RunOptions::default());
         let queued = store.write(move |tx| {
             tx.create_agent(&sample::agent("main"))?;
             tx.admit_message(&message)?;
@@ -143,7 +143,7 @@ fn a_run_that_waits_is_work_when_its_moment_has_come() {
         assert_eq!(with_work(&store, NOW).await, ["never"]);
         let aside = store.write(|tx| {
             for run in ["later", "soon"] {
-                tx.set_aside(&sample::run_key(run), RunStatus::Quarantined, Some("broken"), NOW)?;
+                tx.set_run_status(&sample::run_key(run), RunStatus::Quarantined, Some("broken"), NOW)?;
             }
             Ok(())
         });
@@ -197,7 +197,7 @@ fn a_run_stands_aside_until_it_is_tried_again_or_given_up() {
     everywhere(async |store| {
         waiting(&store, "a", Some(Wait::Children)).await;
         let aside = async |status: RunStatus, fault: Option<&'static str>| {
-            let moved = store.write(move |tx| tx.set_aside(&sample::run_key("a"), status, fault, NOW));
+            let moved = store.write(move |tx| tx.set_run_status(&sample::run_key("a"), status, fault, NOW));
             moved.await.expect("written")
         };
         assert!(aside(RunStatus::Quarantined, Some("it broke off five times")).await);
@@ -241,8 +241,8 @@ fn runs_that_stand_aside_are_listed_by_themselves() {
         waiting(&store, "b", None).await;
         waiting(&store, "c", None).await;
         let moved = store.write(|tx| {
-            tx.set_aside(&sample::run_key("a"), RunStatus::Quarantined, Some("x"), NOW)?;
-            tx.set_aside(&sample::run_key("b"), RunStatus::Quarantined, Some("y"), NOW)
+            tx.set_run_status(&sample::run_key("a"), RunStatus::Quarantined, Some("x"), NOW)?;
+            tx.set_run_status(&sample::run_key("b"), RunStatus::Quarantined, Some("y"), NOW)
         });
         assert!(moved.await.expect("moved"));
         let listed = async |agent: Option<&'static str>, state| {

@@ -1,16 +1,16 @@
 //! Causes: order and moments in the queue, refusals, and how agents stand.
 
-use wakeful_core::budget::Day;
-use wakeful_core::cause::{Cause, Origin, Priority};
+use wakeful_core::budget::UtcDay;
+use wakeful_core::cause::{Cause, MessageOrigin, Priority};
 use wakeful_core::id::RuleId;
 use wakeful_core::key::Digest;
 use wakeful_core::message::Message;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Lifecycle, Mode, REFUSALS_KEPT_MAX, Suspension, Wait};
+use wakeful_core::wake::{InteractionMode, Lifecycle, REFUSALS_KEPT_MAX, Suspension, Wait};
 use wakeful_store::Store;
 use wakeful_store::rows::{RunRow, WakeFilter, WakeRow};
 
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
 async fn agent(store: &Store, name: &'static str) {
     let made = store.write(move |tx| tx.create_agent(&sample::agent(name))).await;
@@ -19,7 +19,7 @@ async fn agent(store: &Store, name: &'static str) {
 
 fn tick(at: i64) -> Cause {
     Cause {
-        origin: Origin::Schedule {
+        origin: MessageOrigin::Schedule {
             event: None,
             schedule: RuleId::parse("daily").expect("id"),
             scheduled_at: Millis(at),
@@ -261,7 +261,7 @@ fn refusals_are_kept_one_by_one_up_to_a_bound_and_then_counted() {
         let refused = store.write(move |tx| {
             for at in 0..more {
                 let at = i64::try_from(at).unwrap_or(0);
-                tx.refuse(&WakeRow {
+                tx.record_refusal(&WakeRow {
                     cause: tick(at),
                     at: Millis(at),
                     ..sample::wake(&format!("run {at}"), "nothing_to_do")
@@ -277,7 +277,7 @@ fn refusals_are_kept_one_by_one_up_to_a_bound_and_then_counted() {
                 since: Millis(0),
                 limit: 1_000,
             };
-            Ok((view.wakes(&filter)?, view.refusals(&agent_id, Day(0))?))
+            Ok((view.wakes(&filter)?, view.refusals(&agent_id, UtcDay(0))?))
         });
         let (wakes, counted) = found.await.expect("read");
         assert_eq!(wakes.len() as u64, REFUSALS_KEPT_MAX);
@@ -321,17 +321,17 @@ fn how_an_agent_stands_is_kept() {
         let changed = store.write(|tx| {
             let agent = sample::agent_id("main");
             let nobody = sample::agent_id("nobody");
-            assert!(!tx.set_mode(&nobody, Mode::Interactive)?);
+            assert!(!tx.set_mode(&nobody, InteractionMode::Interactive)?);
             assert!(tx.set_lifecycle(&agent, Lifecycle::Dormant)?);
             assert!(tx.set_sleep(&agent, Some(Millis(77)))?);
-            tx.set_mode(&agent, Mode::Autonomous)
+            tx.set_mode(&agent, InteractionMode::Autonomous)
         });
         assert!(changed.await.expect("written"));
         let found = store.read(|view| view.agent(&sample::agent_id("main")));
         let found = found.await.expect("read").expect("agent");
         assert_eq!(
             (found.lifecycle, found.mode, found.sleep_until),
-            (Lifecycle::Dormant, Mode::Autonomous, Some(Millis(77)))
+            (Lifecycle::Dormant, InteractionMode::Autonomous, Some(Millis(77)))
         );
     });
 }

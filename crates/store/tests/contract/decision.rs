@@ -1,20 +1,20 @@
 //! Questions: asked once, answered at most once, told to their run once.
 
 use wakeful_core::decision::{
-    APPROVE, Channel, DENY, Decision, DecisionStatus, Inquiry, ProposedAction, Reply, Severity,
+    APPROVE, AnswerInput, ApprovalRequest, Channel, DENY, Decision, DecisionStatus, ProposedAction, Severity,
 };
 use wakeful_core::key::{DecisionId, Digest};
 use wakeful_core::run::RunStatus;
 use wakeful_core::step::EffectClass;
 use wakeful_core::time::Millis;
-use wakeful_store::rows::{AnnouncementRow, DecisionFilter, Old, Owed, RunRow};
+use wakeful_store::rows::{DecisionFilter, DecisionNotificationRow, HumanBacklog, PruneTarget, RunRow};
 use wakeful_store::{Store, StoreError};
 
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
 /// A question of a run, asked at a moment.
 fn question(run: &str, name: &str, at: i64) -> Decision {
-    let inquiry = Inquiry::new(
+    let inquiry = ApprovalRequest::new(
         ProposedAction {
             operation_id: sample::operation(name),
             tool: "ExecCommand",
@@ -28,8 +28,8 @@ fn question(run: &str, name: &str, at: i64) -> Decision {
     inquiry.asked_by(agent, sample::run_key(run), Millis(at), Some(1_000))
 }
 
-fn reply(option: &str, channel: Channel) -> Reply {
-    Reply {
+fn reply(option: &str, channel: Channel) -> AnswerInput {
+    AnswerInput {
         option: option.to_owned(),
         version: Some(1),
         channel,
@@ -129,7 +129,9 @@ fn a_run_is_told_once_how_its_questions_ended() {
         let second = ask(&store, "run", "b", 6).await;
         ask(&store, "other", "c", 7).await;
         let rulings = async || {
-            let found = store.read(|view| view.rulings(&sample::run_key("run"))).await;
+            let found = store
+                .read(|view| view.decisions_to_apply(&sample::run_key("run")))
+                .await;
             let found = found.expect("read");
             found
                 .iter()
@@ -219,7 +221,7 @@ fn what_waits_for_a_person_is_counted_for_all_and_for_each() {
             tx.create_agent(&sample::agent("main"))?;
             tx.create_run(&sample::run("run"))?;
             tx.create_run(&sample::run("aside"))?;
-            tx.set_aside(
+            tx.set_run_status(
                 &sample::run_key("aside"),
                 RunStatus::Quarantined,
                 Some("broken"),
@@ -236,10 +238,10 @@ fn what_waits_for_a_person_is_counted_for_all_and_for_each() {
             .write(move |tx| tx.put_decision(&answered, 1))
             .await
             .expect("answered");
-        let owed = store.read(|view| view.owed()).await.expect("read");
+        let owed = store.read(|view| view.human_backlog()).await.expect("read");
         assert_eq!(
             owed,
-            Owed {
+            HumanBacklog {
                 pending_decisions: 1,
                 quarantined_runs: 1
             }
@@ -254,7 +256,7 @@ fn what_waits_for_a_person_is_counted_for_all_and_for_each() {
 fn the_last_try_to_tell_somebody_stands_and_what_was_done_stays_done() {
     everywhere(async |store| {
         let id = ask(&store, "run", "a", 5).await.inquiry.decision_id;
-        let row = |way: &str, tries, error: Option<&str>| AnnouncementRow {
+        let row = |way: &str, tries, error: Option<&str>| DecisionNotificationRow {
             decision_id: id,
             severity: Severity::High,
             way: way.to_owned(),
@@ -263,7 +265,7 @@ fn the_last_try_to_tell_somebody_stands_and_what_was_done_stays_done() {
             error: error.map(str::to_owned),
             at: Millis(i64::from(tries)),
         };
-        let put = async |row: AnnouncementRow| {
+        let put = async |row: DecisionNotificationRow| {
             store
                 .write(move |tx| tx.put_announcement(&row))
                 .await
@@ -285,7 +287,7 @@ fn the_last_try_to_tell_somebody_stands_and_what_was_done_stays_done() {
         put(row("webhook", 3, None)).await;
         put(row("webhook", 4, Some("a second daemon was slower"))).await;
         assert_eq!(told().await, [row("command", 1, None), row("webhook", 3, None)]);
-        let raised = AnnouncementRow {
+        let raised = DecisionNotificationRow {
             severity: Severity::Critical,
             ..row("webhook", 5, None)
         };
@@ -312,7 +314,7 @@ fn questions_go_with_what_their_run_said_and_those_that_are_open_never() {
                 tx.put_decision(&answered, one.version)?;
             }
             for decision_id in ids {
-                tx.put_announcement(&AnnouncementRow {
+                tx.put_announcement(&DecisionNotificationRow {
                     decision_id,
                     severity: Severity::High,
                     way: "desktop".to_owned(),
@@ -329,7 +331,7 @@ fn questions_go_with_what_their_run_said_and_those_that_are_open_never() {
                 ..sample::run("run")
             };
             tx.create_run(&run)?;
-            let lines = Old::Lines {
+            let lines = PruneTarget::Lines {
                 run_key: run.run_key,
                 thread_id: run.thread_id,
                 first: 0,

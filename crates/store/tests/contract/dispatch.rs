@@ -1,19 +1,19 @@
 //! Who may begin something: what the database preselects, against the rule itself.
 
-use wakeful_core::budget::{Day, MicroUsd};
+use wakeful_core::budget::{MicroUsd, UtcDay};
 use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::Message;
 use wakeful_core::stop::{StopRequest, StopTarget};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{
-    AgentAvailability, Candidate, Control, Delay, Lifecycle, MessageFacts, Mode, RunFacts, Suspension, Wait,
-    may_begin,
+    AgentAvailability, AgentControl, Candidate, Delay, InteractionMode, Lifecycle, MessageFacts, RunFacts,
+    Suspension, Wait, may_begin,
 };
 use wakeful_store::rows::{Agent, BrakeRow, Reservation, RunRow};
 use wakeful_store::{Store, StoreError, Tx};
 
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
 const NOW: Millis = Millis(1_771_344_000_000);
 
@@ -49,7 +49,7 @@ fn make_run(tx: &mut Tx<'_>, name: &str, facts: &RunFacts) -> Result<(), StoreEr
     tx.create_run(&run)?;
     if let Some(Wait::Budget { .. }) = run.wait() {
         let (spent, cap) = (MicroUsd(50), MicroUsd(facts.room.0 + 50));
-        reserve(tx, name, Day::of(NOW), spent)?;
+        reserve(tx, name, UtcDay::of(NOW), spent)?;
         tx.set_cap(Some(&agent_id), Some(cap), NOW)?;
     }
     if facts.is_other_under_way {
@@ -79,7 +79,7 @@ fn make_run(tx: &mut Tx<'_>, name: &str, facts: &RunFacts) -> Result<(), StoreEr
 /// What the runs that wait for money need.
 const NEEDED: MicroUsd = MicroUsd(100);
 
-fn reserve(tx: &mut Tx<'_>, name: &str, day: Day, amount: MicroUsd) -> Result<(), StoreError> {
+fn reserve(tx: &mut Tx<'_>, name: &str, day: UtcDay, amount: MicroUsd) -> Result<(), StoreError> {
     tx.reserve(&Reservation {
         operation_id: sample::operation(name),
         run_key: sample::run_key(name),
@@ -160,7 +160,7 @@ fn messages() -> Vec<(AgentAvailability, MessageFacts)> {
     }
     let mut messages = Vec::new();
     for delay in delays {
-        for control in Control::ALL {
+        for control in AgentControl::ALL {
             for (lifecycle, is_braked, is_asleep, is_busy) in [
                 (Lifecycle::Active, false, false, false),
                 (Lifecycle::Dormant, false, false, false),
@@ -172,7 +172,7 @@ fn messages() -> Vec<(AgentAvailability, MessageFacts)> {
                 let agent = AgentAvailability {
                     lifecycle,
                     control,
-                    mode: Mode::Hybrid,
+                    mode: InteractionMode::Hybrid,
                     sleep_until: delay.map(|delay| delay.until).filter(|_| is_asleep),
                 };
                 let facts = MessageFacts {
@@ -277,7 +277,7 @@ fn a_brake_that_is_not_stored_yet_keeps_agents_from_work() {
         assert_eq!(with_work(&store, NOW).await, [runs.clone(), waits.clone()]);
         for (id, target) in [(1, StopTarget::brake(Some(&waits))), (2, StopTarget::brake(None))] {
             let expected = if id == 1 { vec![runs.clone()] } else { Vec::new() };
-            let held = store.stops().hold(StopRequest {
+            let held = store.stops().add(StopRequest {
                 id,
                 target,
                 reason: String::new(),
@@ -341,7 +341,7 @@ fn ten_thousand_agents_that_may_not_run_hide_none_that_may() {
 /// Makes an agent whose open run waits for money until the next day.
 fn park(tx: &mut Tx<'_>, name: &str, needed: u64) -> Result<(), StoreError> {
     let wait = Wait::Budget {
-        until: Day::of(NOW).next().begins(),
+        until: UtcDay::of(NOW).next().begins(),
         needed: MicroUsd(needed),
     };
     tx.create_agent(&sample::agent(name))?;
@@ -378,7 +378,7 @@ fn ten_thousand_agents_that_wait_for_money_hide_none_that_may_run() {
 #[test]
 fn parked_runs_are_found_as_soon_as_the_budget_has_room_for_them() {
     everywhere(async |store| {
-        let today = Day::of(NOW);
+        let today = UtcDay::of(NOW);
         let made = store.write(move |tx| {
             for (name, needed) in [("a41", 41), ("b80", 80), ("c101", 101)] {
                 park(tx, name, needed)?;
@@ -413,7 +413,7 @@ fn parked_runs_are_found_as_soon_as_the_budget_has_room_for_them() {
 #[test]
 fn a_reset_of_the_day_finds_the_runs_that_it_leaves_room_for() {
     everywhere(async |store| {
-        let (today, ahead) = (Day::of(NOW), Day(Day::of(NOW).0 + 10));
+        let (today, ahead) = (UtcDay::of(NOW), UtcDay(UtcDay::of(NOW).0 + 10));
         let made = store.write(move |tx| {
             park(tx, "a", 41)?;
             tx.create_agent(&sample::agent("d"))?;

@@ -2,14 +2,14 @@
 
 use wakeful_core::id::{Incarnation, PolicyVersion};
 use wakeful_core::key::Digest;
-use wakeful_core::report::{Event, Head};
+use wakeful_core::report::{Event, LogHead};
 use wakeful_store::rows::EventRow;
 use wakeful_store::{Store, StoreError};
 
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
-fn head() -> Head {
-    Head {
+fn head() -> LogHead {
+    LogHead {
         next_seq: 1,
         chain_hash: Digest::ZERO,
         incarnation: Incarnation::new("host.1"),

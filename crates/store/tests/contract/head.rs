@@ -2,11 +2,11 @@
 
 use wakeful_core::id::{Incarnation, RunnerId};
 use wakeful_core::key::Digest;
-use wakeful_core::report::Head;
+use wakeful_core::report::LogHead;
 use wakeful_store::rows::{Claim, Fence};
 use wakeful_store::{Store, StoreError};
 
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
 /// An agent `main` that runner `one` holds, and its fence.
 pub(crate) async fn held(store: &Store) -> Fence {
@@ -36,7 +36,7 @@ fn a_new_agent_begins_with_event_one_after_nothing() {
         let head = store
             .write(move |tx| tx.lock_head(&sample::agent_id("main"), fence))
             .await;
-        let first = Head {
+        let first = LogHead {
             next_seq: 1,
             chain_hash: Digest::ZERO,
             incarnation: Incarnation::new("host.1"),
@@ -104,7 +104,7 @@ fn a_head_never_goes_back() {
             let head = tx.lock_head(&main, fence)?;
             tx.put_head(
                 &main,
-                &Head {
+                &LogHead {
                     next_seq: 9,
                     ..head.clone()
                 },

@@ -6,15 +6,18 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use wakeful_core::change::LogicalChangeKey;
 use wakeful_core::id::AgentId;
-use wakeful_core::journal::{Author, Mutation, RecordId, TaskStatus, compensation};
+use wakeful_core::journal::{Author, Mutation, RecordId, TaskStatus, compensation_id};
 use wakeful_core::time::Millis;
-use wakeful_ports::journal::{Change, Journal as _, JournalError, Known, Order, Receipt, TaskFilter, Undone};
+use wakeful_ports::journal::{
+    CommittedChange, Journal as _, JournalError, OperationStatus, TaskFilter, UndoOutcome, WriteReceipt,
+    WriteRequest,
+};
 use wakeful_store::JournalStore;
 
-use crate::world::{block_on, every_journal, sample};
+use crate::fixture::{block_on, every_journal, sample};
 
-pub(crate) fn create(operation: &str, title: &str) -> Order {
-    Order {
+pub(crate) fn create(operation: &str, title: &str) -> WriteRequest {
+    WriteRequest {
         operation_id: sample::operation(operation),
         author: Author::Agent(AgentId::parse("main").expect("an id")),
         mutation: Mutation::CreateTask {
@@ -26,8 +29,8 @@ pub(crate) fn create(operation: &str, title: &str) -> Order {
     }
 }
 
-fn finish(operation: &str, task: &RecordId) -> Order {
-    Order {
+fn finish(operation: &str, task: &RecordId) -> WriteRequest {
+    WriteRequest {
         author: Author::Person,
         mutation: Mutation::UpdateTask {
             task: task.clone(),
@@ -41,11 +44,11 @@ fn finish(operation: &str, task: &RecordId) -> Order {
     }
 }
 
-pub(crate) async fn wrote(journal: &JournalStore, order: Order) -> Receipt {
+pub(crate) async fn wrote(journal: &JournalStore, order: WriteRequest) -> WriteReceipt {
     journal.write(order).await.expect("written")
 }
 
-pub(crate) async fn refused(journal: &JournalStore, order: Order) -> &'static str {
+pub(crate) async fn refused(journal: &JournalStore, order: WriteRequest) -> &'static str {
     match journal.write(order).await {
         Err(JournalError::Refused(refusal)) => refusal.code(),
         other => panic!("{other:?}"),
@@ -61,7 +64,7 @@ async fn titles(journal: &JournalStore) -> Vec<(String, TaskStatus)> {
     tasks.into_iter().map(|task| (task.title, task.status)).collect()
 }
 
-pub(crate) async fn changes(journal: &JournalStore) -> Vec<Change> {
+pub(crate) async fn changes(journal: &JournalStore) -> Vec<CommittedChange> {
     journal.changes(0, 1_000).await.expect("read")
 }
 
@@ -73,7 +76,7 @@ fn a_write_commits_its_record_its_change_and_its_receipt_together() {
             titles(&journal).await,
             [("Buy milk".to_owned(), TaskStatus::Open)]
         );
-        let [change] = <[Change; 1]>::try_from(changes(&journal).await).expect("one change");
+        let [change] = <[CommittedChange; 1]>::try_from(changes(&journal).await).expect("one change");
         assert_eq!((change.seq, &change.unit), (1, &receipt.unit));
         assert_eq!((change.unit.host.as_str(), change.unit.counter), ("host.1", 1));
         assert_eq!(change.author.to_text(), "agent:main");
@@ -162,10 +165,13 @@ fn a_refused_write_leaves_no_trace() {
         assert_eq!(refused(&journal, create("a", " ")).await, "invalid_record");
         assert!(changes(&journal).await.is_empty());
         assert_eq!(
-            journal.known(sample::operation("a")).await.expect("read"),
-            Known::Unknown
+            journal
+                .operation_status(sample::operation("a"))
+                .await
+                .expect("read"),
+            OperationStatus::Unknown
         );
-        let category = |operation: &str| Order {
+        let category = |operation: &str| WriteRequest {
             mutation: Mutation::CreateCategory { name: "Home".into() },
             ..create(operation, "")
         };
@@ -193,11 +199,14 @@ fn what_is_undone_is_as_it_was_and_is_told_like_any_change() {
         );
         let all = changes(&journal).await;
         assert_eq!(all.len(), 3);
-        assert_eq!(all[2].operation_id, compensation(&sample::operation("b")));
+        assert_eq!(all[2].operation_id, compensation_id(&sample::operation("b")));
         assert_eq!(all[2].author, Author::Person, "in the name of whoever wrote it");
         assert_eq!(
-            journal.known(sample::operation("b")).await.expect("read"),
-            Known::Undone
+            journal
+                .operation_status(sample::operation("b"))
+                .await
+                .expect("read"),
+            OperationStatus::Undone
         );
         assert_eq!(
             refused(&journal, finish("b", &made.record_id)).await,
@@ -214,7 +223,7 @@ fn a_creation_that_is_undone_leaves_a_tombstone() {
             .undo(sample::operation("a"), Millis(3_000))
             .await
             .expect("undone");
-        let Undone::Inverted(receipt) = undone else {
+        let UndoOutcome::Inverted(receipt) = undone else {
             panic!("{undone:?}")
         };
         assert_eq!((&receipt.record_id, receipt.version), (&made.record_id, 2));
@@ -242,7 +251,7 @@ fn what_somebody_wrote_since_is_not_taken_away() {
         );
         assert_eq!(changes(&journal).await.len(), 2);
         let other = wrote(&journal, create("c", "Buy bread")).await;
-        let note = Order {
+        let note = WriteRequest {
             mutation: Mutation::CreateNote {
                 text: "rye".into(),
                 task: Some(other.record_id),
@@ -264,8 +273,8 @@ fn an_operation_that_was_called_off_before_it_happened_never_happens() {
                 .await
                 .expect("void")
         };
-        assert_eq!(undo().await, Undone::Void);
-        assert_eq!(undo().await, Undone::Void);
+        assert_eq!(undo().await, UndoOutcome::Void);
+        assert_eq!(undo().await, UndoOutcome::Void);
         // Whoever was slow finds its place taken.
         assert_eq!(
             refused(&journal, create("a", "Buy milk")).await,
@@ -303,7 +312,7 @@ fn tasks_are_found_by_state_and_by_the_first_digits_of_their_id_and_notes_by_tas
         let one = wrote(&journal, create("a", "one")).await;
         wrote(&journal, create("b", "two")).await;
         wrote(&journal, finish("c", &one.record_id)).await;
-        let note = |operation: &str, task: Option<RecordId>| Order {
+        let note = |operation: &str, task: Option<RecordId>| WriteRequest {
             mutation: Mutation::CreateNote {
                 text: "grüße\nzwei".into(),
                 task,
@@ -340,24 +349,24 @@ fn tasks_are_found_by_state_and_by_the_first_digits_of_their_id_and_notes_by_tas
 
 /// What the world may ask: few operations, used again and again, undone at any time.
 #[derive(Debug, Clone)]
-enum Deed {
+enum JournalAction {
     Create(u8),
     Finish(u8, u8),
     Undo(u8),
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn deed() -> impl Strategy<Value = JournalAction> {
     prop_oneof![
-        (0_u8..4).prop_map(Deed::Create),
-        (4_u8..8, 0_u8..4).prop_map(|(operation, task)| Deed::Finish(operation, task)),
-        (0_u8..8).prop_map(Deed::Undo),
+        (0_u8..4).prop_map(JournalAction::Create),
+        (4_u8..8, 0_u8..4).prop_map(|(operation, task)| JournalAction::Finish(operation, task)),
+        (0_u8..8).prop_map(JournalAction::Undo),
     ]
 }
 
 /// The task that an operation makes, whether or not it has.
 fn task_of(operation: u8) -> RecordId {
     let operation = sample::operation(&operation.to_string());
-    RecordId::derived(wakeful_core::journal::Kind::Task, &operation)
+    RecordId::derived(wakeful_core::journal::RecordKind::Task, &operation)
 }
 
 proptest! {
@@ -372,13 +381,13 @@ proptest! {
             for deed in deeds {
                 let before = changes(&journal).await;
                 match deed {
-                    Deed::Create(operation) => {
+                    JournalAction::Create(operation) => {
                         let _ = journal.write(create(&operation.to_string(), "task")).await;
                     }
-                    Deed::Finish(operation, task) => {
+                    JournalAction::Finish(operation, task) => {
                         let _ = journal.write(finish(&operation.to_string(), &task_of(task))).await;
                     }
-                    Deed::Undo(operation) => {
+                    JournalAction::Undo(operation) => {
                         let _ = journal.undo(sample::operation(&operation.to_string()), Millis(3)).await;
                     }
                 }

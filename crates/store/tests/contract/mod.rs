@@ -1,22 +1,20 @@
 //! What every database must do.
 
 mod agent;
-mod alert;
 pub(crate) mod blob;
 pub(crate) mod bound;
 mod brake;
-mod care;
 mod cause;
 mod decision;
 mod dispatch;
 mod event;
 pub(crate) mod head;
 pub(crate) mod journal;
-mod journal_told;
-mod journal_whole;
-mod outside;
+mod journal_records;
+mod journal_tokens;
 mod proof;
 mod queue;
+mod retention;
 mod run;
 mod runner;
 mod saga;
@@ -24,6 +22,8 @@ mod schedule;
 mod spend;
 mod step;
 mod subrun;
+mod subscription;
 mod transaction;
 mod trigger;
 mod wake;
+mod watch;

@@ -3,16 +3,16 @@
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::id::Incarnation;
 use wakeful_core::key::Digest;
-use wakeful_core::proof::chain::{Life, Place};
+use wakeful_core::proof::chain::{ChainPosition, IncarnationStart};
 use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::DeviceKey;
-use wakeful_core::report::Head;
+use wakeful_core::report::LogHead;
 use wakeful_core::time::Millis;
-use wakeful_store::rows::{CareRow, PackedBlob};
+use wakeful_store::rows::{PackedBlob, RetentionStateRow};
 use wakeful_store::{INLINE_BYTES_MAX, Store};
 
 use super::blob::{keep, noise};
-use crate::world::{everywhere, on_file, sample};
+use crate::fixture::{everywhere, on_file, sample};
 
 /// An agent whose log has so many events.
 async fn agent(store: &Store, name: &'static str, events: i64) {
@@ -28,12 +28,12 @@ async fn agent(store: &Store, name: &'static str, events: i64) {
     written.await.expect("written");
 }
 
-async fn end(store: &Store, name: &'static str) -> Place {
+async fn end(store: &Store, name: &'static str) -> ChainPosition {
     let end = store.read(move |view| view.log_end(&sample::agent_id(name)));
     end.await.expect("read").expect("an agent")
 }
 
-async fn sign(store: &Store, seed: u8, name: &'static str, at: Place) -> SignedHead {
+async fn sign(store: &Store, seed: u8, name: &'static str, at: ChainPosition) -> SignedHead {
     let key = DeviceKey::from_seed(&[seed; 32]);
     let head = SignedHead::sign(&key, sample::agent_id(name), at, Millis(77));
     let put = head.clone();
@@ -54,14 +54,17 @@ fn signed_heads_are_read_back_as_they_were_and_a_second_one_changes_nothing() {
         let unsigned = |after: Option<&'static str>| {
             let after = after.map(sample::agent_id);
             store.read(move |view| {
-                let mut unsigned = view.unsigned(&key, after.as_ref(), 10)?;
+                let mut unsigned = view.unsigned_logs(&key, after.as_ref(), 10)?;
                 // The home has a log of its own, because agents were made.
                 unsigned.retain(|(agent, _)| !agent.is_home_log());
                 Ok(unsigned)
             })
         };
         let (main, other) = (end(&store, "main").await, end(&store, "other").await);
-        assert_eq!((main.seq, end(&store, "quiet").await), (3, Place::BEGINNING));
+        assert_eq!(
+            (main.seq, end(&store, "quiet").await),
+            (3, ChainPosition::BEGINNING)
+        );
         let both = vec![
             (sample::agent_id("main"), main),
             (sample::agent_id("other"), other),
@@ -107,11 +110,13 @@ fn signed_heads_are_read_back_as_they_were_and_a_second_one_changes_nothing() {
 fn a_new_agent_begins_in_the_present_life_of_its_host() {
     everywhere(async |store| {
         agent(&store, "main", 1).await;
-        let lives = store.read(|view| view.lives(&sample::agent_id("main"))).await;
+        let lives = store
+            .read(|view| view.incarnations(&sample::agent_id("main")))
+            .await;
         let incarnation = Incarnation::new("host.1");
         assert_eq!(
             lives.expect("read"),
-            [Life {
+            [IncarnationStart {
                 first_seq: 1,
                 incarnation
             }]
@@ -123,8 +128,8 @@ fn a_new_agent_begins_in_the_present_life_of_its_host() {
 #[test]
 fn a_log_goes_on_in_the_next_life_of_its_host_whoever_writes_first() {
     let home = tempfile::tempdir().expect("a folder");
-    let store = crate::world::open_file(home.path());
-    crate::world::block_on(async {
+    let store = crate::fixture::open_file(home.path());
+    crate::fixture::block_on(async {
         agent(&store, "claimed", 2).await;
         agent(&store, "announced", 0).await;
         store.close().await.expect("closed");
@@ -134,20 +139,20 @@ fn a_log_goes_on_in_the_next_life_of_its_host_whoever_writes_first() {
         .execute_batch("UPDATE host SET incarnation = 2")
         .expect("restored");
     drop(database);
-    let store = crate::world::open_file(home.path());
-    crate::world::block_on(async {
+    let store = crate::fixture::open_file(home.path());
+    crate::fixture::block_on(async {
         let written = store.write(|tx| {
             let runner = wakeful_core::id::RunnerId::new("one");
             tx.claim_head(&sample::agent_id("claimed"), &runner)?;
             let head = tx.lock_head_to_announce(&sample::agent_id("announced"))?;
             Ok((
                 head,
-                tx.lives(&sample::agent_id("claimed"))?,
-                tx.lives(&sample::agent_id("announced"))?,
+                tx.incarnations(&sample::agent_id("claimed"))?,
+                tx.incarnations(&sample::agent_id("announced"))?,
             ))
         });
         let (head, claimed, announced) = written.await.expect("written");
-        let life = |first_seq, name| Life {
+        let life = |first_seq, name| IncarnationStart {
             first_seq,
             incarnation: Incarnation::new(name),
         };
@@ -183,7 +188,7 @@ fn erased_events_lose_payload_and_salt_and_keep_their_place() {
             .expect("read");
         let left: Vec<bool> = events.iter().map(|event| event.payload.is_some()).collect();
         assert_eq!(left, [false, false, false, true]);
-        let mut head = Head {
+        let mut head = LogHead {
             next_seq: 1,
             chain_hash: Digest::ZERO,
             incarnation: Incarnation::new("host.1"),
@@ -227,14 +232,14 @@ fn contents_that_nobody_else_names_go_and_the_others_stay() {
             let run = sample::run("run");
             tx.create_run(&run)?;
             tx.create_run(&open)?;
-            tx.append_input(&sample::input("run", 1))?;
+            tx.append_run_log(&sample::input("run", 1))?;
             tx.admit_message(&sample::message("t", "prompted"))?;
             for (run, text) in [("run", "mine"), ("run", "shared"), ("other", "shared")] {
                 tx.append_entry(&sample::thread(), &sample::entry(run, text))?;
             }
             let before = tx.contents(&run, 0, 10)?.len();
             let rows = (tx.erase_run(&run)?, tx.erase_run(&run)?);
-            let after = (tx.contents(&run, 0, 10)?.len(), tx.journal(&run.run_key, 0, 1)?);
+            let after = (tx.contents(&run, 0, 10)?.len(), tx.run_log(&run.run_key, 0, 1)?);
             Ok((before, rows, after, tx.erase_blobs(&wanted, None)?))
         });
         let (before, rows, (left, journal), gone) = erased.await.expect("erased");
@@ -253,9 +258,9 @@ fn a_content_that_somebody_has_put_again_since_stays() {
     everywhere(async |store| {
         let hash = keep(&store, b"said again".to_vec()).await.hash;
         let begun = store.write(|tx| {
-            let care = tx.care()?;
+            let care = tx.retention_state()?;
             let generation = care.generation + 1;
-            assert!(tx.put_care(&CareRow { generation, ..care }, care.generation)?);
+            assert!(tx.put_retention_state(&RetentionStateRow { generation, ..care }, care.generation)?);
             Ok(generation)
         });
         let generation = begun.await.expect("a generation");
@@ -269,7 +274,7 @@ fn a_content_that_somebody_has_put_again_since_stays() {
 #[test]
 fn the_file_of_a_large_content_goes_with_it() {
     let home = tempfile::tempdir().expect("a folder");
-    let store = crate::world::open_file(home.path());
+    let store = crate::fixture::open_file(home.path());
     let files = || {
         let folders = std::fs::read_dir(home.path().join("blobs")).expect("a folder");
         let folders = folders.map(|folder| folder.expect("an entry").path());
@@ -278,7 +283,7 @@ fn the_file_of_a_large_content_goes_with_it() {
             .flat_map(|folder| std::fs::read_dir(folder).expect("a folder"))
             .count()
     };
-    crate::world::block_on(async {
+    crate::fixture::block_on(async {
         let bytes = noise(INLINE_BYTES_MAX * 2);
         let hash = Blob::new(bytes.clone()).hash();
         keep(&store, bytes).await;
@@ -287,10 +292,10 @@ fn the_file_of_a_large_content_goes_with_it() {
             .write(move |tx| tx.erase_blobs(&[hash], None))
             .await
             .expect("erased");
-        store.discard(gone).await.expect("discarded");
+        store.remove_blob_files(gone).await.expect("discarded");
         assert_eq!(files(), 0);
         store
-            .discard(vec![hash])
+            .remove_blob_files(vec![hash])
             .await
             .expect("nothing is left to discard");
         store.close().await.expect("closed");
@@ -301,7 +306,7 @@ fn the_file_of_a_large_content_goes_with_it() {
 #[test]
 fn the_file_of_a_large_content_that_is_said_again_while_it_is_erased_stays() {
     let home = tempfile::tempdir().expect("a folder");
-    let store = crate::world::open_file(home.path());
+    let store = crate::fixture::open_file(home.path());
     let bytes = noise(INLINE_BYTES_MAX * 2);
     let hash = Blob::new(bytes.clone()).hash();
     let erase = async || {
@@ -317,23 +322,23 @@ fn the_file_of_a_large_content_that_is_said_again_while_it_is_erased_stays() {
         let read = store.read(move |view| view.blob(&hash)).await;
         assert!(read.expect("whole").as_ref() == Some(&bytes));
     };
-    crate::world::block_on(async {
+    crate::fixture::block_on(async {
         // Its file is removed between packing it again and naming it.
         keep(&store, bytes.clone()).await;
         let packed = pack().await;
-        store.discard(erase().await).await.expect("discarded");
+        store.remove_blob_files(erase().await).await.expect("discarded");
         put(packed).await;
         is_there().await;
         // It is named again before its file is removed.
         let gone = erase().await;
         put(pack().await).await;
-        store.discard(gone).await.expect("discarded");
+        store.remove_blob_files(gone).await.expect("discarded");
         is_there().await;
         // It is packed before it is erased, and named before its file is removed.
         let packed = pack().await;
         let gone = erase().await;
         put(packed).await;
-        store.discard(gone).await.expect("discarded");
+        store.remove_blob_files(gone).await.expect("discarded");
         is_there().await;
         store.close().await.expect("closed");
     });

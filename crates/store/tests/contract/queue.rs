@@ -2,14 +2,14 @@
 
 use wakeful_core::decision::Channel;
 use wakeful_core::key::RunKey;
-use wakeful_core::message::{Message, QUEUE_MAX, Wishes};
+use wakeful_core::message::{Message, QUEUE_MAX, RunOptions};
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Suspension, Wait};
-use wakeful_store::rows::{BrakeRow, Overview, RunFilter, RunRow};
+use wakeful_core::wake::{AgentControl, Suspension, Wait};
+use wakeful_store::rows::{AgentOverview, BrakeRow, RunFilter, RunRow};
 use wakeful_store::{Store, StoreError};
 
-use crate::world::{everywhere, on_file, sample};
+use crate::fixture::{everywhere, on_file, sample};
 
 /// Makes an agent.
 async fn agent(store: &Store, name: &'static str) {
@@ -19,7 +19,7 @@ async fn agent(store: &Store, name: &'static str) {
 
 /// Admits a message and puts it in line at a place.
 async fn post(store: &Store, turn: &str, seq: u64) -> Message {
-    let message = sample::message(turn, "hello").through_api(Wishes::default());
+    let message = sample::message(turn, "hello").through_api(RunOptions::default());
     let put = message.clone();
     let posted = store.write(move |tx| {
         tx.admit_message(&put)?;
@@ -29,7 +29,7 @@ async fn post(store: &Store, turn: &str, seq: u64) -> Message {
     message
 }
 
-async fn overview(store: &Store) -> Overview {
+async fn overview(store: &Store) -> AgentOverview {
     let found = store.read(|view| view.overview(&sample::agent_id("main"))).await;
     found.expect("read").expect("an agent")
 }
@@ -123,13 +123,13 @@ fn an_agent_has_work_while_something_waits_or_a_run_is_open() {
             let set = store.write(move |tx| tx.set_control(&sample::agent_id("main"), control));
             assert!(set.await.expect("written"));
         };
-        pause(Control::Paused).await;
+        pause(AgentControl::Paused).await;
         assert_eq!(
             with_work(&store).await,
             Vec::<String>::new(),
             "a paused agent waits"
         );
-        assert_eq!(overview(&store).await.agent.control, Control::Paused);
+        assert_eq!(overview(&store).await.agent.control, AgentControl::Paused);
         let begun = store.write(move |tx| {
             tx.dequeue(&sample::agent_id("main"), &key)?;
             tx.create_run(&sample::run("run"))
@@ -223,8 +223,8 @@ fn a_run_that_waits_for_its_turn_is_due_when_no_other_is_under_way_whatever_that
         );
         rouse("second").await;
         assert_eq!(due(&store, Millis(0)).await, Some(key("second")));
-        let aside =
-            store.write(move |tx| tx.set_aside(&key("second"), RunStatus::Quarantined, Some("x"), Millis(0)));
+        let aside = store
+            .write(move |tx| tx.set_run_status(&key("second"), RunStatus::Quarantined, Some("x"), Millis(0)));
         assert!(aside.await.expect("written"));
         assert_eq!(due(&store, Millis(0)).await, Some(key("first")));
         assert_eq!(overview(&store).await.open_run, Some(key("first")));
@@ -272,7 +272,7 @@ fn a_run_that_is_to_end_waits_for_no_turn_and_no_release() {
 #[test]
 fn nobody_can_pause_an_agent_that_is_not_there() {
     everywhere(async |store| {
-        let set = store.write(|tx| tx.set_control(&sample::agent_id("nobody"), Control::Paused));
+        let set = store.write(|tx| tx.set_control(&sample::agent_id("nobody"), AgentControl::Paused));
         assert!(!set.await.expect("written"));
         let head = store.write(|tx| tx.lock_head_to_announce(&sample::agent_id("nobody")));
         assert_eq!(head.await.expect("written"), None);

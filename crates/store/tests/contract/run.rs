@@ -5,10 +5,10 @@ use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_store::rows::{EntryRow, JournalRow, RunFilter, RunRow, RunState};
+use wakeful_store::rows::{RunFilter, RunLogRow, RunRow, RunState, TranscriptEntryRow};
 use wakeful_store::{ROWS_MAX, Store, StoreError};
 
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
 async fn create(store: &Store, runs: Vec<RunRow>) {
     let created = store.write(move |tx| runs.iter().try_for_each(|run| tx.create_run(run)));
@@ -238,16 +238,16 @@ fn a_prefix_finds_its_runs_and_two_are_enough_to_be_ambiguous() {
 #[test]
 fn a_journal_is_read_in_order_and_in_pages() {
     everywhere(async |store| {
-        let rows: Vec<JournalRow> = (1..=5).map(|ordinal| sample::input("run", ordinal)).collect();
+        let rows: Vec<RunLogRow> = (1..=5).map(|ordinal| sample::input("run", ordinal)).collect();
         let put = rows.clone();
         let appended = store.write(move |tx| {
-            tx.append_input(&sample::input("other", 1))?;
-            put.iter().try_for_each(|row| tx.append_input(row))
+            tx.append_run_log(&sample::input("other", 1))?;
+            put.iter().try_for_each(|row| tx.append_run_log(row))
         });
         appended.await.expect("appended");
         let page = async |after, limit| {
             store
-                .read(move |view| view.journal(&sample::run_key("run"), after, limit))
+                .read(move |view| view.run_log(&sample::run_key("run"), after, limit))
                 .await
                 .expect("read")
         };
@@ -262,17 +262,17 @@ fn a_journal_is_read_in_order_and_in_pages() {
 fn a_place_in_the_journal_is_written_once() {
     everywhere(async |store| {
         store
-            .write(|tx| tx.append_input(&sample::input("run", 1)))
+            .write(|tx| tx.append_run_log(&sample::input("run", 1)))
             .await
             .expect("appended");
-        let other = JournalRow {
+        let other = RunLogRow {
             body: b"other".to_vec(),
             ..sample::input("run", 1)
         };
-        let second = store.write(move |tx| tx.append_input(&other)).await;
+        let second = store.write(move |tx| tx.append_run_log(&other)).await;
         assert!(matches!(second, Err(StoreError::Conflict)), "{second:?}");
         let kept = store
-            .read(|view| view.journal(&sample::run_key("run"), 0, 9))
+            .read(|view| view.run_log(&sample::run_key("run"), 0, 9))
             .await
             .expect("read");
         assert_eq!(kept, [sample::input("run", 1)]);
@@ -283,11 +283,11 @@ fn a_place_in_the_journal_is_written_once() {
 fn no_listing_is_longer_than_the_bound() {
     everywhere(async |store| {
         let most = i64::from(ROWS_MAX);
-        let filled =
-            store.write(move |tx| (1..=most + 1).try_for_each(|n| tx.append_input(&sample::input("run", n))));
+        let filled = store
+            .write(move |tx| (1..=most + 1).try_for_each(|n| tx.append_run_log(&sample::input("run", n))));
         filled.await.expect("appended");
         let rows = store
-            .read(|view| view.journal(&sample::run_key("run"), 0, u32::MAX))
+            .read(|view| view.run_log(&sample::run_key("run"), 0, u32::MAX))
             .await
             .expect("read");
         assert_eq!(rows.len(), ROWS_MAX as usize);
@@ -297,7 +297,8 @@ fn no_listing_is_longer_than_the_bound() {
 #[test]
 fn the_newest_entries_of_a_thread_come_oldest_first() {
     everywhere(async |store| {
-        let entries: Vec<EntryRow> = (1..=5).map(|n| sample::entry("run", &n.to_string())).collect();
+        let entries: Vec<TranscriptEntryRow> =
+            (1..=5).map(|n| sample::entry("run", &n.to_string())).collect();
         let put = entries.clone();
         let appended = store.write(move |tx| {
             tx.append_entry(&ThreadId::new("other"), &sample::entry("run", "other"))?;

@@ -2,10 +2,10 @@
 
 use wakeful_core::id::RunnerId;
 use wakeful_store::rows::Runner;
-use wakeful_store::{BEAT_MS, LEASE_MS, StoreError};
+use wakeful_store::{HEARTBEAT_MS, LEASE_MS, StoreError};
 
 use super::head::{claim, held};
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
 #[test]
 fn runners_are_listed_by_name_as_they_registered() {
@@ -39,7 +39,7 @@ fn registering_again_replaces_what_was_known() {
         let again = Runner {
             pid: 2,
             pid_started: 3,
-            place: "elsewhere".into(),
+            machine: "elsewhere".into(),
             ..sample::runner("one")
         };
         let put = again.clone();
@@ -56,7 +56,7 @@ fn burying_a_runner_frees_what_it_held_and_ends_its_fence_at_once() {
     everywhere(async |store| {
         let fence = held(&store).await;
         store
-            .write(|tx| tx.bury_runner(&RunnerId::new("one")))
+            .write(|tx| tx.remove_dead_runner(&RunnerId::new("one")))
             .await
             .expect("buried");
         assert_eq!(store.read(|view| view.runners()).await.expect("read"), []);
@@ -77,7 +77,7 @@ fn burying_one_runner_leaves_the_others_alone() {
             .await
             .expect("registered");
         store
-            .write(|tx| tx.bury_runner(&RunnerId::new("two")))
+            .write(|tx| tx.remove_dead_runner(&RunnerId::new("two")))
             .await
             .expect("buried");
         assert_eq!(
@@ -93,5 +93,5 @@ fn burying_one_runner_leaves_the_others_alone() {
 
 #[test]
 fn a_runner_is_dead_after_three_missed_beats_of_five_seconds() {
-    assert_eq!((BEAT_MS, LEASE_MS), (5_000, 3 * BEAT_MS));
+    assert_eq!((HEARTBEAT_MS, LEASE_MS), (5_000, 3 * HEARTBEAT_MS));
 }

@@ -1,12 +1,12 @@
 //! Sagas: begun once, moved by whoever saw them where they stand.
 
 use wakeful_core::run::RunStatus;
-use wakeful_core::saga::{Input, Saga, settled};
+use wakeful_core::saga::{Saga, SagaInput, saga_settlement};
 use wakeful_core::time::Millis;
 use wakeful_store::rows::{RunRow, SagaRow};
 use wakeful_store::{Store, StoreError};
 
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
 fn intended(operation: &str) -> Saga {
     Saga::intended(sample::operation(operation))
@@ -18,7 +18,9 @@ async fn begin(store: &Store, operation: &'static str, run: &'static str) {
 }
 
 async fn advance(store: &Store, seen: Saga, next: Saga) -> Result<(), StoreError> {
-    store.write(move |tx| tx.move_saga(&seen, &next, Millis(2))).await
+    store
+        .write(move |tx| tx.advance_saga(&seen, &next, Millis(2)))
+        .await
 }
 
 async fn unfinished(store: &Store) -> Vec<SagaRow> {
@@ -62,7 +64,7 @@ fn a_saga_moves_once_from_where_it_was_seen() {
     everywhere(async |store| {
         begin(&store, "a", "run").await;
         let seen = intended("a");
-        let done = settled(seen.operation_id, None);
+        let done = saga_settlement(seen.operation_id, None);
         advance(&store, seen.clone(), done.clone()).await.expect("moved");
         let again = advance(&store, seen, done).await;
         assert!(matches!(again, Err(StoreError::Conflict)), "{again:?}");
@@ -85,9 +87,9 @@ fn a_stuck_saga_stays_in_sight_with_its_reason() {
     everywhere(async |store| {
         begin(&store, "a", "run").await;
         let given_up = intended("a")
-            .apply(Input::GivenUp { why: "ended".into() })
+            .apply(SagaInput::Abandoned { why: "ended".into() })
             .expect("taken");
-        let stuck = given_up.clone().apply(Input::NotUndone {
+        let stuck = given_up.clone().apply(SagaInput::UndoFailed {
             why: "changed – §".into(),
         });
         let stuck = stuck.expect("taken");
@@ -108,7 +110,7 @@ fn which_journal_is_meant_is_remembered_until_another_is() {
         assert_eq!(known().await, None);
         for host in ["one", "two"] {
             store
-                .write(move |tx| tx.remember_journal(host, Millis(1)))
+                .write(move |tx| tx.set_journal_host(host, Millis(1)))
                 .await
                 .expect("kept");
             assert_eq!(known().await.as_deref(), Some(host));

@@ -1,27 +1,27 @@
 //! Schedules: kept as they are, found when they are due, changed by whoever is first.
 
 use wakeful_core::id::{EventName, RuleId};
-use wakeful_core::time::Millis;
-use wakeful_core::timer::{
-    Draft, EXECUTIONS_KEPT_MAX, Guard, Outcome, SET_BACK_MS, ScheduleReason, Status, Timer, TriggerSource,
-    When,
+use wakeful_core::schedule::{
+    EXECUTIONS_KEPT_MAX, ExecutionOutcome, FiringTime, Guard, SET_BACK_MS, Schedule, ScheduleDraft,
+    ScheduleReason, ScheduleStatus, TriggerSource,
 };
-use wakeful_store::rows::{ExecutionRow, ScheduleFilter, WakeRow};
+use wakeful_core::time::Millis;
+use wakeful_store::rows::{ScheduleFilter, ScheduledExecutionRow, WakeRow};
 use wakeful_store::{Store, StoreError};
 
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
 fn name(text: &str) -> RuleId {
     RuleId::parse(text).expect("id")
 }
 
 /// A schedule of agent `main`, made at moment 1000, that fires every minute.
-fn minutely(id: &str) -> Timer {
-    let when = When::Every {
+fn minutely(id: &str) -> Schedule {
+    let when = FiringTime::Every {
         interval_seconds: 60,
         anchor: Millis(0),
     };
-    let draft = Draft::new(name(id), sample::agent_id("main"), when, "Look.".to_owned());
+    let draft = ScheduleDraft::new(name(id), sample::agent_id("main"), when, "Look.".to_owned());
     draft.check(Millis(1_000)).expect("a schedule")
 }
 
@@ -33,20 +33,20 @@ fn guard() -> Guard {
     Guard::parse(&serde_json::json!({"field": "queued", "op": "lt", "value": 3})).expect("a guard")
 }
 
-async fn create(store: &Store, timer: Timer) -> bool {
+async fn create(store: &Store, timer: Schedule) -> bool {
     store
         .write(move |tx| tx.create_schedule(&timer))
         .await
         .expect("written")
 }
 
-async fn load(store: &Store, id: &'static str) -> Timer {
+async fn load(store: &Store, id: &'static str) -> Schedule {
     let found = store.read(move |view| view.schedule(&name(id))).await;
     found.expect("read").expect("a schedule")
 }
 
-fn record(timer: &Timer, seq: u64, outcome: Outcome) -> ExecutionRow {
-    ExecutionRow {
+fn record(timer: &Schedule, seq: u64, outcome: ExecutionOutcome) -> ScheduledExecutionRow {
+    ScheduledExecutionRow {
         schedule_id: timer.schedule_id.clone(),
         seq,
         revision: timer.revision,
@@ -65,7 +65,7 @@ fn record(timer: &Timer, seq: u64, outcome: Outcome) -> ExecutionRow {
 #[test]
 fn a_schedule_is_read_as_it_was_written() {
     everywhere(async |store| {
-        let one = Timer {
+        let one = Schedule {
             last_run: Some(sample::run_key("run")),
             last_execution_at: Some(Millis(7)),
             allows_catch_up: true,
@@ -77,11 +77,11 @@ fn a_schedule_is_read_as_it_was_written() {
         assert!(create(&store, one.clone()).await);
         assert!(!create(&store, minutely("one")).await, "the name is taken");
         assert_eq!(load(&store, "one").await, one);
-        let cron = When::Cron {
+        let cron = FiringTime::Cron {
             cron: "0 7 * * *".to_owned(),
             time_zone: "Europe/Berlin".to_owned(),
         };
-        let two = Timer {
+        let two = Schedule {
             when: cron,
             ..minutely("two")
         };
@@ -95,7 +95,12 @@ fn a_schedule_is_read_as_it_was_written() {
             let all = view.schedules(&filter(None, None))?;
             let rest = view.schedules(&filter(Some(sample::agent_id("main")), Some("one")))?;
             let none = view.schedules(&filter(Some(sample::agent_id("nobody")), None))?;
-            Ok((all, rest, none, view.schedules_of(&sample::agent_id("main"))?))
+            Ok((
+                all,
+                rest,
+                none,
+                view.count_schedules_of(&sample::agent_id("main"))?,
+            ))
         });
         let (all, rest, none, count) = all.await.expect("read");
         assert_eq!((all.timers, count), (vec![one, two.clone()], 2));
@@ -108,7 +113,7 @@ fn whoever_is_second_to_change_a_schedule_is_told() {
     everywhere(async |store| {
         create(&store, minutely("one")).await;
         let seen = load(&store, "one").await;
-        let moved = Timer {
+        let moved = Schedule {
             next_execution_at: Some(Millis(120_000)),
             executions: 1,
             ..seen.clone()
@@ -132,18 +137,18 @@ fn whoever_is_second_to_change_a_schedule_is_told() {
 fn what_is_due_is_found_and_what_a_clock_was_set_back_behind_as_well() {
     everywhere(async |store| {
         create(&store, minutely("a-due")).await;
-        let at = |next: i64, id: &str| Timer {
+        let at = |next: i64, id: &str| Schedule {
             next_execution_at: Some(Millis(next)),
             ..minutely(id)
         };
         create(&store, at(50_000, "b-earlier")).await;
         create(&store, at(999_000, "c-later")).await;
-        let paused = Timer {
-            status: Status::Paused,
+        let paused = Schedule {
+            status: ScheduleStatus::Paused,
             ..at(1, "d-paused")
         };
         create(&store, paused).await;
-        let ahead = Timer {
+        let ahead = Schedule {
             seen_until: Millis(60_001 + SET_BACK_MS),
             ..at(9_999_000, "e-ahead")
         };
@@ -169,15 +174,15 @@ fn what_is_due_is_found_and_what_a_clock_was_set_back_behind_as_well() {
 #[test]
 fn where_nothing_is_at_work_nothing_is_next() {
     everywhere(async |store| {
-        let over = Timer {
-            status: Status::Disabled,
+        let over = Schedule {
+            status: ScheduleStatus::Disabled,
             ..minutely("over")
         };
         create(&store, over).await;
         let next = store.read(|view| {
             Ok((
                 view.next_schedule_due()?,
-                view.schedules_of(&sample::agent_id("main"))?,
+                view.count_schedules_of(&sample::agent_id("main"))?,
             ))
         });
         assert_eq!(next.await.expect("read"), (None, 0));
@@ -192,14 +197,14 @@ fn records_are_kept_as_they_are_and_the_oldest_go() {
         let last = EXECUTIONS_KEPT_MAX + 5;
         let rows = timer.clone();
         let written = store.write(move |tx| {
-            (1..=last).try_for_each(|seq| tx.append_execution(&record(&rows, seq, Outcome::Skipped)))
+            (1..=last).try_for_each(|seq| tx.append_execution(&record(&rows, seq, ExecutionOutcome::Skipped)))
         });
         written.await.expect("written");
         let found = store.read(|view| view.executions(&name("one"), 10_000));
         let found = found.await.expect("read");
         assert_eq!(found.len() as u64, EXECUTIONS_KEPT_MAX);
         let newest = found.first().expect("a record");
-        assert_eq!(newest.row, record(&timer, last, Outcome::Skipped));
+        assert_eq!(newest.row, record(&timer, last, ExecutionOutcome::Skipped));
         assert_eq!((newest.run_status, newest.run_ended_at), (None, None));
         assert_eq!(found.last().map(|one| one.row.seq), Some(6));
     });
@@ -223,9 +228,9 @@ fn what_a_schedule_asked_for_is_under_way_while_it_waits_and_while_the_run_is_op
         let waits = sample::message("waits", "hello").run_key;
         let found = store.read(move |view| {
             Ok((
-                view.is_under_way(&waits)?,
-                view.is_under_way(&sample::run_key("absorbed"))?,
-                view.is_under_way(&sample::run_key("nobody"))?,
+                view.is_run_active(&waits)?,
+                view.is_run_active(&sample::run_key("absorbed"))?,
+                view.is_run_active(&sample::run_key("nobody"))?,
             ))
         });
         assert_eq!(found.await.expect("read"), (true, false, false));
@@ -235,25 +240,26 @@ fn what_a_schedule_asked_for_is_under_way_while_it_waits_and_while_the_run_is_op
 #[test]
 fn active_schedules_are_found_by_the_event_that_they_wait_for() {
     everywhere(async |store| {
-        let waiting = |id: &str, what: &str, status: Status| Timer {
+        let waiting = |id: &str, what: &str, status: ScheduleStatus| Schedule {
             event: Some(event(what)),
             status,
             ..minutely(id)
         };
         for timer in [
-            waiting("a", "backup.done", Status::Active),
-            waiting("b", "backup.done", Status::Paused),
-            waiting("c", "backup.done", Status::Active),
-            waiting("d", "backup.failed", Status::Active),
-            waiting("e", "backup.done", Status::Disabled),
+            waiting("a", "backup.done", ScheduleStatus::Active),
+            waiting("b", "backup.done", ScheduleStatus::Paused),
+            waiting("c", "backup.done", ScheduleStatus::Active),
+            waiting("d", "backup.failed", ScheduleStatus::Active),
+            waiting("e", "backup.done", ScheduleStatus::Disabled),
             minutely("f"),
         ] {
             create(&store, timer).await;
         }
         let found = async |after: Option<&'static str>, limit: u32| {
             let found = store.read(move |view| {
-                let found = view.schedules_for(&event("backup.done"), after.map(name).as_ref(), limit)?;
-                Ok((found, view.waiting_for(&event("backup.done"))?))
+                let found =
+                    view.schedules_for_event(&event("backup.done"), after.map(name).as_ref(), limit)?;
+                Ok((found, view.count_schedules_for_event(&event("backup.done"))?))
             });
             let (found, waiting) = found.await.expect("read");
             let names = found.timers.iter().map(|timer| timer.schedule_id.to_string());
@@ -269,24 +275,24 @@ fn active_schedules_are_found_by_the_event_that_they_wait_for() {
 fn the_schedules_of_an_agent_that_is_gone_are_ended_at_once_each_with_a_record() {
     everywhere(async |store| {
         create(&store, minutely("active")).await;
-        let paused = Timer {
-            status: Status::Paused,
+        let paused = Schedule {
+            status: ScheduleStatus::Paused,
             executions: 7,
             ..minutely("paused")
         };
         create(&store, paused).await;
-        let over = Timer {
-            status: Status::Disabled,
+        let over = Schedule {
+            status: ScheduleStatus::Disabled,
             ..minutely("over")
         };
         create(&store, over).await;
-        let other = Timer {
+        let other = Schedule {
             agent_id: sample::agent_id("other"),
             ..minutely("others")
         };
         create(&store, other.clone()).await;
         let end = |at| {
-            move |tx: &mut wakeful_store::Tx<'_>| tx.end_schedules(&sample::agent_id("main"), Millis(at))
+            move |tx: &mut wakeful_store::Tx<'_>| tx.expire_schedules(&sample::agent_id("main"), Millis(at))
         };
         assert_eq!(store.write(end(70_000)).await.expect("ended"), 2);
         assert_eq!(store.write(end(80_000)).await.expect("nothing is left"), 0);
@@ -294,11 +300,11 @@ fn the_schedules_of_an_agent_that_is_gone_are_ended_at_once_each_with_a_record()
             let now = load(&store, id).await;
             assert_eq!(
                 (now.status, now.next_execution_at, now.executions, now.version),
-                (Status::Disabled, None, seq, 2)
+                (ScheduleStatus::Disabled, None, seq, 2)
             );
             let found = store.read(move |view| view.executions(&name(id), 10)).await;
             let records: Vec<_> = found.expect("read").into_iter().map(|one| one.row).collect();
-            let expected = ExecutionRow {
+            let expected = ScheduledExecutionRow {
                 due_at: Millis(70_000),
                 count: 1,
                 is_capped: false,
@@ -306,7 +312,7 @@ fn the_schedules_of_an_agent_that_is_gone_are_ended_at_once_each_with_a_record()
                 reason: Some(ScheduleReason::AgentDestroyed.into()),
                 is_catch_up: false,
                 at: Millis(70_000),
-                ..record(&now, seq, Outcome::Disabled)
+                ..record(&now, seq, ExecutionOutcome::Disabled)
             };
             assert_eq!(records, [expected]);
         }

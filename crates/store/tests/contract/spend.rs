@@ -1,18 +1,20 @@
 //! Caps, reservations and receipts.
 
-use wakeful_core::budget::{Day, MicroUsd, Spent};
+use wakeful_core::budget::{DaySpend, MicroUsd, UtcDay};
 use wakeful_core::decision::Channel;
 use wakeful_core::id::PolicyVersion;
 use wakeful_core::inference::{ImpliedChannel, ReceiptChannel};
 use wakeful_core::key::OperationId;
-use wakeful_core::step::Status;
+use wakeful_core::step::StepStatus;
 use wakeful_core::time::Millis;
 use wakeful_store::Store;
-use wakeful_store::rows::{CapRow, ReceiptRow, Reservation, Settlement, SpendDay, StepEnd};
+use wakeful_store::rows::{
+    CapRow, PrivacyReceiptRow, Reservation, SpendDay, SpendSettlement, StepSettlement,
+};
 
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
-const DAY: Day = Day(20_000);
+const DAY: UtcDay = UtcDay(20_000);
 
 fn reservation(agent: &str, operation: &str, amount: u64) -> Reservation {
     Reservation {
@@ -47,7 +49,7 @@ async fn settle(store: &Store, operation: &str, cost: Option<u64>) {
 
 async fn spent(store: &Store, agent: &str) -> (u64, u64) {
     let agent = sample::agent_id(agent);
-    let Spent { agent, all } = store
+    let DaySpend { agent, all } = store
         .read(move |view| view.spent(DAY, &agent))
         .await
         .expect("read");
@@ -119,10 +121,10 @@ fn the_end_of_a_step_settles_its_money_in_the_same_transaction() {
             .await
             .expect("put");
         reserve(&store, reservation("main", "a", 100)).await;
-        let end = StepEnd {
+        let end = StepSettlement {
             attempt: Some("not json".into()),
-            settlement: Settlement::Cost(MicroUsd(3)),
-            ..sample::end("a", Status::Ok)
+            settlement: SpendSettlement::Cost(MicroUsd(3)),
+            ..sample::end("a", StepStatus::Ok)
         };
         let gone = store
             .write(move |tx| {
@@ -136,9 +138,9 @@ fn the_end_of_a_step_settles_its_money_in_the_same_transaction() {
             (100, 100),
             "nothing of it was written"
         );
-        let end = StepEnd {
-            settlement: Settlement::InFull,
-            ..sample::end("a", Status::Failed)
+        let end = StepSettlement {
+            settlement: SpendSettlement::InFull,
+            ..sample::end("a", StepStatus::Failed)
         };
         store
             .write(move |tx| tx.settle_step(&end))
@@ -184,7 +186,7 @@ fn a_cap_is_set_changed_and_taken_away() {
 #[test]
 fn a_receipt_holds_for_one_provider_under_one_set_of_rules() {
     everywhere(async |store| {
-        let receipt = |channel: ReceiptChannel| ReceiptRow {
+        let receipt = |channel: ReceiptChannel| PrivacyReceiptRow {
             provider: "anthropic".into(),
             policy_version: PolicyVersion::new("inference-1"),
             channel,
@@ -246,7 +248,7 @@ fn an_agents_model_is_chosen_and_given_back() {
 fn a_clock_that_is_set_back_reserves_on_the_latest_day_until_the_day_is_reset() {
     everywhere(async |store| {
         reserve(&store, reservation("main", "a", 100)).await;
-        let earlier = Day(DAY.0 - 3);
+        let earlier = UtcDay(DAY.0 - 3);
         let day = store
             .write(move |tx| tx.lock_spending(earlier))
             .await

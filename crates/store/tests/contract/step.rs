@@ -2,11 +2,11 @@
 
 use wakeful_core::conversation::Usage;
 use wakeful_core::key::ActionBase;
-use wakeful_core::step::{EffectClass, Seen, Status};
-use wakeful_store::rows::{StepEnd, StepRow};
+use wakeful_core::step::{EffectClass, PriorActions, StepStatus};
+use wakeful_store::rows::{StepRow, StepSettlement};
 use wakeful_store::{Store, StoreError};
 
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
 async fn put(store: &Store, steps: Vec<StepRow>) {
     let put = store.write(move |tx| steps.iter().try_for_each(|step| tx.put_step(step)));
@@ -27,13 +27,13 @@ fn steps_are_read_back_as_they_were_put_down_with_ordinals_from_one() {
             name: "openai/gpt".into(),
             class: None,
             base: None,
-            status: Status::Intended,
+            status: StepStatus::Intended,
             usage: Usage::of(1, 2),
             ..sample::step("run", "model")
         };
         let tool = StepRow {
             class: Some(EffectClass::Idempotent),
-            status: Status::Denied,
+            status: StepStatus::Denied,
             reason: "rule «no network» – §3".into(),
             duration_ms: Some(0),
             sandbox: Some("none".into()),
@@ -55,7 +55,7 @@ fn many_statements_of_one_transaction_run_in_their_order() {
         let written = store.write(|tx| {
             for number in 0..50 {
                 let step = StepRow {
-                    status: Status::Planned,
+                    status: StepStatus::Planned,
                     ..sample::step("run", &format!("op-{number}"))
                 };
                 tx.put_step(&step)?;
@@ -68,7 +68,7 @@ fn many_statements_of_one_transaction_run_in_their_order() {
         written.await.expect("each finds what the one before it wrote");
         let steps = steps(&store, "run").await;
         assert_eq!(steps.len(), 50);
-        assert!(steps.iter().all(|step| step.status == Status::Intended));
+        assert!(steps.iter().all(|step| step.status == StepStatus::Intended));
     });
 }
 
@@ -128,7 +128,7 @@ fn only_a_planned_step_becomes_intended() {
         put(&store, vec![sample::step("run", "op")]).await;
         let intend = async || store.write(|tx| tx.intend_step(&sample::operation("op"))).await;
         intend().await.expect("intended");
-        assert_eq!(steps(&store, "run").await[0].status, Status::Intended);
+        assert_eq!(steps(&store, "run").await[0].status, StepStatus::Intended);
         let again = intend().await;
         assert!(matches!(again, Err(StoreError::Conflict)), "{again:?}");
         let unknown = store.write(|tx| tx.intend_step(&sample::operation("none"))).await;
@@ -154,13 +154,13 @@ fn a_step_ends_once() {
                     .write(move |tx| tx.settle_step(&sample::end(name, status)))
                     .await
             };
-            settle(Status::Ok).await.expect("ended");
-            let second = settle(Status::OutcomeUnknown).await;
+            settle(StepStatus::Ok).await.expect("ended");
+            let second = settle(StepStatus::OutcomeUnknown).await;
             assert!(matches!(second, Err(StoreError::Conflict)), "{second:?}");
-            let end = sample::end(name, Status::Ok);
+            let end = sample::end(name, StepStatus::Ok);
             let expected = StepRow {
                 ordinal: i64::try_from(index).expect("small") + 1,
-                status: Status::Ok,
+                status: StepStatus::Ok,
                 duration_ms: Some(end.duration_ms),
                 sandbox: end.sandbox,
                 usage: end.usage,
@@ -184,9 +184,9 @@ fn a_step_that_ends_for_a_reason_of_its_own_tells_that_one() {
             ("strange", Some("\0"), "\u{fffd}"),
         ] {
             put(&store, vec![sample::step(name, name)]).await;
-            let end = StepEnd {
+            let end = StepSettlement {
                 reason: given.map(str::to_owned),
-                ..sample::end(name, Status::Failed)
+                ..sample::end(name, StepStatus::Failed)
             };
             store.write(move |tx| tx.settle_step(&end)).await.expect("ended");
             assert_eq!(steps(&store, name).await[0].reason, kept, "{name}");
@@ -198,7 +198,7 @@ fn a_step_that_ends_for_a_reason_of_its_own_tells_that_one() {
 fn a_step_that_is_not_there_cannot_end() {
     everywhere(async |store| {
         let ended = store
-            .write(|tx| tx.settle_step(&sample::end("none", Status::Ok)))
+            .write(|tx| tx.settle_step(&sample::end("none", StepStatus::Ok)))
             .await;
         assert!(matches!(ended, Err(StoreError::Conflict)), "{ended:?}");
     });
@@ -210,11 +210,11 @@ fn equal_actions_are_counted_within_their_run() {
         let base = ActionBase(sample::digest("base"));
         let seen = async || {
             store
-                .read(move |view| view.seen(&sample::run_key("run"), &base))
+                .read(move |view| view.prior_actions(&sample::run_key("run"), &base))
                 .await
                 .expect("read")
         };
-        assert_eq!(seen().await, Seen::default());
+        assert_eq!(seen().await, PriorActions::default());
         let other_base = Some(ActionBase(sample::digest("other")));
         let different = StepRow {
             base: other_base,
@@ -232,17 +232,17 @@ fn equal_actions_are_counted_within_their_run() {
         put(&store, [different, model].into_iter().chain(mine).collect()).await;
         assert_eq!(
             seen().await,
-            Seen {
+            PriorActions {
                 count: 2,
                 unknown: false,
                 newest_unknown: None,
             }
         );
-        let settled = store.write(|tx| tx.settle_step(&sample::end("1", Status::OutcomeUnknown)));
+        let settled = store.write(|tx| tx.settle_step(&sample::end("1", StepStatus::OutcomeUnknown)));
         settled.await.expect("ended");
         assert_eq!(
             seen().await,
-            Seen {
+            PriorActions {
                 count: 2,
                 unknown: true,
                 newest_unknown: Some(sample::operation("1")),

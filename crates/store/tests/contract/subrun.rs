@@ -2,12 +2,12 @@
 
 use wakeful_core::id::{AgentId, TraceId};
 use wakeful_core::key::{Digest, OperationId, RunKey};
-use wakeful_core::message::{Message, NewMessage, Parent};
+use wakeful_core::message::{Message, NewMessage, ParentRun};
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_store::Store;
 
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
 async fn agent(store: &Store, name: &'static str) {
     let made = store.write(move |tx| tx.create_agent(&sample::agent(name))).await;
@@ -16,7 +16,7 @@ async fn agent(store: &Store, name: &'static str) {
 
 /// A message that a run of `main` sent to an agent, by the operation of this name.
 fn sent(to: &str, by: RunKey, operation: &str) -> Message {
-    let parent = Parent {
+    let parent = ParentRun {
         run_key: by,
         agent_id: sample::agent_id("main"),
         operation_id: OperationId(Digest::of(operation.as_bytes())),
@@ -33,7 +33,7 @@ fn sent(to: &str, by: RunKey, operation: &str) -> Message {
 
 async fn awaited(store: &Store, agent: &'static str) -> Vec<AgentId> {
     let found = store
-        .read(move |view| view.awaited(&sample::agent_id(agent)))
+        .read(move |view| view.agents_awaited_by(&sample::agent_id(agent)))
         .await;
     found.expect("read")
 }
@@ -75,7 +75,7 @@ fn an_agent_waits_for_another_from_the_message_to_the_end_of_its_run() {
         let message = sent("b", row.run_key, "1");
         let (parent, put) = (row.clone(), message.clone());
         let begun = store.write(move |tx| {
-            tx.lock_starting()?;
+            tx.lock_sub_run_starts()?;
             tx.create_run(&parent)?;
             tx.admit_message(&put)
         });
@@ -104,7 +104,7 @@ fn an_agent_waits_for_another_from_the_message_to_the_end_of_its_run() {
         assert_eq!(awaited(&store, "main").await, [sample::agent_id("b")]);
         for (status, waits) in [(RunStatus::Quarantined, true), (RunStatus::Abandoned, false)] {
             let run = message.run_key;
-            let moved = store.write(move |tx| tx.set_aside(&run, status, None, Millis(9)));
+            let moved = store.write(move |tx| tx.set_run_status(&run, status, None, Millis(9)));
             assert!(moved.await.expect("written"));
             assert_eq!(!awaited(&store, "main").await.is_empty(), waits, "{status}");
         }

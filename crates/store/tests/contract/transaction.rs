@@ -10,7 +10,7 @@ use wakeful_store::rows::RunRow;
 use wakeful_store::{Store, StoreError};
 
 use super::head::held;
-use crate::world::{everywhere, on_file, on_postgres, sample};
+use crate::fixture::{everywhere, on_file, on_postgres, sample};
 
 async fn names(store: &Store) -> Vec<String> {
     let agents = store.read(|view| view.agents(true)).await.expect("read");
@@ -124,7 +124,7 @@ fn a_transition_commits_as_a_whole() {
             tx.admit_message(&sample::message("t1", "hello"))?;
             tx.put_wake(&sample::wake("run", "run"))?;
             tx.create_run(&sample::run("run"))?;
-            tx.append_input(&sample::input("run", 1))?;
+            tx.append_run_log(&sample::input("run", 1))?;
             tx.put_state(
                 &RunRow {
                     version: 1,
@@ -153,7 +153,7 @@ fn a_transition_commits_as_a_whole() {
             Ok([
                 events,
                 entries,
-                view.journal(&run, 0, 9)?.len(),
+                view.run_log(&run, 0, 9)?.len(),
                 view.steps(&run, 0, 9)?.len(),
             ])
         });

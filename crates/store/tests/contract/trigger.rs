@@ -4,12 +4,12 @@ use wakeful_core::external_trigger::TriggerStatus;
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::Digest;
 use wakeful_core::time::Millis;
-use wakeful_store::rows::TriggerRow;
+use wakeful_store::rows::ExternalTriggerRow;
 
-use crate::world::everywhere;
+use crate::fixture::everywhere;
 
-fn row() -> TriggerRow {
-    TriggerRow {
+fn row() -> ExternalTriggerRow {
+    ExternalTriggerRow {
         trigger_id: RuleId::parse("trigger-1").expect("a name"),
         agent_id: AgentId::parse("main").expect("a name"),
         generation: 1,
@@ -23,7 +23,7 @@ fn row() -> TriggerRow {
 #[test]
 fn a_trigger_and_the_first_secret_are_kept() {
     everywhere(async |store| {
-        let turned = TriggerRow {
+        let turned = ExternalTriggerRow {
             generation: 2,
             status: TriggerStatus::Revoked,
             delivered: 7,
@@ -51,13 +51,13 @@ fn a_delivery_is_known_until_it_is_too_old_or_too_many_came_after() {
         let id = row().trigger_id;
         let known = store.write(move |tx| {
             for at in 1..=6 {
-                tx.note_delivery(&id, &format!("d{at}"), Millis(at))?;
+                tx.record_delivery(&id, &format!("d{at}"), Millis(at))?;
             }
-            tx.note_delivery(&id, "d6", Millis(99))?;
-            tx.forget_deliveries(&id, Millis(2), 10)?;
+            tx.record_delivery(&id, "d6", Millis(99))?;
+            tx.delete_deliveries(&id, Millis(2), 10)?;
             let first = (1..=6).map(|at| Ok(tx.delivered_at(&id, &format!("d{at}"))?.is_some()));
             let first = first.collect::<Result<Vec<_>, _>>()?;
-            tx.forget_deliveries(&id, Millis(0), 2)?;
+            tx.delete_deliveries(&id, Millis(0), 2)?;
             let then = (1..=6).map(|at| Ok(tx.delivered_at(&id, &format!("d{at}"))?.is_some()));
             Ok((first, then.collect::<Result<Vec<_>, _>>()?))
         });

@@ -2,9 +2,9 @@
 
 use wakeful_core::message::Message;
 use wakeful_core::time::Millis;
-use wakeful_store::rows::{Admission, WakeRow};
+use wakeful_store::rows::{MessageAdmission, WakeRow};
 
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
 #[test]
 fn a_message_is_read_back_as_it_was_admitted() {
@@ -15,7 +15,7 @@ fn a_message_is_read_back_as_it_was_admitted() {
             .write(move |tx| tx.admit_message(&put))
             .await
             .expect("written");
-        assert_eq!(admission, Admission::New);
+        assert_eq!(admission, MessageAdmission::New);
         assert_eq!(
             store.read(move |view| view.message(&key)).await.expect("read"),
             Some(message)
@@ -45,7 +45,7 @@ fn the_same_message_again_is_the_same_message_whenever_it_comes() {
             .write(move |tx| tx.admit_message(&later))
             .await
             .expect("written");
-        assert_eq!(admission, Admission::Same);
+        assert_eq!(admission, MessageAdmission::Same);
         let key = first.run_key;
         assert_eq!(
             store.read(move |view| view.message(&key)).await.expect("read"),
@@ -68,7 +68,7 @@ fn another_message_with_the_same_key_differs_and_changes_nothing() {
             .write(move |tx| tx.admit_message(&other))
             .await
             .expect("written");
-        assert_eq!(admission, Admission::Differs);
+        assert_eq!(admission, MessageAdmission::Differs);
         let key = first.run_key;
         assert_eq!(
             store.read(move |view| view.message(&key)).await.expect("read"),

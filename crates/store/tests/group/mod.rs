@@ -8,18 +8,18 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use wakeful_store::{Store, StoreError};
 
-use crate::world::{block_on, open_file, sample};
+use crate::fixture::{block_on, open_file, sample};
 
 /// What a caller's closure may do after it has written something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Deed {
+enum GroupAction {
     Commit,
     Fail,
     Panic,
 }
 
-fn deeds() -> impl Strategy<Value = Vec<Deed>> {
-    let deed = prop_oneof![4 => Just(Deed::Commit), 1 => Just(Deed::Fail), 1 => Just(Deed::Panic)];
+fn deeds() -> impl Strategy<Value = Vec<GroupAction>> {
+    let deed = prop_oneof![4 => Just(GroupAction::Commit), 1 => Just(GroupAction::Fail), 1 => Just(GroupAction::Panic)];
     proptest::collection::vec(deed, 1..40)
 }
 
@@ -41,21 +41,21 @@ pub(crate) fn occupy(store: &Store) -> (mpsc::Sender<()>, tokio::task::JoinHandl
     (free, task)
 }
 
-async fn perform(store: Store, number: usize, deed: Deed) -> Result<(), StoreError> {
+async fn perform(store: Store, number: usize, deed: GroupAction) -> Result<(), StoreError> {
     let done = store.write(move |tx| {
         tx.create_agent(&sample::agent(&format!("agent-{number}")))?;
-        tx.append_input(&sample::input("run", i64::try_from(number).expect("small")))?;
+        tx.append_run_log(&sample::input("run", i64::try_from(number).expect("small")))?;
         match deed {
-            Deed::Commit => Ok(()),
-            Deed::Fail => Err(StoreError::Conflict),
-            Deed::Panic => panic!("planted"),
+            GroupAction::Commit => Ok(()),
+            GroupAction::Fail => Err(StoreError::Conflict),
+            GroupAction::Panic => panic!("planted"),
         }
     });
     done.await
 }
 
 /// All deeds in one group; who was told that it committed.
-async fn in_one_group(store: &Store, deeds: &[Deed]) -> BTreeSet<usize> {
+async fn in_one_group(store: &Store, deeds: &[GroupAction]) -> BTreeSet<usize> {
     let (free, busy) = occupy(store);
     tokio::task::yield_now().await;
     let tasks = deeds
@@ -69,8 +69,9 @@ async fn in_one_group(store: &Store, deeds: &[Deed]) -> BTreeSet<usize> {
     let mut committed = BTreeSet::new();
     for (number, task) in tasks.into_iter().enumerate() {
         match (deeds[number], task.await.expect("a task")) {
-            (Deed::Commit, Ok(())) => assert!(committed.insert(number)),
-            (Deed::Fail, Err(StoreError::Conflict)) | (Deed::Panic, Err(StoreError::Backend(_))) => {}
+            (GroupAction::Commit, Ok(())) => assert!(committed.insert(number)),
+            (GroupAction::Fail, Err(StoreError::Conflict))
+            | (GroupAction::Panic, Err(StoreError::Backend(_))) => {}
             (deed, answer) => panic!("{deed:?} was answered {answer:?}"),
         }
     }
@@ -84,7 +85,7 @@ async fn found(store: &Store) -> BTreeSet<usize> {
             .iter()
             .filter_map(|agent| agent.agent_id.as_str().strip_prefix("agent-"));
         let numbers: BTreeSet<usize> = numbers.map(|number| number.parse().expect("a number")).collect();
-        let inputs = view.journal(&sample::run_key("run"), -1, 1_000)?;
+        let inputs = view.run_log(&sample::run_key("run"), -1, 1_000)?;
         assert_eq!(inputs.len(), numbers.len(), "a closure left half of its work");
         Ok(numbers)
     });
@@ -113,7 +114,7 @@ fn callers_wait_while_the_queue_is_full_and_none_is_lost() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
-        let deeds = vec![Deed::Commit; wakeful_store::QUEUE_MAX + wakeful_store::GROUP_MAX + 3];
+        let deeds = vec![GroupAction::Commit; wakeful_store::QUEUE_MAX + wakeful_store::GROUP_MAX + 3];
         let committed = in_one_group(&store, &deeds).await;
         assert_eq!(committed.len(), deeds.len());
         let agents = store.read(|view| view.agents(true)).await.expect("read");
@@ -128,8 +129,8 @@ fn a_caller_who_gave_up_does_not_disturb_the_group() {
         let store = open_file(home.path());
         let (free, busy) = occupy(&store);
         tokio::task::yield_now().await;
-        let impatient = tokio::spawn(perform(store.clone(), 1, Deed::Commit));
-        let patient = tokio::spawn(perform(store.clone(), 2, Deed::Commit));
+        let impatient = tokio::spawn(perform(store.clone(), 1, GroupAction::Commit));
+        let patient = tokio::spawn(perform(store.clone(), 2, GroupAction::Commit));
         tokio::task::yield_now().await;
         impatient.abort();
         drop(free);

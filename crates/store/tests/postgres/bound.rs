@@ -6,7 +6,7 @@ use wakeful_core::id::AgentId;
 
 use super::with_two;
 use crate::contract::bound::{money_at_once, settings_at_once};
-use crate::world::sample;
+use crate::fixture::sample;
 
 #[test]
 fn settings_that_processes_change_at_once_are_bound() {

@@ -5,7 +5,7 @@ use wakeful_store::{JOURNAL_SCHEMA, JournalStore, StoreError};
 
 use super::behind;
 use crate::contract::journal::create;
-use crate::world::{HOST, Server, block_on};
+use crate::fixture::{HOST, Server, block_on};
 
 #[test]
 fn agents_and_journal_have_a_schema_each_in_one_database() {

@@ -7,7 +7,7 @@ use wakeful_store::rows::Claim;
 use wakeful_store::{PostgresOptions, Store, StoreError};
 
 use crate::contract::head::{claim, held};
-use crate::world::{HOST, Server, block_on, fresh_number, sample};
+use crate::fixture::{HOST, Server, block_on, fresh_number, sample};
 
 mod bound;
 mod journal;
@@ -429,7 +429,7 @@ fn a_user_without_rights_is_told_that_the_database_cannot_be_written() {
 
 #[test]
 fn whoever_asks_for_money_at_once_is_let_through_one_after_the_other() {
-    use wakeful_core::budget::{Caps, Day, MicroUsd, decide};
+    use wakeful_core::budget::{Caps, MicroUsd, UtcDay, decide};
     use wakeful_core::id::PolicyVersion;
     use wakeful_core::key::OperationId;
     use wakeful_store::rows::Reservation;
@@ -442,20 +442,20 @@ fn whoever_asks_for_money_at_once_is_let_through_one_after_the_other() {
                     operation_id: OperationId(sample::digest(&number.to_string())),
                     run_key: sample::run_key("run"),
                     agent_id: sample::agent_id("main"),
-                    day: Day(1),
+                    day: UtcDay(1),
                     model_ref: "m".into(),
                     rule: "r".into(),
                     policy_version: PolicyVersion::new("v"),
                     amount: MicroUsd(1),
                 };
                 let asked = store.write(move |tx| {
-                    tx.lock_spending(Day(1))?;
+                    tx.lock_spending(UtcDay(1))?;
                     let caps = Caps {
                         agent: None,
                         all: MicroUsd(10),
                     };
-                    let spent = tx.spent(Day(1), &reservation.agent_id)?;
-                    let fits = decide(Day(1), caps, spent, reservation.amount).is_ok();
+                    let spent = tx.spent(UtcDay(1), &reservation.agent_id)?;
+                    let fits = decide(UtcDay(1), caps, spent, reservation.amount).is_ok();
                     // Whoever did not wait for the lock would look at the same sums meanwhile.
                     std::thread::sleep(Duration::from_millis(2));
                     if fits {

@@ -3,7 +3,7 @@
 use wakeful_store::{PostgresOptions, Store, StoreError};
 
 use crate::contract::head::held;
-use crate::world::{Server, block_on, fresh_number, sample};
+use crate::fixture::{Server, block_on, fresh_number, sample};
 
 fn options(url: &str) -> PostgresOptions {
     PostgresOptions {

@@ -10,14 +10,16 @@ use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::conversation::{Role, Usage};
 use wakeful_core::id::PolicyVersion;
 use wakeful_core::report::payload::Payload;
-use wakeful_core::report::{Draft, Head, Kind, Sealed};
-use wakeful_core::step::{EffectClass, Status};
+use wakeful_core::report::{EventDraft, EventKind, LogHead, SealedEvent};
+use wakeful_core::step::{EffectClass, StepStatus};
 use wakeful_core::time::Millis;
-use wakeful_store::rows::{EntryRow, Fence, JournalRow, PackedBlob, RunRow, StepEnd, StepRow};
+use wakeful_store::rows::{
+    Fence, PackedBlob, RunLogRow, RunRow, StepRow, StepSettlement, TranscriptEntryRow,
+};
 use wakeful_store::{Store, StoreError, Tx};
 
 use crate::contract::head::held;
-use crate::world::{block_on, files, open_file, sample};
+use crate::fixture::{block_on, files, open_file, sample};
 
 /// Bytes on disk for all the rows of one tool round with short contents, indexes and slack included.
 const ROUND_BYTES_MAX: u64 = 6_000;
@@ -115,7 +117,7 @@ fn transition(tx: &mut Tx<'_>, fence: Fence, ordinal: i64, blobs: &[PackedBlob])
     let first = ordinal % 2 == 1;
     let blob = if first { &blobs[0] } else { &blobs[1] };
     tx.put_blob(blob)?;
-    tx.append_input(&journal_row(ordinal, &blob.hash))?;
+    tx.append_run_log(&journal_row(ordinal, &blob.hash))?;
     let state = json!({"run_key": sample::run_key("run"), "model_ref": "openai/gpt-5-mini", "max_rounds": 50,
         "rounds": ordinal, "requests": ordinal, "usage": {"input_tokens": 10_000, "output_tokens": 900},
         "phase": {"acting": {"reply": blob.hash, "actions": [{"operation_id": sample::digest("op"),
@@ -133,16 +135,16 @@ fn transition(tx: &mut Tx<'_>, fence: Fence, ordinal: i64, blobs: &[PackedBlob])
         model_step(&name)
     };
     tx.put_step(&step)?;
-    tx.settle_step(&StepEnd {
+    tx.settle_step(&StepSettlement {
         sandbox: first.then(|| "landlock+seccomp".to_owned()),
         usage: Usage::of(4_321, 123),
-        ..sample::end(&name, Status::Ok)
+        ..sample::end(&name, StepStatus::Ok)
     })?;
     let role = if first { Role::Assistant } else { Role::Tool };
     let at = Millis(1_771_344_000_000 + ordinal);
     tx.append_entry(
         &sample::thread(),
-        &EntryRow {
+        &TranscriptEntryRow {
             run_key: run.run_key,
             role,
             content: blob.hash,
@@ -153,9 +155,9 @@ fn transition(tx: &mut Tx<'_>, fence: Fence, ordinal: i64, blobs: &[PackedBlob])
         append(
             tx,
             &mut head,
-            Draft {
+            EventDraft {
                 policy_version: policy(kind),
-                ..Draft::new(Payload::read(kind.as_str(), &payload).expect("a payload"))
+                ..EventDraft::new(Payload::read(kind.as_str(), &payload).expect("a payload"))
             },
             at,
         )?;
@@ -164,13 +166,13 @@ fn transition(tx: &mut Tx<'_>, fence: Fence, ordinal: i64, blobs: &[PackedBlob])
     tx.put_head(&main, &head)
 }
 
-fn journal_row(ordinal: i64, blob: &BlobHash) -> JournalRow {
+fn journal_row(ordinal: i64, blob: &BlobHash) -> RunLogRow {
     let body = json!({"input": {"model_replied": {"reply": blob, "usage": {"input_tokens": 4321,
         "output_tokens": 123}, "stop": "tool_use", "duration_ms": 1834}}, "reads": [{"class": "plain",
         "verdict": {"allow": {"rule": "workspace.exec", "policy_version": "2026-02-17.1"}},
         "seen": {"count": 0, "unknown": false}}]});
     let hash = |what: &str| sample::digest(&format!("{what} {ordinal}"));
-    JournalRow {
+    RunLogRow {
         body: body.to_string().into_bytes(),
         reads_hash: hash("reads"),
         state_hash: hash("state"),
@@ -204,7 +206,7 @@ fn model_step(name: &str) -> StepRow {
     }
 }
 
-fn payloads(first: bool, operation: &str) -> [(Kind, serde_json::Value); 2] {
+fn payloads(first: bool, operation: &str) -> [(EventKind, serde_json::Value); 2] {
     let operation = sample::digest(operation);
     if first {
         let said = json!({"round": 12, "text": "Let me look at the file now.", "tools": ["ExecCommand"],
@@ -212,8 +214,8 @@ fn payloads(first: bool, operation: &str) -> [(Kind, serde_json::Value); 2] {
         let allowed = json!({"operation_id": operation, "tool": "ExecCommand", "effect": "permit",
             "rule": "workspace.exec", "input": "commands inside the workspace are allowed"});
         [
-            (Kind::AssistantRoundRecorded, said),
-            (Kind::PolicyDecided, allowed),
+            (EventKind::AssistantRoundRecorded, said),
+            (EventKind::PolicyDecided, allowed),
         ]
     } else {
         let done = json!({"operation_id": operation, "tool": "ExecCommand", "status": "ok", "duration_ms": 12,
@@ -221,17 +223,20 @@ fn payloads(first: bool, operation: &str) -> [(Kind, serde_json::Value); 2] {
         let asked = json!({"round": 12, "provider": "openai", "attempt": 1, "max_attempts": 3,
             "model_ref": "openai/gpt-5-mini", "duration_ms": 1834, "outcome": "succeeded",
             "token_usage": {"input_tokens": 4321, "output_tokens": 123}});
-        [(Kind::ToolExecuted, done), (Kind::ProviderRoundCompleted, asked)]
+        [
+            (EventKind::ToolExecuted, done),
+            (EventKind::ProviderRoundCompleted, asked),
+        ]
     }
 }
 
-fn policy(kind: Kind) -> Option<PolicyVersion> {
-    (kind == Kind::PolicyDecided).then(|| PolicyVersion::new("2026-02-17.1"))
+fn policy(kind: EventKind) -> Option<PolicyVersion> {
+    (kind == EventKind::PolicyDecided).then(|| PolicyVersion::new("2026-02-17.1"))
 }
 
-fn append(tx: &mut Tx<'_>, head: &mut Head, draft: Draft, at: Millis) -> Result<(), StoreError> {
+fn append(tx: &mut Tx<'_>, head: &mut LogHead, draft: EventDraft, at: Millis) -> Result<(), StoreError> {
     let salt = *sample::digest(&format!("salt {}", head.next_seq)).as_bytes();
-    let sealed = Sealed::new(draft, at, Some(sample::run_key("run")), salt).expect("canonical");
+    let sealed = SealedEvent::new(draft, at, Some(sample::run_key("run")), salt).expect("canonical");
     let main = sample::agent_id("main");
     tx.append_event(&main, &head.chain(&main, sealed))
 }

@@ -7,15 +7,15 @@ use std::time::Duration;
 use rusqlite::Connection;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::time::Millis;
-use wakeful_store::rows::Held;
+use wakeful_store::rows::DataSize;
 use wakeful_store::{
-    BUSY_MS, DatabaseKind, Depth, FILE_AGE, Store, StoreError, blob_file, check_sqlite, copy_sqlite,
+    BUSY_MS, CheckDepth, DatabaseKind, FILE_AGE, Store, StoreError, blob_file, check_sqlite, copy_sqlite,
     identify_sqlite, keep_files,
 };
 
 use super::{failed, failed_to_read};
 use crate::contract::blob::{keep, noise};
-use crate::world::{block_on, files, open_file, sample};
+use crate::fixture::{block_on, files, open_file, sample};
 
 fn beside(home: &Path, ending: &str) -> PathBuf {
     home.join(format!("agent.sqlite{ending}"))
@@ -204,7 +204,7 @@ fn a_damaged_database_is_not_copied_as_if_it_were_sound() {
         store.close().await.expect("closed");
     });
     let path = files(home.path()).path;
-    check_sqlite(&path, Depth::Whole, BUSY_MS).expect("sound");
+    check_sqlite(&path, CheckDepth::Whole, BUSY_MS).expect("sound");
     let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'agent'";
     let page: u16 = super::behind(home.path())
         .query_row(root, [], |row| row.get(0))
@@ -214,7 +214,7 @@ fn a_damaged_database_is_not_copied_as_if_it_were_sound() {
     bytes[(page - 1) * 4_096..page * 4_096].fill(0x5a);
     fs::write(&path, bytes).expect("written");
     assert!(matches!(
-        check_sqlite(&path, Depth::Quick, BUSY_MS),
+        check_sqlite(&path, CheckDepth::Quick, BUSY_MS),
         Err(StoreError::Corrupt(_))
     ));
     let copied = copy_sqlite(&[(path, into.path().join("copy"))], BUSY_MS);
@@ -255,7 +255,7 @@ fn only_files_that_are_old_and_that_no_row_names_are_swept() {
         assert_eq!((found.orphans.rows, found.missing), (2, 0));
         let bytes = fs::metadata(&paths[1]).expect("there").len();
         let swept = store.sweep_files().await.expect("swept");
-        assert_eq!((swept.removed, swept.is_all), (Held { rows: 1, bytes }, true));
+        assert_eq!((swept.removed, swept.is_all), (DataSize { rows: 1, bytes }, true));
         assert_eq!(paths.each_ref().map(|path| path.exists()), [true, false, true]);
         fs::remove_file(&paths[0]).expect("removed");
         assert_eq!(store.inspect_files().await.expect("inspected").missing, 1);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use wakeful_store::{DRAFT_AGE, Store};
 
 use crate::contract::blob::{keep, noise};
-use crate::world::{block_on, files, open_file};
+use crate::fixture::{block_on, files, open_file};
 
 /// A file among the drafts of a home, as if it had been written this long ago.
 fn left_behind(home: &Path, name: &str, age: Duration) -> PathBuf {

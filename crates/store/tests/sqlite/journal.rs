@@ -8,7 +8,7 @@ use wakeful_ports::journal::{Journal as _, TaskFilter};
 use wakeful_store::{JOURNAL_SCHEMA, JournalStore, Store, StoreError};
 
 use crate::contract::journal::create;
-use crate::world::{HOST, block_on, files, journal_files, open_file};
+use crate::fixture::{HOST, block_on, files, journal_files, open_file};
 
 fn open(home: &Path) -> Result<JournalStore, StoreError> {
     JournalStore::open_sqlite(&journal_files(home), HOST)

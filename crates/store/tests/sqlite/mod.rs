@@ -10,7 +10,7 @@ use wakeful_store::rows::PackedBody;
 use wakeful_store::{INLINE_BYTES_MAX, SqliteOptions, Store, StoreError};
 
 use crate::contract::blob::{keep, noise};
-use crate::world::{HOST, block_on, files, open_file, sample};
+use crate::fixture::{HOST, block_on, files, open_file, sample};
 
 mod budget;
 mod care;
@@ -430,7 +430,7 @@ fn an_erased_payload_leaves_the_event_in_its_place() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
-        let mut head = wakeful_core::report::Head {
+        let mut head = wakeful_core::report::LogHead {
             next_seq: 1,
             chain_hash: wakeful_core::key::Digest::ZERO,
             incarnation: wakeful_core::id::Incarnation::new("host.1"),

@@ -1,12 +1,12 @@
 //! Schedules that somebody else has written to.
 
 use wakeful_core::id::RuleId;
+use wakeful_core::schedule::{ExecutionOutcome, FiringTime, ScheduleDraft, ScheduleReason};
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{Draft, Outcome, ScheduleReason, When};
-use wakeful_store::rows::{ScheduleFilter, Unreadable};
+use wakeful_store::rows::{ScheduleFilter, UnreadableSchedule};
 
 use super::behind;
-use crate::world::{Server, block_on, open_file, sample};
+use crate::fixture::{Server, block_on, open_file, sample};
 
 /// What the database itself refuses, whoever writes it: words that are none of ours, and records that lack a part.
 const REFUSED: [&str; 10] = [
@@ -26,12 +26,12 @@ fn name(text: &str) -> RuleId {
     RuleId::parse(text).expect("id")
 }
 
-fn minutely(id: &str) -> wakeful_core::timer::Timer {
-    let when = When::Every {
+fn minutely(id: &str) -> wakeful_core::schedule::Schedule {
+    let when = FiringTime::Every {
         interval_seconds: 60,
         anchor: Millis(0),
     };
-    let draft = Draft::new(name(id), sample::agent_id("main"), when, "Look.".to_owned());
+    let draft = ScheduleDraft::new(name(id), sample::agent_id("main"), when, "Look.".to_owned());
     draft.check(Millis(1_000)).expect("a schedule")
 }
 
@@ -68,7 +68,7 @@ fn a_schedule_that_cannot_be_read_does_not_hide_the_others_and_is_set_aside_once
                 Ok((view.due_schedules(Millis(60_000), 10)?, view.schedules(&filter)?))
             });
             let (due, listed) = found.await.expect("the others are found");
-            let broken = Unreadable {
+            let broken = UnreadableSchedule {
                 schedule_id: "broken".to_owned(),
                 agent_id: "main".to_owned(),
                 column,
@@ -79,7 +79,7 @@ fn a_schedule_that_cannot_be_read_does_not_hide_the_others_and_is_set_aside_once
             );
             assert_eq!((listed.timers.len(), listed.unreadable), (1, vec![broken]));
         }
-        let aside = || store.write(|tx| tx.set_schedule_aside("broken", Millis(60_000)));
+        let aside = || store.write(|tx| tx.disable_unreadable_schedule("broken", Millis(60_000)));
         assert!(aside().await.expect("set aside"));
         assert!(!aside().await.expect("it rests already"));
         let found = store.read(|view| {
@@ -94,7 +94,10 @@ fn a_schedule_that_cannot_be_read_does_not_hide_the_others_and_is_set_aside_once
             .collect();
         assert_eq!(
             told,
-            [(Outcome::SetAside, Some(ScheduleReason::Unreadable.into()))]
+            [(
+                ExecutionOutcome::Unreadable,
+                Some(ScheduleReason::Unreadable.into())
+            )]
         );
         store.close().await.expect("closed");
     });
@@ -107,7 +110,7 @@ fn a_word_that_is_none_of_ours_or_a_record_without_a_part_is_refused_by_the_data
     let fill = async |store: wakeful_store::Store| {
         let made = store.write(|tx| {
             tx.create_schedule(&minutely("one"))?;
-            tx.set_schedule_aside("one", Millis(60_000))
+            tx.disable_unreadable_schedule("one", Millis(60_000))
         });
         assert!(made.await.expect("a schedule and a record"));
         store.close().await.expect("closed");

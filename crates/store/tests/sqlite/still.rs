@@ -11,7 +11,7 @@ use wakeful_core::id::AgentId;
 use wakeful_store::{Store, StoreError};
 
 use crate::contract::blob::{keep, noise};
-use crate::world::{block_on, files, open_file, sample};
+use crate::fixture::{block_on, files, open_file, sample};
 
 const MOUNT: &str = "mkdir view && mount --bind home view && mount -o remount,bind,ro view && exec \"$@\"";
 

@@ -1,18 +1,18 @@
 //! The outbox of the journal, and the operations it has carried out.
 
 use serde::{Deserialize, Serialize};
-use wakeful_core::change::{ChangeKind, Unit};
+use wakeful_core::change::{ChangeKind, ChangeUnit};
 use wakeful_core::id::Incarnation;
-use wakeful_core::journal::{Author, Kind, Record, RecordId, Refusal};
+use wakeful_core::journal::{Author, Record, RecordId, RecordKind, WriteError};
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
-use wakeful_ports::journal::{Change, Receipt};
+use wakeful_ports::journal::{CommittedChange, WriteReceipt};
 
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
 use crate::{Result, StoreError};
 
 /// Where the next change goes.
-pub(super) struct Place {
+pub(super) struct OutboxPosition {
     /// The host with its incarnation.
     pub(super) host: Incarnation,
     /// The next counter of this host.
@@ -25,11 +25,11 @@ const LOCK_SQLITE: &str = "SELECT host_id, incarnation, counter, last_seq FROM h
 const LOCK_POSTGRES: &str = "SELECT host_id, incarnation, counter, last_seq FROM host FOR UPDATE";
 
 /// Locks the host's row until the transaction ends: one writer after another.
-pub(super) fn lock(sql: &mut dyn Sql) -> Result<Place> {
+pub(super) fn lock(sql: &mut dyn Sql) -> Result<OutboxPosition> {
     let statement = sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
     let mut row = at_most_one(sql.query(statement, &[])?).ok_or(StoreError::Malformed("host"))?;
     let (host_id, incarnation) = (row.text("host.host_id")?, row.int("host.incarnation")?);
-    Ok(Place {
+    Ok(OutboxPosition {
         host: Incarnation::new(format!("{host_id}.{incarnation}")),
         counter: row.count("host.counter")?.saturating_add(1),
         seq: row.count("host.last_seq")?.saturating_add(1),
@@ -39,7 +39,7 @@ pub(super) fn lock(sql: &mut dyn Sql) -> Result<Place> {
 const ADVANCE: &str = "UPDATE host SET counter = ?1, last_seq = ?2";
 
 /// The place is taken.
-pub(super) fn advance(sql: &mut dyn Sql, place: &Place) -> Result<()> {
+pub(super) fn advance(sql: &mut dyn Sql, place: &OutboxPosition) -> Result<()> {
     exactly_one(sql.execute(ADVANCE, &[place.counter.into(), place.seq.into()])?)
 }
 
@@ -48,7 +48,7 @@ const APPEND: &str = "
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
 /// Appends a change unit.
-pub(super) fn append(sql: &mut dyn Sql, change: &Change) -> Result<()> {
+pub(super) fn append(sql: &mut dyn Sql, change: &CommittedChange) -> Result<()> {
     let tokens = json("change.tokens", &change.tokens)?;
     let author = change.author.to_text();
     let params = [
@@ -83,7 +83,7 @@ const AFTER: &str = "
     ORDER BY seq, payload_type, payload_id";
 
 /// What was committed after a place, in whole transactions, oldest first.
-pub(super) fn changes(sql: &mut dyn Sql, after: u64, at_most: u32) -> Result<Vec<Change>> {
+pub(super) fn changes(sql: &mut dyn Sql, after: u64, at_most: u32) -> Result<Vec<CommittedChange>> {
     records(sql.query(AFTER, &[after.into(), limit(at_most)])?, read_change)
 }
 
@@ -95,15 +95,15 @@ pub(super) fn last_seq(sql: &mut dyn Sql) -> Result<u64> {
     row.ok_or(StoreError::Malformed("host"))?.count("host.last_seq")
 }
 
-fn read_change(mut row: Row) -> Result<Change> {
+fn read_change(mut row: Row) -> Result<CommittedChange> {
     let seq = row.count("change.seq")?;
-    let unit = Unit {
+    let unit = ChangeUnit {
         host: Incarnation::new(row.text("change.host_id")?),
         counter: row.count("change.counter")?,
         payload_type: row.word("change.payload_type", ChangeKind::parse)?,
         payload_id: row.text("change.payload_id")?,
     };
-    Ok(Change {
+    Ok(CommittedChange {
         seq,
         unit,
         tokens: parsed("change.tokens", &row.text("change.tokens")?)?,
@@ -115,7 +115,7 @@ fn read_change(mut row: Row) -> Result<Change> {
 
 /// Whether an operation took place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum OperationState {
     /// It did.
     Written,
     /// It did, and was undone.
@@ -124,7 +124,7 @@ pub(super) enum State {
     Void,
 }
 
-impl State {
+impl OperationState {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Written => "written",
@@ -142,9 +142,9 @@ impl State {
 
 /// One record that an operation wrote, as it was before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Previous {
+pub(super) struct PreviousRecord {
     /// What kind of record.
-    pub(super) kind: Kind,
+    pub(super) kind: RecordKind,
     /// Which one.
     pub(super) id: RecordId,
     /// The version that the operation made.
@@ -157,18 +157,18 @@ pub(super) struct Previous {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum StoredPrevious {
-    Each(Vec<Previous>),
+    Each(Vec<PreviousRecord>),
     One(Record),
 }
 
 impl StoredPrevious {
-    fn of(stored: Option<Self>, receipt: Option<&Receipt>) -> Vec<Previous> {
+    fn of(stored: Option<Self>, receipt: Option<&WriteReceipt>) -> Vec<PreviousRecord> {
         let record = match stored {
             Some(Self::Each(previous)) => return previous,
             Some(Self::One(record)) => Some(record),
             None => None,
         };
-        let previous = receipt.map(|receipt| Previous {
+        let previous = receipt.map(|receipt| PreviousRecord {
             kind: receipt.kind,
             id: receipt.record_id.clone(),
             version: receipt.version,
@@ -179,24 +179,28 @@ impl StoredPrevious {
 }
 
 /// An operation that was carried out or called off.
-pub(super) struct Operation {
-    pub(super) state: State,
+pub(super) struct OperationRow {
+    pub(super) state: OperationState,
     /// What tells its mutation from others; none for the inverse of another, and for one that never took place.
     pub(super) mutation: Option<Digest>,
-    pub(super) receipt: Option<Receipt>,
+    pub(super) receipt: Option<WriteReceipt>,
     /// What undoing it needs: every record that it wrote, as it was.
-    pub(super) previous: Vec<Previous>,
+    pub(super) previous: Vec<PreviousRecord>,
     /// Who wanted it; none for one that never took place.
     pub(super) author: Option<Author>,
 }
 
-impl Operation {
+impl OperationRow {
     /// The answer to its second use.
-    pub(super) fn answer(self, mutation: Digest) -> Result<Receipt, Refusal> {
+    pub(super) fn answer(self, mutation: Digest) -> Result<WriteReceipt, WriteError> {
         match (self.state, self.receipt) {
-            (State::Undone | State::Void, _) | (State::Written, None) => Err(Refusal::OperationUndone),
-            (State::Written, Some(_)) if self.mutation != Some(mutation) => Err(Refusal::OperationReused),
-            (State::Written, Some(receipt)) => Ok(receipt),
+            (OperationState::Undone | OperationState::Void, _) | (OperationState::Written, None) => {
+                Err(WriteError::OperationUndone)
+            }
+            (OperationState::Written, Some(_)) if self.mutation != Some(mutation) => {
+                Err(WriteError::OperationReused)
+            }
+            (OperationState::Written, Some(receipt)) => Ok(receipt),
         }
     }
 }
@@ -205,21 +209,21 @@ const OPERATION: &str = "
     SELECT state, mutation_hash, receipt, previous_records, author FROM operation WHERE operation_id = ?1";
 
 /// An operation, if it was ever carried out or called off.
-pub(super) fn operation(sql: &mut dyn Sql, id: &OperationId) -> Result<Option<Operation>> {
+pub(super) fn operation(sql: &mut dyn Sql, id: &OperationId) -> Result<Option<OperationRow>> {
     let Some(mut row) = at_most_one(sql.query(OPERATION, &[id.into()])?) else {
         return Ok(None);
     };
-    let state = row.word("operation.state", State::parse)?;
+    let state = row.word("operation.state", OperationState::parse)?;
     let mutation = row.optional_digest("operation.mutation_hash")?;
     let receipt = row.optional_text("operation.receipt")?;
     let previous = row.optional_text("operation.previous_records")?;
-    let receipt: Option<Receipt> = receipt
+    let receipt: Option<WriteReceipt> = receipt
         .map(|text| parsed("operation.receipt", &text))
         .transpose()?;
     let previous = previous
         .map(|text| parsed("operation.previous_records", &text))
         .transpose()?;
-    Ok(Some(Operation {
+    Ok(Some(OperationRow {
         state,
         mutation,
         previous: StoredPrevious::of(previous, receipt.as_ref()),
@@ -236,10 +240,10 @@ const PUT: &str = "
 pub(super) fn put_operation(
     sql: &mut dyn Sql,
     id: &OperationId,
-    operation: &Operation,
+    operation: &OperationRow,
     at: Millis,
 ) -> Result<()> {
-    let encoded = |receipt: &Receipt| json("operation.receipt", receipt);
+    let encoded = |receipt: &WriteReceipt| json("operation.receipt", receipt);
     let receipt = operation.receipt.as_ref().map(encoded).transpose()?;
     let previous = json("operation.previous_records", &operation.previous)?;
     let author = operation.author.as_ref().map(Author::to_text);

@@ -14,8 +14,8 @@ use wakeful_core::blob::BlobHash;
 use wakeful_core::key::Digest;
 
 use crate::pack::{place, refused};
-use crate::rows::{Held, SweptFiles};
-use crate::store::{Store, off_thread};
+use crate::rows::{DataSize, FileSweep};
+use crate::store::{Store, run_blocking};
 use crate::{Result, View};
 
 /// A file that nobody has touched for this long, and that no row names, is not about to be named by anybody: far
@@ -33,9 +33,9 @@ const PAGE: u32 = 1_000;
 
 /// What stands in the folder of blobs and in their table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct FilesFound {
+pub struct BlobFileReport {
     /// Files that no row names.
-    pub orphans: Held,
+    pub orphans: DataSize,
     /// Rows whose file is gone: contents that are lost.
     pub missing: u64,
 }
@@ -94,10 +94,10 @@ pub(crate) fn touch(path: &Path) -> io::Result<bool> {
 }
 
 /// Removes files that no row names and that nobody has touched for long.
-pub(crate) async fn sweep(store: &Store, folder: &Path) -> Result<SweptFiles> {
-    let mut swept = SweptFiles {
+pub(crate) async fn sweep(store: &Store, folder: &Path) -> Result<FileSweep> {
+    let mut swept = FileSweep {
         is_all: true,
-        ..SweptFiles::default()
+        ..FileSweep::default()
     };
     for number in 0..FOLDERS {
         let files = listed(folder, number).await?;
@@ -115,11 +115,11 @@ pub(crate) async fn sweep(store: &Store, folder: &Path) -> Result<SweptFiles> {
 }
 
 /// None while somebody writes or copies files.
-fn remove(view: &mut View<'_>, folder: &Path, files: &[(BlobHash, PathBuf)]) -> Result<Option<Held>> {
+fn remove(view: &mut View<'_>, folder: &Path, files: &[(BlobHash, PathBuf)]) -> Result<Option<DataSize>> {
     let Some(_lock) = may_remove(folder).map_err(refused)? else {
         return Ok(None);
     };
-    let mut removed = Held::default();
+    let mut removed = DataSize::default();
     for (hash, path) in files {
         // Looked at again under the lock: it may have been touched in between.
         if !is_old(path) || view.has_blob(hash)? {
@@ -127,7 +127,7 @@ fn remove(view: &mut View<'_>, folder: &Path, files: &[(BlobHash, PathBuf)]) -> 
         }
         let bytes = fs::metadata(path).map_or(0, |found| found.len());
         match fs::remove_file(path) {
-            Ok(()) => removed = removed.and(Held { rows: 1, bytes }),
+            Ok(()) => removed = removed.and(DataSize { rows: 1, bytes }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(refused(error)),
         }
@@ -145,7 +145,7 @@ fn is_old(path: &Path) -> bool {
 /// The files of one of the folders that have the name of a blob, by name.
 async fn listed(folder: &Path, number: u16) -> Result<Vec<(BlobHash, PathBuf)>> {
     let inner = folder.join(format!("{number:02x}"));
-    off_thread(move || {
+    run_blocking(move || {
         let entries = match fs::read_dir(&inner) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -166,16 +166,16 @@ async fn listed(folder: &Path, number: u16) -> Result<Vec<(BlobHash, PathBuf)>> 
 }
 
 /// Holds the folder of blobs against their table.
-pub(crate) async fn inspect(store: &Store, folder: &Path) -> Result<FilesFound> {
-    let mut found = FilesFound::default();
+pub(crate) async fn inspect(store: &Store, folder: &Path) -> Result<BlobFileReport> {
+    let mut found = BlobFileReport::default();
     for number in 0..FOLDERS {
         let files = listed(folder, number).await?;
         let orphans = store.read(move |view| {
-            let mut orphans = Held::default();
+            let mut orphans = DataSize::default();
             for (hash, path) in &files {
                 if !view.has_blob(hash)? {
                     let bytes = fs::metadata(path).map_or(0, |found| found.len());
-                    orphans = orphans.and(Held { rows: 1, bytes });
+                    orphans = orphans.and(DataSize { rows: 1, bytes });
                 }
             }
             Ok(orphans)

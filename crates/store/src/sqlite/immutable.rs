@@ -19,16 +19,16 @@ use crate::{Result, StoreError};
 
 /// A file that lay still when it was looked at.
 #[derive(Debug)]
-pub(crate) struct Still {
+pub(crate) struct ImmutableFile {
     path: PathBuf,
-    stamp: Stamp,
+    stamp: FileStamp,
 }
 
 /// What changes when a file is written or replaced: its number, its length, and when it was changed.
 #[derive(Debug, PartialEq, Eq)]
-struct Stamp(u64, u64, (i64, i64));
+struct FileStamp(u64, u64, (i64, i64));
 
-impl Still {
+impl ImmutableFile {
     /// Looks at a file that SQLite could not read. None when it has a log that must be read as well, or when what kept
     /// SQLite from reading it is something else than that no index can be made: its folder can be written, and there is
     /// room.
@@ -47,7 +47,7 @@ impl Still {
         let path = path.canonicalize().map_err(refused)?;
         let metadata = fs::metadata(&path).map_err(refused)?;
         Ok(Self {
-            stamp: Stamp::of(&metadata),
+            stamp: FileStamp::of(&metadata),
             path,
         })
     }
@@ -55,7 +55,7 @@ impl Still {
     /// An error when the file may have been written to since it was looked at.
     pub(crate) fn check(&self) -> Result<()> {
         let now = fs::metadata(&self.path).map_err(refused)?;
-        if self.stamp != Stamp::of(&now) || self.has_log() {
+        if self.stamp != FileStamp::of(&now) || self.has_log() {
             return Err(StoreError::Backend(
                 "the database was written to while it was read without locks".into(),
             ));
@@ -84,7 +84,7 @@ impl Still {
     }
 }
 
-impl Stamp {
+impl FileStamp {
     fn of(metadata: &Metadata) -> Self {
         Self(
             metadata.ino(),
@@ -132,7 +132,7 @@ mod tests {
         fs::write(&path, "").unwrap();
         let unopenable = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
         let unopenable = said(rusqlite::Error::SqliteFailure(unopenable, None));
-        assert!(Still::instead(&path, &unopenable).unwrap().is_none());
+        assert!(ImmutableFile::instead(&path, &unopenable).unwrap().is_none());
     }
 
     #[test]
@@ -143,15 +143,17 @@ mod tests {
         let full = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_SHMSIZE);
         let full = said(rusqlite::Error::SqliteFailure(full, None));
         assert!(matches!(full, StoreError::Full), "{full:?}");
-        let still = Still::instead(&path, &full).unwrap().expect("it lies still");
+        let still = ImmutableFile::instead(&path, &full)
+            .unwrap()
+            .expect("it lies still");
         still.check().unwrap();
         fs::write(home.path().join("agent.sqlite-wal"), "something").unwrap();
         assert!(still.check().is_err(), "somebody writes");
         assert!(
-            Still::instead(&path, &full).unwrap().is_none(),
+            ImmutableFile::instead(&path, &full).unwrap().is_none(),
             "a log must be read as well"
         );
         let broken = StoreError::Device("a bad sector".into());
-        assert!(Still::instead(&path, &broken).unwrap().is_none());
+        assert!(ImmutableFile::instead(&path, &broken).unwrap().is_none());
     }
 }

@@ -35,7 +35,7 @@ const CATEGORY_NAMED: &str = "
     WHERE name = ?1 AND removed_at_ms IS NULL";
 
 /// The category of a name.
-pub(in crate::record) fn category_named(sql: &mut dyn Sql, name: &str) -> Result<Option<Category>> {
+pub(in crate::journal) fn category_named(sql: &mut dyn Sql, name: &str) -> Result<Option<Category>> {
     let row = at_most_one(sql.query(CATEGORY_NAMED, &[name.into()])?);
     row.map(read_category).transpose()
 }
@@ -45,7 +45,7 @@ const CATEGORIES: &str = "
     WHERE removed_at_ms IS NULL ORDER BY name LIMIT ?1";
 
 /// Categories by name.
-pub(in crate::record) fn categories(sql: &mut dyn Sql) -> Result<Vec<Category>> {
+pub(in crate::journal) fn categories(sql: &mut dyn Sql) -> Result<Vec<Category>> {
     records(sql.query(CATEGORIES, &[limit(ROWS_MAX)])?, read_category)
 }
 
@@ -113,7 +113,7 @@ const TASKS_BY_PREFIX: &str = "
     FROM task WHERE removed_at_ms IS NULL AND task_id >= ?2 AND task_id < ?2 || 'g' ORDER BY task_id LIMIT ?1";
 
 /// Tasks, newest first.
-pub(in crate::record) fn tasks(sql: &mut dyn Sql, filter: &TaskFilter) -> Result<Vec<Task>> {
+pub(in crate::journal) fn tasks(sql: &mut dyn Sql, filter: &TaskFilter) -> Result<Vec<Task>> {
     let at_most = limit(filter.limit);
     let rows = match (&filter.id_prefix, filter.status) {
         (Some(prefix), _) => sql.query(TASKS_BY_PREFIX, &[at_most, prefix.as_str().into()])?,
@@ -171,7 +171,7 @@ const NOTES_OF_TASK: &str = "
     WHERE removed_at_ms IS NULL AND task_id = ?2 ORDER BY created_at_ms DESC, note_id DESC LIMIT ?1";
 
 /// Notes, newest first.
-pub(in crate::record) fn notes(
+pub(in crate::journal) fn notes(
     sql: &mut dyn Sql,
     task: Option<&RecordId>,
     at_most: u32,

@@ -5,9 +5,9 @@ use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::Digest;
 use wakeful_core::time::Millis;
 
-use crate::rows::TriggerRow;
+use crate::rows::ExternalTriggerRow;
 use crate::sql::{Row, Sql, at_most_one, exactly_one};
-use crate::{Result, Tx, View, bound};
+use crate::{Result, Tx, View, row_binding};
 
 const ONE: &str = "
     SELECT external_trigger_id, agent_id, generation, is_active, trigger_count, last_triggered_at_ms, created_at_ms FROM external_trigger
@@ -15,7 +15,7 @@ const ONE: &str = "
 
 impl View<'_> {
     /// One trigger.
-    pub fn trigger(&mut self, id: &RuleId) -> Result<Option<TriggerRow>> {
+    pub fn trigger(&mut self, id: &RuleId) -> Result<Option<ExternalTriggerRow>> {
         at_most_one(self.sql.query(ONE, &[id.into()])?)
             .map(read)
             .transpose()
@@ -28,15 +28,15 @@ const OF_AGENT: &str = "
 
 impl View<'_> {
     /// The trigger of an agent.
-    pub fn trigger_of(&mut self, agent: &AgentId) -> Result<Option<TriggerRow>> {
+    pub fn trigger_of(&mut self, agent: &AgentId) -> Result<Option<ExternalTriggerRow>> {
         at_most_one(self.sql.query(OF_AGENT, &[agent.into()])?)
             .map(read)
             .transpose()
     }
 }
 
-fn read(mut row: Row) -> Result<TriggerRow> {
-    Ok(TriggerRow {
+fn read(mut row: Row) -> Result<ExternalTriggerRow> {
+    Ok(ExternalTriggerRow {
         trigger_id: row.rule_id("external_trigger.external_trigger_id")?,
         agent_id: row.agent_id("external_trigger.agent_id")?,
         generation: row.count("external_trigger.generation")?,
@@ -58,7 +58,7 @@ const PUT: &str = "
 
 impl Tx<'_> {
     /// Stores a trigger.
-    pub fn put_trigger(&mut self, row: &TriggerRow) -> Result<()> {
+    pub fn put_trigger(&mut self, row: &ExternalTriggerRow) -> Result<()> {
         let params = [
             (&row.trigger_id).into(),
             (&row.agent_id).into(),
@@ -74,7 +74,8 @@ impl Tx<'_> {
             kept.is_some_and(|kept| kept.generation == row.generation && kept.status == row.status);
         if !is_counted_only {
             let at = row.last_at.or(Some(row.created_at));
-            self.sql.touch(&bound::TRIGGER, &[(&row.trigger_id).into()], at);
+            self.sql
+                .touch(&row_binding::TRIGGER, &[(&row.trigger_id).into()], at);
         }
         exactly_one(self.sql.execute(PUT, &params)?)
     }
@@ -98,7 +99,7 @@ impl Tx<'_> {
     /// Stores the secret, unless there is one already.
     pub fn put_trigger_secret(&mut self, secret: &Digest, at: Millis) -> Result<()> {
         if self.sql.execute(PUT_SECRET, &[secret.into()])? > 0 {
-            self.sql.touch(&bound::SECRET, &[1_i64.into()], Some(at));
+            self.sql.touch(&row_binding::SECRET, &[1_i64.into()], Some(at));
         }
         Ok(())
     }
@@ -122,7 +123,7 @@ const NOTE: &str = "
 
 impl Tx<'_> {
     /// Remembers a delivery.
-    pub fn note_delivery(&mut self, trigger: &RuleId, delivery: &str, at: Millis) -> Result<()> {
+    pub fn record_delivery(&mut self, trigger: &RuleId, delivery: &str, at: Millis) -> Result<()> {
         self.sql
             .execute(NOTE, &[trigger.into(), delivery.into(), at.into()])
             .map(drop)
@@ -136,7 +137,7 @@ const FORGET: &str = "
 
 impl Tx<'_> {
     /// Deletes deliveries from before a time, and the oldest beyond so many.
-    pub fn forget_deliveries(&mut self, trigger: &RuleId, before: Millis, most: u32) -> Result<()> {
+    pub fn delete_deliveries(&mut self, trigger: &RuleId, before: Millis, most: u32) -> Result<()> {
         self.sql
             .execute(FORGET, &[trigger.into(), before.into(), most.into()])
             .map(drop)

@@ -10,12 +10,12 @@ use crate::pack::refused;
 use crate::{Result, StoreError};
 
 /// The log of an open database.
-pub(crate) struct Log {
+pub(crate) struct Wal {
     path: PathBuf,
     number: u64,
 }
 
-impl Log {
+impl Wal {
     /// The log that a connection has just begun to use.
     pub(crate) fn of(database: &Path) -> Result<Self> {
         let path = beside(database, "-wal")?;

@@ -3,46 +3,46 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use wakeful_core::change::{Token, Unit};
+use wakeful_core::change::{ChangeUnit, Token};
 use wakeful_core::id::SourceId;
 use wakeful_core::journal::{Author, RecordId};
-use wakeful_core::outside::{
-    self, Change as EntryChange, Difference, Entry, GONE_MAX, Known, Source, SourceKind,
+use wakeful_core::watch::{
+    self, DELETED_ENTRIES_MAX, EntryChange, EntryDiff, EntryState, Source, SourceEntry, SourceKind,
 };
-use wakeful_ports::fail;
-use wakeful_ports::journal::{Change, Pending};
-use wakeful_ports::outside::{Added, Finding, Listed, Sources};
+use wakeful_ports::fail_point;
+use wakeful_ports::journal::{CommittedChange, JournalFuture};
+use wakeful_ports::watch::{AddSourceOutcome, SourceChanges, SourceStatus, SourceStore};
 
-use super::outbox::{self, Place};
+use super::outbox::{self, OutboxPosition};
 use super::{JournalStore, table};
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
 use crate::{ROWS_MAX, Result, StoreError};
 
-impl Sources for JournalStore {
-    fn sources(&self) -> Pending<'_, Vec<Listed>> {
+impl SourceStore for JournalStore {
+    fn sources(&self) -> JournalFuture<'_, Vec<SourceStatus>> {
         Box::pin(async move { Ok(self.inner.read(|session| list(&mut session.sql)).await?) })
     }
 
-    fn add_source(&self, source: Source, at_most: u32) -> Pending<'_, Added> {
+    fn add_source(&self, source: Source, at_most: u32) -> JournalFuture<'_, AddSourceOutcome> {
         Box::pin(async move {
             let write = move |session: &mut crate::tx::Tx<'_>| add(&mut session.sql, &source, at_most);
             Ok(self.inner.write(write).await?)
         })
     }
 
-    fn remove_source(&self, source: SourceId) -> Pending<'_, Option<Source>> {
+    fn remove_source(&self, source: SourceId) -> JournalFuture<'_, Option<Source>> {
         Box::pin(async move {
             let write = move |session: &mut crate::tx::Tx<'_>| remove(&mut session.sql, &source);
             Ok(self.inner.write(write).await?)
         })
     }
 
-    fn seen(
+    fn entries(
         &self,
         source: SourceId,
         after: Option<Vec<u8>>,
         at_most: u32,
-    ) -> Pending<'_, Vec<(Vec<u8>, Known)>> {
+    ) -> JournalFuture<'_, Vec<(Vec<u8>, EntryState)>> {
         Box::pin(async move {
             let read = move |session: &mut crate::tx::View<'_>| {
                 known(
@@ -56,22 +56,22 @@ impl Sources for JournalStore {
         })
     }
 
-    fn find(&self, finding: Finding) -> Pending<'_, bool> {
+    fn record_changes(&self, finding: SourceChanges) -> JournalFuture<'_, bool> {
         Box::pin(async move {
-            fail::point("outside.before_commit");
+            fail_point::fail_point("outside.before_commit");
             let ringing = self.bell.in_transaction();
             let found = self.inner.write(move |session| {
                 let outcome = find(&mut session.sql, &finding);
-                ringing.see(&outcome);
+                ringing.observe_outcome(&outcome);
                 outcome
             });
             let found = found.await?;
-            fail::point("outside.after_commit");
-            Ok(!matches!(found, Err(Untold::Conflict)))
+            fail_point::fail_point("outside.after_commit");
+            Ok(!matches!(found, Err(SkipReason::Conflict)))
         })
     }
 
-    fn set_trouble(&self, source: SourceId, trouble: Option<String>) -> Pending<'_, ()> {
+    fn set_last_error(&self, source: SourceId, trouble: Option<String>) -> JournalFuture<'_, ()> {
         Box::pin(async move {
             let write = move |session: &mut crate::tx::Tx<'_>| {
                 let params = [source.as_str().into(), trouble.as_deref().into()];
@@ -83,7 +83,7 @@ impl Sources for JournalStore {
 }
 
 /// Why a finding tells nothing.
-enum Untold {
+enum SkipReason {
     /// It was written, and nothing in it is a change.
     Quiet,
     /// Nothing was written: somebody else wrote since, or the source is gone.
@@ -95,11 +95,11 @@ const LIST: &str = "
         (SELECT COUNT(*) FROM source_entry WHERE source_entry.source_id = source.source_id AND content_mark IS NOT NULL)
     FROM source ORDER BY source_id";
 
-fn list(sql: &mut dyn Sql) -> Result<Vec<Listed>> {
+fn list(sql: &mut dyn Sql) -> Result<Vec<SourceStatus>> {
     let listed = |mut row: Row| {
         let source = read_source(&mut row)?;
         let entries = row.count("source.entries")?;
-        Ok(Listed { source, entries })
+        Ok(SourceStatus { source, entries })
     };
     records(sql.query(LIST, &[])?, listed)
 }
@@ -113,7 +113,7 @@ fn read_source(row: &mut Row) -> Result<Source> {
         created_at: row.millis("source.created_at_ms")?,
         version: row.count("source.version")?,
         is_fresh: row.flag("source.is_initial_scan")?,
-        trouble: row.optional_text("source.last_error")?,
+        last_error: row.optional_text("source.last_error")?,
     })
 }
 
@@ -125,23 +125,23 @@ const ADD: &str = "
     INSERT INTO source (source_id, kind, path, device, created_at_ms, version, is_initial_scan)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
-fn add(sql: &mut dyn Sql, source: &Source, at_most: u32) -> Result<Added> {
+fn add(sql: &mut dyn Sql, source: &Source, at_most: u32) -> Result<AddSourceOutcome> {
     // Whoever writes locks the host first, so two that add at once are one after the other.
     outbox::lock(sql)?;
     let all = list(sql)?;
     let is_there = |other: &Source| {
         (other.kind, &other.path, &other.device) == (source.kind, &source.path, &source.device)
     };
-    for Listed { source: other, .. } in &all {
+    for SourceStatus { source: other, .. } in &all {
         match (other.source_id == source.source_id, is_there(other)) {
-            (true, true) => return Ok(Added::Same(other.clone())),
-            (true, false) => return Ok(Added::Exists),
-            (false, true) => return Ok(Added::Watched(other.source_id.clone())),
+            (true, true) => return Ok(AddSourceOutcome::Same(other.clone())),
+            (true, false) => return Ok(AddSourceOutcome::Exists),
+            (false, true) => return Ok(AddSourceOutcome::Watched(other.source_id.clone())),
             (false, false) => {}
         }
     }
     if u32::try_from(all.len()).is_ok_and(|there| there >= at_most) {
-        return Ok(Added::Full);
+        return Ok(AddSourceOutcome::Full);
     }
     let params = [
         source.source_id.as_str().into(),
@@ -153,7 +153,7 @@ fn add(sql: &mut dyn Sql, source: &Source, at_most: u32) -> Result<Added> {
         source.is_fresh.into(),
     ];
     exactly_one(sql.execute(ADD, &params)?)?;
-    Ok(Added::New)
+    Ok(AddSourceOutcome::New)
 }
 
 const ONE: &str = "
@@ -178,10 +178,10 @@ const KNOWN: &str = "
     SELECT name, content_mark, size, file_stamp FROM source_entry
     WHERE source_id = ?1 AND name > ?2 AND content_mark IS NOT NULL ORDER BY name LIMIT ?3";
 
-fn known(sql: &mut dyn Sql, id: &SourceId, after: &[u8], at_most: u32) -> Result<Vec<(Vec<u8>, Known)>> {
+fn known(sql: &mut dyn Sql, id: &SourceId, after: &[u8], at_most: u32) -> Result<Vec<(Vec<u8>, EntryState)>> {
     let read = |mut row: Row| {
         let name = row.bytes("source_entry.name")?;
-        let known = Known {
+        let known = EntryState {
             mark: row.bytes("source_entry.content_mark")?,
             size: row.count("source_entry.size")?,
             stamp: row.optional_text("source_entry.file_stamp")?,
@@ -197,7 +197,7 @@ const MOVE: &str = "
     WHERE source_id = ?1 AND version = ?2 AND created_at_ms = ?3";
 
 /// Writes what was found and tells it, in one transaction.
-fn find(sql: &mut dyn Sql, finding: &Finding) -> Result<Result<(), Untold>> {
+fn find(sql: &mut dyn Sql, finding: &SourceChanges) -> Result<Result<(), SkipReason>> {
     let place = outbox::lock(sql)?;
     let source = &finding.source;
     let params = [
@@ -207,7 +207,7 @@ fn find(sql: &mut dyn Sql, finding: &Finding) -> Result<Result<(), Untold>> {
         (!finding.settles).into(),
     ];
     if sql.execute(MOVE, &params)? == 0 {
-        return Ok(Err(Untold::Conflict));
+        return Ok(Err(SkipReason::Conflict));
     }
     let mut told = 0_usize;
     for difference in &finding.differences {
@@ -220,27 +220,32 @@ fn find(sql: &mut dyn Sql, finding: &Finding) -> Result<Result<(), Untold>> {
         }
     }
     if told == 0 {
-        return Ok(Err(Untold::Quiet));
+        return Ok(Err(SkipReason::Quiet));
     }
     outbox::advance(sql, &place)?;
     prune(sql, &source.source_id)?;
     Ok(Ok(()))
 }
 
-fn told_of(finding: &Finding, place: &Place, name: &[u8], change: EntryChange) -> Change {
+fn told_of(
+    finding: &SourceChanges,
+    place: &OutboxPosition,
+    name: &[u8],
+    change: EntryChange,
+) -> CommittedChange {
     let source = &finding.source;
-    let tokens = outside::tokens(source.kind, &source.source_id, name, change);
-    Change {
+    let tokens = watch::tokens(source.kind, &source.source_id, name, change);
+    CommittedChange {
         seq: place.seq,
-        unit: Unit {
+        unit: ChangeUnit {
             host: place.host.clone(),
             counter: place.counter,
             payload_type: source.kind.entry_kind().into(),
-            payload_id: Entry::id(source.kind, &source.source_id, name).to_string(),
+            payload_id: SourceEntry::id(source.kind, &source.source_id, name).to_string(),
         },
         tokens: tokens.iter().map(Token::key).collect(),
-        author: Author::Outside,
-        operation_id: outside::operation(&source.source_id, source.created_at, source.version),
+        author: Author::Source,
+        operation_id: watch::operation(&source.source_id, source.created_at, source.version),
         at: finding.at,
     }
 }
@@ -254,12 +259,12 @@ const STAMP: &str = "UPDATE source_entry SET file_stamp = ?2, size = ?3 WHERE re
 
 fn put(
     sql: &mut dyn Sql,
-    finding: &Finding,
-    difference: &Difference,
-    told: Option<(EntryChange, &Place)>,
+    finding: &SourceChanges,
+    difference: &EntryDiff,
+    told: Option<(EntryChange, &OutboxPosition)>,
 ) -> Result<()> {
     let source = &finding.source;
-    let id = Entry::id(source.kind, &source.source_id, &difference.name);
+    let id = SourceEntry::id(source.kind, &source.source_id, &difference.name);
     let now = difference.now.as_ref();
     let size = now.map_or(0, |now| now.size);
     let stamp = now.and_then(|now| now.stamp.as_deref());
@@ -288,7 +293,7 @@ const PRUNE: &str = "
 
 /// Forgets what is gone for long.
 fn prune(sql: &mut dyn Sql, id: &SourceId) -> Result<()> {
-    sql.execute(PRUNE, &[id.as_str().into(), GONE_MAX.into()])
+    sql.execute(PRUNE, &[id.as_str().into(), DELETED_ENTRIES_MAX.into()])
         .map(drop)
 }
 
@@ -307,7 +312,7 @@ pub(super) fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<R
         let names = table::listed(sql.dialect(), page);
         for entry in records(sql.query(statement, &[names.as_str().into()])?, read_entry)? {
             fields.insert(
-                Entry::id(entry.kind, &entry.source_id, &entry.name),
+                SourceEntry::id(entry.kind, &entry.source_id, &entry.name),
                 entry.fields(),
             );
         }
@@ -315,8 +320,8 @@ pub(super) fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<R
     Ok(fields)
 }
 
-fn read_entry(mut row: Row) -> Result<Entry> {
-    Ok(Entry {
+fn read_entry(mut row: Row) -> Result<SourceEntry> {
+    Ok(SourceEntry {
         source_id: source_id(&mut row)?,
         kind: row.word("source.kind", SourceKind::parse)?,
         name: row.bytes("source_entry.name")?,

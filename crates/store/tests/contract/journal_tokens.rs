@@ -5,12 +5,12 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use serde_json::json;
-use wakeful_core::journal::{Kind, LinkKind, Mutation, RecordId, Target, TaskStatus};
-use wakeful_ports::journal::{Heard, Journal as _};
+use wakeful_core::journal::{LinkKind, Mutation, RatingTarget, RecordId, RecordKind, TaskStatus};
+use wakeful_ports::journal::{CommitListener, Journal as _};
 
 use super::journal::{changes, create, refused, wrote};
-use super::journal_whole::order;
-use crate::world::{every_journal, sample};
+use super::journal_records::order;
+use crate::fixture::{every_journal, sample};
 
 fn in_gym(category: &RecordId) -> Mutation {
     Mutation::CreateTask {
@@ -50,7 +50,7 @@ fn a_change_names_what_it_belongs_to_and_what_a_subscription_may_narrow_it_by() 
         let all = changes(&journal).await;
         let item = all
             .iter()
-            .find(|change| change.unit.payload_type == Kind::ChecklistItem.into())
+            .find(|change| change.unit.payload_type == RecordKind::ChecklistItem.into())
             .expect("an item");
         for token in [
             "semanticKey|-|CHECKLIST",
@@ -79,7 +79,7 @@ fn ratings_links_and_removals_say_what_they_are() {
         .record_id;
         let task = wrote(&journal, order("t", in_gym(&gym))).await;
         let rate = Mutation::Rate {
-            target: Target::Record(task.record_id.clone()),
+            target: RatingTarget::Record(task.record_id.clone()),
             scale: "effort".into(),
             value: 7,
             most: 10,
@@ -135,7 +135,7 @@ fn fields_of_records_of_any_kind_are_read_at_once_and_flat() {
             category: None,
         };
         wrote(&journal, order("d", done)).await;
-        let nobody = RecordId::derived(Kind::Task, &sample::operation("nobody"));
+        let nobody = RecordId::derived(RecordKind::Task, &sample::operation("nobody"));
         let ids = vec![task.clone(), note.clone(), gym.clone(), nobody];
         let found = journal.entities(ids).await.expect("read");
         assert_eq!(found.len(), 3);
@@ -166,7 +166,7 @@ fn fields_of_records_of_any_kind_are_read_at_once_and_flat() {
 }
 
 /// Whether something was heard that was not heard before.
-async fn has_heard(heard: &mut Box<dyn Heard>) -> bool {
+async fn has_heard(heard: &mut Box<dyn CommitListener>) -> bool {
     let mut next = heard.next();
     poll_fn(|context| Poll::Ready(next.as_mut().poll(context).is_ready())).await
 }
@@ -174,7 +174,7 @@ async fn has_heard(heard: &mut Box<dyn Heard>) -> bool {
 #[test]
 fn whoever_listens_hears_of_commits_and_of_nothing_else() {
     every_journal(async |journal| {
-        let mut heard = journal.heard();
+        let mut heard = journal.subscribe_commits();
         assert_eq!(journal.last_seq().await.expect("read"), 0);
         assert!(!has_heard(&mut heard).await);
         refused(&journal, create("a", " ")).await;
@@ -188,7 +188,7 @@ fn whoever_listens_hears_of_commits_and_of_nothing_else() {
         );
         assert!(has_heard(&mut heard).await);
         assert!(!has_heard(&mut heard).await, "two commits may be heard as one");
-        let mut late = journal.clone().heard();
+        let mut late = journal.clone().subscribe_commits();
         assert!(!has_heard(&mut late).await, "from now on");
         journal
             .undo(sample::operation("b"), wakeful_core::time::Millis(3))
@@ -201,7 +201,7 @@ fn whoever_listens_hears_of_commits_and_of_nothing_else() {
 #[test]
 fn a_commit_is_heard_of_although_whoever_asked_for_it_has_gone() {
     every_journal(async |journal| {
-        let mut heard = journal.heard();
+        let mut heard = journal.subscribe_commits();
         let mut asking = journal.write(create("a", "Buy milk"));
         let _ = poll_fn(|context| Poll::Ready(asking.as_mut().poll(context).is_ready())).await;
         // It is not asked again. On a server, what has not begun when its caller goes never begins.

@@ -4,22 +4,24 @@ use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::time::Millis;
 
-use crate::rows::{AlertRow, Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
+use crate::rows::{
+    AgentOutboxRow, OutboxCursor, OutboxCursorRow, SubscribeOutcome, SubscriptionKey, SubscriptionRow,
+};
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
-use crate::{Result, StoreError, Tx, View, bound};
+use crate::{Result, StoreError, Tx, View, row_binding};
 
 const ALERT: &str =
     "SELECT subscription_version, subscription_count, journal_seq, journal_dispatched_to FROM outbox_cursor";
 
 impl View<'_> {
     /// How far the journal's outbox is dispatched, and the version of the subscriptions.
-    pub fn alert(&mut self) -> Result<AlertRow> {
+    pub fn outbox_cursor(&mut self) -> Result<OutboxCursorRow> {
         let row = at_most_one(self.sql.query(ALERT, &[])?);
         let mut row = row.ok_or(StoreError::Malformed("outbox_cursor"))?;
-        Ok(AlertRow {
+        Ok(OutboxCursorRow {
             version: row.count("outbox_cursor.subscription_version")?,
             subscriptions: row.count("outbox_cursor.subscription_count")?,
-            cursor: Cursor {
+            cursor: OutboxCursor {
                 seq: row.count("outbox_cursor.journal_seq")?,
                 done: place(
                     row.optional_text("outbox_cursor.journal_dispatched_to")?,
@@ -30,8 +32,8 @@ impl View<'_> {
     }
 }
 
-fn place(text: Option<String>, column: &'static str) -> Result<Option<Place>> {
-    let parse = |text: String| Place::parse(&text).ok_or(StoreError::Malformed(column));
+fn place(text: Option<String>, column: &'static str) -> Result<Option<SubscriptionKey>> {
+    let parse = |text: String| SubscriptionKey::parse(&text).ok_or(StoreError::Malformed(column));
     text.map(parse).transpose()
 }
 
@@ -124,7 +126,7 @@ impl Tx<'_> {
         new: &SubscriptionRow,
         of_agent: u64,
         in_all: u64,
-    ) -> Result<Subscribed> {
+    ) -> Result<SubscribeOutcome> {
         let counted = at_most_one(self.sql.query(COUNT_IN, &[in_all.into()])?);
         // Only now does nobody else change subscriptions.
         let known = self.subscription(&new.subscription_id)?;
@@ -133,15 +135,15 @@ impl Tx<'_> {
         let is_full = agents.count("subscription")? >= of_agent;
         let refused = match (known, &counted) {
             (Some(known), _) if known.agent_id == new.agent_id && known.terms == new.terms => {
-                Some(Subscribed::Same)
+                Some(SubscribeOutcome::Same)
             }
-            (Some(_), _) => Some(Subscribed::Differs),
-            (None, None) => Some(Subscribed::Full),
-            (None, Some(_)) => is_full.then_some(Subscribed::AgentFull),
+            (Some(_), _) => Some(SubscribeOutcome::Differs),
+            (None, None) => Some(SubscribeOutcome::Full),
+            (None, Some(_)) => is_full.then_some(SubscribeOutcome::AgentFull),
         };
         let (mut row, refused) = match (counted, refused) {
             (Some(row), refused) => (row, refused),
-            (None, refused) => return Ok(refused.unwrap_or(Subscribed::Full)),
+            (None, refused) => return Ok(refused.unwrap_or(SubscribeOutcome::Full)),
         };
         if let Some(refused) = refused {
             self.sql.execute(TAKE_BACK, &[])?;
@@ -162,12 +164,12 @@ impl Tx<'_> {
             version.into(),
         ];
         self.sql.touch(
-            &bound::SUBSCRIPTION,
+            &row_binding::SUBSCRIPTION,
             &[(&new.subscription_id).into()],
             Some(new.created_at),
         );
         exactly_one(self.sql.execute(PUT, &params)?)?;
-        Ok(Subscribed::New(version))
+        Ok(SubscribeOutcome::New(version))
     }
 }
 
@@ -180,11 +182,11 @@ const COUNT_OUT: &str = "
 
 impl Tx<'_> {
     /// Takes a subscription away; the version that the subscriptions have then. None when there was none.
-    pub fn drop_subscription(&mut self, id: &RuleId) -> Result<Option<u64>> {
+    pub fn delete_subscription(&mut self, id: &RuleId) -> Result<Option<u64>> {
         let Some(mut row) = at_most_one(self.sql.query(COUNT_OUT, &[id.into()])?) else {
             return Ok(None);
         };
-        self.sql.touch(&bound::SUBSCRIPTION, &[id.into()], None);
+        self.sql.touch(&row_binding::SUBSCRIPTION, &[id.into()], None);
         exactly_one(self.sql.execute(DROP, &[id.into()])?)?;
         row.count("outbox_cursor.subscription_version").map(Some)
     }
@@ -214,7 +216,7 @@ impl Tx<'_> {
             row.journal_seq.into(),
             own.into(),
         ];
-        self.sql.touch(&bound::SUBSCRIPTION, &[id.into()], None);
+        self.sql.touch(&row_binding::SUBSCRIPTION, &[id.into()], None);
         exactly_one(self.sql.execute(SET_ACTIVE, &params)?)?;
         Ok(Some(version))
     }
@@ -236,8 +238,8 @@ const MOVE: &str = "
 impl Tx<'_> {
     /// Moves the cursor on the journal's outbox; [`StoreError::Conflict`] when it or the subscriptions are not as they
     /// were seen. Locks them until the transaction ends.
-    pub fn move_cursor(&mut self, seen: &AlertRow, next: &Cursor) -> Result<()> {
-        let done = |cursor: &Cursor| cursor.done.as_ref().map(Place::to_text);
+    pub fn advance_outbox_cursor(&mut self, seen: &OutboxCursorRow, next: &OutboxCursor) -> Result<()> {
+        let done = |cursor: &OutboxCursor| cursor.done.as_ref().map(SubscriptionKey::to_text);
         let (seen_done, next_done) = (done(&seen.cursor).unwrap_or_default(), done(next));
         let params = [
             seen.version.into(),
@@ -270,7 +272,7 @@ const TELL: &str = "
 impl Tx<'_> {
     /// Puts an agent notice into the outbox, if any subscription matches agent notices. Returns whether it did. Its
     /// version is the current one of the subscriptions, whatever the row says.
-    pub fn tell(&mut self, row: &TellingRow) -> Result<bool> {
+    pub fn append_agent_notice(&mut self, row: &AgentOutboxRow) -> Result<bool> {
         if self.sql.query(WANTED, &[])?.is_empty() {
             return Ok(false);
         }
@@ -291,9 +293,9 @@ const TELLINGS: &str = "
 
 impl View<'_> {
     /// Agent notices that are not dispatched yet, oldest first.
-    pub fn tellings(&mut self, at_most: u32) -> Result<Vec<TellingRow>> {
+    pub fn agent_outbox(&mut self, at_most: u32) -> Result<Vec<AgentOutboxRow>> {
         records(self.sql.query(TELLINGS, &[limit(at_most)])?, |mut row| {
-            Ok(TellingRow {
+            Ok(AgentOutboxRow {
                 agent_id: row.agent_id("agent_outbox.agent_id")?,
                 seq: row.count("agent_outbox.seq")?,
                 telling: row.word("agent_outbox.body", |json| serde_json::from_str(json).ok())?,
@@ -317,9 +319,17 @@ const SEE_ON: &str = "
 impl Tx<'_> {
     /// Notes up to which candidate an agent notice is dispatched, or deletes it after the last;
     /// [`StoreError::Conflict`] when another writer was first.
-    pub fn see_to_telling(&mut self, seen: &TellingRow, next: Option<&Place>) -> Result<()> {
-        let done = seen.done.as_ref().map(Place::to_text).unwrap_or_default();
-        let next = next.map(Place::to_text);
+    pub fn advance_agent_notice(
+        &mut self,
+        seen: &AgentOutboxRow,
+        next: Option<&SubscriptionKey>,
+    ) -> Result<()> {
+        let done = seen
+            .done
+            .as_ref()
+            .map(SubscriptionKey::to_text)
+            .unwrap_or_default();
+        let next = next.map(SubscriptionKey::to_text);
         let touched = match &next {
             None => self.sql.execute(
                 SEEN_TO,

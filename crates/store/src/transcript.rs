@@ -5,7 +5,7 @@ use wakeful_core::conversation::Role;
 use wakeful_core::id::ThreadId;
 use wakeful_core::key::RunKey;
 
-use crate::rows::{EntryRow, RunRow};
+use crate::rows::{RunRow, TranscriptEntryRow};
 use crate::sql::{Row, Sql, limit, records};
 use crate::{Result, Tx, View};
 
@@ -16,7 +16,7 @@ const APPEND: &str = "
 
 impl Tx<'_> {
     /// Appends to a thread.
-    pub fn append_entry(&mut self, thread: &ThreadId, entry: &EntryRow) -> Result<()> {
+    pub fn append_entry(&mut self, thread: &ThreadId, entry: &TranscriptEntryRow) -> Result<()> {
         let params = [
             thread.into(),
             (&entry.run_key).into(),
@@ -33,7 +33,7 @@ const NEWEST: &str = "
 
 impl View<'_> {
     /// The newest entries of a thread, oldest first.
-    pub fn entries(&mut self, thread: &ThreadId, at_most: u32) -> Result<Vec<EntryRow>> {
+    pub fn entries(&mut self, thread: &ThreadId, at_most: u32) -> Result<Vec<TranscriptEntryRow>> {
         let mut entries = records(self.sql.query(NEWEST, &[thread.into(), limit(at_most)])?, read)?;
         entries.reverse();
         Ok(entries)
@@ -62,8 +62,8 @@ impl View<'_> {
     }
 }
 
-fn read(mut row: Row) -> Result<EntryRow> {
-    Ok(EntryRow {
+fn read(mut row: Row) -> Result<TranscriptEntryRow> {
+    Ok(TranscriptEntryRow {
         run_key: RunKey(row.digest("transcript_entry.run_key")?),
         role: row.word("transcript_entry.role", Role::parse)?,
         content: BlobHash(row.digest("transcript_entry.content_hash")?),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::Result;
 use crate::schema::Schema;
-use crate::sqlite::connection::{Connection, Contents};
+use crate::sqlite::connection::{Connection, DatabaseImage};
 use crate::sqlite::open::make_in_memory;
 
 /// Databases of one kind and host that are kept. A thread that plays has one or two at a time.
@@ -18,19 +18,19 @@ const SPARES_MAX: usize = 4;
 const KINDS_MAX: usize = 8;
 
 /// Which database: its kind and its host.
-pub(crate) type Name = (i64, String);
+pub(crate) type PoolKey = (i64, String);
 
 /// What is known of one kind.
-struct Kind {
+struct PoolSlot {
     /// What a fresh one holds.
-    fresh: Contents,
+    fresh: DatabaseImage,
     /// One that nobody ever wrote to.
     first: Connection,
     spares: Vec<Connection>,
 }
 
 thread_local! {
-    static KINDS: RefCell<BTreeMap<Name, Kind>> = const { RefCell::new(BTreeMap::new()) };
+    static KINDS: RefCell<BTreeMap<PoolKey, PoolSlot>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// A database in memory with all its tables, as if it had just been made.
@@ -47,12 +47,12 @@ pub(crate) fn take(schema: &Schema, host_id: &str) -> Result<Connection> {
             kinds.clear();
         }
         let spares = Vec::new();
-        kinds.insert(name, Kind { fresh, first, spares });
+        kinds.insert(name, PoolSlot { fresh, first, spares });
         Ok(twin)
     })
 }
 
-impl Kind {
+impl PoolSlot {
     fn take(&mut self) -> Result<Connection> {
         match self.spares.pop() {
             Some(mut spare) => spare.restore(&self.fresh).map(|()| spare),
@@ -62,7 +62,7 @@ impl Kind {
 }
 
 /// Keeps a database that nobody needs any more.
-pub(crate) fn give_back(name: &Name, connection: Connection) {
+pub(crate) fn give_back(name: &PoolKey, connection: Connection) {
     // A thread that is ending has none to keep it for.
     let _ = KINDS.try_with(|kinds| {
         if let Ok(mut kinds) = kinds.try_borrow_mut()

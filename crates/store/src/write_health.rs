@@ -10,13 +10,13 @@ use crate::{Result, StoreError};
 
 /// Why the last write was refused.
 #[derive(Default)]
-pub(crate) struct Trouble {
+pub(crate) struct WriteHealth {
     /// Whether there is any: so that a write that works, as nearly all do, takes no lock.
     is_any: AtomicBool,
     last: Mutex<Option<StoreError>>,
 }
 
-impl Trouble {
+impl WriteHealth {
     /// Notes how a write ended. One that was refused for reasons of its own says nothing of the storage.
     pub(crate) fn note<T>(&self, written: Result<T>) -> Result<T> {
         match &written {
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_refusal_of_the_storage_stands_until_a_write_works_again() {
-        let trouble = Trouble::default();
+        let trouble = WriteHealth::default();
         assert!(trouble.note(Ok(1)).is_ok() && trouble.last().is_none());
         assert!(trouble.note::<()>(Err(StoreError::Full)).is_err());
         assert!(trouble.note::<()>(Err(StoreError::Conflict)).is_err());

@@ -2,14 +2,14 @@
 
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_core::notice::Telling;
+use wakeful_core::notice::AgentNotice;
 use wakeful_core::run::RunStatus;
-use wakeful_core::subscription::Terms;
+use wakeful_core::subscription::SubscriptionSpec;
 use wakeful_core::time::Millis;
-use wakeful_store::rows::{Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
+use wakeful_store::rows::{AgentOutboxRow, OutboxCursor, SubscribeOutcome, SubscriptionKey, SubscriptionRow};
 use wakeful_store::{Store, StoreError};
 
-use crate::world::everywhere;
+use crate::fixture::everywhere;
 
 fn rule(name: &str) -> RuleId {
     RuleId::parse(name).expect("a name")
@@ -23,9 +23,9 @@ fn row(name: &str, of: &str, token: &str) -> SubscriptionRow {
     SubscriptionRow {
         subscription_id: rule(name),
         agent_id: agent(of),
-        terms: Terms {
+        terms: SubscriptionSpec {
             any: vec![token.to_owned()],
-            ..Terms::default()
+            ..SubscriptionSpec::default()
         },
         journal_seq: 7,
         last_due: None,
@@ -35,7 +35,7 @@ fn row(name: &str, of: &str, token: &str) -> SubscriptionRow {
     }
 }
 
-async fn put(store: &Store, row: SubscriptionRow) -> Subscribed {
+async fn put(store: &Store, row: SubscriptionRow) -> SubscribeOutcome {
     let put = store.write(move |tx| tx.put_subscription(&row, 2, 3)).await;
     put.expect("written")
 }
@@ -43,22 +43,43 @@ async fn put(store: &Store, row: SubscriptionRow) -> Subscribed {
 #[test]
 fn subscriptions_are_kept_within_bounds_and_each_change_has_a_version() {
     everywhere(async |store| {
-        assert_eq!(put(&store, row("a", "main", "TASK")).await, Subscribed::New(1));
-        assert_eq!(put(&store, row("a", "main", "TASK")).await, Subscribed::Same);
-        assert_eq!(put(&store, row("a", "main", "NOTE")).await, Subscribed::Differs);
-        assert_eq!(put(&store, row("b", "main", "TASK")).await, Subscribed::New(2));
-        assert_eq!(put(&store, row("c", "main", "TASK")).await, Subscribed::AgentFull);
-        assert_eq!(put(&store, row("c", "other", "TASK")).await, Subscribed::New(3));
-        assert_eq!(put(&store, row("d", "third", "TASK")).await, Subscribed::Full);
         assert_eq!(
             put(&store, row("a", "main", "TASK")).await,
-            Subscribed::Same,
+            SubscribeOutcome::New(1)
+        );
+        assert_eq!(
+            put(&store, row("a", "main", "TASK")).await,
+            SubscribeOutcome::Same
+        );
+        assert_eq!(
+            put(&store, row("a", "main", "NOTE")).await,
+            SubscribeOutcome::Differs
+        );
+        assert_eq!(
+            put(&store, row("b", "main", "TASK")).await,
+            SubscribeOutcome::New(2)
+        );
+        assert_eq!(
+            put(&store, row("c", "main", "TASK")).await,
+            SubscribeOutcome::AgentFull
+        );
+        assert_eq!(
+            put(&store, row("c", "other", "TASK")).await,
+            SubscribeOutcome::New(3)
+        );
+        assert_eq!(
+            put(&store, row("d", "third", "TASK")).await,
+            SubscribeOutcome::Full
+        );
+        assert_eq!(
+            put(&store, row("a", "main", "TASK")).await,
+            SubscribeOutcome::Same,
             "also when it is full"
         );
         let listed = store.read(|view| {
             let all = view.subscriptions(None, Some(&rule("a")), 10)?;
             let of_main = view.subscriptions(Some(&agent("main")), None, 10)?;
-            Ok((all, of_main, view.alert()?))
+            Ok((all, of_main, view.outbox_cursor()?))
         });
         let (all, of_main, alert) = listed.await.expect("rows");
         let names = |rows: &[SubscriptionRow]| -> Vec<String> {
@@ -71,8 +92,8 @@ fn subscriptions_are_kept_within_bounds_and_each_change_has_a_version() {
         assert_eq!((alert.version, alert.subscriptions), (3, 3));
         let dropped = store.write(|tx| {
             Ok((
-                tx.drop_subscription(&rule("b"))?,
-                tx.drop_subscription(&rule("b"))?,
+                tx.delete_subscription(&rule("b"))?,
+                tx.delete_subscription(&rule("b"))?,
             ))
         });
         assert_eq!(dropped.await.expect("written"), (Some(4), None));
@@ -95,28 +116,31 @@ fn subscriptions_are_kept_within_bounds_and_each_change_has_a_version() {
 #[test]
 fn the_cursor_moves_only_from_where_it_was_seen_and_under_the_subscriptions_that_were_seen() {
     everywhere(async |store| {
-        let seen = store.read(|view| view.alert()).await.expect("a row");
-        let within = Cursor {
+        let seen = store.read(|view| view.outbox_cursor()).await.expect("a row");
+        let within = OutboxCursor {
             seq: 4,
-            done: Some(Place {
+            done: Some(SubscriptionKey {
                 agent_id: agent("main"),
                 subscription_id: rule("a"),
             }),
         };
-        let moving = |seen: &wakeful_store::rows::AlertRow, next: &Cursor| {
+        let moving = |seen: &wakeful_store::rows::OutboxCursorRow, next: &OutboxCursor| {
             let (seen, next) = (seen.clone(), next.clone());
-            store.write(move |tx| tx.move_cursor(&seen, &next))
+            store.write(move |tx| tx.advance_outbox_cursor(&seen, &next))
         };
         moving(&seen, &within).await.expect("moved");
         let twice = moving(&seen, &within).await;
         assert!(matches!(twice, Err(StoreError::Conflict)), "{twice:?}");
-        let now = store.read(|view| view.alert()).await.expect("a row");
+        let now = store.read(|view| view.outbox_cursor()).await.expect("a row");
         assert_eq!(now.cursor, within);
-        assert_eq!(put(&store, row("a", "main", "TASK")).await, Subscribed::New(1));
-        let stale = moving(&now, &Cursor { seq: 4, done: None }).await;
+        assert_eq!(
+            put(&store, row("a", "main", "TASK")).await,
+            SubscribeOutcome::New(1)
+        );
+        let stale = moving(&now, &OutboxCursor { seq: 4, done: None }).await;
         assert!(matches!(stale, Err(StoreError::Conflict)), "{stale:?}");
-        let fresh = store.read(|view| view.alert()).await.expect("a row");
-        moving(&fresh, &Cursor { seq: 4, done: None })
+        let fresh = store.read(|view| view.outbox_cursor()).await.expect("a row");
+        moving(&fresh, &OutboxCursor { seq: 4, done: None })
             .await
             .expect("moved");
     });
@@ -125,22 +149,28 @@ fn the_cursor_moves_only_from_where_it_was_seen_and_under_the_subscriptions_that
 #[test]
 fn what_agents_tell_is_kept_only_where_somebody_wants_it_and_until_it_was_seen_to() {
     everywhere(async |store| {
-        let what = Telling::run_ended(
+        let what = AgentNotice::run_ended(
             &agent("writer"),
             &RunKey(Digest::of(b"run")),
             RunStatus::Completed,
         );
-        let telling = TellingRow::new(agent("writer"), 3, what, Millis(8));
+        let telling = AgentOutboxRow::new(agent("writer"), 3, what, Millis(8));
         let tell = || {
             let row = telling.clone();
-            store.write(move |tx| tx.tell(&row))
+            store.write(move |tx| tx.append_agent_notice(&row))
         };
-        assert_eq!(put(&store, row("a", "main", "TASK")).await, Subscribed::New(1));
+        assert_eq!(
+            put(&store, row("a", "main", "TASK")).await,
+            SubscribeOutcome::New(1)
+        );
         assert!(!tell().await.expect("written"), "nobody asks about agents");
-        assert_eq!(put(&store, row("b", "main", "RUN")).await, Subscribed::New(2));
+        assert_eq!(
+            put(&store, row("b", "main", "RUN")).await,
+            SubscribeOutcome::New(2)
+        );
         assert!(tell().await.expect("written"));
-        let kept = store.read(|view| view.tellings(10)).await.expect("rows");
-        let telling = TellingRow {
+        let kept = store.read(|view| view.agent_outbox(10)).await.expect("rows");
+        let telling = AgentOutboxRow {
             version: 2,
             ..telling
         };
@@ -149,25 +179,25 @@ fn what_agents_tell_is_kept_only_where_somebody_wants_it_and_until_it_was_seen_t
             std::slice::from_ref(&telling),
             "under the version that was found"
         );
-        let place = Place {
+        let place = SubscriptionKey {
             agent_id: agent("main"),
             subscription_id: rule("b"),
         };
-        let seen_to = |seen: &TellingRow, next: Option<Place>| {
+        let seen_to = |seen: &AgentOutboxRow, next: Option<SubscriptionKey>| {
             let seen = seen.clone();
-            store.write(move |tx| tx.see_to_telling(&seen, next.as_ref()))
+            store.write(move |tx| tx.advance_agent_notice(&seen, next.as_ref()))
         };
         seen_to(&telling, Some(place.clone())).await.expect("noted");
         let stale = seen_to(&telling, None).await;
         assert!(matches!(stale, Err(StoreError::Conflict)), "{stale:?}");
-        let within = TellingRow {
+        let within = AgentOutboxRow {
             done: Some(place),
             ..telling.clone()
         };
         seen_to(&within, None).await.expect("taken away");
         assert!(
             store
-                .read(|view| view.tellings(10))
+                .read(|view| view.agent_outbox(10))
                 .await
                 .expect("rows")
                 .is_empty()
@@ -178,8 +208,14 @@ fn what_agents_tell_is_kept_only_where_somebody_wants_it_and_until_it_was_seen_t
 #[test]
 fn a_subscription_is_put_aside_and_taken_up_again_under_a_version_of_its_own() {
     everywhere(async |store| {
-        assert_eq!(put(&store, row("a", "main", "TASK")).await, Subscribed::New(1));
-        assert_eq!(put(&store, row("b", "main", "TASK")).await, Subscribed::New(2));
+        assert_eq!(
+            put(&store, row("a", "main", "TASK")).await,
+            SubscribeOutcome::New(1)
+        );
+        assert_eq!(
+            put(&store, row("b", "main", "TASK")).await,
+            SubscribeOutcome::New(2)
+        );
         let turned = |name: &'static str, is_active: bool, journal_seq: u64| {
             store.write(move |tx| {
                 tx.lock_subscriptions()?;
@@ -201,11 +237,11 @@ fn a_subscription_is_put_aside_and_taken_up_again_under_a_version_of_its_own() {
         let back = kept().await.expect("read").expect("there");
         assert_eq!((back.is_active, back.journal_seq, back.version), (true, 30, 4));
         assert_eq!(turned("nobody", true, 30).await.expect("written"), None);
-        let alert = store.read(|view| view.alert()).await.expect("a row");
+        let alert = store.read(|view| view.outbox_cursor()).await.expect("a row");
         assert_eq!((alert.version, alert.subscriptions), (4, 2));
         assert_eq!(
             put(&store, row("a", "main", "TASK")).await,
-            Subscribed::Same,
+            SubscribeOutcome::Same,
             "its terms are the same, wherever it stands"
         );
     });

@@ -13,12 +13,12 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 use tokio_postgres::{Config, NoTls};
 
-use crate::store::off_thread;
+use crate::store::run_blocking;
 use crate::{Result, StoreError};
 
 /// How long a call may take before the server is asked whether it answers at all, and how long once it was silent.
-const PATIENCE: Duration = Duration::from_secs(2);
-const PATIENCE_SILENT: Duration = Duration::from_millis(250);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
+const SILENT_RESPONSE_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// How long the server may take to answer that.
 const PROBE_MAX: Duration = Duration::from_secs(2);
@@ -27,14 +27,14 @@ const PROBE_MAX: Duration = Duration::from_secs(2);
 const PROBED_MAX: Duration = Duration::from_millis(500);
 
 /// Whether a server is silent.
-pub(super) struct Silence {
+pub(super) struct SilenceDetector {
     config: Config,
     is_known: AtomicBool,
     /// One probe at a time, because each is a connection: when the last one ended, and whether the server answered.
     probed: Mutex<Option<(Instant, bool)>>,
 }
 
-impl Silence {
+impl SilenceDetector {
     pub(super) fn new(config: Config) -> Self {
         Self {
             config,
@@ -53,9 +53,9 @@ impl Silence {
         tokio::pin!(call);
         loop {
             let patience = if self.is_known() {
-                PATIENCE_SILENT
+                SILENT_RESPONSE_TIMEOUT
             } else {
-                PATIENCE
+                RESPONSE_TIMEOUT
             };
             if let Ok(done) = timeout(patience, &mut call).await {
                 self.is_known.store(false, Ordering::Release);
@@ -87,7 +87,7 @@ impl Silence {
         }
         let config = self.config.clone();
         // The driver runs on a runtime of its own, as for every other connection.
-        let probe = off_thread(move || {
+        let probe = run_blocking(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.map_err(|error| StoreError::Backend(error.into()))?;
             let answers = runtime.block_on(async { timeout(PROBE_MAX, config.connect(NoTls)).await.is_ok() });

@@ -1,6 +1,8 @@
 //! Plans of days, their blocks, ratings and links.
 
-use wakeful_core::journal::{Day, DayPlan, DayPlanBlock, Link, LinkKind, Rating, RecordId, Target};
+use wakeful_core::journal::{
+    CalendarDay, DayPlan, DayPlanBlock, Link, LinkKind, Rating, RatingTarget, RecordId,
+};
 
 use super::{ById, by_id, id, life, optional_id};
 use crate::sql::{Row, Sql, limit, records};
@@ -34,7 +36,7 @@ pub(super) const PLAN: ById = by_id!(
 pub(super) fn read_plan(mut row: Row) -> Result<DayPlan> {
     Ok(DayPlan {
         id: id(&row.text("day_plan.plan_id")?, "day_plan.plan_id")?,
-        day: row.word("day_plan.day", |day| Day::parse(day).ok())?,
+        day: row.word("day_plan.day", |day| CalendarDay::parse(day).ok())?,
         note: row.text("day_plan.note")?,
         life: life(&mut row)?,
     })
@@ -49,8 +51,8 @@ const PLAN_OF_DAY: &str = "
     FROM day_plan WHERE removed_at_ms IS NULL AND day = ?2 ORDER BY day DESC LIMIT ?1";
 
 /// Plans, the last day first.
-pub(super) fn plans(sql: &mut dyn Sql, day: Option<&Day>, at_most: u32) -> Result<Vec<DayPlan>> {
-    let rows = match day.map(Day::to_string) {
+pub(super) fn plans(sql: &mut dyn Sql, day: Option<&CalendarDay>, at_most: u32) -> Result<Vec<DayPlan>> {
+    let rows = match day.map(CalendarDay::to_string) {
         Some(day) => sql.query(PLAN_OF_DAY, &[limit(at_most), day.as_str().into()])?,
         None => sql.query(PLANS, &[limit(at_most)])?,
     };
@@ -139,8 +141,8 @@ const PUT_RATING: &str = "
 
 pub(super) fn put_rating(sql: &mut dyn Sql, rating: &Rating) -> Result<()> {
     let (target_id, target_day) = match &rating.target {
-        Target::Record(id) => (Some(id.as_str()), None),
-        Target::Day(day) => (None, Some(day.to_string())),
+        RatingTarget::Record(id) => (Some(id.as_str()), None),
+        RatingTarget::Day(day) => (None, Some(day.to_string())),
     };
     let params = [
         rating.id.as_str().into(),
@@ -167,8 +169,10 @@ pub(super) fn read_rating(mut row: Row) -> Result<Rating> {
     let rating_id = id(&row.text("rating.rating_id")?, "rating.rating_id")?;
     let record = optional_id(row.optional_text("rating.target_id")?, "rating.target_id")?;
     let day = row.optional_text("rating.target_day")?;
-    let day = day.and_then(|day| Day::parse(&day).ok());
-    let target = record.map(Target::Record).or_else(|| day.map(Target::Day));
+    let day = day.and_then(|day| CalendarDay::parse(&day).ok());
+    let target = record
+        .map(RatingTarget::Record)
+        .or_else(|| day.map(RatingTarget::Day));
     Ok(Rating {
         id: rating_id,
         target: target.ok_or(StoreError::Malformed("rating.target_day"))?,
@@ -193,12 +197,14 @@ const RATINGS_OF_DAY: &str = "
     FROM rating WHERE removed_at_ms IS NULL AND target_day = ?2 ORDER BY created_at_ms DESC, rating_id DESC LIMIT ?1";
 
 /// Ratings, newest first.
-pub(super) fn ratings(sql: &mut dyn Sql, target: Option<&Target>, at_most: u32) -> Result<Vec<Rating>> {
+pub(super) fn ratings(sql: &mut dyn Sql, target: Option<&RatingTarget>, at_most: u32) -> Result<Vec<Rating>> {
     let at_most = limit(at_most);
     let rows = match target {
         None => sql.query(RATINGS, &[at_most])?,
-        Some(Target::Record(id)) => sql.query(RATINGS_OF_RECORD, &[at_most, id.as_str().into()])?,
-        Some(Target::Day(day)) => sql.query(RATINGS_OF_DAY, &[at_most, day.to_string().as_str().into()])?,
+        Some(RatingTarget::Record(id)) => sql.query(RATINGS_OF_RECORD, &[at_most, id.as_str().into()])?,
+        Some(RatingTarget::Day(day)) => {
+            sql.query(RATINGS_OF_DAY, &[at_most, day.to_string().as_str().into()])?
+        }
     };
     records(rows, read_rating)
 }

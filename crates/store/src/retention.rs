@@ -6,7 +6,7 @@ use wakeful_core::key::RunKey;
 use wakeful_core::retention::{DataClass, EVENTS_KEPT_MIN, RUNS_KEPT_MIN};
 use wakeful_core::time::Millis;
 
-use crate::rows::{Aged, CareRow, Held, Old, Taken};
+use crate::rows::{DataSize, PruneCandidate, PruneResult, PruneTarget, RetentionStateRow};
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
 use crate::{Result, StoreError, Tx, View};
 
@@ -25,7 +25,7 @@ const HELD_BLOBS: &str = "
 
 impl View<'_> {
     /// How much of a class of data there is. Looks at all of it.
-    pub fn held(&mut self, class: DataClass) -> Result<Held> {
+    pub fn data_size(&mut self, class: DataClass) -> Result<DataSize> {
         match class {
             DataClass::Events => count(&mut self.sql, HELD_EVENTS),
             DataClass::Traces => {
@@ -36,13 +36,13 @@ impl View<'_> {
     }
 }
 
-fn count(sql: &mut dyn Sql, query: &'static str) -> Result<Held> {
+fn count(sql: &mut dyn Sql, query: &'static str) -> Result<DataSize> {
     let mut row = at_most_one(sql.query(query, &[])?).ok_or(StoreError::Malformed("count"))?;
     read_held(&mut row)
 }
 
-fn read_held(row: &mut Row) -> Result<Held> {
-    Ok(Held {
+fn read_held(row: &mut Row) -> Result<DataSize> {
+    Ok(DataSize {
         rows: row.count("rows")?,
         bytes: row.count("bytes")?,
     })
@@ -86,7 +86,12 @@ const OLD_LINES: &str = "
 impl View<'_> {
     /// What retention may remove of a class and is older than a time, or of any age, oldest first, by time, agent and place. Never
     /// anything of an open run or a queued message, nor the newest of an agent. Scans all of it.
-    pub fn oldest(&mut self, class: DataClass, before: Option<Millis>, at_most: u32) -> Result<Vec<Aged>> {
+    pub fn prune_candidates(
+        &mut self,
+        class: DataClass,
+        before: Option<Millis>,
+        at_most: u32,
+    ) -> Result<Vec<PruneCandidate>> {
         // The statements compare with a bound in any case: without one, every time is before the last there is.
         let before = before.unwrap_or(Millis(i64::MAX));
         let spared = |count: u32| -> Param<'static> { count.into() };
@@ -108,67 +113,69 @@ impl View<'_> {
     }
 }
 
-fn read_event(mut row: Row) -> Result<Aged> {
-    Ok(Aged {
+fn read_event(mut row: Row) -> Result<PruneCandidate> {
+    Ok(PruneCandidate {
         at: row.millis("event.at_ms")?,
         agent_id: row.agent_id("event.agent_id")?,
-        what: Old::Event {
+        what: PruneTarget::Event {
             seq: row.count("event.seq")?,
         },
-        held: Held {
+        size: DataSize {
             rows: 1,
             bytes: row.count("event.payload")?,
         },
     })
 }
 
-fn read_trace(mut row: Row) -> Result<Aged> {
-    Ok(Aged {
+fn read_trace(mut row: Row) -> Result<PruneCandidate> {
+    Ok(PruneCandidate {
         at: row.millis("run.ended_at_ms")?,
         agent_id: row.agent_id("run.agent_id")?,
-        what: Old::Trace {
+        what: PruneTarget::Trace {
             run_key: RunKey(row.digest("run.run_key")?),
         },
-        held: read_held(&mut row)?,
+        size: read_held(&mut row)?,
     })
 }
 
-fn read_lines(mut row: Row) -> Result<Aged> {
-    Ok(Aged {
+fn read_lines(mut row: Row) -> Result<PruneCandidate> {
+    Ok(PruneCandidate {
         at: row.millis("run.ended_at_ms")?,
         agent_id: row.agent_id("run.agent_id")?,
-        what: Old::Lines {
+        what: PruneTarget::Lines {
             run_key: RunKey(row.digest("run.run_key")?),
             thread_id: ThreadId::new(row.text("run.thread_id")?),
             first: row.int("transcript_entry.position")?,
             last: row.int("transcript_entry.position")?,
         },
-        held: read_held(&mut row)?,
+        size: read_held(&mut row)?,
     })
 }
 
 impl Tx<'_> {
     /// Removes at most so many rows of something old. What is gone already counts as nothing.
-    pub fn prune(&mut self, agent: &AgentId, old: &Old, at_most: u32) -> Result<Taken> {
-        let nothing = Taken {
+    pub fn prune(&mut self, agent: &AgentId, old: &PruneTarget, at_most: u32) -> Result<PruneResult> {
+        let nothing = PruneResult {
             is_all: true,
-            ..Taken::default()
+            ..PruneResult::default()
         };
         match old {
-            Old::Event { seq } => prune_event(&mut self.sql, agent, *seq),
+            PruneTarget::Event { seq } => prune_event(&mut self.sql, agent, *seq),
             // It may have been opened again since somebody looked.
-            Old::Trace { run_key } | Old::Lines { run_key, .. } if !has_ended(&mut self.sql, run_key)? => {
+            PruneTarget::Trace { run_key } | PruneTarget::Lines { run_key, .. }
+                if !has_ended(&mut self.sql, run_key)? =>
+            {
                 Ok(nothing)
             }
-            Old::Trace { run_key } => prune_trace(&mut self.sql, run_key, at_most),
-            Old::Lines { run_key, .. } => {
+            PruneTarget::Trace { run_key } => prune_trace(&mut self.sql, run_key, at_most),
+            PruneTarget::Lines { run_key, .. } => {
                 let held = prune_lines(&mut self.sql, old, at_most)?;
                 let few = u64::from(at_most);
                 let is_all = held.rows < few && prune_decisions(&mut self.sql, run_key, at_most)? < few;
                 if is_all {
                     mark(&mut self.sql, run_key, CONTENTS_GONE)?;
                 }
-                Ok(Taken { held, is_all })
+                Ok(PruneResult { size: held, is_all })
             }
         }
     }
@@ -196,12 +203,12 @@ const PAYLOAD: &str = "
 const ERASE: &str = "
     UPDATE event SET payload = NULL, salt = NULL WHERE agent_id = ?1 AND seq = ?2 AND payload IS NOT NULL";
 
-fn prune_event(sql: &mut dyn Sql, agent: &AgentId, seq: u64) -> Result<Taken> {
+fn prune_event(sql: &mut dyn Sql, agent: &AgentId, seq: u64) -> Result<PruneResult> {
     let found = at_most_one(sql.query(PAYLOAD, &[agent.into(), seq.into()])?);
     let bytes = found.map_or(Ok(0), |mut row| row.count("event.payload"))?;
     let rows = sql.execute(ERASE, &[agent.into(), seq.into()])?;
-    Ok(Taken {
-        held: Held { rows, bytes },
+    Ok(PruneResult {
+        size: DataSize { rows, bytes },
         is_all: true,
     })
 }
@@ -218,7 +225,7 @@ const FORGET_ATTEMPTS: &str = "
     UPDATE step SET attempt = NULL WHERE operation_id IN (
         SELECT operation_id FROM step WHERE run_key = ?1 AND attempt IS NOT NULL ORDER BY ordinal LIMIT ?2)";
 
-fn prune_trace(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<Taken> {
+fn prune_trace(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<PruneResult> {
     // Marked with the first piece: half a journal can be replayed as little as none.
     mark(sql, run, TRACE_GONE)?;
     let piece = at_most_one(sql.query(PIECE, &[run.into(), limit(at_most)])?);
@@ -227,8 +234,8 @@ fn prune_trace(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<Taken> {
     let held = read_held(&mut piece)?;
     let inputs = sql.execute(FORGET_INPUTS, &[run.into(), last.into()])?;
     let attempts = sql.execute(FORGET_ATTEMPTS, &[run.into(), limit(at_most)])?;
-    Ok(Taken {
-        held,
+    Ok(PruneResult {
+        size: held,
         is_all: inputs < u64::from(at_most) && attempts < u64::from(at_most),
     })
 }
@@ -244,15 +251,15 @@ const LINES: &str = "
 const FORGET_LINES: &str = "
     DELETE FROM transcript_entry WHERE thread_id = ?1 AND run_key = ?2 AND position BETWEEN ?3 AND ?4";
 
-fn prune_lines(sql: &mut dyn Sql, old: &Old, at_most: u32) -> Result<Held> {
-    let Old::Lines {
+fn prune_lines(sql: &mut dyn Sql, old: &PruneTarget, at_most: u32) -> Result<DataSize> {
+    let PruneTarget::Lines {
         run_key,
         thread_id,
         first,
         last,
     } = old
     else {
-        return Ok(Held::default());
+        return Ok(DataSize::default());
     };
     let [thread, run, first, last] = [thread_id.into(), run_key.into(), (*first).into(), (*last).into()];
     let found = sql.query(LINES, &[thread, run, first, last, limit(at_most)])?;
@@ -302,10 +309,10 @@ const CARE: &str = "SELECT generation, generation_at_ms, age_clock_ms, pruned_at
 
 impl View<'_> {
     /// How far retention has come.
-    pub fn care(&mut self) -> Result<CareRow> {
+    pub fn retention_state(&mut self) -> Result<RetentionStateRow> {
         let mut row =
             at_most_one(self.sql.query(CARE, &[])?).ok_or(StoreError::Malformed("retention_state"))?;
-        Ok(CareRow {
+        Ok(RetentionStateRow {
             generation: row.int("retention_state.generation")?,
             generation_at: row.millis("retention_state.generation_at_ms")?,
             clock: set(row.int("retention_state.age_clock_ms")?).map(Millis),
@@ -321,7 +328,7 @@ const PUT_CARE: &str = "
 
 impl Tx<'_> {
     /// Stores how far retention has come, if its generation is still the expected one. False when it is not.
-    pub fn put_care(&mut self, care: &CareRow, expected: i64) -> Result<bool> {
+    pub fn put_retention_state(&mut self, care: &RetentionStateRow, expected: i64) -> Result<bool> {
         let params = [
             expected.into(),
             care.generation.into(),

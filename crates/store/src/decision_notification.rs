@@ -3,7 +3,7 @@
 use wakeful_core::decision::Severity;
 use wakeful_core::key::DecisionId;
 
-use crate::rows::AnnouncementRow;
+use crate::rows::DecisionNotificationRow;
 use crate::sql::{Sql, limit, records};
 use crate::{ROWS_MAX, Result, Tx, View};
 
@@ -18,7 +18,7 @@ const PUT: &str = "
 impl Tx<'_> {
     /// Stores whether a notification of a decision was delivered. The last attempt replaces earlier ones; a delivered
     /// one stays delivered.
-    pub fn put_announcement(&mut self, row: &AnnouncementRow) -> Result<()> {
+    pub fn put_announcement(&mut self, row: &DecisionNotificationRow) -> Result<()> {
         let params = [
             (&row.decision_id).into(),
             row.severity.as_str().into(),
@@ -38,11 +38,11 @@ const OF: &str = "
 
 impl View<'_> {
     /// The notifications of a decision, delivered or failed.
-    pub fn announcements(&mut self, decision: &DecisionId) -> Result<Vec<AnnouncementRow>> {
+    pub fn announcements(&mut self, decision: &DecisionId) -> Result<Vec<DecisionNotificationRow>> {
         records(
             self.sql.query(OF, &[decision.into(), limit(ROWS_MAX)])?,
             |mut row| {
-                Ok(AnnouncementRow {
+                Ok(DecisionNotificationRow {
                     decision_id: *decision,
                     severity: row.word("decision_notification.severity", Severity::parse)?,
                     way: row.text("decision_notification.target")?,

@@ -11,34 +11,34 @@ use wakeful_core::id::RunnerId;
 
 use crate::commit::commit;
 use crate::job::{Job, again};
-use crate::runner::Registered;
+use crate::runner::RegisteredRunner;
 use crate::sqlite::connection::Connection;
-use crate::sqlite::log::Log;
+use crate::sqlite::wal::Wal;
 use crate::tx::Tx;
 use crate::{Result, StoreError};
 
 /// The writing side of a database.
-pub(crate) struct Group {
+pub(crate) struct GroupCommit {
     connection: Connection,
     blobs: Option<PathBuf>,
-    registered: Arc<Registered>,
-    log: Option<Log>,
+    registered: Arc<RegisteredRunner>,
+    log: Option<Wal>,
 }
 
 /// Why a group did not commit at the first try.
-enum Stop {
+enum GroupFailure {
     /// One closure failed and the transaction was rolled back.
     One(StoreError),
     /// The transaction is gone.
     All(StoreError),
 }
 
-impl Group {
+impl GroupCommit {
     /// Writes through a connection; `blobs` is the folder of large blobs, where there is one.
     pub(crate) const fn new(
         connection: Connection,
         blobs: Option<PathBuf>,
-        registered: Arc<Registered>,
+        registered: Arc<RegisteredRunner>,
     ) -> Self {
         Self {
             connection,
@@ -49,7 +49,7 @@ impl Group {
     }
 
     /// The same with an eye on the file's log, without which nothing that is committed would be found again.
-    pub(crate) fn watching(self, log: Log) -> Self {
+    pub(crate) fn watching(self, log: Wal) -> Self {
         Self {
             log: Some(log),
             ..self
@@ -62,7 +62,7 @@ impl Group {
     }
 
     fn check_log(&self) -> Result<()> {
-        self.log.as_ref().map_or(Ok(()), Log::check)
+        self.log.as_ref().map_or(Ok(()), Wal::check)
     }
 
     /// Reads outside of any group.
@@ -79,8 +79,8 @@ impl Group {
     pub(crate) fn perform(&mut self, mut jobs: Vec<Box<dyn Job>>) {
         match self.bare(&mut jobs) {
             Ok(()) => jobs.into_iter().for_each(|job| job.answer(Ok(()))),
-            Err(Stop::All(error)) => jobs.into_iter().for_each(|job| job.answer(Err(again(&error)))),
-            Err(Stop::One(error)) => match <[Box<dyn Job>; 1]>::try_from(jobs) {
+            Err(GroupFailure::All(error)) => jobs.into_iter().for_each(|job| job.answer(Err(again(&error)))),
+            Err(GroupFailure::One(error)) => match <[Box<dyn Job>; 1]>::try_from(jobs) {
                 Ok([job]) => job.answer(Err(error)),
                 Err(jobs) => self.one_by_one(jobs),
             },
@@ -96,9 +96,9 @@ impl Group {
         self.check_log()
     }
 
-    fn bare(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), Stop> {
-        self.check_log().map_err(Stop::All)?;
-        self.connection.begin_writing().map_err(Stop::All)?;
+    fn bare(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), GroupFailure> {
+        self.check_log().map_err(GroupFailure::All)?;
+        self.connection.begin_writing().map_err(GroupFailure::All)?;
         let mut registered = None;
         for job in jobs {
             match self.run(job.as_mut()) {
@@ -106,7 +106,7 @@ impl Group {
                 Err(error) => return Err(self.give_up(error)),
             }
         }
-        self.commit().map_err(Stop::All)?;
+        self.commit().map_err(GroupFailure::All)?;
         self.registered.note(registered);
         Ok(())
     }
@@ -118,13 +118,13 @@ impl Group {
     }
 
     /// Rolls back after a closure failed, and says whether only that one has to be told.
-    fn give_up(&mut self, error: StoreError) -> Stop {
+    fn give_up(&mut self, error: StoreError) -> GroupFailure {
         if !self.connection.in_transaction() {
-            return Stop::All(error);
+            return GroupFailure::All(error);
         }
         match self.connection.rollback() {
-            Ok(()) => Stop::One(error),
-            Err(error) => Stop::All(error),
+            Ok(()) => GroupFailure::One(error),
+            Err(error) => GroupFailure::All(error),
         }
     }
 

@@ -1,18 +1,18 @@
 //! The records themselves, each kind in a table of its own.
 
-mod base;
-mod day;
-mod part;
+mod checklist;
+mod plan;
+mod task;
 
 use std::collections::BTreeMap;
 
-use wakeful_core::journal::rule::Rival;
-use wakeful_core::journal::told::{Around, OWNERS_HOPS_MAX};
-use wakeful_core::journal::{ITEMS_MAX, Kind, Life, MOVED_MAX, Members, Record, RecordId};
+use wakeful_core::journal::rule::UniqueConstraint;
+use wakeful_core::journal::tokens::{OWNERS_HOPS_MAX, RelatedRecordMap};
+use wakeful_core::journal::{ITEMS_MAX, MOVED_MAX, Record, RecordId, RecordKind, RecordMeta, RelatedRecords};
 use wakeful_core::time::Millis;
-use wakeful_ports::journal::Listing;
+use wakeful_ports::journal::RecordQuery;
 
-pub(super) use self::base::{categories, notes, tasks};
+pub(super) use self::task::{categories, notes, tasks};
 use crate::sql::{Dialect, Row, Sql, limit, records};
 use crate::{Result, StoreError};
 
@@ -90,53 +90,53 @@ macro_rules! everywhere {
 /// Writes a record as it is from now on.
 pub(super) fn put(sql: &mut dyn Sql, record: &Record) -> Result<()> {
     match record {
-        Record::Category(category) => base::put_category(sql, category),
-        Record::Task(task) => base::put_task(sql, task),
-        Record::Note(note) => base::put_note(sql, note),
-        Record::Checklist(checklist) => part::put_checklist(sql, checklist),
-        Record::ChecklistItem(item) => part::put_item(sql, item),
-        Record::TimeEntry(entry) => part::put_time_entry(sql, entry),
-        Record::DayPlan(plan) => day::put_plan(sql, plan),
-        Record::DayPlanBlock(block) => day::put_block(sql, block),
-        Record::Rating(rating) => day::put_rating(sql, rating),
-        Record::Link(link) => day::put_link(sql, link),
+        Record::Category(category) => task::put_category(sql, category),
+        Record::Task(task) => task::put_task(sql, task),
+        Record::Note(note) => task::put_note(sql, note),
+        Record::Checklist(checklist) => checklist::put_checklist(sql, checklist),
+        Record::ChecklistItem(item) => checklist::put_item(sql, item),
+        Record::TimeEntry(entry) => checklist::put_time_entry(sql, entry),
+        Record::DayPlan(plan) => plan::put_plan(sql, plan),
+        Record::DayPlanBlock(block) => plan::put_block(sql, block),
+        Record::Rating(rating) => plan::put_rating(sql, rating),
+        Record::Link(link) => plan::put_link(sql, link),
     }
 }
 
 /// Records of one kind by their names, tombstones among them.
-fn of_kind(sql: &mut dyn Sql, kind: Kind, ids: &[RecordId]) -> Result<Vec<Record>> {
+fn of_kind(sql: &mut dyn Sql, kind: RecordKind, ids: &[RecordId]) -> Result<Vec<Record>> {
     let ById { sqlite, postgres } = match kind {
-        Kind::Category => base::CATEGORY,
-        Kind::Task => base::TASK,
-        Kind::Note => base::NOTE,
-        Kind::Checklist => part::CHECKLIST,
-        Kind::ChecklistItem => part::ITEM,
-        Kind::TimeEntry => part::TIME_ENTRY,
-        Kind::DayPlan => day::PLAN,
-        Kind::DayPlanBlock => day::BLOCK,
-        Kind::Rating => day::RATING,
-        Kind::Link => day::LINK,
+        RecordKind::Category => task::CATEGORY,
+        RecordKind::Task => task::TASK,
+        RecordKind::Note => task::NOTE,
+        RecordKind::Checklist => checklist::CHECKLIST,
+        RecordKind::ChecklistItem => checklist::ITEM,
+        RecordKind::TimeEntry => checklist::TIME_ENTRY,
+        RecordKind::DayPlan => plan::PLAN,
+        RecordKind::DayPlanBlock => plan::BLOCK,
+        RecordKind::Rating => plan::RATING,
+        RecordKind::Link => plan::LINK,
     };
     let (statement, list) = (sql.dialect().pick(sqlite, postgres), listed(sql.dialect(), ids));
     let rows = sql.query(statement, &[list.as_str().into()])?;
     records(rows, |row| {
         Ok(match kind {
-            Kind::Category => Record::Category(base::read_category(row)?),
-            Kind::Task => Record::Task(base::read_task(row)?),
-            Kind::Note => Record::Note(base::read_note(row)?),
-            Kind::Checklist => Record::Checklist(part::read_checklist(row)?),
-            Kind::ChecklistItem => Record::ChecklistItem(part::read_item(row)?),
-            Kind::TimeEntry => Record::TimeEntry(part::read_time_entry(row)?),
-            Kind::DayPlan => Record::DayPlan(day::read_plan(row)?),
-            Kind::DayPlanBlock => Record::DayPlanBlock(day::read_block(row)?),
-            Kind::Rating => Record::Rating(day::read_rating(row)?),
-            Kind::Link => Record::Link(day::read_link(row)?),
+            RecordKind::Category => Record::Category(task::read_category(row)?),
+            RecordKind::Task => Record::Task(task::read_task(row)?),
+            RecordKind::Note => Record::Note(task::read_note(row)?),
+            RecordKind::Checklist => Record::Checklist(checklist::read_checklist(row)?),
+            RecordKind::ChecklistItem => Record::ChecklistItem(checklist::read_item(row)?),
+            RecordKind::TimeEntry => Record::TimeEntry(checklist::read_time_entry(row)?),
+            RecordKind::DayPlan => Record::DayPlan(plan::read_plan(row)?),
+            RecordKind::DayPlanBlock => Record::DayPlanBlock(plan::read_block(row)?),
+            RecordKind::Rating => Record::Rating(plan::read_rating(row)?),
+            RecordKind::Link => Record::Link(plan::read_link(row)?),
         })
     })
 }
 
 /// One record of a known kind, or its tombstone.
-pub(super) fn record(sql: &mut dyn Sql, kind: Kind, id: &RecordId) -> Result<Option<Record>> {
+pub(super) fn record(sql: &mut dyn Sql, kind: RecordKind, id: &RecordId) -> Result<Option<Record>> {
     Ok(of_kind(sql, kind, std::slice::from_ref(id))?.pop())
 }
 
@@ -165,8 +165,8 @@ pub(super) fn named(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<Reco
     Ok(found)
 }
 
-fn of_kinds(sql: &mut dyn Sql, kinds: Vec<(Kind, RecordId)>) -> Result<Vec<(RecordId, Record)>> {
-    let mut by_kind: BTreeMap<Kind, Vec<RecordId>> = BTreeMap::new();
+fn of_kinds(sql: &mut dyn Sql, kinds: Vec<(RecordKind, RecordId)>) -> Result<Vec<(RecordId, Record)>> {
+    let mut by_kind: BTreeMap<RecordKind, Vec<RecordId>> = BTreeMap::new();
     for (kind, id) in kinds {
         by_kind.entry(kind).or_default().push(id);
     }
@@ -178,8 +178,8 @@ fn of_kinds(sql: &mut dyn Sql, kinds: Vec<(Kind, RecordId)>) -> Result<Vec<(Reco
     Ok(found)
 }
 
-fn read_kind(mut row: Row) -> Result<(Kind, RecordId)> {
-    let kind = row.word("record.kind", Kind::parse)?;
+fn read_kind(mut row: Row) -> Result<(RecordKind, RecordId)> {
+    let kind = row.word("record.kind", RecordKind::parse)?;
     Ok((kind, id(&row.text("record.id")?, "record.id")?))
 }
 
@@ -197,7 +197,11 @@ pub(super) fn begun(sql: &mut dyn Sql, prefix: &str, at_most: u32) -> Result<Vec
 }
 
 /// Reads everything that these records belong to or speak of, into what is known of it already.
-pub(super) fn around(sql: &mut dyn Sql, of: &[&Record], mut known: Around) -> Result<Around> {
+pub(super) fn around(
+    sql: &mut dyn Sql,
+    of: &[&Record],
+    mut known: RelatedRecordMap,
+) -> Result<RelatedRecordMap> {
     let mut reached: Vec<RecordId> = owners(of.iter().copied());
     for _ in 0..OWNERS_HOPS_MAX {
         let fresh: Vec<RecordId> = reached
@@ -219,15 +223,18 @@ fn owners<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<RecordId> {
 }
 
 /// The members that a rule asked for.
-pub(super) fn members(sql: &mut dyn Sql, members: &Members) -> Result<Vec<Record>> {
+pub(super) fn members(sql: &mut dyn Sql, members: &RelatedRecords) -> Result<Vec<Record>> {
     let most = u32::try_from(MEMBERS_MAX.saturating_add(1)).unwrap_or(u32::MAX);
     match members {
-        Members::Items(checklist) => Ok(wrapped(part::items(sql, checklist, most)?, Record::ChecklistItem)),
-        Members::Blocks(plan) => Ok(wrapped(day::blocks(sql, plan, most)?, Record::DayPlanBlock)),
-        Members::InCategory(category) => {
-            let mut found = wrapped(base::tasks_in(sql, category, most)?, Record::Task);
+        RelatedRecords::Items(checklist) => Ok(wrapped(
+            checklist::items(sql, checklist, most)?,
+            Record::ChecklistItem,
+        )),
+        RelatedRecords::Blocks(plan) => Ok(wrapped(plan::blocks(sql, plan, most)?, Record::DayPlanBlock)),
+        RelatedRecords::InCategory(category) => {
+            let mut found = wrapped(task::tasks_in(sql, category, most)?, Record::Task);
             found.extend(wrapped(
-                day::blocks_in(sql, category, most)?,
+                plan::blocks_in(sql, category, most)?,
                 Record::DayPlanBlock,
             ));
             Ok(found)
@@ -236,10 +243,10 @@ pub(super) fn members(sql: &mut dyn Sql, members: &Members) -> Result<Vec<Record
 }
 
 /// The record that may stand in the way of another.
-pub(super) fn rival(sql: &mut dyn Sql, rival: &Rival<'_>) -> Result<Option<Record>> {
+pub(super) fn rival(sql: &mut dyn Sql, rival: &UniqueConstraint<'_>) -> Result<Option<Record>> {
     Ok(match rival {
-        Rival::Named(name) => base::category_named(sql, name)?.map(Record::Category),
-        Rival::Running(task) => part::running(sql, task)?.map(Record::TimeEntry),
+        UniqueConstraint::Named(name) => task::category_named(sql, name)?.map(Record::Category),
+        UniqueConstraint::Running(task) => checklist::running(sql, task)?.map(Record::TimeEntry),
     })
 }
 
@@ -266,20 +273,25 @@ pub(super) fn dependents(sql: &mut dyn Sql, of: &RecordId, at_most: usize) -> Re
 }
 
 /// Records of the kinds that have no list of their own.
-pub(super) fn list(sql: &mut dyn Sql, listing: &Listing, at_most: u32) -> Result<Vec<Record>> {
+pub(super) fn list(sql: &mut dyn Sql, listing: &RecordQuery, at_most: u32) -> Result<Vec<Record>> {
     Ok(match listing {
-        Listing::Checklists { task } => {
-            wrapped(part::checklists(sql, task.as_ref(), at_most)?, Record::Checklist)
+        RecordQuery::Checklists { task } => wrapped(
+            checklist::checklists(sql, task.as_ref(), at_most)?,
+            Record::Checklist,
+        ),
+        RecordQuery::Items { checklist } => {
+            wrapped(checklist::items(sql, checklist, at_most)?, Record::ChecklistItem)
         }
-        Listing::Items { checklist } => wrapped(part::items(sql, checklist, at_most)?, Record::ChecklistItem),
-        Listing::TimeEntries { task, running } => wrapped(
-            part::time_entries(sql, task.as_ref(), *running, at_most)?,
+        RecordQuery::TimeEntries { task, running } => wrapped(
+            checklist::time_entries(sql, task.as_ref(), *running, at_most)?,
             Record::TimeEntry,
         ),
-        Listing::DayPlans { day } => wrapped(day::plans(sql, day.as_ref(), at_most)?, Record::DayPlan),
-        Listing::Blocks { plan } => wrapped(day::blocks(sql, plan, at_most)?, Record::DayPlanBlock),
-        Listing::Ratings { target } => wrapped(day::ratings(sql, target.as_ref(), at_most)?, Record::Rating),
-        Listing::Links { of } => wrapped(day::links(sql, of.as_ref(), at_most)?, Record::Link),
+        RecordQuery::DayPlans { day } => wrapped(plan::plans(sql, day.as_ref(), at_most)?, Record::DayPlan),
+        RecordQuery::Blocks { plan } => wrapped(plan::blocks(sql, plan, at_most)?, Record::DayPlanBlock),
+        RecordQuery::Ratings { target } => {
+            wrapped(plan::ratings(sql, target.as_ref(), at_most)?, Record::Rating)
+        }
+        RecordQuery::Links { of } => wrapped(plan::links(sql, of.as_ref(), at_most)?, Record::Link),
     })
 }
 
@@ -296,8 +308,8 @@ fn optional_id(text: Option<String>, place: &'static str) -> Result<Option<Recor
 }
 
 /// The last three columns of the newer tables.
-fn life(row: &mut Row) -> Result<Life> {
-    Ok(Life {
+fn life(row: &mut Row) -> Result<RecordMeta> {
+    Ok(RecordMeta {
         created_at: row.millis("record.created_at_ms")?,
         version: row.count("record.version")?,
         removed_at: row.optional_int("record.removed_at_ms")?.map(Millis),

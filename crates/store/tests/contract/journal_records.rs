@@ -4,36 +4,36 @@ use std::collections::BTreeSet;
 
 use wakeful_core::change::LogicalChangeKey;
 use wakeful_core::journal::{
-    BlockWrite, Day, LinkKind, Mutation, Record, RecordId, Target, operation_of_person,
+    CalendarDay, DayPlanBlockWrite, LinkKind, Mutation, RatingTarget, Record, RecordId, person_operation_id,
 };
 use wakeful_core::time::Millis;
-use wakeful_ports::journal::{Journal as _, JournalError, Listing, Order, Receipt};
+use wakeful_ports::journal::{Journal as _, JournalError, RecordQuery, WriteReceipt, WriteRequest};
 use wakeful_store::JournalStore;
 
 use super::journal::{changes, create, refused, wrote};
-use crate::world::{every_journal, sample};
+use crate::fixture::{every_journal, sample};
 
-pub(super) fn order(operation: &str, mutation: Mutation) -> Order {
-    Order {
+pub(super) fn order(operation: &str, mutation: Mutation) -> WriteRequest {
+    WriteRequest {
         mutation,
         ..create(operation, "")
     }
 }
 
-pub(super) async fn list(journal: &JournalStore, listing: Listing) -> Vec<Record> {
+pub(super) async fn list(journal: &JournalStore, listing: RecordQuery) -> Vec<Record> {
     journal.records(listing, 100).await.expect("read")
 }
 
-fn day() -> Day {
-    Day::parse("2026-02-18").expect("a day")
+fn day() -> CalendarDay {
+    CalendarDay::parse("2026-02-18").expect("a day")
 }
 
 fn at(clock: &str) -> Millis {
     Millis::parse(&format!("2026-02-18T{clock}:00Z")).expect("a time")
 }
 
-fn block(starts: &str, ends: &str) -> BlockWrite {
-    BlockWrite {
+fn block(starts: &str, ends: &str) -> DayPlanBlockWrite {
+    DayPlanBlockWrite {
         block: None,
         starts_at: at(starts),
         ends_at: at(ends),
@@ -43,7 +43,7 @@ fn block(starts: &str, ends: &str) -> BlockWrite {
     }
 }
 
-fn plan(upserts: Vec<BlockWrite>, deletes: Vec<RecordId>) -> Mutation {
+fn plan(upserts: Vec<DayPlanBlockWrite>, deletes: Vec<RecordId>) -> Mutation {
     Mutation::WriteDayPlan {
         day: day(),
         note: None,
@@ -61,7 +61,7 @@ fn pack(task: &RecordId) -> Mutation {
 }
 
 /// One write of several records: one place, one counter, one name of the whole.
-fn assert_whole(receipt: &Receipt, all: &[wakeful_ports::journal::Change], records: usize) {
+fn assert_whole(receipt: &WriteReceipt, all: &[wakeful_ports::journal::CommittedChange], records: usize) {
     assert_eq!(receipt.also.len() + 1, records, "{receipt:?}");
     let last = all.last().expect("a change");
     let units: Vec<_> = all.iter().filter(|change| change.seq == last.seq).collect();
@@ -91,7 +91,7 @@ fn a_checklist_and_its_items_are_one_transaction_and_one_change() {
         assert_whole(&made, &changes(&journal).await, 4);
         let items = list(
             &journal,
-            Listing::Items {
+            RecordQuery::Items {
                 checklist: made.record_id.clone(),
             },
         )
@@ -123,7 +123,7 @@ fn a_checklist_and_its_items_are_one_transaction_and_one_change() {
         );
         let items = list(
             &journal,
-            Listing::Items {
+            RecordQuery::Items {
                 checklist: made.record_id.clone(),
             },
         )
@@ -133,12 +133,15 @@ fn a_checklist_and_its_items_are_one_transaction_and_one_change() {
             ids
         );
         assert_eq!(
-            list(&journal, Listing::Checklists { task: Some(task) })
+            list(&journal, RecordQuery::Checklists { task: Some(task) })
                 .await
                 .len(),
             1
         );
-        assert_eq!(list(&journal, Listing::Checklists { task: None }).await.len(), 1);
+        assert_eq!(
+            list(&journal, RecordQuery::Checklists { task: None }).await.len(),
+            1
+        );
     });
 }
 
@@ -154,14 +157,14 @@ fn what_several_records_were_is_given_back_in_one_transaction_too() {
         let all = changes(&journal).await;
         assert_eq!(all.iter().filter(|change| change.seq == 3).count(), 4, "{all:?}");
         assert!(
-            list(&journal, Listing::Checklists { task: None })
+            list(&journal, RecordQuery::Checklists { task: None })
                 .await
                 .is_empty()
         );
         assert!(
             list(
                 &journal,
-                Listing::Items {
+                RecordQuery::Items {
                     checklist: made.record_id
                 }
             )
@@ -198,7 +201,7 @@ fn a_day_has_one_plan_whose_blocks_are_put_changed_and_taken_away_in_one_write()
         let blocks = async || {
             list(
                 &journal,
-                Listing::Blocks {
+                RecordQuery::Blocks {
                     plan: made.record_id.clone(),
                 },
             )
@@ -209,7 +212,7 @@ fn a_day_has_one_plan_whose_blocks_are_put_changed_and_taken_away_in_one_write()
             matches!(&before[0], Record::DayPlanBlock(block) if block.starts_at == at("09:00")),
             "in order"
         );
-        let longer = BlockWrite {
+        let longer = DayPlanBlockWrite {
             block: Some(before[0].id().clone()),
             ..block("09:00", "12:00")
         };
@@ -226,13 +229,15 @@ fn a_day_has_one_plan_whose_blocks_are_put_changed_and_taken_away_in_one_write()
         assert_whole(&changed, &changes(&journal).await, 4);
         assert_eq!(blocks().await.len(), 2);
         assert_eq!(
-            list(&journal, Listing::DayPlans { day: Some(day()) }).await.len(),
+            list(&journal, RecordQuery::DayPlans { day: Some(day()) })
+                .await
+                .len(),
             1
         );
-        assert_eq!(list(&journal, Listing::DayPlans { day: None }).await.len(), 1);
+        assert_eq!(list(&journal, RecordQuery::DayPlans { day: None }).await.len(), 1);
         // One bad block, and nothing of it is written.
         let nobody = RecordId::parse("task_id", &"0".repeat(32)).expect("an id");
-        let bad = BlockWrite {
+        let bad = DayPlanBlockWrite {
             category: Some(nobody),
             ..block("20:00", "21:00")
         };
@@ -289,7 +294,7 @@ async fn one_of_each(journal: &JournalStore) -> Vec<RecordId> {
         text: "n".into(),
         task: Some(task.clone()),
     };
-    let rate = |target: Target| Mutation::Rate {
+    let rate = |target: RatingTarget| Mutation::Rate {
         target,
         scale: "energy".into(),
         value: 4,
@@ -308,8 +313,8 @@ async fn one_of_each(journal: &JournalStore) -> Vec<RecordId> {
         pack(&task),
         time,
         plan(vec![block("09:00", "10:00")], vec![]),
-        rate(Target::Record(task.clone())),
-        rate(Target::Day(day())),
+        rate(RatingTarget::Record(task.clone())),
+        rate(RatingTarget::Day(day())),
         Mutation::CreateLink {
             from: task.clone(),
             to: other,
@@ -336,7 +341,13 @@ fn every_kind_of_record_can_be_taken_away_and_comes_back() {
             .map(|entity| entity["kind"].to_string())
             .collect();
         assert_eq!(kinds.len(), 10, "one of every kind: {kinds:?}");
-        let found = async |id: &RecordId| journal.found(id.to_string(), 2).await.expect("read").remove(0);
+        let found = async |id: &RecordId| {
+            journal
+                .records_with_prefix(id.to_string(), 2)
+                .await
+                .expect("read")
+                .remove(0)
+        };
         for id in ids {
             let before = found(&id).await;
             let remove = Mutation::Remove {
@@ -371,13 +382,13 @@ fn every_kind_of_record_can_be_taken_away_and_comes_back() {
 fn ratings_and_links_are_listed_by_what_they_are_about() {
     every_journal(async |journal| {
         let task = one_of_each(&journal).await.remove(0);
-        let count = async |listing: Listing| list(&journal, listing).await.len();
-        let of = |target: Option<Target>| Listing::Ratings { target };
-        assert_eq!(count(of(Some(Target::Day(day())))).await, 1);
-        assert_eq!(count(of(Some(Target::Record(task.clone())))).await, 1);
+        let count = async |listing: RecordQuery| list(&journal, listing).await.len();
+        let of = |target: Option<RatingTarget>| RecordQuery::Ratings { target };
+        assert_eq!(count(of(Some(RatingTarget::Day(day())))).await, 1);
+        assert_eq!(count(of(Some(RatingTarget::Record(task.clone())))).await, 1);
         assert_eq!(count(of(None)).await, 2);
-        assert_eq!(count(Listing::Links { of: Some(task) }).await, 1);
-        assert_eq!(count(Listing::Links { of: None }).await, 1);
+        assert_eq!(count(RecordQuery::Links { of: Some(task) }).await, 1);
+        assert_eq!(count(RecordQuery::Links { of: None }).await, 1);
     });
 }
 
@@ -394,7 +405,7 @@ fn one_timer_runs_per_task() {
         let running = async || {
             list(
                 &journal,
-                Listing::TimeEntries {
+                RecordQuery::TimeEntries {
                     task: None,
                     running: true,
                 },
@@ -418,7 +429,7 @@ fn one_timer_runs_per_task() {
         for running in [false, true] {
             let of_task = list(
                 &journal,
-                Listing::TimeEntries {
+                RecordQuery::TimeEntries {
                     task: Some(task.clone()),
                     running,
                 },
@@ -429,7 +440,7 @@ fn one_timer_runs_per_task() {
         assert_eq!(
             list(
                 &journal,
-                Listing::TimeEntries {
+                RecordQuery::TimeEntries {
                     task: None,
                     running: false
                 }
@@ -438,6 +449,6 @@ fn one_timer_runs_per_task() {
             .len(),
             2
         );
-        assert_ne!(operation_of_person("s"), sample::operation("s"));
+        assert_ne!(person_operation_id("s"), sample::operation("s"));
     });
 }

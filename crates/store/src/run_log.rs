@@ -2,7 +2,7 @@
 
 use wakeful_core::key::RunKey;
 
-use crate::rows::JournalRow;
+use crate::rows::RunLogRow;
 use crate::sql::{Row, Sql, limit, records};
 use crate::{Result, Tx, View};
 
@@ -13,7 +13,7 @@ const APPEND: &str = "
 
 impl Tx<'_> {
     /// Appends to a run's journal.
-    pub fn append_input(&mut self, row: &JournalRow) -> Result<()> {
+    pub fn append_run_log(&mut self, row: &RunLogRow) -> Result<()> {
         let params = [
             (&row.run_key).into(),
             row.ordinal.into(),
@@ -33,7 +33,7 @@ const AFTER: &str = "
 
 impl View<'_> {
     /// The journal of a run, oldest first, after an ordinal.
-    pub fn journal(&mut self, run: &RunKey, ordinal: i64, at_most: u32) -> Result<Vec<JournalRow>> {
+    pub fn run_log(&mut self, run: &RunKey, ordinal: i64, at_most: u32) -> Result<Vec<RunLogRow>> {
         records(
             self.sql
                 .query(AFTER, &[run.into(), ordinal.into(), limit(at_most)])?,
@@ -42,8 +42,8 @@ impl View<'_> {
     }
 }
 
-fn read(mut row: Row) -> Result<JournalRow> {
-    Ok(JournalRow {
+fn read(mut row: Row) -> Result<RunLogRow> {
+    Ok(RunLogRow {
         run_key: RunKey(row.digest("run_log.run_key")?),
         ordinal: row.int("run_log.ordinal")?,
         body: row.bytes("run_log.input")?,

@@ -2,23 +2,23 @@
 
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::key::Digest;
-use wakeful_core::proof::chain::{Flaw, Life, Link, Place, Walk};
+use wakeful_core::proof::chain::{ChainPosition, ChainVerifier, ChainedEvent, IncarnationStart, VerifyError};
 use wakeful_core::report::payload::DataPruned;
-use wakeful_core::report::{Draft, Head, Sealed};
+use wakeful_core::report::{EventDraft, LogHead, SealedEvent};
 use wakeful_core::retention::{DataClass, EVENTS_KEPT_MIN, RUNS_KEPT_MIN};
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_store::rows::{Aged, NamesFrom, Old, RunRow};
+use wakeful_store::rows::{BlobRefCursor, PruneCandidate, PruneTarget, RunRow};
 use wakeful_store::{Store, StoreError, Tx};
 
 use crate::contract::blob::keep;
-use crate::world::{everywhere, sample};
+use crate::fixture::{everywhere, sample};
 
 /// An agent with so many events, one a second, of which the first belong to these runs.
 async fn with_events(store: &Store, agent: &'static str, count: u64, runs: &'static [&'static str]) {
     let written = store.write(move |tx| {
         tx.create_agent(&sample::agent(agent))?;
-        let mut head = Head {
+        let mut head = LogHead {
             next_seq: 1,
             chain_hash: Digest::ZERO,
             incarnation: tx.incarnation()?,
@@ -30,7 +30,7 @@ async fn with_events(store: &Store, agent: &'static str, count: u64, runs: &'sta
                 .and_then(|n| runs.get(n))
                 .map(|run| sample::run_key(run));
             let at = Millis(i64::try_from(seq).expect("small") * 1_000);
-            let sealed = Sealed::new(draft, at, run, [7; 32]).expect("canonical");
+            let sealed = SealedEvent::new(draft, at, run, [7; 32]).expect("canonical");
             let event = head.chain(&sample::agent_id(agent), sealed);
             tx.append_event(&sample::agent_id(agent), &event)?;
         }
@@ -48,17 +48,17 @@ fn ended(run: &str, started: i64) -> RunRow {
     }
 }
 
-fn places(aged: &[Aged]) -> Vec<(String, u64)> {
-    let place = |aged: &Aged| match aged.what {
-        Old::Event { seq } => (aged.agent_id.to_string(), seq),
-        Old::Trace { .. } | Old::Lines { .. } => panic!("no event: {aged:?}"),
+fn places(aged: &[PruneCandidate]) -> Vec<(String, u64)> {
+    let place = |aged: &PruneCandidate| match aged.what {
+        PruneTarget::Event { seq } => (aged.agent_id.to_string(), seq),
+        PruneTarget::Trace { .. } | PruneTarget::Lines { .. } => panic!("no event: {aged:?}"),
     };
     aged.iter().map(place).collect()
 }
 
-async fn oldest(store: &Store, class: DataClass, before: Option<Millis>) -> Vec<Aged> {
+async fn oldest(store: &Store, class: DataClass, before: Option<Millis>) -> Vec<PruneCandidate> {
     store
-        .read(move |view| view.oldest(class, before, 100))
+        .read(move |view| view.prune_candidates(class, before, 100))
         .await
         .expect("read")
 }
@@ -79,7 +79,7 @@ fn events_go_oldest_first_by_time_agent_and_number_and_the_newest_stay() {
             "what happened at the moment is not before it"
         );
         let held = store
-            .read(|view| view.held(DataClass::Events))
+            .read(|view| view.data_size(DataClass::Events))
             .await
             .expect("read");
         let first = all[0].clone();
@@ -87,14 +87,14 @@ fn events_go_oldest_first_by_time_agent_and_number_and_the_newest_stay() {
             .write(move |tx| tx.prune(&first.agent_id, &first.what, 1))
             .await
             .expect("pruned");
-        assert_eq!((taken.held.rows, taken.is_all), (1, true));
+        assert_eq!((taken.size.rows, taken.is_all), (1, true));
         let now = store
-            .read(|view| view.held(DataClass::Events))
+            .read(|view| view.data_size(DataClass::Events))
             .await
             .expect("read");
         assert_eq!(
             (held.rows - now.rows, held.bytes - now.bytes),
-            (1, taken.held.bytes)
+            (1, taken.size.bytes)
         );
         let events = store
             .read(|view| view.events(&sample::agent_id("a"), 0, 2))
@@ -109,7 +109,7 @@ fn events_go_oldest_first_by_time_agent_and_number_and_the_newest_stay() {
             .write(move |tx| tx.prune(&first.agent_id, &first.what, 1))
             .await
             .expect("pruned");
-        assert_eq!(again.held.rows, 0, "what is gone counts as nothing");
+        assert_eq!(again.size.rows, 0, "what is gone counts as nothing");
     });
 }
 
@@ -160,7 +160,7 @@ async fn with_runs(store: &Store, count: u32) {
 
 fn append(tx: &mut Tx<'_>, run: &str) -> Result<(), StoreError> {
     for ordinal in 1..=3 {
-        tx.append_input(&sample::input(run, ordinal))?;
+        tx.append_run_log(&sample::input(run, ordinal))?;
     }
     tx.append_entry(&sample::thread(), &sample::entry(run, &format!("{run}, first")))?;
     tx.append_entry(&sample::thread(), &sample::entry(run, &format!("{run}, second")))
@@ -171,8 +171,8 @@ fn traces_and_lines_of_ended_runs_go_oldest_first_and_in_pieces() {
     everywhere(async |store| {
         with_runs(&store, RUNS_KEPT_MIN + 2).await;
         let traces = oldest(&store, DataClass::Traces, None).await;
-        let keys: Vec<&Old> = traces.iter().map(|aged| &aged.what).collect();
-        let of = |run: &str| Old::Trace {
+        let keys: Vec<&PruneTarget> = traces.iter().map(|aged| &aged.what).collect();
+        let of = |run: &str| PruneTarget::Trace {
             run_key: sample::run_key(run),
         };
         assert_eq!(
@@ -180,7 +180,7 @@ fn traces_and_lines_of_ended_runs_go_oldest_first_and_in_pieces() {
             [&of("run000"), &of("run001")],
             "the newest stay, and so does what is open"
         );
-        assert_eq!(traces[0].held.rows, 3);
+        assert_eq!(traces[0].size.rows, 3);
         let agent = sample::agent_id("main");
         for (at_most, rows, is_all) in [(2, 2, false), (2, 1, true), (2, 0, true)] {
             let (agent, what) = (agent.clone(), traces[0].what.clone());
@@ -188,10 +188,10 @@ fn traces_and_lines_of_ended_runs_go_oldest_first_and_in_pieces() {
                 .write(move |tx| tx.prune(&agent, &what, at_most))
                 .await
                 .expect("pruned");
-            assert_eq!((taken.held.rows, taken.is_all), (rows, is_all));
+            assert_eq!((taken.size.rows, taken.is_all), (rows, is_all));
         }
         let left = store
-            .read(|view| view.journal(&sample::run_key("run000"), 0, 9))
+            .read(|view| view.run_log(&sample::run_key("run000"), 0, 9))
             .await
             .expect("read");
         assert_eq!(left, []);
@@ -204,7 +204,7 @@ fn traces_and_lines_of_ended_runs_go_oldest_first_and_in_pieces() {
                 .write(move |tx| tx.prune(&agent, &what, at_most))
                 .await
                 .expect("pruned");
-            assert_eq!((taken.held.rows, taken.is_all), (rows, is_all));
+            assert_eq!((taken.size.rows, taken.is_all), (rows, is_all));
         }
         assert_eq!(oldest(&store, DataClass::Blobs, None).await.len(), 1);
         let entries = store
@@ -243,17 +243,17 @@ fn a_run_that_stands_aside_or_is_open_loses_nothing() {
         );
         assert_eq!(oldest(&store, DataClass::Blobs, None).await, []);
         for run in ["aside", "open"] {
-            let what = Old::Trace {
+            let what = PruneTarget::Trace {
                 run_key: sample::run_key(run),
             };
             let taken = store
                 .write(move |tx| tx.prune(&sample::agent_id("main"), &what, 9))
                 .await;
             let taken = taken.expect("pruned");
-            assert_eq!((taken.held.rows, taken.is_all), (0, true), "{run}");
+            assert_eq!((taken.size.rows, taken.is_all), (0, true), "{run}");
             let key = sample::run_key(run);
             let left = store
-                .read(move |view| view.journal(&key, 0, 9))
+                .read(move |view| view.run_log(&key, 0, 9))
                 .await
                 .expect("read");
             assert_eq!(left.len(), 3, "{run}");
@@ -262,10 +262,13 @@ fn a_run_that_stands_aside_or_is_open_loses_nothing() {
 }
 
 async fn all_names(store: &Store) -> Vec<BlobHash> {
-    let (mut all, mut from) = (Vec::new(), Some(NamesFrom::START));
+    let (mut all, mut from) = (Vec::new(), Some(BlobRefCursor::START));
     while let Some(place) = from {
         // Small pages, so that every table needs several.
-        let names = store.read(move |view| view.names(&place, 2)).await.expect("read");
+        let names = store
+            .read(move |view| view.blob_refs(&place, 2))
+            .await
+            .expect("read");
         all.extend(names.found);
         from = names.next;
     }
@@ -289,11 +292,11 @@ fn every_row_that_names_a_blob_is_found_until_its_run_has_lost_its_contents() {
                 ..sample::message("turn", "a body")
             };
             tx.admit_message(&message)?;
-            let named = wakeful_store::rows::JournalRow {
+            let named = wakeful_store::rows::RunLogRow {
                 body: format!(r#"[{{"content":"{}"}}]"#, sample::digest("in a journal")).into_bytes(),
                 ..sample::input("named", 4)
             };
-            tx.append_input(&named)
+            tx.append_run_log(&named)
         });
         written.await.expect("written");
         let named = [
@@ -310,7 +313,7 @@ fn every_row_that_names_a_blob_is_found_until_its_run_has_lost_its_contents() {
         }
         let lines = oldest(&store, DataClass::Blobs, None).await;
         let taken = store.write(move |tx| {
-            let trace = Old::Trace {
+            let trace = PruneTarget::Trace {
                 run_key: sample::run_key("named"),
             };
             tx.prune(&sample::agent_id("main"), &trace, 99)?;
@@ -332,16 +335,16 @@ fn a_blob_that_is_put_again_is_not_swept_by_whoever_began_before() {
             keep(&store, b"goes".to_vec()).await,
         ];
         let next = store.write(|tx| {
-            let care = tx.care()?;
-            let next = wakeful_store::rows::CareRow {
+            let care = tx.retention_state()?;
+            let next = wakeful_store::rows::RetentionStateRow {
                 generation: care.generation + 1,
                 ..care
             };
             assert!(
-                !tx.put_care(&next, care.generation + 7)?,
+                !tx.put_retention_state(&next, care.generation + 7)?,
                 "another generation than expected"
             );
-            assert!(tx.put_care(&next, care.generation)?);
+            assert!(tx.put_retention_state(&next, care.generation)?);
             Ok(next.generation)
         });
         let next = next.await.expect("noted");
@@ -396,10 +399,10 @@ fn a_new_life_has_a_name_of_its_own_and_nobody_holds_anything_in_it() {
 }
 
 /// An event that tells of payloads that are gone.
-fn record(tx: &mut Tx<'_>, draft: Draft, at: i64) -> Result<u64, StoreError> {
+fn record(tx: &mut Tx<'_>, draft: EventDraft, at: i64) -> Result<u64, StoreError> {
     let agent = sample::agent_id("main");
     let mut head = tx.lock_head_to_announce(&agent)?.expect("a head");
-    let sealed = Sealed::new(draft, Millis(at), None, [9; 32]).expect("canonical");
+    let sealed = SealedEvent::new(draft, Millis(at), None, [9; 32]).expect("canonical");
     let event = head.chain(&agent, sealed);
     tx.append_event(&agent, &event)?;
     tx.put_head(&agent, &head)?;
@@ -407,17 +410,17 @@ fn record(tx: &mut Tx<'_>, draft: Draft, at: i64) -> Result<u64, StoreError> {
 }
 
 /// Whether the log can be proved from its first event on, and how many payloads are gone.
-async fn proved(store: &Store) -> Result<u64, Flaw> {
+async fn proved(store: &Store) -> Result<u64, VerifyError> {
     let walked = store.read(|view| {
         let agent = sample::agent_id("main");
-        let lives = vec![Life {
+        let lives = vec![IncarnationStart {
             first_seq: 1,
             incarnation: view.incarnation()?,
         }];
-        let mut walk = Walk::new(agent.clone(), lives, Place::BEGINNING);
+        let mut walk = ChainVerifier::new(agent.clone(), lives, ChainPosition::BEGINNING);
         for row in view.events(&agent, 0, 9_999)? {
             let payload = row.payload.as_ref().map(|(bytes, salt)| (bytes.as_slice(), salt));
-            let link = Link {
+            let link = ChainedEvent {
                 seq: row.seq,
                 run_key: row.run_key,
                 kind: &row.kind,
@@ -432,14 +435,14 @@ async fn proved(store: &Store) -> Result<u64, Flaw> {
             }
         }
         let (seq, hash) = (walk.seen().last_seq, walk.seen().last_hash);
-        Ok(walk.end(Place { seq, hash }).map(|()| walk.seen().erased))
+        Ok(walk.end(ChainPosition { seq, hash }).map(|()| walk.seen().erased))
     });
     walked.await.expect("read")
 }
 
 /// One round of retention, as its keeper does it.
 async fn prune_events(store: &Store, at: i64) -> u64 {
-    let old = store.read(|view| view.oldest(DataClass::Events, None, 9_999));
+    let old = store.read(|view| view.prune_candidates(DataClass::Events, None, 9_999));
     let old = old.await.expect("read");
     let count = old.len();
     let pruned = store.write(move |tx| {
@@ -452,7 +455,7 @@ async fn prune_events(store: &Store, at: i64) -> u64 {
             bytes: 0,
             until: String::new(),
         };
-        record(tx, Draft::new(pruned), at)
+        record(tx, EventDraft::new(pruned), at)
     });
     pruned.await.expect("pruned");
     count as u64

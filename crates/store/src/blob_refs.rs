@@ -7,7 +7,7 @@ use wakeful_core::blob::{BlobHash, names_in};
 use wakeful_core::id::ThreadId;
 use wakeful_core::key::RunKey;
 
-use crate::rows::{Names, NamesFrom, Old};
+use crate::rows::{BlobRefCursor, BlobRefs, PruneTarget};
 use crate::sql::{Row, Sql, limit};
 use crate::{Result, StoreError, View};
 
@@ -35,9 +35,9 @@ const ENTRIES: &str = "
 
 impl View<'_> {
     /// Names of blobs that rows hold, from a place on.
-    pub fn names(&mut self, from: &NamesFrom, at_most: u32) -> Result<Names> {
+    pub fn blob_refs(&mut self, from: &BlobRefCursor, at_most: u32) -> Result<BlobRefs> {
         match from {
-            NamesFrom::Runs(after) => {
+            BlobRefCursor::Runs(after) => {
                 let rows = self
                     .sql
                     .query(RUNS, &[after_key(after.as_ref()).into(), limit(at_most)])?;
@@ -46,9 +46,11 @@ impl View<'_> {
                     found.extend(names_in(row.text("run.state")?.as_bytes()));
                     Ok(key)
                 })?;
-                Ok(page.or_next(NamesFrom::Messages(None), |key| NamesFrom::Runs(Some(key))))
+                Ok(page.or_next(BlobRefCursor::Messages(None), |key| {
+                    BlobRefCursor::Runs(Some(key))
+                }))
             }
-            NamesFrom::Messages(after) => {
+            BlobRefCursor::Messages(after) => {
                 let rows = self
                     .sql
                     .query(MESSAGES, &[after_key(after.as_ref()).into(), limit(at_most)])?;
@@ -57,25 +59,31 @@ impl View<'_> {
                     found.push(BlobHash(row.digest("message.body_hash")?));
                     Ok(key)
                 })?;
-                Ok(page.or_next(NamesFrom::Steps(None), |key| NamesFrom::Messages(Some(key))))
+                Ok(page.or_next(BlobRefCursor::Steps(None), |key| {
+                    BlobRefCursor::Messages(Some(key))
+                }))
             }
-            NamesFrom::Steps(after) => {
+            BlobRefCursor::Steps(after) => {
                 let (key, ordinal) = after_place(after.as_ref());
                 let rows = self
                     .sql
                     .query(STEPS, &[key.into(), ordinal.into(), limit(at_most)])?;
                 let page = page(rows, read_step)?;
-                Ok(page.or_next(NamesFrom::Journals(None), |place| NamesFrom::Steps(Some(place))))
+                Ok(page.or_next(BlobRefCursor::Journals(None), |place| {
+                    BlobRefCursor::Steps(Some(place))
+                }))
             }
-            NamesFrom::Journals(after) => {
+            BlobRefCursor::Journals(after) => {
                 let (key, ordinal) = after_place(after.as_ref());
                 let rows = self
                     .sql
                     .query(JOURNALS, &[key.into(), ordinal.into(), limit(at_most)])?;
                 let page = page(rows, read_input)?;
-                Ok(page.or_next(NamesFrom::Entries(None), |place| NamesFrom::Journals(Some(place))))
+                Ok(page.or_next(BlobRefCursor::Entries(None), |place| {
+                    BlobRefCursor::Journals(Some(place))
+                }))
             }
-            NamesFrom::Entries(after) => entries(&mut self.sql, after.as_ref(), at_most),
+            BlobRefCursor::Entries(after) => entries(&mut self.sql, after.as_ref(), at_most),
         }
     }
 }
@@ -98,7 +106,7 @@ fn read_input(row: &mut Row, found: &mut Vec<BlobHash>) -> Result<(RunKey, i64)>
     Ok(place)
 }
 
-fn entries(sql: &mut dyn Sql, after: Option<&(ThreadId, i64)>, at_most: u32) -> Result<Names> {
+fn entries(sql: &mut dyn Sql, after: Option<&(ThreadId, i64)>, at_most: u32) -> Result<BlobRefs> {
     let (thread, position) = after.map_or(("", i64::MIN), |(thread, position)| (thread.as_str(), *position));
     let rows = sql.query(ENTRIES, &[thread.into(), position.into(), limit(at_most)])?;
     let page = page(rows, |row, found| {
@@ -109,9 +117,9 @@ fn entries(sql: &mut dyn Sql, after: Option<&(ThreadId, i64)>, at_most: u32) -> 
         found.push(BlobHash(row.digest("transcript_entry.content_hash")?));
         Ok(place)
     })?;
-    Ok(Names {
+    Ok(BlobRefs {
         found: page.found,
-        next: page.last.map(|place| NamesFrom::Entries(Some(place))),
+        next: page.last.map(|place| BlobRefCursor::Entries(Some(place))),
     })
 }
 
@@ -138,8 +146,8 @@ const ROWS_OF_RUN: u32 = 500;
 
 impl View<'_> {
     /// Names of blobs in the rows of something old; of a run whose transcript may go, in all of its rows.
-    pub fn names_of(&mut self, old: &Old) -> Result<BTreeSet<BlobHash>> {
-        let Old::Lines {
+    pub fn blob_refs_of(&mut self, old: &PruneTarget) -> Result<BTreeSet<BlobHash>> {
+        let PruneTarget::Lines {
             run_key,
             thread_id,
             first,
@@ -162,7 +170,7 @@ impl View<'_> {
             found.push(BlobHash(row.digest("transcript_entry.content_hash")?));
         }
         let mut names: BTreeSet<BlobHash> = found.into_iter().collect();
-        for (query, read) in [(STEPS_OF, read_step as ReadPlace), (JOURNAL_OF, read_input)] {
+        for (query, read) in [(STEPS_OF, read_step as ReadRef), (JOURNAL_OF, read_input)] {
             let mut after = i64::MIN;
             loop {
                 let rows = self.sql.query(query, &[run, after.into(), limit(ROWS_OF_RUN)])?;
@@ -176,18 +184,18 @@ impl View<'_> {
     }
 }
 
-type ReadPlace = fn(&mut Row, &mut Vec<BlobHash>) -> Result<(RunKey, i64)>;
+type ReadRef = fn(&mut Row, &mut Vec<BlobHash>) -> Result<(RunKey, i64)>;
 
 /// What one query found, and where it came to.
-struct Page<T> {
+struct RefPage<T> {
     found: Vec<BlobHash>,
     last: Option<T>,
 }
 
-impl<T> Page<T> {
+impl<T> RefPage<T> {
     /// On from the last row, or with the next table where there was none.
-    fn or_next(self, table: NamesFrom, after: impl FnOnce(T) -> NamesFrom) -> Names {
-        Names {
+    fn or_next(self, table: BlobRefCursor, after: impl FnOnce(T) -> BlobRefCursor) -> BlobRefs {
+        BlobRefs {
             found: self.found,
             next: Some(self.last.map_or(table, after)),
         }
@@ -197,12 +205,12 @@ impl<T> Page<T> {
 fn page<T>(
     rows: Vec<Row>,
     mut read: impl FnMut(&mut Row, &mut Vec<BlobHash>) -> Result<T>,
-) -> Result<Page<T>> {
+) -> Result<RefPage<T>> {
     let (mut found, mut last) = (Vec::new(), None);
     for mut row in rows {
         last = Some(read(&mut row, &mut found)?);
     }
-    Ok(Page { found, last })
+    Ok(RefPage { found, last })
 }
 
 /// No bytes sort before all keys there are.

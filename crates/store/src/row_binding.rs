@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::Digest;
-use wakeful_core::proof::record::{Binding, RECORDS_PER_EVENT_MAX, bound, record_hash, salt};
-use wakeful_core::report::Sealed;
+use wakeful_core::proof::row_binding::{
+    RECORDS_PER_EVENT_MAX, RowBinding, record_hash, row_binding_event, row_binding_salt,
+};
+use wakeful_core::report::SealedEvent;
 use wakeful_core::time::Millis;
 
 use crate::rows::{BoundRow, KeyPart};
@@ -15,7 +17,7 @@ use crate::{Result, StoreError, Tx, View, head};
 
 /// A table whose rows are bound.
 #[derive(Debug)]
-pub(crate) struct Bound {
+pub(crate) struct BoundTable {
     /// Its name.
     pub(crate) table: &'static str,
     /// How many of the columns are its key.
@@ -31,7 +33,7 @@ pub(crate) struct Bound {
 /// One key column, or two, and the columns that govern.
 macro_rules! bound {
     ($name:ident, $table:literal, [$key:literal], [$($column:literal),+]) => {
-        pub(crate) static $name: Bound = Bound {
+        pub(crate) static $name: BoundTable = BoundTable {
             table: $table,
             keys: 1,
             columns: &[$key, $($column),+],
@@ -43,7 +45,7 @@ macro_rules! bound {
         };
     };
     ($name:ident, $table:literal, [$key:literal, $second:literal], [$($column:literal),+]) => {
-        pub(crate) static $name: Bound = Bound {
+        pub(crate) static $name: BoundTable = BoundTable {
             table: $table,
             keys: 2,
             columns: &[$key, $second, $($column),+],
@@ -179,7 +181,7 @@ bound!(
 );
 
 /// Every table whose rows are bound.
-pub(crate) static ALL: [&Bound; 15] = [
+pub(crate) static ALL: [&BoundTable; 15] = [
     &AGENT,
     &BRAKE,
     &CAP,
@@ -202,31 +204,35 @@ type RowKey = (&'static str, Vec<Value>);
 
 /// The rows that a transaction wrote.
 #[derive(Debug, Default)]
-pub(crate) struct Touched {
-    rows: BTreeMap<RowKey, &'static Bound>,
+pub(crate) struct TouchedRows {
+    rows: BTreeMap<RowKey, &'static BoundTable>,
     at: Option<Millis>,
 }
 
-impl Touched {
+impl TouchedRows {
     /// Notes a time of the transaction; the latest is that of the binding.
     pub(crate) fn note(&mut self, at: Option<Millis>) {
         self.at = self.at.max(at);
     }
 
     /// Keeps a row that was written.
-    pub(crate) fn keep(&mut self, bound: &'static Bound, key: &[Param<'_>]) {
+    pub(crate) fn keep(&mut self, bound: &'static BoundTable, key: &[Param<'_>]) {
         let key = key.iter().map(|part| Value::from(*part)).collect();
         self.rows.insert((bound.table, key), bound);
     }
 }
 
 /// The hash of one row; none where there is none.
-pub(crate) fn hash_of(sql: &mut dyn Sql, bound: &'static Bound, key: &[Param<'_>]) -> Result<Option<Digest>> {
+pub(crate) fn hash_of(
+    sql: &mut dyn Sql,
+    bound: &'static BoundTable,
+    key: &[Param<'_>],
+) -> Result<Option<Digest>> {
     let row = at_most_one(sql.query(bound.one, key)?);
     row.map(|row| hash(bound, row.into_values())).transpose()
 }
 
-fn hash(bound: &'static Bound, values: Vec<Value>) -> Result<Digest> {
+fn hash(bound: &'static BoundTable, values: Vec<Value>) -> Result<Digest> {
     let columns = bound.columns.iter().copied().zip(values.into_iter().map(text));
     record_hash(bound.table, columns.collect()).map_err(|_| StoreError::Malformed(bound.table))
 }
@@ -255,7 +261,7 @@ pub(crate) fn key_text(key: Vec<Value>) -> String {
 ///
 /// Lock order: heads of agents by name, then the lock of spending, then rows, then the home's log. A transaction that holds
 /// the home's log takes no further lock, so no cycle of waiting transactions contains it.
-pub(crate) fn bind(tx: &mut Tx<'_>, touched: Touched) -> Result<()> {
+pub(crate) fn bind(tx: &mut Tx<'_>, touched: TouchedRows) -> Result<()> {
     if touched.rows.is_empty() {
         return Ok(());
     }
@@ -266,7 +272,7 @@ pub(crate) fn bind(tx: &mut Tx<'_>, touched: Touched) -> Result<()> {
     };
     for ((table, key), bound) in touched.rows {
         let params: Vec<Param<'_>> = key.iter().map(Param::from).collect();
-        bindings.push(Binding {
+        bindings.push(RowBinding {
             table: table.to_owned(),
             record_hash: hash_of(&mut tx.sql, bound, &params)?,
             key: key_text(key),
@@ -295,13 +301,13 @@ fn lock_home(tx: &mut Tx<'_>) -> Result<HomeLog> {
     Ok(HomeLog::Old)
 }
 
-fn all_of(sql: &mut dyn Sql, bound: &'static Bound) -> Result<Vec<Binding>> {
+fn all_of(sql: &mut dyn Sql, bound: &'static BoundTable) -> Result<Vec<RowBinding>> {
     let (mut all, mut after) = (Vec::new(), None);
     loop {
         let page = rows(sql, bound, after.as_deref(), u32::MAX)?;
         let Some(last) = page.last() else { return Ok(all) };
         after = Some(last.key.clone());
-        all.extend(page.into_iter().map(|row| Binding {
+        all.extend(page.into_iter().map(|row| RowBinding {
             table: bound.table.to_owned(),
             key: row.key_text(),
             record_hash: Some(row.hash),
@@ -309,12 +315,17 @@ fn all_of(sql: &mut dyn Sql, bound: &'static Bound) -> Result<Vec<Binding>> {
     }
 }
 
-fn append(tx: &mut Tx<'_>, bindings: &[Binding], at: Millis) -> Result<()> {
+fn append(tx: &mut Tx<'_>, bindings: &[RowBinding], at: Millis) -> Result<()> {
     let home = AgentId::home_log();
     for some in bindings.chunks(RECORDS_PER_EVENT_MAX) {
         let head = tx.lock_head_to_announce(&home)?;
         let mut head = head.ok_or(StoreError::Malformed("agent_head.agent_id"))?;
-        let sealed = Sealed::new(bound(some), at, None, salt(&head.chain_hash));
+        let sealed = SealedEvent::new(
+            row_binding_event(some),
+            at,
+            None,
+            row_binding_salt(&head.chain_hash),
+        );
         let sealed = sealed.map_err(|_| StoreError::Malformed("event.payload"))?;
         let event = head.chain(&home, sealed);
         tx.append_event(&home, &event)?;
@@ -326,7 +337,7 @@ fn append(tx: &mut Tx<'_>, bindings: &[Binding], at: Millis) -> Result<()> {
 /// Rows of a table that is bound, by key, after one.
 pub(crate) fn rows(
     sql: &mut dyn Sql,
-    bound: &'static Bound,
+    bound: &'static BoundTable,
     after: Option<&[KeyPart]>,
     at_most: u32,
 ) -> Result<Vec<BoundRow>> {
@@ -362,7 +373,7 @@ fn param(part: &KeyPart) -> Param<'_> {
     }
 }
 
-fn read(bound: &'static Bound, row: Row) -> Result<BoundRow> {
+fn read(bound: &'static BoundTable, row: Row) -> Result<BoundRow> {
     let values = row.into_values();
     let key = values.iter().take(bound.keys).map(|value| match value {
         Value::Int(value) => Ok(KeyPart::Int(*value)),
@@ -377,7 +388,7 @@ fn read(bound: &'static Bound, row: Row) -> Result<BoundRow> {
 }
 
 /// The table of this name, if its rows are bound.
-pub(crate) fn named(table: &str) -> Option<&'static Bound> {
+pub(crate) fn named(table: &str) -> Option<&'static BoundTable> {
     ALL.into_iter().find(|bound| bound.table == table)
 }
 

@@ -4,35 +4,36 @@
 //! Writers meet at the host's row, which they lock first. So an operation id that is used twice at once is used once,
 //! and the places of the outbox are in the order of the commits.
 
-mod bell;
+mod commit_notify;
 mod outbox;
-mod outside;
 mod table;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use wakeful_core::change::{Token, Unit};
-use wakeful_core::journal::rule::{self, Before, Reads, Written};
-use wakeful_core::journal::told::{self, Around};
+use wakeful_core::change::{ChangeUnit, Token};
+use wakeful_core::journal::rule::{self, ReadSet, RecordWrite, UndoRecord};
+use wakeful_core::journal::tokens::{self, RelatedRecordMap};
 use wakeful_core::journal::{
-    Author, Category, Mutation, Note, Record, RecordId, Refusal, Task, compensation,
+    Author, Category, Mutation, Note, Record, RecordId, Task, WriteError, compensation_id,
 };
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
-use wakeful_ports::fail;
+use wakeful_ports::fail_point;
 use wakeful_ports::journal::{
-    Change, Heard, Journal, JournalError, Known, Listing, Order, Pending, Receipt, TaskFilter, Undone,
+    CommitListener, CommittedChange, Journal, JournalError, JournalFuture, OperationStatus, RecordQuery,
+    TaskFilter, UndoOutcome, WriteReceipt, WriteRequest,
 };
 
-pub use self::bell::Bell;
-use self::outbox::{Operation, Place, Previous, State};
+pub use self::commit_notify::CommitNotifier;
+use self::outbox::{OperationRow, OperationState, OutboxPosition, PreviousRecord};
 use crate::host;
 use crate::postgres::{PostgresOptions, Server};
 use crate::schema::JOURNAL;
 use crate::sql::Sql;
-use crate::sqlite::copy::Upgraded;
+use crate::sqlite::copy::SchemaUpgrade;
 use crate::sqlite::{Database, Memory, SqliteOptions};
 use crate::store::Inner;
 use crate::{Result, StoreError};
@@ -41,7 +42,7 @@ use crate::{Result, StoreError};
 #[derive(Clone)]
 pub struct JournalStore {
     inner: Inner,
-    bell: Bell,
+    bell: CommitNotifier,
 }
 
 impl JournalStore {
@@ -84,13 +85,13 @@ impl JournalStore {
     fn around(inner: Inner) -> Self {
         Self {
             inner,
-            bell: Bell::default(),
+            bell: CommitNotifier::default(),
         }
     }
 
     /// Rings this bell after each commit, so that whoever listens need not know when the journal was opened.
     #[must_use]
-    pub fn with_bell(self, bell: Bell) -> Self {
+    pub fn with_bell(self, bell: CommitNotifier) -> Self {
         Self { bell, ..self }
     }
 
@@ -101,7 +102,7 @@ impl JournalStore {
 
     /// What its file was brought up to date from when it was opened, if it was.
     #[must_use]
-    pub fn upgraded(&self) -> Option<&Upgraded> {
+    pub fn upgraded(&self) -> Option<&SchemaUpgrade> {
         self.inner.upgraded()
     }
 
@@ -110,34 +111,34 @@ impl JournalStore {
         self.inner.close().await;
     }
 
-    async fn carry_out(&self, order: Order) -> Result<Receipt, JournalError> {
+    async fn carry_out(&self, order: WriteRequest) -> Result<WriteReceipt, JournalError> {
         // Encoded and hashed before the transaction, and refused there only for what it reads.
         rule::check(&order.mutation)?;
         let digest = order
             .mutation
             .digest()
             .map_err(|error| StoreError::Backend(error.into()))?;
-        fail::point("journal.before_commit");
+        fail_point::fail_point("journal.before_commit");
         let ringing = self.bell.in_transaction();
         let written = self
             .inner
             .write(move |session| {
                 let outcome = carry_out(&mut session.sql, &order, digest);
-                ringing.see(&outcome);
+                ringing.observe_outcome(&outcome);
                 outcome
             })
             .await?;
-        fail::point("journal.after_commit");
+        fail_point::fail_point("journal.after_commit");
         Ok(written?)
     }
 
-    async fn take_back(&self, operation: OperationId, at: Millis) -> Result<Undone, JournalError> {
+    async fn take_back(&self, operation: OperationId, at: Millis) -> Result<UndoOutcome, JournalError> {
         let ringing = self.bell.in_transaction();
         let undone = self
             .inner
             .write(move |session| {
                 let outcome = take_back(&mut session.sql, &operation, at);
-                ringing.see(&outcome);
+                ringing.observe_outcome(&outcome);
                 outcome
             })
             .await?;
@@ -146,28 +147,28 @@ impl JournalStore {
 }
 
 impl Journal for JournalStore {
-    fn write(&self, order: Order) -> Pending<'_, Receipt> {
+    fn write(&self, order: WriteRequest) -> JournalFuture<'_, WriteReceipt> {
         Box::pin(self.carry_out(order))
     }
 
-    fn undo(&self, operation: OperationId, at: Millis) -> Pending<'_, Undone> {
+    fn undo(&self, operation: OperationId, at: Millis) -> JournalFuture<'_, UndoOutcome> {
         Box::pin(self.take_back(operation, at))
     }
 
-    fn known(&self, operation: OperationId) -> Pending<'_, Known> {
+    fn operation_status(&self, operation: OperationId) -> JournalFuture<'_, OperationStatus> {
         Box::pin(async move {
             let found = self
                 .inner
                 .read(move |session| outbox::operation(&mut session.sql, &operation));
             Ok(match found.await?.map(|operation| operation.state) {
-                None => Known::Unknown,
-                Some(State::Written) => Known::Written,
-                Some(State::Undone | State::Void) => Known::Undone,
+                None => OperationStatus::Unknown,
+                Some(OperationState::Written) => OperationStatus::Written,
+                Some(OperationState::Undone | OperationState::Void) => OperationStatus::Undone,
             })
         })
     }
 
-    fn tasks(&self, filter: TaskFilter) -> Pending<'_, Vec<Task>> {
+    fn tasks(&self, filter: TaskFilter) -> JournalFuture<'_, Vec<Task>> {
         Box::pin(async move {
             Ok(self
                 .inner
@@ -176,7 +177,7 @@ impl Journal for JournalStore {
         })
     }
 
-    fn notes(&self, task: Option<RecordId>, limit: u32) -> Pending<'_, Vec<Note>> {
+    fn notes(&self, task: Option<RecordId>, limit: u32) -> JournalFuture<'_, Vec<Note>> {
         Box::pin(async move {
             let read =
                 move |session: &mut crate::tx::View<'_>| table::notes(&mut session.sql, task.as_ref(), limit);
@@ -184,7 +185,7 @@ impl Journal for JournalStore {
         })
     }
 
-    fn categories(&self) -> Pending<'_, Vec<Category>> {
+    fn categories(&self) -> JournalFuture<'_, Vec<Category>> {
         Box::pin(async move {
             Ok(self
                 .inner
@@ -193,7 +194,7 @@ impl Journal for JournalStore {
         })
     }
 
-    fn newest_change_not_by(&self, author: Author) -> Pending<'_, Option<(u64, Millis)>> {
+    fn newest_change_not_by(&self, author: Author) -> JournalFuture<'_, Option<(u64, Millis)>> {
         Box::pin(async move {
             Ok(self
                 .inner
@@ -202,7 +203,7 @@ impl Journal for JournalStore {
         })
     }
 
-    fn changes(&self, after_seq: u64, limit: u32) -> Pending<'_, Vec<Change>> {
+    fn changes(&self, after_seq: u64, limit: u32) -> JournalFuture<'_, Vec<CommittedChange>> {
         Box::pin(async move {
             Ok(self
                 .inner
@@ -211,7 +212,7 @@ impl Journal for JournalStore {
         })
     }
 
-    fn last_seq(&self) -> Pending<'_, u64> {
+    fn last_seq(&self) -> JournalFuture<'_, u64> {
         Box::pin(async move {
             Ok(self
                 .inner
@@ -220,7 +221,7 @@ impl Journal for JournalStore {
         })
     }
 
-    fn records(&self, listing: Listing, limit: u32) -> Pending<'_, Vec<Record>> {
+    fn records(&self, listing: RecordQuery, limit: u32) -> JournalFuture<'_, Vec<Record>> {
         Box::pin(async move {
             Ok(self
                 .inner
@@ -229,7 +230,7 @@ impl Journal for JournalStore {
         })
     }
 
-    fn found(&self, id_prefix: String, limit: u32) -> Pending<'_, Vec<Record>> {
+    fn records_with_prefix(&self, id_prefix: String, limit: u32) -> JournalFuture<'_, Vec<Record>> {
         Box::pin(async move {
             Ok(self
                 .inner
@@ -238,7 +239,7 @@ impl Journal for JournalStore {
         })
     }
 
-    fn entities(&self, ids: Vec<RecordId>) -> Pending<'_, BTreeMap<RecordId, Value>> {
+    fn entities(&self, ids: Vec<RecordId>) -> JournalFuture<'_, BTreeMap<RecordId, Value>> {
         Box::pin(async move {
             Ok(self
                 .inner
@@ -247,8 +248,8 @@ impl Journal for JournalStore {
         })
     }
 
-    fn heard(&self) -> Box<dyn Heard> {
-        self.bell.heard()
+    fn subscribe_commits(&self) -> Box<dyn CommitListener> {
+        self.bell.subscribe()
     }
 }
 
@@ -257,20 +258,24 @@ fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Va
     let all: Vec<&Record> = found.values().collect();
     let around = table::around(sql, &all, found.clone())?;
     let field = |(id, record): (RecordId, Record)| {
-        let entity = told::entity(&record, &around);
+        let entity = tokens::entity(&record, &around);
         (id, entity)
     };
     let mut fields: BTreeMap<RecordId, Value> = found.into_iter().map(field).collect();
     let rest = ids.iter().filter(|id| !fields.contains_key(id)).cloned();
     let rest: Vec<RecordId> = rest.collect();
     if !rest.is_empty() {
-        fields.extend(outside::entities(sql, &rest)?);
+        fields.extend(watch::entities(sql, &rest)?);
     }
     Ok(fields)
 }
 
 /// An order in one transaction. A refusal leaves no trace: nothing was written before it.
-fn carry_out(sql: &mut dyn Sql, order: &Order, digest: Digest) -> Result<Result<Receipt, Refusal>> {
+fn carry_out(
+    sql: &mut dyn Sql,
+    order: &WriteRequest,
+    digest: Digest,
+) -> Result<Result<WriteReceipt, WriteError>> {
     let place = outbox::lock(sql)?;
     if let Some(known) = outbox::operation(sql, &order.operation_id)? {
         return Ok(known.answer(digest));
@@ -283,21 +288,21 @@ fn carry_out(sql: &mut dyn Sql, order: &Order, digest: Digest) -> Result<Result<
     if let Err(refusal) = stands_alone(sql, &written)? {
         return Ok(Err(refusal));
     }
-    let telling = Telling {
+    let telling = ChangeWriter {
         place: &place,
         author: &order.author,
         operation_id: &order.operation_id,
         at: order.at,
     };
     let receipt = telling.write(sql, &written, reads.records)?;
-    let previous = |written: Written| Previous {
+    let previous = |written: RecordWrite| PreviousRecord {
         kind: written.after.kind(),
         id: written.after.id().clone(),
         version: written.after.version(),
         record: written.before,
     };
-    let operation = Operation {
-        state: State::Written,
+    let operation = OperationRow {
+        state: OperationState::Written,
         mutation: Some(digest),
         receipt: Some(receipt.clone()),
         previous: written.into_iter().map(previous).collect(),
@@ -308,20 +313,22 @@ fn carry_out(sql: &mut dyn Sql, order: &Order, digest: Digest) -> Result<Result<
 }
 
 /// What the rule needs to know.
-fn reads(sql: &mut dyn Sql, mutation: &Mutation) -> Result<Reads> {
+fn reads(sql: &mut dyn Sql, mutation: &Mutation) -> Result<ReadSet> {
     let needs = mutation.needs();
     let members = needs.members.as_ref().map(|members| table::members(sql, members));
-    Ok(Reads {
+    Ok(ReadSet {
         members: members.transpose()?.unwrap_or_default(),
         records: table::named(sql, &needs.records)?,
     })
 }
 
 /// Whether nothing is there that may not be there beside what is about to be written.
-fn stands_alone(sql: &mut dyn Sql, written: &[Written]) -> Result<Result<(), Refusal>> {
-    for Written { after, .. } in written {
-        let Some(rival) = rule::rival(after) else { continue };
-        let refusal = table::rival(sql, &rival)?.and_then(|found| rule::yields(after, &found).err());
+fn stands_alone(sql: &mut dyn Sql, written: &[RecordWrite]) -> Result<Result<(), WriteError>> {
+    for RecordWrite { after, .. } in written {
+        let Some(rival) = rule::unique_constraint(after) else {
+            continue;
+        };
+        let refusal = table::rival(sql, &rival)?.and_then(|found| rule::check_unique(after, &found).err());
         if let Some(refusal) = refusal {
             return Ok(Err(refusal));
         }
@@ -330,21 +337,25 @@ fn stands_alone(sql: &mut dyn Sql, written: &[Written]) -> Result<Result<(), Ref
 }
 
 /// Undoes an operation in one transaction.
-fn take_back(sql: &mut dyn Sql, operation: &OperationId, at: Millis) -> Result<Result<Undone, Refusal>> {
+fn take_back(
+    sql: &mut dyn Sql,
+    operation: &OperationId,
+    at: Millis,
+) -> Result<Result<UndoOutcome, WriteError>> {
     let place = outbox::lock(sql)?;
     let Some(known) = outbox::operation(sql, operation)? else {
         // Whoever was about to carry it out may be slow and not dead: it finds its place taken.
-        let void = Operation {
-            state: State::Void,
+        let void = OperationRow {
+            state: OperationState::Void,
             mutation: None,
             receipt: None,
             previous: Vec::new(),
             author: None,
         };
         outbox::put_operation(sql, operation, &void, at)?;
-        return Ok(Ok(Undone::Void));
+        return Ok(Ok(UndoOutcome::Void));
     };
-    let Operation {
+    let OperationRow {
         state,
         receipt,
         previous,
@@ -352,13 +363,13 @@ fn take_back(sql: &mut dyn Sql, operation: &OperationId, at: Millis) -> Result<R
         ..
     } = known;
     let author = match (state, receipt, author) {
-        (State::Written, Some(_), Some(author)) => author,
-        (State::Undone, ..) => return undone_before(sql, operation),
-        (State::Void | State::Written, ..) => return Ok(Ok(Undone::Void)),
+        (OperationState::Written, Some(_), Some(author)) => author,
+        (OperationState::Undone, ..) => return undone_before(sql, operation),
+        (OperationState::Void | OperationState::Written, ..) => return Ok(Ok(UndoOutcome::Void)),
     };
     if previous.is_empty() {
         // The inverse of another operation has none of its own.
-        return Ok(Err(Refusal::OperationUndone));
+        return Ok(Err(WriteError::OperationUndone));
     }
     let before = befores(sql, previous)?;
     let written = match rule::undo(before, at) {
@@ -368,16 +379,16 @@ fn take_back(sql: &mut dyn Sql, operation: &OperationId, at: Millis) -> Result<R
     if let Err(refusal) = stands_alone(sql, &written)? {
         return Ok(Err(refusal));
     }
-    let name = compensation(operation);
-    let telling = Telling {
+    let name = compensation_id(operation);
+    let telling = ChangeWriter {
         place: &place,
         author: &author,
         operation_id: &name,
         at,
     };
-    let receipt = telling.write(sql, &written, Around::new())?;
-    let inverse = Operation {
-        state: State::Written,
+    let receipt = telling.write(sql, &written, RelatedRecordMap::new())?;
+    let inverse = OperationRow {
+        state: OperationState::Written,
         mutation: None,
         receipt: Some(receipt.clone()),
         previous: Vec::new(),
@@ -385,15 +396,15 @@ fn take_back(sql: &mut dyn Sql, operation: &OperationId, at: Millis) -> Result<R
     };
     outbox::put_operation(sql, &name, &inverse, at)?;
     outbox::mark_undone(sql, operation)?;
-    Ok(Ok(Undone::Inverted(receipt)))
+    Ok(Ok(UndoOutcome::Inverted(receipt)))
 }
 
 /// What undoing has to know of each record.
-fn befores(sql: &mut dyn Sql, previous: Vec<Previous>) -> Result<Vec<Before>> {
+fn befores(sql: &mut dyn Sql, previous: Vec<PreviousRecord>) -> Result<Vec<UndoRecord>> {
     // One more than the operation wrote itself: then somebody else did.
     let at_most = previous.len().saturating_add(1);
     let mut befores = Vec::with_capacity(previous.len());
-    for Previous {
+    for PreviousRecord {
         kind,
         id,
         version,
@@ -405,7 +416,7 @@ fn befores(sql: &mut dyn Sql, previous: Vec<Previous>) -> Result<Vec<Before>> {
             None => table::dependents(sql, &id, at_most)?,
         };
         let now = table::record(sql, kind, &id)?;
-        befores.push(Before {
+        befores.push(UndoRecord {
             version,
             record,
             now: now.ok_or(StoreError::Malformed("operation.previous_records"))?,
@@ -416,25 +427,30 @@ fn befores(sql: &mut dyn Sql, previous: Vec<Previous>) -> Result<Vec<Before>> {
 }
 
 /// The answer to undoing what was undone: the same as the first time.
-fn undone_before(sql: &mut dyn Sql, operation: &OperationId) -> Result<Result<Undone, Refusal>> {
-    let inverse = outbox::operation(sql, &compensation(operation))?;
+fn undone_before(sql: &mut dyn Sql, operation: &OperationId) -> Result<Result<UndoOutcome, WriteError>> {
+    let inverse = outbox::operation(sql, &compensation_id(operation))?;
     let receipt = inverse.and_then(|inverse| inverse.receipt);
     let receipt = receipt.ok_or(StoreError::Malformed("operation.receipt"))?;
-    Ok(Ok(Undone::Inverted(receipt)))
+    Ok(Ok(UndoOutcome::Inverted(receipt)))
 }
 
 /// How a write is told.
-struct Telling<'a> {
-    place: &'a Place,
+struct ChangeWriter<'a> {
+    place: &'a OutboxPosition,
     author: &'a Author,
     operation_id: &'a OperationId,
     at: Millis,
 }
 
-impl Telling<'_> {
+impl ChangeWriter<'_> {
     /// Writes the records, puts them into the outbox as one transaction, and says what came of it. `known` is what was
     /// read already of what they belong to.
-    fn write(&self, sql: &mut dyn Sql, written: &[Written], mut known: Around) -> Result<Receipt> {
+    fn write(
+        &self,
+        sql: &mut dyn Sql,
+        written: &[RecordWrite],
+        mut known: RelatedRecordMap,
+    ) -> Result<WriteReceipt> {
         let after: Vec<&Record> = written.iter().map(|written| &written.after).collect();
         known.extend(
             after
@@ -445,7 +461,7 @@ impl Telling<'_> {
         let (mut units, mut tokens) = (Vec::with_capacity(written.len()), Vec::new());
         for written in written {
             table::put(sql, &written.after)?;
-            let said = told::tokens(&written.after, written.change(), &around);
+            let said = tokens::tokens(&written.after, written.change(), &around);
             let said: Vec<String> = said.iter().map(Token::key).collect();
             let unit = self.unit(&written.after);
             outbox::append(sql, &self.change(unit.clone(), said.clone()))?;
@@ -458,7 +474,7 @@ impl Telling<'_> {
         let (Some(first), Some(unit)) = (after.first(), units.next()) else {
             return Err(StoreError::Malformed("operation"));
         };
-        Ok(Receipt {
+        Ok(WriteReceipt {
             kind: first.kind(),
             record_id: first.id().clone(),
             version: first.version(),
@@ -468,8 +484,8 @@ impl Telling<'_> {
         })
     }
 
-    fn unit(&self, record: &Record) -> Unit {
-        Unit {
+    fn unit(&self, record: &Record) -> ChangeUnit {
+        ChangeUnit {
             host: self.place.host.clone(),
             counter: self.place.counter,
             payload_type: record.kind().into(),
@@ -477,8 +493,8 @@ impl Telling<'_> {
         }
     }
 
-    fn change(&self, unit: Unit, tokens: Vec<String>) -> Change {
-        Change {
+    fn change(&self, unit: ChangeUnit, tokens: Vec<String>) -> CommittedChange {
+        CommittedChange {
             seq: self.place.seq,
             unit,
             tokens,
