@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Queued, RunLine, TokenUsage};
+use crate::{QueuedMessage, RunSummary, TokenUsage};
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::GuidanceKind;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle, Mode, Visibility};
+use wakeful_core::wake::{AgentControl, InteractionMode, Lifecycle, Visibility};
 
 use crate::endpoint::endpoints;
 use crate::text::{DateTime, Text};
@@ -102,9 +102,9 @@ pub struct AgentStatus {
     /// Where it stands in its life.
     pub lifecycle: Lifecycle,
     /// Whether it works on what waits for it.
-    pub control: Control,
+    pub control: AgentControl,
     /// Who may wake it.
-    pub mode: Mode,
+    pub mode: InteractionMode,
     /// Until when only a person wakes it; absent while it is not asleep by order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
@@ -129,7 +129,7 @@ pub struct AgentStatus {
     pub open_run: Option<String>,
     /// The newest run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_run: Option<RunLine>,
+    pub last_run: Option<RunSummary>,
     /// Whether a brake holds it, its own or that of all: it keeps what comes and begins nothing.
     pub is_braked: bool,
     /// Questions of its runs that wait for an answer.
@@ -207,9 +207,9 @@ pub struct AgentState {
     /// The same as its status.
     pub agent: AgentStatus,
     /// Messages that wait, next first; at most 50.
-    pub queue: Vec<Queued>,
+    pub queue: Vec<QueuedMessage>,
     /// Its newest runs, newest first; at most 50.
-    pub runs: Vec<RunLine>,
+    pub runs: Vec<RunSummary>,
     /// Follow the events from here.
     pub after_seq: u64,
 }
@@ -229,7 +229,7 @@ pub struct CreateAgent {
     pub visibility: Visibility,
     /// Who may wake it; `hybrid` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Mode>,
+    pub mode: Option<InteractionMode>,
 }
 
 /// A model to choose for an agent.
@@ -258,7 +258,7 @@ pub struct SetAgentMode {
     /// The agent's name.
     pub agent_id: Text<AgentId>,
     /// The mode.
-    pub mode: Mode,
+    pub mode: InteractionMode,
 }
 
 /// How long an agent sleeps.

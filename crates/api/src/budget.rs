@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::TokenUsage;
 use wakeful_core::attempt::AttemptOutcome;
-use wakeful_core::budget::{MicroUsd, Scope as CapScope};
+use wakeful_core::budget::{CapScope, MicroUsd};
 use wakeful_core::failure::ModelFailureKind;
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::inference::ReceiptChannel;
@@ -21,9 +21,9 @@ endpoints! { "budget":
     /// What an agent's last days cost.
     GetAgentSpending { agent_id: Text<AgentId> } = Get "/api/agents/{agent_id}/spending" -> AgentSpending { 200 "Its days" }
     /// Every confirmation that a provider may be shown agents' work, oldest first.
-    ListPrivacyReceipts {} = Get "/api/receipts" -> Vec<Receipt> { 200 "The confirmations" }
+    ListPrivacyReceipts {} = Get "/api/receipts" -> Vec<PrivacyReceipt> { 200 "The confirmations" }
     /// Confirms that a provider may be shown agents' work, under the rules that hold now.
-    ConfirmProvider { provider: Text<RuleId> } = Post "/api/receipts/{provider}" -> Vec<Receipt> {
+    ConfirmProvider { provider: Text<RuleId> } = Post "/api/receipts/{provider}" -> Vec<PrivacyReceipt> {
         200 "It is confirmed, for every set of rules there is",
     }
 }
@@ -121,7 +121,7 @@ pub struct SetCap {
 
 /// A confirmation that a provider may be shown agents' work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Receipt {
+pub struct PrivacyReceipt {
     /// Which provider.
     pub provider: String,
     /// Under which rules. Under others it has to be given anew.
@@ -200,7 +200,7 @@ pub struct Attempt {
 
 /// Why a run waits for money.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Parked {
+pub struct ParkedReason {
     /// `budget_exceeded`.
     pub code: String,
     /// Whose cap stands in the way.

@@ -25,7 +25,7 @@ use wakeful_core::problem::Problem;
 use wakeful_core::sse::{Frame, Frames};
 
 use crate::endpoint::{self, Endpoint, Operation};
-use crate::{ErrorBody, GetReadiness, Readiness, Ready};
+use crate::{ErrorBody, GetReadiness, Readiness, ReadinessStatus};
 
 /// Largest answer that is read. The API's own pages are bounded far below it.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -37,7 +37,7 @@ const CALL_TIME_MAX: Duration = Duration::from_secs(60);
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(3);
 
 /// How often a socket is tried again on which more clients wait than the kernel keeps.
-const BACKLOG_LOOK: Duration = Duration::from_millis(10);
+const BACKLOG_RETRY: Duration = Duration::from_millis(10);
 
 /// Longest time until a stream begins. Nothing has to be computed before its first line.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
@@ -157,7 +157,7 @@ impl Client {
             let response = self.send(request).await?;
             let status = response.status().as_u16();
             let bytes = whole(response).await?;
-            match serde_json::from_slice::<Ready>(&bytes) {
+            match serde_json::from_slice::<ReadinessStatus>(&bytes) {
                 Ok(ready) => Ok(ready.status),
                 // It may be too busy to say even that, and then says so.
                 Err(_) => Err(said_no(status, &bytes)),
@@ -312,7 +312,9 @@ async fn connect_local(socket: &Path) -> io::Result<UnixStream> {
     let name = SocketName::of(socket)?;
     loop {
         match UnixStream::connect(name.as_path()).await {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(BACKLOG_LOOK).await,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                tokio::time::sleep(BACKLOG_RETRY).await
+            }
             connected => return connected,
         }
     }

@@ -51,7 +51,7 @@ pub struct Answer {
 
 /// That somebody was told of a question, or could not be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Announcement {
+pub struct DecisionNotification {
     /// By which way: `desktop`, `webhook` or `command`.
     pub way: String,
     /// How severe the question was then.
@@ -131,7 +131,7 @@ pub struct Decision {
     pub answer: Option<Answer>,
     /// Who was told of it. Told of one question, not in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub announcements: Vec<Announcement>,
+    pub announcements: Vec<DecisionNotification>,
 }
 
 /// Questions in the order in which people should see them.

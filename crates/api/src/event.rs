@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use wakeful_core::id::AgentId;
-use wakeful_core::report::Kind;
+use wakeful_core::report::EventKind;
 use wakeful_core::report::payload::Payload;
 use wakeful_core::report::present::{Presentation, Provenance};
 
@@ -121,7 +121,7 @@ impl JsonSchema for EventContent {
         let mut one_of: Vec<Value> = known
             .map(|(kind, payload)| content(json!({ "const": kind }), payload.to_value()))
             .collect();
-        let newer = json!({ "type": "string", "not": { "enum": Kind::WORDS } });
+        let newer = json!({ "type": "string", "not": { "enum": EventKind::WORDS } });
         one_of.push(content(
             newer,
             json!({ "type": "object", "additionalProperties": {} }),

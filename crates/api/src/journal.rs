@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::id::TurnId;
-use wakeful_core::journal::{Kind as RecordKind, RecordId, TaskStatus};
+use wakeful_core::journal::{RecordId, RecordKind, TaskStatus};
 use wakeful_core::key::OperationId;
-use wakeful_core::saga::{Phase as SagaPhase, Status as SagaStatus};
+use wakeful_core::saga::{SagaPhase, SagaStatus};
 
 use crate::endpoint::endpoints;
 use crate::text::{DateTime, Hex, LINE, Limit, NO_ZERO, Text};
@@ -16,9 +16,9 @@ endpoints! { "journal":
     /// One task.
     GetTask { task_id: Text<RecordId> } = Get "/api/journal/tasks/{task_id}" -> Task { 200 "The task" }
     /// Makes a task.
-    CreateTask = Post "/api/journal/tasks" -> Written { 200 "It is written", 404 "There is no such category" }
+    CreateTask = Post "/api/journal/tasks" -> WriteReceipt { 200 "It is written", 404 "There is no such category" }
     /// Changes a task. What is left out stays.
-    UpdateTask = Post "/api/journal/tasks/{task_id}" -> Written {
+    UpdateTask = Post "/api/journal/tasks/{task_id}" -> WriteReceipt {
         200 "It is written",
         404 "There is no such task or category",
         409 "Nothing would change, or the key was used before for another write",
@@ -32,11 +32,11 @@ endpoints! { "journal":
         limit: Limit
     } = Get "/api/journal/notes" -> NoteList { 200 "The notes" }
     /// Makes a note.
-    CreateNote = Post "/api/journal/notes" -> Written { 200 "It is written", 404 "There is no such task" }
+    CreateNote = Post "/api/journal/notes" -> WriteReceipt { 200 "It is written", 404 "There is no such task" }
     /// Categories by name.
     ListCategories {} = Get "/api/journal/categories" -> JournalCategoryList { 200 "The categories" }
     /// Makes a category.
-    CreateCategory = Post "/api/journal/categories" -> Written {
+    CreateCategory = Post "/api/journal/categories" -> WriteReceipt {
         200 "It is written",
         409 "The name is taken, or the key was used for another write",
     }
@@ -210,7 +210,7 @@ pub struct CreateCategory {
 
 /// What was written. The same write again gives the same answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Written {
+pub struct WriteReceipt {
     /// What kind of record.
     pub kind: RecordKind,
     /// Which one.

@@ -12,14 +12,15 @@ mod budget;
 pub mod client;
 mod decision;
 pub mod endpoint;
+mod erasure;
 mod error;
 mod event;
+mod external_trigger;
 mod journal;
+mod journal_record;
 mod login;
 mod message;
 mod predicate;
-mod proof;
-mod record;
 mod run;
 mod runtime;
 mod schedule;
@@ -29,7 +30,6 @@ mod source;
 mod subscription;
 mod text;
 mod transcript;
-mod trigger;
 mod why;
 
 use schemars::JsonSchema;
@@ -41,36 +41,36 @@ pub use wakeful_core::decision::{
     Badge, BlastRadius, Channel, DecisionKind, DecisionOption, DecisionStatus, InputGone, Severity,
 };
 pub use wakeful_core::external_trigger::{DeliveryMode, TriggerStatus};
-pub use wakeful_core::failure::{Category as FailureCategory, FailureArtifact};
+pub use wakeful_core::failure::{FailureArtifact, FailureCategory};
 pub use wakeful_core::inference::ReceiptChannel;
-pub use wakeful_core::journal::{Kind as RecordKind, TaskStatus};
-pub use wakeful_core::outside::SourceKind;
+pub use wakeful_core::journal::{RecordKind, TaskStatus};
 pub use wakeful_core::problem::Problem;
 pub use wakeful_core::prompt::GuidanceKind;
 pub use wakeful_core::proof::Erasure;
-pub use wakeful_core::report::present::{Category, Level, Presentation, Provenance};
+pub use wakeful_core::report::present::{EventCategory, EventLevel, Presentation, Provenance};
 pub use wakeful_core::run::RunState;
-pub use wakeful_core::saga::{Phase as SagaPhase, Status as SagaStatus};
-pub use wakeful_core::step::Status as StepStatus;
-pub use wakeful_core::subrun::RunLink;
-pub use wakeful_core::timer::{
-    Concurrency, Outcome as ExecutionOutcome, Reason as ExecutionReason, Status as ScheduleStatus,
-    TriggerSource,
+pub use wakeful_core::saga::{SagaPhase, SagaStatus};
+pub use wakeful_core::schedule::{
+    Concurrency, ExecutionOutcome, Reason as ExecutionReason, ScheduleStatus, TriggerSource,
 };
-pub use wakeful_core::wake::{Control, Gate, HoldCode, Lifecycle, Mode, Visibility};
+pub use wakeful_core::step::StepStatus;
+pub use wakeful_core::sub_run::RunLink;
+pub use wakeful_core::wake::{AgentControl, Gate, HoldCode, InteractionMode, Lifecycle, Visibility};
+pub use wakeful_core::watch::SourceKind;
 
 pub use self::agent::*;
 pub use self::brake::*;
 pub use self::budget::*;
 pub use self::decision::*;
 pub use self::endpoint::{Endpoint, Operation};
+pub use self::erasure::*;
 pub use self::error::ErrorBody;
 pub use self::event::*;
+pub use self::external_trigger::*;
 pub use self::journal::*;
+pub use self::journal_record::*;
 pub use self::login::*;
 pub use self::message::*;
-pub use self::proof::*;
-pub use self::record::*;
 pub use self::run::*;
 pub use self::runtime::*;
 pub use self::schedule::*;
@@ -78,7 +78,6 @@ pub use self::source::*;
 pub use self::subscription::*;
 pub use self::text::{Hex, LIMIT_MAX, Limit, Text};
 pub use self::transcript::*;
-pub use self::trigger::*;
 pub use self::why::*;
 
 /// Every endpoint.
@@ -92,15 +91,15 @@ pub fn operations() -> impl Iterator<Item = &'static Operation> {
         journal::OPERATIONS,
         login::OPERATIONS,
         message::OPERATIONS,
-        proof::OPERATIONS,
-        record::OPERATIONS,
+        erasure::OPERATIONS,
+        journal_record::OPERATIONS,
         run::OPERATIONS,
         runtime::OPERATIONS,
         schedule::OPERATIONS,
         source::OPERATIONS,
         subscription::OPERATIONS,
         transcript::OPERATIONS,
-        trigger::OPERATIONS,
+        external_trigger::OPERATIONS,
         why::OPERATIONS,
     ];
     nouns.into_iter().flatten()

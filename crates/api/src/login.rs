@@ -14,7 +14,7 @@ endpoints! { "login":
     /// The page, which takes the code of a link from the fragment of its address.
     GetLoginPage {} = Get "/login" -> String { 200 "The page" } with { access: Access::Public, media: &["text/html"] }
     /// Exchanges the code of a link for a login: a cookie, and the token that must go with it.
-    EnterLogin = Post "/login" -> LoggedIn {
+    EnterLogin = Post "/login" -> LoginGrant {
         200 "Logged in; the cookie is in the header",
         404 "The link was used, or is too old (`login_link_expired`)",
     } with { access: Access::Public }
@@ -60,7 +60,7 @@ pub struct EnterLogin {
 
 /// A fresh login. The cookie comes in the response's header.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LoggedIn {
+pub struct LoginGrant {
     /// The page keeps it in its origin's storage and sends it as `X-Wakeful-Token` beside the cookie. It is not shown again.
     pub token: String,
 }

@@ -6,13 +6,13 @@ use wakeful_core::attachment::ATTACHMENTS_BYTES_MAX;
 use wakeful_core::cause::Priority;
 use wakeful_core::id::{AgentId, TurnId};
 
-use crate::TriggerDelivered;
+use crate::TriggerDeliveryResult;
 use crate::endpoint::{Access, BODY_BYTES_MAX, Header, endpoints};
 use crate::text::{DateTime, Text, whole};
 
 endpoints! { "messages":
     /// Puts a message into an agent's queue. It is durable when this answers.
-    SendMessage = Post "/api/agents/{agent_id}/messages" -> Accepted {
+    SendMessage = Post "/api/agents/{agent_id}/messages" -> AcceptedMessage {
         202 "It is kept; its run answers it, now or later",
         409 "The key was used before for another message, two keys differ, an attachment is not what it says, or the model, \
              the workspace or a tool does not exist here",
@@ -20,7 +20,7 @@ endpoints! { "messages":
     /// Wakes the agent of a trigger. The body, of any kind, is given to the agent as untrusted data. `Idempotency-Key` or
     /// `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies within a minute are one.
     /// `X-Correlation-Id` and `X-Causation-Id` say what it belongs together with and what it was caused by; they are kept and shown.
-    DeliverExternalTrigger { trigger_id: String, token: String } = Post "/api/triggers/{trigger_id}/{token}" -> TriggerDelivered {
+    DeliverExternalTrigger { trigger_id: String, token: String } = Post "/api/triggers/{trigger_id}/{token}" -> TriggerDeliveryResult {
         202 "It is accepted, or was before",
         404 "There is no such trigger: never was, revoked, or with another address",
         409 "The agent accepts nothing now; the code says why",
@@ -76,7 +76,7 @@ pub struct SendMessage {
     /// Pictures and documents, at most 20 MiB together; the model is shown them before the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 8))]
-    pub attachments: Vec<Attached>,
+    pub attachments: Vec<AttachmentInput>,
 }
 
 impl SendMessage {
@@ -101,7 +101,7 @@ impl SendMessage {
 /// A picture or a document that comes with a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Attached {
+pub struct AttachmentInput {
     /// Its file name, without folders.
     #[schemars(
         length(min = 1, max = 255),
@@ -121,7 +121,7 @@ pub struct Attached {
 
 /// A message that is durable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Accepted {
+pub struct AcceptedMessage {
     /// The run that answers it, now or later.
     pub run_key: String,
     /// Whose queue it is in.
@@ -142,7 +142,7 @@ pub enum Admission {
 
 /// A message that waits for its turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Queued {
+pub struct QueuedMessage {
     /// The run that will answer it.
     pub run_key: String,
     /// The number of the event that announced it: the order of the queue among equal priorities.

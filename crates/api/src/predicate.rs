@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
-use wakeful_core::timer::GUARD_FIELDS;
+use wakeful_core::schedule::GUARD_FIELDS;
 
 macro_rules! predicate {
     ($(#[$doc:meta])* $name:ident, $field:expr) => {

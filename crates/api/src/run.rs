@@ -2,17 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wakeful_core::message::{AdmissionContext, Authority, DeliverySurface, Kind as MessageKind};
+use wakeful_core::message::{AdmissionContext, Authority, DeliverySurface, MessageKind};
 use wakeful_core::run::{RunState, RunStatus};
 use wakeful_core::wake::{Gate, WakeOutcome};
 
-use crate::{AttemptTimeline, Parked, TokenUsage};
+use crate::{AttemptTimeline, ParkedReason, TokenUsage};
 use wakeful_core::cause::Priority;
 use wakeful_core::failure::FailureArtifact;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::step::Status as StepStatus;
-use wakeful_core::subrun::RunLink;
+use wakeful_core::step::StepStatus;
+use wakeful_core::sub_run::RunLink;
 
 use crate::endpoint::endpoints;
 use crate::text::{DateTime, Hex, Limit, Text};
@@ -109,7 +109,7 @@ pub struct Run {
     pub cost_usd: Option<String>,
     /// Why it waits for money, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parked: Option<Parked>,
+    pub parked: Option<ParkedReason>,
     /// Every attempt at its model rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_attempt_timeline: Option<AttemptTimeline>,
@@ -187,7 +187,7 @@ pub struct RunCause {
 
 /// A run in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RunLine {
+pub struct RunSummary {
     /// Its name.
     pub run_key: String,
     /// Whose run it is.
@@ -221,7 +221,7 @@ pub struct RunLine {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunList {
     /// The runs.
-    pub runs: Vec<RunLine>,
+    pub runs: Vec<RunSummary>,
     /// Give it as `before` for older ones; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_before: Option<String>,

@@ -13,14 +13,14 @@ endpoints! { "daemon":
     /// Whether the process lives.
     GetHealth {} = Get "/healthz" -> Health { 200 "It does" } with { access: Access::Public }
     /// Whether it can be used.
-    GetReadiness {} = Get "/readyz" -> Ready {
+    GetReadiness {} = Get "/readyz" -> ReadinessStatus {
         200 "It can",
-        503 (Ready) "Not yet, not now, or no longer",
+        503 (ReadinessStatus) "Not yet, not now, or no longer",
     } with { access: Access::Public }
     /// The daemon as it stands.
     GetRuntimeStatus {} = Get "/api/runtime/status" -> RuntimeStatus { 200 "The daemon" }
     /// Ends the daemon. Runs come to a safe point and go on when it is started again; no agent is stopped.
-    ShutDown {} = Post "/api/runtime/shutdown" -> Ready { 202 "It will end in a moment" }
+    ShutDown {} = Post "/api/runtime/shutdown" -> ReadinessStatus { 202 "It will end in a moment" }
     /// Numbers for Prometheus.
     GetMetrics {} = Get "/metrics" -> String { 200 "The numbers" } with { media: &["text/plain"] }
     /// This document.
@@ -44,7 +44,7 @@ pub enum HealthStatus {
 
 /// Whether it can be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Ready {
+pub struct ReadinessStatus {
     /// How far it is.
     pub status: Readiness,
     /// The stable word for what is wrong with its storage, while that is so.
@@ -102,12 +102,12 @@ pub struct RuntimeStatus {
     /// Who listens to streams.
     pub listener_count: u64,
     /// Who answers when a message names no model.
-    pub model: Model,
+    pub model: DefaultModel,
     /// The newest failure, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<LastFailure>,
     /// Agents whose work cannot go on; at most 50.
-    pub stuck: Vec<Stuck>,
+    pub stuck: Vec<StuckAgent>,
     /// The brakes that are on, that of all first.
     pub brakes: Vec<Brake>,
     /// Questions that wait for an answer, of all agents.
@@ -130,7 +130,7 @@ pub enum DaemonState {
 
 /// Who answers when a message names no model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Model {
+pub struct DefaultModel {
     /// Its name.
     pub reference: String,
     /// Whether it is the built-in demo script, which only pretends to think.
@@ -146,7 +146,7 @@ pub struct LastFailure {
     /// One sentence.
     pub summary: String,
     /// In which part of its life.
-    pub phase: Phase,
+    pub phase: FailurePhase,
     /// Where to look.
     pub detail_hint: String,
 }
@@ -154,7 +154,7 @@ pub struct LastFailure {
 /// In which part of a daemon's life something failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum FailurePhase {
     /// Before it served.
     Startup,
     /// While it ended.
@@ -165,7 +165,7 @@ pub enum Phase {
 
 /// An agent whose work cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Stuck {
+pub struct StuckAgent {
     /// Which agent.
     pub agent_id: String,
     /// Why.

@@ -4,9 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::id::{AgentId, EventName, RuleId, TurnId};
 use wakeful_core::run::RunStatus;
-use wakeful_core::timer::{
-    Concurrency, Outcome as ExecutionOutcome, Reason as ExecutionReason, Status as ScheduleStatus,
-    TriggerSource,
+use wakeful_core::schedule::{
+    Concurrency, ExecutionOutcome, Reason as ExecutionReason, ScheduleStatus, TriggerSource,
 };
 
 use crate::endpoint::endpoints;

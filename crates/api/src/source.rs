@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::id::SourceId;
-use wakeful_core::outside::SourceKind;
+use wakeful_core::watch::SourceKind;
 
 use crate::endpoint::endpoints;
 use crate::text::{DateTime, Text};

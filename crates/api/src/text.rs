@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use wakeful_core::budget::{DAILY_CAP_MAX, MicroUsd, parse_cap};
 use wakeful_core::id::{AgentId, EventName, RuleId, SourceId, TurnId};
-use wakeful_core::journal::{Day, RecordId};
+use wakeful_core::journal::{CalendarDay, RecordId};
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::time::Millis;
 
@@ -149,9 +149,9 @@ spelling!(
     ToString::to_string
 );
 spelling!(
-    Day,
+    CalendarDay,
     { "type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$" },
-    |text: &str| Day::parse(text).map_err(|error| error.to_string()),
+    |text: &str| CalendarDay::parse(text).map_err(|error| error.to_string()),
     ToString::to_string
 );
 spelling!(
@@ -264,7 +264,7 @@ impl JsonSchema for Limit {
 pub(crate) type DateTime = Text<Millis>;
 
 /// Stands in for a `String` that holds a day.
-pub(crate) type Date = Text<Day>;
+pub(crate) type Date = Text<CalendarDay>;
 
 /// Stands in for a `Value` that is an object.
 pub(crate) type Object = Map<String, Value>;

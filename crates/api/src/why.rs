@@ -13,9 +13,9 @@ use crate::endpoint::endpoints;
 use crate::text::{Date, DateTime, Text};
 use wakeful_core::cause::Priority;
 use wakeful_core::id::AgentId;
+use wakeful_core::schedule::ScheduleStatus;
 use wakeful_core::time::Millis;
-use wakeful_core::timer::Status as ScheduleStatus;
-use wakeful_core::wake::{Control, Lifecycle, Mode};
+use wakeful_core::wake::{AgentControl, InteractionMode, Lifecycle};
 
 endpoints! { "agents":
     /// What kept an agent from being woken.
@@ -159,13 +159,13 @@ pub struct WhyNot {
     /// Where it stands in its life.
     pub lifecycle: Lifecycle,
     /// Whether it works on what waits for it.
-    pub control: Control,
+    pub control: AgentControl,
     /// Who may wake it.
-    pub mode: Mode,
+    pub mode: InteractionMode,
     /// What holds it.
     pub holds: Vec<Hold>,
     /// What waits for it, next first; at most 20.
-    pub waiting: Vec<WaitingWake>,
+    pub waiting: Vec<QueuedWake>,
     /// How many messages wait in all.
     pub waiting_count: u64,
     /// What was refused, newest first; at most 20.
@@ -173,7 +173,7 @@ pub struct WhyNot {
     /// Refusals by source, reason and day, newest day first.
     pub refusals: Vec<RefusalCount>,
     /// Its schedules, the next moment first; at most 20.
-    pub schedules: Vec<NextMoment>,
+    pub schedules: Vec<NextFiring>,
     /// How many schedules it has; counted up to 500.
     pub schedule_count: u64,
     /// How many subscriptions it has; counted up to 500.
@@ -186,7 +186,7 @@ pub struct WhyNot {
 
 /// A message that waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WaitingWake {
+pub struct QueuedWake {
     /// The run that it will become.
     pub run_key: String,
     /// What arose.
@@ -224,7 +224,7 @@ pub struct RefusalCount {
 
 /// When a schedule wakes the agent next, and what became of it the last time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NextMoment {
+pub struct NextFiring {
     /// The schedule.
     pub schedule_id: String,
     /// Whether it is at work.

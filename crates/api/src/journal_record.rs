@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wakeful_core::change::ChangeKind as JournalChangeKind;
 use wakeful_core::id::TurnId;
-use wakeful_core::journal::{Day, Kind as RecordKind, RecordId};
+use wakeful_core::journal::{CalendarDay, RecordId, RecordKind};
 use wakeful_core::time::Millis;
 
-use crate::Written;
+use crate::WriteReceipt;
 use crate::endpoint::endpoints;
 use crate::text::{DateTime, Hex, LINE, Limit, NO_ZERO, Text, whole, whole_number};
 
@@ -23,7 +23,7 @@ endpoints! { "journal":
     /// One record of any kind; a deleted one too.
     GetRecord { record_id: Text<RecordId> } = Get "/api/journal/records/{record_id}" -> JournalRecord { 200 "The record" }
     /// Writes to the journal. Everything that one write touches is one transaction.
-    WriteJournal = Post "/api/journal/writes" -> Written { 200 "It is written", 404 "There is no such record" }
+    WriteJournal = Post "/api/journal/writes" -> WriteReceipt { 200 "It is written", 404 "There is no such record" }
     /// What was committed after a number, oldest first: the outbox.
     ListChanges {
         /// Only those after this number.
@@ -41,11 +41,11 @@ endpoints! { "journal":
 #[serde(deny_unknown_fields)]
 pub struct ListRecords {
     /// Of what kind.
-    pub kind: Listed,
+    pub kind: RecordListKind,
     /// Only those that belong to this record.
     pub of: Option<Text<RecordId>>,
     /// Only those of this day.
-    pub date: Option<Text<Day>>,
+    pub date: Option<Text<CalendarDay>>,
     /// Only time entries that run.
     #[serde(default)]
     pub running: bool,
@@ -59,7 +59,7 @@ pub struct ListRecords {
 impl ListRecords {
     /// All of a kind.
     #[must_use]
-    pub const fn all(kind: Listed, limit: Limit) -> Self {
+    pub const fn all(kind: RecordListKind, limit: Limit) -> Self {
         Self {
             kind,
             of: None,
@@ -94,7 +94,7 @@ pub struct JournalRecord {
 /// What is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Listed {
+pub enum RecordListKind {
     /// Checklists, newest first; `of` is a task.
     Checklist,
     /// The items of the checklist `of`, in order.
@@ -123,7 +123,7 @@ pub struct JournalRecordList {
 /// What a block of a day is to be from now on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct BlockWrite {
+pub struct DayPlanBlockWrite {
     /// Which one; without it a new one is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block_id: Option<Text<RecordId>>,
@@ -246,7 +246,7 @@ pub enum JournalWrite {
     /// The plan of a day, made where there is none, with its blocks, all in one transaction.
     WriteDayPlan {
         /// Which day.
-        date: Text<Day>,
+        date: Text<CalendarDay>,
         /// What the day is for; left out stays.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
@@ -254,7 +254,7 @@ pub enum JournalWrite {
         /// Blocks that are new or different.
         #[serde(default)]
         #[schemars(length(max = 96))]
-        upserts: Vec<BlockWrite>,
+        upserts: Vec<DayPlanBlockWrite>,
         /// The ids of blocks that go.
         #[serde(default)]
         #[schemars(length(max = 96))]
@@ -271,7 +271,7 @@ pub enum JournalWrite {
         record_id: Option<Text<RecordId>>,
         /// The day, unless it is a record.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        date: Option<Text<Day>>,
+        date: Option<Text<CalendarDay>>,
         /// The name of the scale.
         #[schemars(regex(pattern = "^[a-z][a-z0-9_]{0,31}$"))]
         scale: String,

@@ -61,7 +61,7 @@ impl std::fmt::Debug for ExternalTrigger {
 
 /// What became of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TriggerDelivered {
+pub struct TriggerDeliveryResult {
     /// The run that it may become.
     pub run_key: String,
     /// Whether it was new; one that comes again is the same.
