@@ -2,40 +2,40 @@
 
 use wakeful_core::blob::Blob;
 use wakeful_core::cause::ABSORBED_MAX;
-use wakeful_core::conversation::{Block, Entry, Role};
+use wakeful_core::conversation::{Block, Role, TranscriptEntry};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
-use wakeful_core::notice::together;
+use wakeful_core::notice::combine_descriptions;
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Gate, WakeOutcome};
-use wakeful_ports::planted;
-use wakeful_store::rows::{Agent, Overview, QueueRow, WakeRow};
+use wakeful_ports::planted_bugs;
+use wakeful_store::rows::{Agent, AgentOverview, QueueRow, WakeRow};
 use wakeful_store::{StoreError, Tx, View, WorkQuery};
 
 use crate::EngineError;
-use crate::cause::wake_row;
+use crate::admission::wake_row;
 use crate::run::blocks;
 use crate::wake::opening;
 
 /// A message that waits, and what it says.
-pub(crate) type Waiting = (Message, Option<Vec<u8>>);
+pub(crate) type PendingMessage = (Message, Option<Vec<u8>>);
 
 /// What a run begins with.
 #[derive(Debug)]
-pub(crate) struct Opening {
+pub(crate) struct FirstEntry {
     /// What is said.
-    pub(crate) entry: Entry,
+    pub(crate) entry: TranscriptEntry,
     /// What keeps it, where that is not the body of the run's own message.
     pub(crate) body: Option<Blob>,
     /// The messages that it takes up beside its own.
     pub(crate) absorbs: Vec<Message>,
 }
 
-impl Opening {
+impl FirstEntry {
     /// That of a run which takes up nothing but its own message.
-    pub(crate) const fn plain(entry: Entry) -> Self {
+    pub(crate) const fn plain(entry: TranscriptEntry) -> Self {
         Self {
             entry,
             body: None,
@@ -47,17 +47,17 @@ impl Opening {
     pub(crate) fn of(
         message: &Message,
         body: Option<&[u8]>,
-        others: Vec<Waiting>,
+        others: Vec<PendingMessage>,
     ) -> Result<Self, EngineError> {
         let own = blocks(message.run_key, body)?;
         let mut texts = Vec::with_capacity(others.len());
         for (other, body) in &others {
             texts.push(text(&blocks(other.run_key, body.as_deref())?));
         }
-        let (words, told) = together(&text(&own), texts.iter().map(String::as_str));
+        let (words, told) = combine_descriptions(&text(&own), texts.iter().map(String::as_str));
         if told == 0 {
             let role = Role::User;
-            return Ok(Self::plain(Entry { role, blocks: own }));
+            return Ok(Self::plain(TranscriptEntry { role, blocks: own }));
         }
         let (entry, body) = opening(&words, Vec::new());
         let others = others.into_iter().map(|(message, _)| message);
@@ -96,7 +96,7 @@ pub(crate) struct NextMessage {
     /// What it says.
     pub(crate) body: Option<Vec<u8>>,
     /// What can be taken up with it.
-    pub(crate) beside: Vec<Waiting>,
+    pub(crate) beside: Vec<PendingMessage>,
 }
 
 /// Finds what an agent does next.
@@ -108,7 +108,7 @@ pub(crate) fn find(view: &mut View<'_>, agent: &AgentId, query: WorkQuery) -> Re
         return Ok(AgentWork::Unknown);
     };
     let mut next = view.next_message(&overview, query.now)?;
-    if planted::bug("newest_first") && next.is_some() {
+    if planted_bugs::is_planted("newest_first") && next.is_some() {
         next = view.queue(agent, 100)?.pop();
     }
     let Some(QueueRow { message, .. }) = next else {
@@ -116,7 +116,7 @@ pub(crate) fn find(view: &mut View<'_>, agent: &AgentId, query: WorkQuery) -> Re
     };
     Ok(AgentWork::Message(Box::new(NextMessage {
         body: view.blob(&message.body)?,
-        beside: beside(view, &overview, &message, query.now)?,
+        beside: absorbable(view, &overview, &message, query.now)?,
         agent: overview.agent,
         message,
     })))
@@ -147,12 +147,12 @@ pub(crate) fn find_target(view: &mut View<'_>, run: RunKey) -> Result<AgentWork,
 }
 
 /// What may begin now and can be taken up together with a message.
-fn beside(
+fn absorbable(
     view: &mut View<'_>,
-    agent: &Overview,
+    agent: &AgentOverview,
     own: &Message,
     now: Millis,
-) -> Result<Vec<Waiting>, StoreError> {
+) -> Result<Vec<PendingMessage>, StoreError> {
     if !own.cause.origin.is_absorbed() {
         return Ok(Vec::new());
     }
@@ -180,12 +180,7 @@ pub(crate) fn all_wait(tx: &mut Tx<'_>, absorbs: &[Message]) -> Result<bool, Sto
 }
 
 /// Takes these out of the queue: this run answers them.
-pub(crate) fn take_up(
-    tx: &mut Tx<'_>,
-    absorbs: &[Message],
-    by: RunKey,
-    at: Millis,
-) -> Result<(), StoreError> {
+pub(crate) fn absorb(tx: &mut Tx<'_>, absorbs: &[Message], by: RunKey, at: Millis) -> Result<(), StoreError> {
     for message in absorbs {
         tx.dequeue(&message.agent_id, &message.run_key)?;
         let gates = known_gates(tx, message, &[])?;

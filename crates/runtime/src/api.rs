@@ -26,27 +26,29 @@ use wakeful_ports::journal::Journal;
 
 pub use self::agent::{AgentApi, AgentChange, AgentView, NewAgent};
 pub use self::budget::{Budget, BudgetApi, ReceiptApi};
-pub use self::cancel::Cancelled;
+pub use self::cancel::CancelAck;
 pub use self::decision::DecisionApi;
-pub use self::decision_input::Arguments;
+pub use self::decision_input::DecisionInput;
 pub use self::event::EventApi;
-pub use self::external_trigger::{Capability, Delivery, TriggerApi};
+pub use self::external_trigger::{TriggerApi, TriggerCapability, TriggerDelivery};
 pub use self::journal::JournalApi;
-pub use self::message::{Conversation, Line, MessageApi, Post, Posted, TRANSCRIPT_BYTES_MAX};
+pub use self::message::{
+    IncomingMessage, MessageApi, MessageReceipt, TRANSCRIPT_BYTES_MAX, TranscriptItem, TranscriptPage,
+};
 pub use self::run::{Previewed, RunApi};
-pub use self::schedule::{Edit, ScheduleApi};
+pub use self::schedule::{ScheduleApi, ScheduleEdit};
 pub use self::shared::ApiContext;
 pub(crate) use self::shared::append;
 use self::shared::{Ingress, Shared};
 pub use self::start::{Preparing, StartAtOnce};
 pub use self::stop::{BrakeApi, DATABASE_SLOW, REASON_CHARS_MAX};
 pub use self::subscription::SubscriptionApi;
-pub use self::why::{Why, WhyNot};
-pub(crate) use self::work_signal::Work;
+pub use self::why::{WhyNotReport, WhyReport};
+pub(crate) use self::work_signal::WorkSignal;
 use crate::EngineError;
-use crate::notice::{Book, Watcher};
-use crate::service::Writers;
-use crate::timer::Timers;
+use crate::notice::{NoticeDispatcher, SubscriptionIndex};
+use crate::schedule::Scheduler;
+use crate::service::WriterMode;
 
 /// The conversation that the command line, the API and the page share.
 pub const SESSION: &str = "cli";
@@ -85,7 +87,7 @@ impl RuntimeApi {
 
     /// The services of a process without a daemon: messages wait for a process that drives them.
     #[must_use]
-    pub fn alone(context: ApiContext) -> Self {
+    pub fn without_service(context: ApiContext) -> Self {
         Self::over(Shared::new(context, Ingress::Process))
     }
 
@@ -116,7 +118,7 @@ impl RuntimeApi {
 
     /// Subscriptions. `book` is their copy in memory.
     #[must_use]
-    pub fn subscriptions(&self, journal: Arc<dyn Journal>, book: Arc<Book>) -> SubscriptionApi {
+    pub fn subscriptions(&self, journal: Arc<dyn Journal>, book: Arc<SubscriptionIndex>) -> SubscriptionApi {
         SubscriptionApi {
             shared: Arc::clone(&self.shared),
             journal,
@@ -134,13 +136,18 @@ impl RuntimeApi {
     }
 
     /// How the loop that drives agents learns of work.
-    pub(crate) fn work(&self) -> Arc<Work> {
+    pub(crate) fn work(&self) -> Arc<WorkSignal> {
         Arc::clone(&self.shared.work)
     }
 
     /// Makes wakes of changes for the service.
-    pub fn watcher(&self, journal: Arc<dyn Journal>, book: Arc<Book>, writers: Writers) -> Watcher {
-        Watcher {
+    pub fn notice_dispatcher(
+        &self,
+        journal: Arc<dyn Journal>,
+        book: Arc<SubscriptionIndex>,
+        writers: WriterMode,
+    ) -> NoticeDispatcher {
+        NoticeDispatcher {
             store: self.shared.store.clone(),
             journal,
             book,
@@ -154,20 +161,20 @@ impl RuntimeApi {
 
     /// Why the storage refused the last write, until one has worked again. Known without asking it.
     #[must_use]
-    pub fn trouble(&self) -> Option<Problem> {
-        self.shared.store.trouble().as_ref().map(Problem::from)
+    pub fn last_write_error(&self) -> Option<Problem> {
+        self.shared.store.last_write_error().as_ref().map(Problem::from)
     }
 
     /// Reads something small. One who waits for it finds out whether the database answers.
-    pub async fn probe(&self) -> Result<(), EngineError> {
-        let read = self.shared.store.read(|view| view.care());
+    pub async fn probe_read(&self) -> Result<(), EngineError> {
+        let read = self.shared.store.read(|view| view.retention_state());
         Ok(read.await.map(drop)?)
     }
 
     /// Who looks at the schedules when they are due.
     #[must_use]
-    pub fn timers(&self, journal: Arc<dyn Journal>, writers: Writers) -> Timers {
-        Timers {
+    pub fn scheduler(&self, journal: Arc<dyn Journal>, writers: WriterMode) -> Scheduler {
+        Scheduler {
             store: self.shared.store.clone(),
             journal,
             clock: Arc::clone(&self.shared.clock),
@@ -179,11 +186,11 @@ impl RuntimeApi {
     }
 
     /// Tries a write after one was refused. While the daemon reports that it cannot be used, no request would try one.
-    pub async fn try_storage(&self) -> Result<(), EngineError> {
-        if self.shared.store.trouble().is_some() {
+    pub async fn probe_write(&self) -> Result<(), EngineError> {
+        if self.shared.store.last_write_error().is_some() {
             let written = self.shared.store.write(|tx| {
-                let care = tx.care()?;
-                tx.put_care(&care, care.generation)
+                let care = tx.retention_state()?;
+                tx.put_retention_state(&care, care.generation)
             });
             written.await?;
         }

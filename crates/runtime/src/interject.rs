@@ -9,14 +9,14 @@ use wakeful_core::time::Millis;
 use wakeful_store::rows::QueueRow;
 use wakeful_store::{StoreError, Tx, View};
 
-use crate::absorb::take_up;
+use crate::absorb::absorb;
 
 /// How far down the line is looked for what may join: not every interjection may.
-const LOOKED_AT_MAX: u32 = 64;
+const QUEUE_SCAN_MAX: u32 = 64;
 
 /// Whether somebody may have said something into the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Words {
+pub(crate) enum InterjectionHint {
     /// Nobody has looked: the transaction does, and stops where there is something.
     Maybe,
     /// What is known of is all that counts.
@@ -34,7 +34,7 @@ pub(crate) fn waiting(
     if !view.queue(agent, 1)?.iter().any(is_urgent) {
         return Ok(Vec::new());
     }
-    let rows = view.queue(agent, LOOKED_AT_MAX)?.into_iter();
+    let rows = view.queue(agent, QUEUE_SCAN_MAX)?.into_iter();
     let joins = rows.filter(|row| row.not_before.is_none() && row.message.may_join(thread));
     let joins = joins.take(INTERJECTED_MAX);
     let joins = joins.map(|row| Interjection {
@@ -46,13 +46,18 @@ pub(crate) fn waiting(
 
 /// Takes these out of the queue: this run answers them. One that has gone meanwhile is a conflict, because the run was
 /// about to be told of it. With the agent's head.
-pub(crate) fn join_in(tx: &mut Tx<'_>, joined: &[RunKey], by: RunKey, at: Millis) -> Result<(), StoreError> {
+pub(crate) fn absorb_interjections(
+    tx: &mut Tx<'_>,
+    joined: &[RunKey],
+    by: RunKey,
+    at: Millis,
+) -> Result<(), StoreError> {
     for run in joined {
         if !tx.is_queued(run)? {
             return Err(StoreError::Conflict);
         }
         let message = tx.message(run)?.ok_or(StoreError::Conflict)?;
-        take_up(tx, &[message], by, at)?;
+        absorb(tx, &[message], by, at)?;
     }
     Ok(())
 }

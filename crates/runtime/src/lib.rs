@@ -25,37 +25,37 @@
 #![forbid(unsafe_code)]
 
 mod absorb;
-mod act;
+mod admission;
 pub mod api;
-mod cause;
 mod halt;
 pub mod hub;
-mod inquiry;
 mod interject;
-mod lost;
+mod missing_blob;
+mod model_call;
 pub mod notice;
-pub mod outside;
 pub mod problem;
 pub mod proof;
 pub mod retention;
 pub mod run;
 pub mod saga;
+pub mod schedule;
 pub mod service;
 mod stamp;
 mod step;
 pub mod stored_run;
-mod subrun;
-pub mod timer;
+mod sub_run;
+mod tool_call;
 mod wait;
 pub mod wake;
+pub mod watch;
 
 use std::sync::Arc;
 
-pub use api::schedule::ScheduleFault;
+pub use api::schedule::ScheduleRefusal;
 pub use halt::{Halt, HaltSwitch};
 pub use stamp::Stamp;
-use wakeful_core::budget::{DAILY_CAP_DEFAULT, Exceeded, MicroUsd};
-use wakeful_core::decision::{DEADLINE_MS_DEFAULT, Unanswerable};
+use wakeful_core::budget::{BudgetExceeded, DAILY_CAP_DEFAULT, MicroUsd};
+use wakeful_core::decision::{AnswerError, DEADLINE_MS_DEFAULT};
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
 use wakeful_core::problem::Problem;
@@ -64,13 +64,13 @@ use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::guidance::Guide;
+use wakeful_ports::guidance::GuidanceSource;
 use wakeful_ports::policy::Policy;
 use wakeful_store::Store;
 /// For those who may not name the store: what its verbs speak of.
 pub use wakeful_store::{PendingStop, StoreError, rows};
 
-use crate::api::subscription::Subscribing;
+use crate::api::subscription::SubscriptionError;
 
 /// Everything the loops need of the world.
 #[derive(Clone)]
@@ -84,7 +84,7 @@ pub struct Engine<M, T> {
     /// Who says what may be done.
     pub policy: Arc<dyn Policy>,
     /// Who knows what people wrote down for agents.
-    pub guide: Arc<dyn Guide>,
+    pub guidance: Arc<dyn GuidanceSource>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
     /// Where salts come from.
@@ -96,38 +96,38 @@ pub struct Engine<M, T> {
     /// This process, as the store knows it.
     pub runner: RunnerId,
     /// What holds where nobody said otherwise.
-    pub governance: Governance,
+    pub defaults: EngineDefaults,
 }
 
 /// What holds where nobody said otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Governance {
+pub struct EngineDefaults {
     /// What all agents together may spend in a day until a person sets a cap.
     pub daily_cap: MicroUsd,
     /// How a person confirms that a provider may be shown an agent's work.
-    pub privacy: Privacy,
+    pub privacy: PrivacyMode,
     /// How long a question stands before it grows more severe; none for ever.
-    pub decision_patience_ms: Option<u64>,
+    pub decision_deadline_ms: Option<u64>,
     /// Whether new schedules make up for firings that were missed.
-    pub makes_up_for_missed: bool,
+    pub catches_up_by_default: bool,
 }
 
 /// How a person confirms that a provider may be shown an agent's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Privacy {
+pub enum PrivacyMode {
     /// By asking for a run that needs it.
     Implied,
     /// In so many words, and not otherwise.
     Explicit,
 }
 
-impl Default for Governance {
+impl Default for EngineDefaults {
     fn default() -> Self {
         Self {
             daily_cap: DAILY_CAP_DEFAULT,
-            privacy: Privacy::Implied,
-            decision_patience_ms: Some(DEADLINE_MS_DEFAULT),
-            makes_up_for_missed: false,
+            privacy: PrivacyMode::Implied,
+            decision_deadline_ms: Some(DEADLINE_MS_DEFAULT),
+            catches_up_by_default: false,
         }
     }
 }
@@ -135,18 +135,18 @@ impl Default for Governance {
 /// Someone who is shown events right after their commit. Must not block: the run waits.
 pub trait Observer: Send + Sync + 'static {
     /// These events of an agent are durable now. None means: some are, but only the store knows which.
-    fn saw(&self, agent: &AgentId, events: &[Event]);
+    fn on_events(&self, agent: &AgentId, events: &[Event]);
 
     /// A model says something that is not durable yet.
-    fn heard(&self, _spoken: &Spoken<'_>) {}
+    fn on_text_delta(&self, _spoken: &TextDelta<'_>) {}
 
     /// Reserved money was settled: some of it may be free again.
-    fn settled(&self) {}
+    fn on_spend_settled(&self) {}
 }
 
 /// A piece of what a model says.
 #[derive(Debug, Clone, Copy)]
-pub struct Spoken<'a> {
+pub struct TextDelta<'a> {
     /// Who speaks.
     pub agent: &'a AgentId,
     /// In which run.
@@ -210,7 +210,7 @@ pub enum EngineError {
         /// Which run.
         run: RunKey,
         /// The cap that stands in the way.
-        exceeded: Exceeded,
+        exceeded: BudgetExceeded,
     },
     /// Driving the agent broke off in a way that only a mistake of ours explains.
     #[error("driving agent {0} broke off by a mistake in Wakeful")]
@@ -233,7 +233,7 @@ pub enum EngineError {
     },
     /// What tells of an erasure stays.
     #[error("event {seq} tells of what was taken away, and stays")]
-    ErasureRecord {
+    NotErasable {
         /// Which event.
         seq: u64,
     },
@@ -251,7 +251,7 @@ pub enum EngineError {
     },
     /// A stored state or journal that cannot be read, or an input that cannot be.
     #[error("run {run} cannot go on: {why}")]
-    Broken {
+    InvalidState {
         /// Which run.
         run: RunKey,
         /// What is wrong.
@@ -259,7 +259,7 @@ pub enum EngineError {
     },
     /// A run waits for a person's answer.
     #[error("run {run} of agent {agent} waits for a decision")]
-    Undecided {
+    DecisionPending {
         /// Whose run.
         agent: AgentId,
         /// Which run.
@@ -297,7 +297,7 @@ pub enum EngineError {
     AmbiguousDecision(String),
     /// The answer cannot be taken.
     #[error(transparent)]
-    Unanswerable(#[from] Unanswerable),
+    Unanswerable(#[from] AnswerError),
     /// The run does not stand aside.
     #[error("run {run} is {status}, not quarantined")]
     NotQuarantined {
@@ -308,7 +308,7 @@ pub enum EngineError {
     },
     /// A subscription cannot be made or found.
     #[error(transparent)]
-    Subscribing(#[from] Subscribing),
+    Subscription(#[from] SubscriptionError),
     /// An agent cannot go there from where it stands in its life.
     #[error("agent {agent} is {} and cannot become {}", from.as_str(), to.as_str())]
     Lifecycle {
@@ -321,13 +321,13 @@ pub enum EngineError {
     },
     /// There is no trigger at this address: it never was, was revoked, or has another address now.
     #[error("there is no such trigger")]
-    NoTrigger,
+    UnknownTrigger,
     /// A moment that has passed.
     #[error("{} has passed", .0.rfc3339())]
-    Past(Millis),
+    TimeInPast(Millis),
     /// A schedule cannot be had, or not like this.
     #[error(transparent)]
-    Schedule(#[from] ScheduleFault),
+    Schedule(#[from] ScheduleRefusal),
     /// The database said no.
     #[error(transparent)]
     Store(#[from] StoreError),

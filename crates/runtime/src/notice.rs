@@ -3,31 +3,31 @@
 //! A notice is what one transaction says. Whom it may concern is found in memory; then one transaction lets all of them
 //! arrive and moves the cursor. Whatever a crash cuts off is found again where the cursor stands.
 
-mod book;
 mod candidate;
-mod source;
+mod outbox;
+mod subscription_index;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 use wakeful_core::journal::RecordId;
-use wakeful_core::notice::{RECORDS_TOLD_MAX, Told};
+use wakeful_core::notice::{ChangedRecord, RECORDS_LISTED_MAX};
 use wakeful_core::subscription::Entity;
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::fail;
+use wakeful_ports::fail_point;
 use wakeful_ports::journal::{Journal, JournalError};
-use wakeful_ports::planted;
-use wakeful_store::rows::{AlertRow, Cursor};
+use wakeful_ports::planted_bugs;
+use wakeful_store::rows::{OutboxCursor, OutboxCursorRow};
 use wakeful_store::{Store, StoreError};
 
-pub use self::book::Book;
 use self::candidate::Candidate;
-use self::source::{Notice, Seen};
-use crate::api::Work;
-use crate::cause::AdmissionOutcome;
+use self::outbox::{OutboxNotice, OutboxRef};
+pub use self::subscription_index::SubscriptionIndex;
+use crate::admission::AdmissionOutcome;
+use crate::api::WorkSignal;
 use crate::hub::Hub;
-use crate::service::Writers;
+use crate::service::WriterMode;
 use crate::{EngineError, Halt, Observer as _};
 use wakeful_core::problem::with_causes;
 
@@ -47,21 +47,21 @@ const LEAD_MAX: u64 = 4_096;
 const CONFLICTS_MAX: u32 = 64;
 
 /// How often databases that others write to are looked at. Where this process is the only writer, never.
-const SHARED_LOOK_MS: u64 = 1_000;
+const SHARED_POLL_MS: u64 = 1_000;
 
 /// When a look that failed is tried again.
-const FAILED_LOOK_MS: u64 = 1_000;
+const RETRY_MS: u64 = 1_000;
 
 /// Whoever makes wakes of changes.
-pub struct Watcher {
+pub struct NoticeDispatcher {
     pub(crate) store: Store,
     pub(crate) journal: Arc<dyn Journal>,
-    pub(crate) book: Arc<Book>,
+    pub(crate) book: Arc<SubscriptionIndex>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) hub: Arc<Hub>,
-    pub(crate) work: Arc<Work>,
-    pub(crate) writers: Writers,
+    pub(crate) work: Arc<WorkSignal>,
+    pub(crate) writers: WriterMode,
 }
 
 /// Why a look came to nothing.
@@ -80,26 +80,26 @@ pub enum NoticeError {
 
 /// How far a look has come beyond what is stored: changes that concern nobody move no cursor.
 #[derive(Debug, Default)]
-struct Passed {
-    row: AlertRow,
+struct ScanProgress {
+    row: OutboxCursorRow,
     seq: u64,
 }
 
 /// Whether a notice was seen to.
-enum Came {
+enum NoticeOutcome {
     /// It was; with the row that holds since.
-    Through(AlertRow),
+    Through(OutboxCursorRow),
     /// Somebody else was faster, or subscriptions changed: look again.
     Conflict,
 }
 
-impl Watcher {
+impl NoticeDispatcher {
     /// Looks whenever something was committed, until a stop is asked for.
     pub async fn run(&self, halt: &Halt) {
-        let mut heard = self.journal.heard();
-        let (mut passed, mut last) = (Passed::default(), None);
+        let mut heard = self.journal.subscribe_commits();
+        let (mut passed, mut last) = (ScanProgress::default(), None);
         loop {
-            let failed = self.look(&mut passed, halt).await.err();
+            let failed = self.dispatch(&mut passed, halt).await.err();
             let why = failed.as_ref().map(|error| with_causes(error));
             // A failure that goes on is logged once.
             if let Some(why) = why.as_ref().filter(|_| why != last) {
@@ -114,21 +114,21 @@ impl Watcher {
                         | NoticeError::Journal(JournalError::Store(_)),
                     ),
                     _,
-                ) => Some(FAILED_LOOK_MS),
-                (_, Writers::Many) => Some(SHARED_LOOK_MS),
-                (_, Writers::Alone) => None,
+                ) => Some(RETRY_MS),
+                (_, WriterMode::Many) => Some(SHARED_POLL_MS),
+                (_, WriterMode::Alone) => None,
             };
             tokio::select! {
                 biased;
                 () = halt.asked() => return,
                 () = heard.next() => {}
-                () = self.hub.turned() => {}
-                () = self.nap(again) => {}
+                () = self.hub.wait_for_agent_notice() => {}
+                () = self.sleep(again) => {}
             }
         }
     }
 
-    async fn nap(&self, ms: Option<u64>) {
+    async fn sleep(&self, ms: Option<u64>) {
         match ms {
             Some(ms) => self.clock.sleep(ms).await,
             None => std::future::pending().await,
@@ -136,30 +136,32 @@ impl Watcher {
     }
 
     /// Sees to everything that was committed since the last look. For tests and single calls.
-    pub async fn look_once(&self) -> Result<(), NoticeError> {
-        self.look(&mut Passed::default(), &Halt::never()).await
+    pub async fn dispatch_once(&self) -> Result<(), NoticeError> {
+        self.dispatch(&mut ScanProgress::default(), &Halt::never()).await
     }
 
-    async fn look(&self, passed: &mut Passed, halt: &Halt) -> Result<(), NoticeError> {
+    async fn dispatch(&self, passed: &mut ScanProgress, halt: &Halt) -> Result<(), NoticeError> {
         let mut conflicts = 0;
         while conflicts < CONFLICTS_MAX && !halt.is_set() {
             // The tellings before the subscriptions: who subscribed before something was told is then among them.
-            let read = |view: &mut wakeful_store::View<'_>| Ok((view.tellings(CHANGES_PAGE)?, view.alert()?));
+            let read = |view: &mut wakeful_store::View<'_>| {
+                Ok((view.agent_outbox(CHANGES_PAGE)?, view.outbox_cursor()?))
+            };
             let (tellings, row) = self.store.read(read).await?;
-            self.book.show(&self.store, row.version).await?;
+            self.book.refresh(&self.store, row.version).await?;
             let is_done = tellings.is_empty();
             for telling in tellings {
-                let notice = Notice::of_agent(&telling, &self.incarnation().await?);
-                if let Came::Conflict = self.notify(&notice, Seen::Telling(telling)).await? {
+                let notice = OutboxNotice::of_agent(&telling, &self.incarnation().await?);
+                if let NoticeOutcome::Conflict = self.notify(&notice, OutboxRef::Agent(telling)).await? {
                     conflicts += 1;
                 }
             }
-            match self.look_at_journal(passed, row).await? {
-                Looked::Nothing if is_done => return Ok(()),
-                Looked::Nothing => {}
+            match self.dispatch_journal(passed, row).await? {
+                PageOutcome::Nothing if is_done => return Ok(()),
+                PageOutcome::Nothing => {}
                 // In a row: whoever comes on is not in a fight.
-                Looked::Something => conflicts = 0,
-                Looked::Conflict => conflicts += 1,
+                PageOutcome::Something => conflicts = 0,
+                PageOutcome::Conflict => conflicts += 1,
             }
         }
         if halt.is_set() {
@@ -174,9 +176,13 @@ impl Watcher {
     }
 
     /// One page of the journal's outbox.
-    async fn look_at_journal(&self, passed: &mut Passed, row: AlertRow) -> Result<Looked, NoticeError> {
+    async fn dispatch_journal(
+        &self,
+        passed: &mut ScanProgress,
+        row: OutboxCursorRow,
+    ) -> Result<PageOutcome, NoticeError> {
         let Some(since) = self.book.since() else {
-            return Ok(Looked::Nothing);
+            return Ok(PageOutcome::Nothing);
         };
         if passed.row != row {
             // Others moved it, or other subscriptions may be concerned by what was passed.
@@ -184,7 +190,7 @@ impl Watcher {
                 .cursor
                 .seq
                 .saturating_sub(u64::from(row.cursor.done.is_some()));
-            *passed = Passed {
+            *passed = ScanProgress {
                 seq: if row.cursor.done.is_some() {
                     stored
                 } else {
@@ -195,32 +201,38 @@ impl Watcher {
         }
         let changes = self.journal.changes(passed.seq, CHANGES_PAGE).await?;
         if changes.is_empty() {
-            return Ok(Looked::Nothing);
+            return Ok(PageOutcome::Nothing);
         }
-        for notice in Notice::of_journal(&changes) {
-            let came = self.notify(&notice, Seen::Journal(passed.row.clone())).await?;
-            let Came::Through(row) = came else {
-                return Ok(Looked::Conflict);
+        for notice in OutboxNotice::of_journal(&changes) {
+            let came = self
+                .notify(&notice, OutboxRef::Journal(passed.row.clone()))
+                .await?;
+            let NoticeOutcome::Through(row) = came else {
+                return Ok(PageOutcome::Conflict);
             };
-            *passed = Passed { row, seq: notice.seq };
+            *passed = ScanProgress { row, seq: notice.seq };
         }
         if passed.seq.saturating_sub(passed.row.cursor.seq) > LEAD_MAX && passed.row.cursor.done.is_none() {
             self.catch_up(passed).await?;
         }
-        Ok(Looked::Something)
+        Ok(PageOutcome::Something)
     }
 
     /// Moves the cursor past changes that concern nobody. If somebody else did, the next look finds it there.
-    async fn catch_up(&self, passed: &mut Passed) -> Result<(), NoticeError> {
+    async fn catch_up(&self, passed: &mut ScanProgress) -> Result<(), NoticeError> {
         let (seen, next) = (
             passed.row.clone(),
-            Cursor {
+            OutboxCursor {
                 seq: passed.seq,
                 done: None,
             },
         );
         let cursor = next.clone();
-        match self.store.write(move |tx| tx.move_cursor(&seen, &next)).await {
+        match self
+            .store
+            .write(move |tx| tx.advance_outbox_cursor(&seen, &next))
+            .await
+        {
             Ok(()) => passed.row.cursor = cursor,
             Err(StoreError::Conflict) => {}
             Err(error) => return Err(error.into()),
@@ -229,20 +241,20 @@ impl Watcher {
     }
 
     /// Lets everybody whom a notice concerns be woken, or refused with a reason, and notes that it was seen to.
-    async fn notify(&self, notice: &Notice, mut seen: Seen) -> Result<Came, NoticeError> {
-        let entities = match self.book.wanted(&notice.tokens) {
+    async fn notify(&self, notice: &OutboxNotice, mut seen: OutboxRef) -> Result<NoticeOutcome, NoticeError> {
+        let entities = match self.book.entities_needed(&notice.tokens) {
             Some(wanted) => self.entities(notice, wanted).await?,
             None => BTreeMap::new(),
         };
-        let (version, mut judged) = self.book.judged(&notice.tokens, &entities);
-        if let Seen::Journal(row) = &seen
+        let (version, mut judged) = self.book.matches(&notice.tokens, &entities);
+        if let OutboxRef::Journal(row) = &seen
             && version != Some(row.version)
         {
-            return Ok(Came::Conflict);
+            return Ok(NoticeOutcome::Conflict);
         }
         judged.retain(|(place, row, _)| notice.is_after(row) && seen.is_left(place, notice.seq));
         if judged.is_empty() && !seen.must_be_noted() {
-            return Ok(Came::Through(seen.into_row()));
+            return Ok(NoticeOutcome::Through(seen.into_row()));
         }
         let preceding = self.preceding(notice).await?;
         let records = told(notice, &entities);
@@ -256,11 +268,11 @@ impl Watcher {
                 candidates.push(candidate.with_predicate(predicate));
             }
             let Some(after) = self.commit(&seen, notice.seq, next, candidates).await? else {
-                return Ok(Came::Conflict);
+                return Ok(NoticeOutcome::Conflict);
             };
             seen = after;
             if rest.is_empty() {
-                return Ok(Came::Through(seen.into_row()));
+                return Ok(NoticeOutcome::Through(seen.into_row()));
             }
             judged = rest;
         }
@@ -269,16 +281,16 @@ impl Watcher {
     /// Commits the arrival of some candidates with the place up to which the notice was seen to.
     async fn commit(
         &self,
-        seen: &Seen,
+        seen: &OutboxRef,
         seq: u64,
-        next: Option<wakeful_store::rows::Place>,
+        next: Option<wakeful_store::rows::SubscriptionKey>,
         mut candidates: Vec<Candidate>,
-    ) -> Result<Option<Seen>, NoticeError> {
-        if planted::bug("change_skipped") {
+    ) -> Result<Option<OutboxRef>, NoticeError> {
+        if planted_bugs::is_planted("change_skipped") {
             candidates.clear();
         }
         let (before, after) = (seen.clone(), seen.moved(seq, next.clone()));
-        fail::point("notice.before_commit");
+        fail_point::fail_point("notice.before_commit");
         let arrived = self.store.write(move |tx| {
             before.advance(tx, seq, next.as_ref())?;
             let arrive = |candidate: &Candidate| candidate.arrive(tx);
@@ -292,16 +304,16 @@ impl Watcher {
             Err(StoreError::Conflict) => return Ok(None),
             Err(error) => {
                 // The commit may stand all the same, and then nobody else says who has something to do.
-                self.work.look();
+                self.work.signal_any();
                 return Err(error.into());
             }
         };
-        fail::point("notice.after_commit");
+        fail_point::fail_point("notice.after_commit");
         for (agent, arrived) in arrived.into_iter().flatten() {
             match arrived {
                 AdmissionOutcome::New(event) => {
-                    self.hub.saw(&agent, &[event]);
-                    self.work.look_at(agent);
+                    self.hub.on_events(&agent, &[event]);
+                    self.work.signal_agent(agent);
                 }
                 AdmissionOutcome::Known
                 | AdmissionOutcome::KeyReused
@@ -315,11 +327,11 @@ impl Watcher {
     /// The records that predicates ask about, and those that are told of, in one read.
     async fn entities(
         &self,
-        notice: &Notice,
+        notice: &OutboxNotice,
         wanted: Vec<String>,
     ) -> Result<BTreeMap<String, Entity>, NoticeError> {
         let changed: BTreeSet<&String> = notice.records.iter().map(|(_, id)| id).collect();
-        let told = notice.records.iter().take(RECORDS_TOLD_MAX).map(|(_, id)| id);
+        let told = notice.records.iter().take(RECORDS_LISTED_MAX).map(|(_, id)| id);
         // A notice names also what a record belongs to. That has not changed, so no predicate is asked of it.
         let asked = wanted.iter().filter(|id| changed.contains(id));
         let ids: BTreeSet<&String> = asked.chain(told).collect();
@@ -338,14 +350,14 @@ impl Watcher {
 }
 
 /// What a look at a page came to.
-enum Looked {
+enum PageOutcome {
     Nothing,
     Something,
     Conflict,
 }
 
 /// What is told of the records that changed.
-fn told(notice: &Notice, entities: &BTreeMap<String, Entity>) -> Vec<Told> {
+fn told(notice: &OutboxNotice, entities: &BTreeMap<String, Entity>) -> Vec<ChangedRecord> {
     let title = |id: &String| {
         let fields = entities.get(id)?;
         let named = ["title", "name", "text"]
@@ -353,7 +365,7 @@ fn told(notice: &Notice, entities: &BTreeMap<String, Entity>) -> Vec<Told> {
             .find_map(|name| fields.get(*name));
         named.and_then(Value::as_str).map(str::to_owned)
     };
-    let told = notice.records.iter().map(|(kind, id)| Told {
+    let told = notice.records.iter().map(|(kind, id)| ChangedRecord {
         kind: kind.to_string(),
         id: id.clone(),
         title: title(id),

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use wakeful_core::decision::Unanswerable;
+use wakeful_core::decision::AnswerError;
 use wakeful_core::key::RunKey;
 use wakeful_core::problem::{Problem, with_causes};
 use wakeful_core::run::{BUDGET_EXCEEDED, is_newer};
 use wakeful_core::wake::Refusal;
 
-use crate::api::subscription::Subscribing;
-use crate::{EngineError, ScheduleFault};
+use crate::api::subscription::SubscriptionError;
+use crate::{EngineError, ScheduleRefusal};
 
 /// What is left of a run that was erased.
 const ERASED: &str =
@@ -44,7 +44,7 @@ pub fn descends_from_tool() -> Problem {
 
 impl From<&EngineError> for Problem {
     fn from(error: &EngineError) -> Self {
-        if let EngineError::Subscribing(error) = error {
+        if let EngineError::Subscription(error) = error {
             return error.into();
         }
         if let EngineError::Schedule(fault) = error {
@@ -58,11 +58,11 @@ impl From<&EngineError> for Problem {
 fn code(error: &EngineError) -> Cow<'static, str> {
     let fixed = match error {
         EngineError::Store(error) => return Problem::from(error).code,
-        EngineError::Subscribing(_) => "subscription_refused",
+        EngineError::Subscription(_) => "subscription_refused",
         EngineError::Schedule(_) => "schedule_refused",
         EngineError::Lifecycle { .. } => "lifecycle_transition",
-        EngineError::Past(_) => "bad_time",
-        EngineError::NoTrigger => "trigger_unknown",
+        EngineError::TimeInPast(_) => "bad_time",
+        EngineError::UnknownTrigger => "trigger_unknown",
         EngineError::UnknownAgent(_) => "agent_unknown",
         EngineError::AgentExists(_) => "agent_exists",
         EngineError::UnknownRun(_) => "run_unknown",
@@ -74,7 +74,7 @@ fn code(error: &EngineError) -> Cow<'static, str> {
         EngineError::NoEngine { problem, .. } => return problem.code.clone(),
         EngineError::Panicked(_) => "turn_panicked",
         EngineError::MachineVersion { .. } => "machine_version_unsupported",
-        EngineError::Undecided { .. } => "decision_pending",
+        EngineError::DecisionPending { .. } => "decision_pending",
         EngineError::Braked { .. } => "braked",
         EngineError::CrashLoop { .. } => "crash_loop",
         EngineError::Quarantined { .. } => "run_quarantined",
@@ -83,10 +83,10 @@ fn code(error: &EngineError) -> Cow<'static, str> {
         EngineError::Unanswerable(why) => unanswerable(why).0,
         EngineError::NotQuarantined { .. } => "run_not_quarantined",
         EngineError::NotEnded { .. } => "run_open",
-        EngineError::ErasureRecord { .. } => "event_is_record",
+        EngineError::NotErasable { .. } => "event_is_record",
         EngineError::RunErased { .. } => "run_erased",
         EngineError::RunPruned { .. } => "run_pruned",
-        EngineError::Broken { .. } => "run_broken",
+        EngineError::InvalidState { .. } => "run_broken",
     };
     fixed.into()
 }
@@ -102,7 +102,7 @@ fn hint(error: &EngineError) -> String {
         EngineError::KeyReused { run } => {
             return format!("use a new key; `wakeful runs show {run}` shows the run that has this one");
         }
-        EngineError::Undecided { run, .. } => {
+        EngineError::DecisionPending { run, .. } => {
             return format!(
                 "`wakeful decision list` shows what is asked; answer it, or `wakeful runs cancel {run}`"
             );
@@ -117,21 +117,23 @@ fn hint(error: &EngineError) -> String {
                 "`wakeful runs retry {run}` tries it again, `wakeful runs abandon {run}` gives it up"
             );
         }
-        EngineError::Broken { run, .. } => return format!("`wakeful runs show {run}` shows how far it came"),
+        EngineError::InvalidState { run, .. } => {
+            return format!("`wakeful runs show {run}` shows how far it came");
+        }
         EngineError::NotEnded { run } | EngineError::Refused(Refusal::RunOpen { run }) => {
             return ways_out(*run);
         }
         EngineError::NoEngine { problem, .. } => &problem.hint,
         EngineError::Store(error) => return Problem::from(error).hint,
-        EngineError::Subscribing(_) => "`wakeful subscriptions` shows those there are",
+        EngineError::Subscription(_) => "`wakeful subscriptions` shows those there are",
         EngineError::Schedule(_) => "`wakeful schedule list` shows those there are",
         EngineError::Lifecycle { .. } => LIFECYCLE,
-        EngineError::Past(_) => "give a moment that is still to come",
-        EngineError::NoTrigger => "`wakeful agent trigger show` tells the address that holds now",
+        EngineError::TimeInPast(_) => "give a moment that is still to come",
+        EngineError::UnknownTrigger => "`wakeful agent trigger show` tells the address that holds now",
         EngineError::Unanswerable(why) => unanswerable(why).1,
         EngineError::AgentExists(_) => "use it with `wakeful run --agent`, or choose another name",
         EngineError::UnknownRun(_) => "`wakeful runs list` shows the runs there are",
-        EngineError::Refused(refusal) => refusal.way_out().unwrap_or("see `wakeful why-not`"),
+        EngineError::Refused(refusal) => refusal.hint().unwrap_or("see `wakeful why-not`"),
         EngineError::AgentBusy { .. } => "wait for it to finish, or end its run with `wakeful runs cancel`",
         EngineError::LeaseLost(_) => "check the database connection, then `wakeful run --resume`",
         EngineError::BudgetExceeded { .. } => RAISE,
@@ -146,7 +148,7 @@ fn hint(error: &EngineError) -> String {
         EngineError::UnknownDecision(_) => "`wakeful decision list` shows those that wait",
         EngineError::AmbiguousDecision(_) => "give more digits",
         EngineError::NotQuarantined { .. } => "`wakeful runs list --state quarantined` shows those that are",
-        EngineError::ErasureRecord { .. } => {
+        EngineError::NotErasable { .. } => {
             "without it `wakeful verify` could not tell an erasure from a forgery; name other events"
         }
         EngineError::RunErased { .. } => ERASED,
@@ -156,26 +158,26 @@ fn hint(error: &EngineError) -> String {
 }
 
 /// What is wrong with a schedule, or with a wish about one.
-fn of_schedule(fault: &ScheduleFault, message: String) -> Problem {
+fn of_schedule(fault: &ScheduleRefusal, message: String) -> Problem {
     let (code, hint) = match fault {
-        ScheduleFault::Unknown(_) => (
+        ScheduleRefusal::Unknown(_) => (
             "schedule_unknown",
             "`wakeful schedule list` shows those there are",
         ),
-        ScheduleFault::Exists(_) => ("schedule_exists", "choose another name with --id"),
-        ScheduleFault::Bad(_) => (
+        ScheduleRefusal::Exists(_) => ("schedule_exists", "choose another name with --id"),
+        ScheduleRefusal::Bad(_) => (
             "bad_schedule",
             "correct the field that is named; see docs/schedules.md",
         ),
-        ScheduleFault::Status { .. } => (
+        ScheduleRefusal::Status { .. } => (
             "schedule_status",
             "active and paused ones change into each other; one that is over is made anew with `wakeful schedule add`",
         ),
-        ScheduleFault::Over { .. } => (
+        ScheduleRefusal::Over { .. } => (
             "schedule_over",
             "make a new one with `wakeful schedule add`, or wake the agent with `wakeful message`",
         ),
-        ScheduleFault::TooMany(_) | ScheduleFault::EventFull(_) => (
+        ScheduleRefusal::TooMany(_) | ScheduleRefusal::EventFull(_) => (
             "too_many_schedules",
             "disable some with `wakeful schedule disable`",
         ),
@@ -183,55 +185,55 @@ fn of_schedule(fault: &ScheduleFault, message: String) -> Problem {
     Problem::new(code, message, hint)
 }
 
-const fn unanswerable(why: &Unanswerable) -> (&'static str, &'static str) {
+const fn unanswerable(why: &AnswerError) -> (&'static str, &'static str) {
     match why {
-        Unanswerable::Closed { .. } => (
+        AnswerError::Closed { .. } => (
             "decision_closed",
             "nothing is left to answer; `wakeful decision show` shows how it ended",
         ),
-        Unanswerable::Changed { .. } => (
+        AnswerError::Changed { .. } => (
             "decision_changed",
             "read it again and answer the version that stands",
         ),
-        Unanswerable::NotAllowed { .. } => (
+        AnswerError::NotAllowed { .. } => (
             ANSWER_NOT_ALLOWED,
             "answer it by one of these ways; `decisions.answer_from` says which new decisions take",
         ),
-        Unanswerable::Late { .. } => (
+        AnswerError::Late { .. } => (
             "decision_late",
             "read it again: it grew more severe and can be answered anew, or it was called off",
         ),
-        Unanswerable::NoOption { .. } => ("option_unknown", "answer with one of the options"),
-        Unanswerable::NoteTooLong => ("note_too_long", "say it in fewer words"),
+        AnswerError::NoOption { .. } => ("option_unknown", "answer with one of the options"),
+        AnswerError::NoteTooLong => ("note_too_long", "say it in fewer words"),
     }
 }
 
-impl From<&Subscribing> for Problem {
-    fn from(error: &Subscribing) -> Self {
+impl From<&SubscriptionError> for Problem {
+    fn from(error: &SubscriptionError) -> Self {
         let message = error.to_string();
         match error {
-            Subscribing::Terms(bad) => bad.into(),
-            Subscribing::Unknown(_) => Self::new(
+            SubscriptionError::Terms(bad) => bad.into(),
+            SubscriptionError::Unknown(_) => Self::new(
                 "subscription_unknown",
                 message,
                 "`wakeful subscriptions` shows those there are",
             ),
-            Subscribing::Exists(id) => Self::new(
+            SubscriptionError::Exists(id) => Self::new(
                 "subscription_exists",
                 message,
                 format!("choose another name, or take it away first: `wakeful unsubscribe {id}`"),
             ),
-            Subscribing::AgentFull(_) => Self::new(
+            SubscriptionError::AgentFull(_) => Self::new(
                 "too_many_subscriptions",
                 message,
                 "one subscription may name many tokens; take some away with `wakeful unsubscribe`",
             ),
-            Subscribing::Full => Self::new(
+            SubscriptionError::Full => Self::new(
                 "too_many_subscriptions",
                 message,
                 "take some away with `wakeful unsubscribe`",
             ),
-            Subscribing::Journal(error) => error.into(),
+            SubscriptionError::Journal(error) => error.into(),
         }
     }
 }

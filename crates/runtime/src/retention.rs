@@ -4,25 +4,25 @@
 //! Nothing here needs the right to drive an agent: no run is touched that has not ended. Each transaction locks the
 //! heads of the agents concerned, takes away a bounded number of rows, and says so in one event per agent.
 
-mod pulse;
-mod sweep;
-mod weigh;
+mod commit_counter;
+mod gc;
+mod size;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wakeful_core::id::AgentId;
 use wakeful_core::report::payload::DataPruned;
-use wakeful_core::report::{Draft, Event, Sealed};
+use wakeful_core::report::{Event, EventDraft, SealedEvent};
 use wakeful_core::retention::{
-    DataClass, GENERATION_EVERY_MS, ROUND_EVERY_MS, Retention, clock_of_ages, has_passed,
+    DataClass, GENERATION_EVERY_MS, ROUND_EVERY_MS, Retention, age_clock, has_passed,
 };
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_store::rows::{Aged, CareRow, Held, Old, SweptFiles, Taken};
+use wakeful_store::rows::{DataSize, FileSweep, PruneCandidate, PruneResult, PruneTarget, RetentionStateRow};
 use wakeful_store::{Store, StoreError, Tx, View};
 
-pub use self::pulse::{COMMITS_BETWEEN, Pulse, Pulsing};
+pub use self::commit_counter::{COMMITS_BETWEEN, CommitCounter, CountingObserver};
 use crate::{Halt, Observer};
 
 /// Rows that one transaction takes away at most: a few milliseconds of a writer that others wait for.
@@ -33,7 +33,7 @@ const EVENTS_PAGE: u32 = 10_000;
 const RUNS_PAGE: u32 = 500;
 
 /// Carries out what retention says.
-pub struct Keeper {
+pub struct RetentionWorker {
     /// Where everything durable is.
     pub store: Store,
     /// How long and how much is kept.
@@ -48,31 +48,31 @@ pub struct Keeper {
 
 /// How one class of data stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct ClassUsage {
     /// Which class.
     pub class: DataClass,
     /// How much there is.
-    pub held: Held,
+    pub size: DataSize,
     /// How much of it has to go.
-    pub due: Held,
+    pub due: DataSize,
     /// Whether there may be more than was looked at.
     pub is_more: bool,
 }
 
 /// What a round of care came to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cared {
+pub struct RetentionRound {
     /// What was taken away, by class.
-    pub pruned: BTreeMap<DataClass, Held>,
+    pub pruned: BTreeMap<DataClass, DataSize>,
     /// Contents that nobody named any more.
-    pub swept: Held,
+    pub swept: DataSize,
     /// Files that no row named.
-    pub files: SweptFiles,
+    pub files: FileSweep,
     /// Whether it came to its end; a stop may come first.
     pub is_done: bool,
 }
 
-impl Cared {
+impl RetentionRound {
     /// Whether nothing went.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -83,26 +83,28 @@ impl Cared {
 
 /// Which contents a round looks through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sweep {
+pub enum GcMode {
     /// All of them.
     Always,
     /// All of them, if something was taken away since they were last looked through.
     WhereDue,
 }
 
-impl Keeper {
+impl RetentionWorker {
     /// How each class stands. Changes nothing.
-    pub async fn standing(&self) -> Result<(Vec<Standing>, CareRow), StoreError> {
-        let care = self.store.read(|view| view.care()).await?;
-        let clock = self.ages(&care).await?;
+    pub async fn usage(&self) -> Result<(Vec<ClassUsage>, RetentionStateRow), StoreError> {
+        let care = self.store.read(|view| view.retention_state()).await?;
+        let clock = self.age_clock(&care).await?;
         let mut all = Vec::new();
         for class in DataClass::ALL {
             let load = self.load(class, &Halt::never()).await?;
             let (due, is_more) = self.due(class, clock, load.excess, &Halt::never()).await?;
-            let due = due.iter().fold(Held::default(), |sum, aged| sum.and(aged.held));
-            all.push(Standing {
+            let due = due
+                .iter()
+                .fold(DataSize::default(), |sum, aged| sum.and(aged.size));
+            all.push(ClassUsage {
                 class,
-                held: load.held,
+                size: load.held,
                 due,
                 is_more,
             });
@@ -112,16 +114,22 @@ impl Keeper {
 
     /// Whether a round is due by the clock.
     pub async fn next_round(&self) -> Result<Millis, StoreError> {
-        let (care, now) = (self.store.read(|view| view.care()).await?, self.clock.now());
+        let (care, now) = (
+            self.store.read(|view| view.retention_state()).await?,
+            self.clock.now(),
+        );
         let last = care.pruned_at.filter(|at| !has_passed(*at, now, ROUND_EVERY_MS));
         Ok(last.map_or(now, |at| Millis(at.0.saturating_add(ROUND_EVERY_MS))))
     }
 
     /// One round: takes away what has to go, class by class, and sweeps.
-    pub async fn round(&self, sweep: Sweep, halt: &Halt) -> Result<Cared, StoreError> {
-        let (before, now) = (self.store.read(|view| view.care()).await?, self.clock.now());
-        let clock = self.ages(&before).await?;
-        let mut cared = Cared::default();
+    pub async fn run_round(&self, sweep: GcMode, halt: &Halt) -> Result<RetentionRound, StoreError> {
+        let (before, now) = (
+            self.store.read(|view| view.retention_state()).await?,
+            self.clock.now(),
+        );
+        let clock = self.age_clock(&before).await?;
+        let mut cared = RetentionRound::default();
         let (mut unswept, mut is_over) = (before.unswept, false);
         for class in DataClass::ALL {
             let load = self.load(class, halt).await?;
@@ -139,7 +147,7 @@ impl Keeper {
             true => (before.generation.saturating_add(1), now),
             false => (before.generation, before.generation_at),
         };
-        let noted = CareRow {
+        let noted = RetentionStateRow {
             generation: generation.0,
             generation_at: generation.1,
             clock: Some(clock),
@@ -152,11 +160,11 @@ impl Keeper {
         }
         // One generation more than the one before this: a transaction that began under that may not have ended yet.
         let below = noted.generation - 1;
-        if sweep == Sweep::Always || unswept.is_some() || is_over {
+        if sweep == GcMode::Always || unswept.is_some() || is_over {
             cared.swept = self.sweep(below, halt).await?;
         }
         cared.files = self.store.sweep_files().await?;
-        let done = CareRow {
+        let done = RetentionStateRow {
             pruned_at: Some(now),
             // What was put too lately to be swept is looked at again next time.
             unswept: unswept.filter(|unswept| below <= *unswept),
@@ -167,16 +175,18 @@ impl Keeper {
     }
 
     /// The clock by which ages are measured. Before the first round it is known only by what was written last.
-    async fn ages(&self, care: &CareRow) -> Result<Millis, StoreError> {
+    async fn age_clock(&self, care: &RetentionStateRow) -> Result<Millis, StoreError> {
         let stood = match care.clock {
             None => self.store.read(newest_event).await?,
             Some(clock) => Some(clock),
         };
-        Ok(clock_of_ages(stood, self.clock.now()))
+        Ok(age_clock(stood, self.clock.now()))
     }
 
-    async fn note(&self, care: CareRow, expected: i64) -> Result<bool, StoreError> {
-        self.store.write(move |tx| tx.put_care(&care, expected)).await
+    async fn note(&self, care: RetentionStateRow, expected: i64) -> Result<bool, StoreError> {
+        self.store
+            .write(move |tx| tx.put_retention_state(&care, expected))
+            .await
     }
 
     /// What of a class has to go, as far as one list reaches, and whether there may be more.
@@ -186,7 +196,7 @@ impl Keeper {
         clock: Millis,
         excess: u64,
         halt: &Halt,
-    ) -> Result<(Vec<Aged>, bool), StoreError> {
+    ) -> Result<(Vec<PruneCandidate>, bool), StoreError> {
         let bounds = self.retention.of(class);
         let before = match (excess, bounds.cutoff(clock)) {
             (0, None) => return Ok((Vec::new(), false)),
@@ -199,12 +209,12 @@ impl Keeper {
         };
         let mut oldest = self
             .store
-            .read(move |view| view.oldest(class, before, page))
+            .read(move |view| view.prune_candidates(class, before, page))
             .await?;
         if class == DataClass::Blobs {
-            self.weigh(&mut oldest, excess, halt).await?;
+            self.measure(&mut oldest, excess, halt).await?;
         }
-        let times: Vec<(Millis, u64)> = oldest.iter().map(|aged| (aged.at, aged.held.bytes)).collect();
+        let times: Vec<(Millis, u64)> = oldest.iter().map(|aged| (aged.at, aged.size.bytes)).collect();
         let is_more = oldest.len() >= page as usize;
         oldest.truncate(bounds.due(clock, excess, &times));
         let is_more = is_more && oldest.len() == times.len();
@@ -217,9 +227,9 @@ impl Keeper {
         clock: Millis,
         mut excess: u64,
         halt: &Halt,
-    ) -> Result<Held, StoreError> {
-        let mut pruned = Held::default();
-        let mut before: Option<Aged> = None;
+    ) -> Result<DataSize, StoreError> {
+        let mut pruned = DataSize::default();
+        let mut before: Option<PruneCandidate> = None;
         // Where a stop came first, what is too much is not known.
         while !halt.is_set() {
             let (due, is_more) = self.due(class, clock, excess, halt).await?;
@@ -233,7 +243,7 @@ impl Keeper {
                 let (slice, later) = rest.split_at(slice_of(rest));
                 pruned = pruned.and(self.take_all(slice.to_vec(), halt).await?);
                 // By the same weight by which it was found to have to go.
-                let weight = slice.iter().map(|aged| aged.held.bytes).sum::<u64>();
+                let weight = slice.iter().map(|aged| aged.size.bytes).sum::<u64>();
                 excess = excess.saturating_sub(weight);
                 rest = later;
             }
@@ -245,11 +255,11 @@ impl Keeper {
     }
 
     /// Takes these away, in as many transactions as it takes.
-    async fn take_all(&self, mut slice: Vec<Aged>, halt: &Halt) -> Result<Held, StoreError> {
-        let mut sum = Held::default();
+    async fn take_all(&self, mut slice: Vec<PruneCandidate>, halt: &Halt) -> Result<DataSize, StoreError> {
+        let mut sum = DataSize::default();
         while !slice.is_empty() && !halt.is_set() {
-            let taken = self.take(slice.clone()).await?;
-            sum = taken.iter().fold(sum, |sum, taken| sum.and(taken.held));
+            let taken = self.prune_slice(slice.clone()).await?;
+            sum = taken.iter().fold(sum, |sum, taken| sum.and(taken.size));
             slice = slice
                 .into_iter()
                 .zip(taken)
@@ -263,16 +273,16 @@ impl Keeper {
     }
 
     /// One transaction.
-    async fn take(&self, slice: Vec<Aged>) -> Result<Vec<Taken>, StoreError> {
+    async fn prune_slice(&self, slice: Vec<PruneCandidate>) -> Result<Vec<PruneResult>, StoreError> {
         let salts = slice
             .iter()
-            .map(|aged| (aged.agent_id.clone(), self.entropy.bytes32()));
+            .map(|aged| (aged.agent_id.clone(), self.entropy.random_bytes()));
         let salts: BTreeMap<AgentId, [u8; 32]> = salts.collect();
         let now = self.clock.now();
         let done = self.store.write(move |tx| take_in(tx, &slice, &salts, now));
         let (taken, events) = done.await?;
         for (agent, event) in &events {
-            self.observer.saw(agent, std::slice::from_ref(event));
+            self.observer.on_events(agent, std::slice::from_ref(event));
         }
         Ok(taken)
     }
@@ -289,28 +299,28 @@ fn newest_event(view: &mut View<'_>) -> Result<Option<Millis>, StoreError> {
 }
 
 /// How many of these fit into one transaction. At least one does: of one that is too large a piece is taken.
-fn slice_of(aged: &[Aged]) -> usize {
+fn slice_of(aged: &[PruneCandidate]) -> usize {
     let mut rows = 0_u64;
     let fits = aged.iter().take_while(|aged| {
-        rows = rows.saturating_add(aged.held.rows.max(1));
+        rows = rows.saturating_add(aged.size.rows.max(1));
         rows <= u64::from(SLICE_ROWS_MAX)
     });
     fits.count().max(1)
 }
 
-type Outcome = (Vec<Taken>, Vec<(AgentId, Event)>);
+type Outcome = (Vec<PruneResult>, Vec<(AgentId, Event)>);
 
 /// Agent by agent, in the order of their names: several heads are always locked in this order.
 fn take_in(
     tx: &mut Tx<'_>,
-    slice: &[Aged],
+    slice: &[PruneCandidate],
     salts: &BTreeMap<AgentId, [u8; 32]>,
     now: Millis,
 ) -> Result<Outcome, StoreError> {
     let mut taken = vec![
-        Taken {
+        PruneResult {
             is_all: true,
-            ..Taken::default()
+            ..PruneResult::default()
         };
         slice.len()
     ];
@@ -319,7 +329,7 @@ fn take_in(
         let Some(mut head) = tx.lock_head_to_announce(agent)? else {
             continue;
         };
-        let mut sums: BTreeMap<DataClass, (Held, Millis)> = BTreeMap::new();
+        let mut sums: BTreeMap<DataClass, (DataSize, Millis)> = BTreeMap::new();
         let own = slice
             .iter()
             .zip(&mut taken)
@@ -328,8 +338,8 @@ fn take_in(
             *taken = take_one(tx, aged)?;
             let sum = sums
                 .entry(aged.what.class())
-                .or_insert((Held::default(), aged.at));
-            *sum = (sum.0.and(taken.held), sum.1.max(aged.at));
+                .or_insert((DataSize::default(), aged.at));
+            *sum = (sum.0.and(taken.size), sum.1.max(aged.at));
         }
         for (class, (held, until)) in sums.into_iter().filter(|(_, (held, _))| held.rows > 0) {
             let pruned = DataPruned {
@@ -338,7 +348,7 @@ fn take_in(
                 bytes: held.bytes,
                 until: until.rfc3339(),
             };
-            let sealed = Sealed::new(Draft::new(pruned), now, None, *salt)
+            let sealed = SealedEvent::new(EventDraft::new(pruned), now, None, *salt)
                 .map_err(|_| StoreError::Malformed("event.payload"))?;
             let event = head.chain(agent, sealed);
             tx.append_event(agent, &event)?;
@@ -350,18 +360,18 @@ fn take_in(
 }
 
 /// The lines of a run are named by its journal as well, which therefore goes first.
-fn take_one(tx: &mut Tx<'_>, aged: &Aged) -> Result<Taken, StoreError> {
-    let Old::Lines { run_key, .. } = &aged.what else {
+fn take_one(tx: &mut Tx<'_>, aged: &PruneCandidate) -> Result<PruneResult, StoreError> {
+    let PruneTarget::Lines { run_key, .. } = &aged.what else {
         return tx.prune(&aged.agent_id, &aged.what, SLICE_ROWS_MAX);
     };
-    let trace = Old::Trace { run_key: *run_key };
+    let trace = PruneTarget::Trace { run_key: *run_key };
     let trace = tx.prune(&aged.agent_id, &trace, SLICE_ROWS_MAX)?;
     if !trace.is_all {
         return Ok(trace);
     }
     let lines = tx.prune(&aged.agent_id, &aged.what, SLICE_ROWS_MAX)?;
-    Ok(Taken {
-        held: lines.held.and(trace.held),
+    Ok(PruneResult {
+        size: lines.size.and(trace.size),
         ..lines
     })
 }

@@ -4,35 +4,35 @@
 //! and go on with the effects of that. A crash between any two lines leaves a state whose pending effects the
 //! same loop meets again.
 
-mod aside;
 mod claim;
+mod quarantine;
 mod reads;
 mod thread;
 mod transition;
 
 use std::sync::Arc;
 
-use wakeful_core::conversation::{Entry, ToolCall};
-use wakeful_core::failure::clip;
+use wakeful_core::conversation::{ToolCall, TranscriptEntry};
+use wakeful_core::failure::truncate_chars;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::run::{Effect, Input, Interjection, Reads, Turn, is_known};
+use wakeful_core::run::{Effect, InputReads, Interjection, RunInput, RunMachine, is_known};
 use wakeful_core::wake::{Suspension, Wait};
-use wakeful_ports::fail;
+use wakeful_ports::fail_point;
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
 use wakeful_store::rows::{Fence, RunRow, WakeRow};
 use wakeful_store::{Store, StoreError};
 
-pub use aside::{CLAIMS_MAX, fault_in_words, is_of_place, move_aside, poisoned};
 pub use claim::claim;
+pub use quarantine::{CLAIMS_MAX, describe_fault, is_environment_error, quarantine, run_to_quarantine};
 pub(crate) use thread::{Thread, blocks};
-pub(crate) use transition::{Applied, Transition, Written};
+pub(crate) use transition::{Applied, CommitOutcome, PreparedCommit};
 
-use self::reads::Known;
-use crate::interject::Words;
-use crate::step::{Freshness, Next, Performed};
-use crate::subrun::StartWrite;
+use self::reads::ActionHistory;
+use crate::interject::InterjectionHint;
+use crate::step::{EffectResult, Freshness, NextAction};
+use crate::sub_run::SubRunMessage;
 use crate::wait::Need;
 use crate::wake::PreparedStart;
 use crate::{Engine, EngineError};
@@ -46,14 +46,14 @@ const CONFLICTS_MAX: u32 = 3;
 const COMMIT_WAIT_MS: u64 = 8_000;
 
 /// How often it tries.
-const COMMIT_LOOK_MS: u64 = 250;
+const COMMIT_POLL_MS: u64 = 250;
 
 /// A run that this process may drive.
 #[derive(Debug)]
-pub struct Claimed {
+pub struct ClaimedRun {
     /// The run as it is stored.
     pub(crate) row: RunRow,
-    pub(crate) turn: Turn,
+    pub(crate) machine: RunMachine,
     pub(crate) fence: Fence,
     pub(crate) effects: Vec<Effect>,
     pub(crate) freshness: Freshness,
@@ -61,10 +61,10 @@ pub struct Claimed {
     pub(crate) thread: Option<Thread>,
     /// The tool calls of the newest reply, with their arguments; empty until they are needed after a crash.
     pub(crate) asked: Vec<ToolCall>,
-    known: Known,
-    opening: Option<Entry>,
+    known: ActionHistory,
+    opening: Option<TranscriptEntry>,
     /// The messages of the runs that are to be started next.
-    pub(crate) starts: Vec<StartWrite>,
+    pub(crate) starts: Vec<SubRunMessage>,
     /// Records of starts that may not be made, for the transaction that tells so.
     pub(crate) refused: Vec<WakeRow>,
 }
@@ -83,25 +83,25 @@ pub enum DriveOutcome {
 }
 
 /// What became of a transition that was tried.
-enum Tried {
+enum TransitAttempt {
     /// It is committed: the run as it stands, its state, and what it intends next.
-    Done(Box<(RunRow, Turn, Vec<Effect>)>),
+    Done(Box<(RunRow, RunMachine, Vec<Effect>)>),
     /// Nothing is written: these words belong to it.
     Interjected(Vec<Interjection>),
 }
 
-impl Claimed {
+impl ClaimedRun {
     /// A run that has just been admitted by this process.
     pub(crate) fn fresh(row: RunRow, fence: Fence, start: PreparedStart) -> Self {
         Self {
             row,
-            turn: start.turn,
+            machine: start.turn,
             fence,
             effects: start.effects,
             freshness: Freshness::Fresh,
             thread: None,
             asked: Vec::new(),
-            known: Known::nothing_yet(),
+            known: ActionHistory::nothing_yet(),
             opening: Some(start.entry),
             starts: Vec::new(),
             refused: Vec::new(),
@@ -122,23 +122,28 @@ impl Claimed {
 
     /// Its state: above all the model and the workspace it was begun with.
     #[must_use]
-    pub const fn turn(&self) -> &Turn {
-        &self.turn
+    pub const fn turn(&self) -> &RunMachine {
+        &self.machine
     }
 }
 
 /// Gives a claimed run back without driving it. Who lost it meanwhile has nothing to give.
-pub async fn give_back(store: &Store, claimed: Box<Claimed>) -> Result<(), EngineError> {
-    hand_over(store, claimed, None).await
+pub async fn release_run(store: &Store, claimed: Box<ClaimedRun>) -> Result<(), EngineError> {
+    suspend_run(store, claimed, None).await
 }
 
 /// Gives a claimed run back, to be claimed again at once or after what it waits for.
-async fn hand_over(
+async fn suspend_run(
     store: &Store,
-    claimed: Box<Claimed>,
+    claimed: Box<ClaimedRun>,
     suspension: Option<Suspension>,
 ) -> Result<(), EngineError> {
-    let Claimed { row, fence, turn, .. } = *claimed;
+    let ClaimedRun {
+        row,
+        fence,
+        machine: turn,
+        ..
+    } = *claimed;
     let needs = suspension.map(|suspended| {
         let Suspension { wait, since } = suspended;
         (Need::of_wait(wait, &turn, since), since)
@@ -150,7 +155,7 @@ async fn hand_over(
             Err(StoreError::FenceLost(_)) => return Ok(()),
             Err(error) => return Err(error),
         }
-        tx.forget_claims(&row.run_key)?;
+        tx.reset_claim_count(&row.run_key)?;
         if let Some((need, since)) = &needs
             && let Some(wait) = need.wait(tx, &row.run_key, *since)?
         {
@@ -168,41 +173,41 @@ async fn release(store: &Store, agent: AgentId, fence: Fence) -> Result<(), Engi
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Drives a run to its end, or until a stop is asked for: then it stays open at a safe point.
-    pub async fn drive(&self, claimed: Box<Claimed>) -> Result<DriveOutcome, EngineError> {
+    pub async fn drive(&self, claimed: Box<ClaimedRun>) -> Result<DriveOutcome, EngineError> {
         let run = claimed.run_key();
-        let driven = self.drive_on(claimed).await;
-        if driven.as_ref().is_err_and(is_of_place) {
+        let driven = self.drive_loop(claimed).await;
+        if driven.as_ref().is_err_and(is_environment_error) {
             // Where this cannot be written either, whoever takes the run up next in this process does it.
-            let _ = self.store.write(move |tx| tx.forget_claims(&run)).await;
+            let _ = self.store.write(move |tx| tx.reset_claim_count(&run)).await;
         }
         driven
     }
 
-    async fn drive_on(&self, mut claimed: Box<Claimed>) -> Result<DriveOutcome, EngineError> {
+    async fn drive_loop(&self, mut claimed: Box<ClaimedRun>) -> Result<DriveOutcome, EngineError> {
         let mut conflicts = 0;
-        while claimed.turn.outcome().is_none() {
+        while claimed.machine.outcome().is_none() {
             let performed = match self.perform(&mut claimed).await? {
-                Next::Input(performed) => *performed,
-                Next::Stop => {
-                    hand_over(&self.store, claimed, None).await?;
+                NextAction::Input(performed) => *performed,
+                NextAction::Stop => {
+                    suspend_run(&self.store, claimed, None).await?;
                     return Ok(DriveOutcome::Stopped);
                 }
-                Next::Brake => {
-                    hand_over(&self.store, claimed, None).await?;
+                NextAction::Brake => {
+                    suspend_run(&self.store, claimed, None).await?;
                     return Ok(DriveOutcome::Braked);
                 }
-                Next::Wait(suspension) => {
-                    hand_over(&self.store, claimed, Some(suspension)).await?;
+                NextAction::Wait(suspension) => {
+                    suspend_run(&self.store, claimed, Some(suspension)).await?;
                     return Ok(DriveOutcome::Waiting(suspension.wait));
                 }
-                Next::OverBudget(exceeded) => {
+                NextAction::OverBudget(exceeded) => {
                     let (agent, run) = (claimed.row.agent_id.clone(), claimed.run_key());
                     let (wait, since) = (Wait::for_budget(&exceeded), self.clock.now());
-                    hand_over(&self.store, claimed, Some(Suspension { wait, since })).await?;
+                    suspend_run(&self.store, claimed, Some(Suspension { wait, since })).await?;
                     return Err(EngineError::BudgetExceeded { agent, run, exceeded });
                 }
             };
-            match self.transit(&mut claimed, performed).await {
+            match self.apply_input(&mut claimed, performed).await {
                 Ok(()) => conflicts = 0,
                 Err(EngineError::Store(StoreError::Conflict)) if conflicts < CONFLICTS_MAX => {
                     conflicts += 1;
@@ -221,19 +226,23 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
 
     /// Applies one input and commits everything it leads to. Where a brake keeps the next action from beginning, what
     /// has ended is committed without it.
-    async fn transit(&self, claimed: &mut Claimed, performed: Performed) -> Result<(), EngineError> {
+    async fn apply_input(
+        &self,
+        claimed: &mut ClaimedRun,
+        performed: EffectResult,
+    ) -> Result<(), EngineError> {
         let mut reads = self.reads(claimed, &performed.input).await?;
         let mut words = if performed.input.may_end_round() {
-            Words::Maybe
+            InterjectionHint::Maybe
         } else {
-            Words::Known
+            InterjectionHint::Known
         };
         // Each reason to try again holds at most once.
         let done = loop {
-            let tried = self.try_transit(claimed, &performed, &reads, words);
+            let tried = self.try_apply_input(claimed, &performed, &reads, words);
             match tried.await {
-                Ok(Tried::Interjected(interjected)) => {
-                    words = Words::Known;
+                Ok(TransitAttempt::Interjected(interjected)) => {
+                    words = InterjectionHint::Known;
                     reads.interjected = interjected;
                 }
                 Err(EngineError::Store(StoreError::Braked(_))) if !reads.hold => reads.hold = true,
@@ -242,31 +251,31 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 Err(EngineError::Store(StoreError::Conflict)) if !reads.interjected.is_empty() => {
                     reads.interjected.clear();
                 }
-                Ok(Tried::Done(done)) => break *done,
+                Ok(TransitAttempt::Done(done)) => break *done,
                 Err(error) => return Err(error),
             }
         };
         let (row, turn, effects) = done;
-        let left = turn.pending();
+        let left = turn.pending_effects();
         // What a stop or a brake kept from its turn is still intended, and as fresh or as doubtful as it was.
         if effects.is_empty() && !left.is_empty() {
             claimed.effects = left;
         } else {
             (claimed.effects, claimed.freshness) = (effects, Freshness::Fresh);
         }
-        (claimed.row, claimed.turn) = (row, turn);
+        (claimed.row, claimed.machine) = (row, turn);
         Ok(())
     }
 
-    async fn try_transit(
+    async fn try_apply_input(
         &self,
-        claimed: &mut Claimed,
-        performed: &Performed,
-        reads: &Reads,
-        words: Words,
-    ) -> Result<Tried, EngineError> {
+        claimed: &mut ClaimedRun,
+        performed: &EffectResult,
+        reads: &InputReads,
+        words: InterjectionHint,
+    ) -> Result<TransitAttempt, EngineError> {
         let input = &performed.input;
-        let moved = claimed.turn.clone().apply(reads, input.clone());
+        let moved = claimed.machine.clone().apply(reads, input.clone());
         let moved = moved.map_err(|e| broken(claimed.run_key(), &e))?;
         let (turn, effects, entries) = (moved.turn.clone(), moved.effects.clone(), moved.entries.clone());
         let contents = thread::contents_of(performed.contents.clone(), &moved);
@@ -282,41 +291,49 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             blobs: performed.blobs.clone(),
         };
         let transition = Arc::new(self.next_transition(claimed, applied, words).await?);
-        fail::point("transition.before_commit");
+        fail_point::fail_point("transition.before_commit");
         let committed = self.commit(&transition, claimed.fence).await;
         let written = committed.inspect_err(|error| {
             // It may stand all the same, and then nobody else says so.
             if matches!(error, EngineError::Store(StoreError::Unreachable(_))) {
-                self.observer.saw(&claimed.row.agent_id, &[]);
+                self.observer.on_events(&claimed.row.agent_id, &[]);
             }
         })?;
         let events = match written {
-            Written::Events(events) => events,
-            Written::Interjected(interjected) => return Ok(Tried::Interjected(interjected)),
+            CommitOutcome::Events(events) => events,
+            CommitOutcome::Interjected(interjected) => return Ok(TransitAttempt::Interjected(interjected)),
         };
-        fail::point("transition.after_commit");
-        self.observer.saw(&claimed.row.agent_id, &events);
+        fail_point::fail_point("transition.after_commit");
+        self.observer.on_events(&claimed.row.agent_id, &events);
         // With each of these a request that may have cost something has ended.
         if matches!(
             input,
-            Input::Replied(_) | Input::AttemptFailed { .. } | Input::Cancelled
+            RunInput::Replied(_) | RunInput::AttemptFailed { .. } | RunInput::Cancelled
         ) {
-            self.observer.settled();
+            self.observer.on_spend_settled();
         }
         let started = transition.starts.iter().map(|start| &start.message.agent_id);
         for other in started.chain(&transition.ends) {
             // Its log has grown; whoever listens reads what it says.
-            self.observer.saw(other, &[]);
+            self.observer.on_events(other, &[]);
         }
         claimed.refused.clear();
         self.extend_thread(claimed, &entries, &contents).await?;
-        Ok(Tried::Done(Box::new((transition.run.clone(), turn, effects))))
+        Ok(TransitAttempt::Done(Box::new((
+            transition.run.clone(),
+            turn,
+            effects,
+        ))))
     }
 
     /// Commits a transition. A database that went away is waited for within the lease, because the result of an
     /// action that has ended is known only here; and an acknowledgement may be lost although the commit was not.
     /// Then there are no events to show: only the store knows their places.
-    async fn commit(&self, transition: &Arc<Transition>, fence: Fence) -> Result<Written, EngineError> {
+    async fn commit(
+        &self,
+        transition: &Arc<PreparedCommit>,
+        fence: Fence,
+    ) -> Result<CommitOutcome, EngineError> {
         let mut waited_ms = 0;
         loop {
             let attempt = Arc::clone(transition);
@@ -330,24 +347,24 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             if !may_be_there || waited_ms >= COMMIT_WAIT_MS || !self.store.holds_lease() {
                 return Err(error.into());
             }
-            waited_ms += COMMIT_LOOK_MS;
-            self.clock.sleep(COMMIT_LOOK_MS).await;
+            waited_ms += COMMIT_POLL_MS;
+            self.clock.sleep(COMMIT_POLL_MS).await;
             if self.is_committed(transition).await {
-                return Ok(Written::Events(Vec::new()));
+                return Ok(CommitOutcome::Events(Vec::new()));
             }
         }
     }
 
     /// Whether this very transition stands in the journal. No answer counts as no.
-    async fn is_committed(&self, transition: &Transition) -> bool {
+    async fn is_committed(&self, transition: &PreparedCommit) -> bool {
         let (run, before) = (transition.run.run_key, transition.run.version - 1);
-        let rows = self.store.read(move |view| view.journal(&run, before, 1)).await;
+        let rows = self.store.read(move |view| view.run_log(&run, before, 1)).await;
         rows.is_ok_and(|rows| rows.first().is_some_and(|row| transition.is(row)))
     }
 }
 
 /// Reads the state of a run, if this program has its machine.
-pub fn decode(row: &RunRow) -> Result<Turn, EngineError> {
+pub fn decode(row: &RunRow) -> Result<RunMachine, EngineError> {
     if !is_known(&row.machine, row.machine_version) {
         return Err(unsupported(row));
     }
@@ -364,9 +381,9 @@ fn unsupported(row: &RunRow) -> EngineError {
 
 /// A run that cannot go on because of what is stored.
 pub(crate) fn broken(run: RunKey, why: &dyn std::error::Error) -> EngineError {
-    EngineError::Broken {
+    EngineError::InvalidState {
         run,
-        why: clip(&why.to_string(), BROKEN_CHARS_MAX),
+        why: truncate_chars(&why.to_string(), BROKEN_CHARS_MAX),
     }
 }
 

@@ -4,9 +4,9 @@
 //! the same operation id. Every line may be the last one before a crash; the next look finds the saga where it stands,
 //! and the journal knows by the operation id what it has done already.
 
-use wakeful_core::saga::{Due, Input, Saga};
+use wakeful_core::saga::{Saga, SagaAction, SagaInput};
 use wakeful_ports::clock::Clock;
-use wakeful_ports::fail;
+use wakeful_ports::fail_point;
 use wakeful_ports::journal::Journal;
 use wakeful_store::rows::SagaRow;
 use wakeful_store::{Store, StoreError};
@@ -15,7 +15,7 @@ use wakeful_core::problem::with_causes;
 
 /// What a look at the unfinished sagas came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Recovered {
+pub struct SagaRecovery {
     /// Taken back.
     pub undone: u32,
     /// Neither finished nor taken back: a person decides.
@@ -29,21 +29,21 @@ pub async fn recover(
     store: &Store,
     journal: &dyn Journal,
     clock: &dyn Clock,
-) -> Result<Recovered, StoreError> {
-    let mut recovered = Recovered::default();
+) -> Result<SagaRecovery, StoreError> {
+    let mut recovered = SagaRecovery::default();
     for row in store.read(|view| view.unfinished_sagas()).await? {
-        let given_up = match row.saga.due(row.run_open) {
-            Due::Nothing => continue,
-            Due::Driver => {
+        let given_up = match row.saga.next_action(row.run_open) {
+            SagaAction::Nothing => continue,
+            SagaAction::Driver => {
                 recovered.left += 1;
                 continue;
             }
-            Due::GiveUp => advance(store, clock, row.saga.clone(), why(&row)).await?,
-            Due::Undo => Some(row.saga),
+            SagaAction::GiveUp => advance(store, clock, row.saga.clone(), why(&row)).await?,
+            SagaAction::Undo => Some(row.saga),
         };
         // Whoever moved it meanwhile sees to it.
         let Some(saga) = given_up else { continue };
-        match take_back(store, journal, clock, saga).await? {
+        match compensate(store, journal, clock, saga).await? {
             Some(saga) if saga.is_over() => recovered.undone += 1,
             Some(_) => recovered.stuck += 1,
             None => {}
@@ -52,7 +52,7 @@ pub async fn recover(
     Ok(recovered)
 }
 
-fn why(row: &SagaRow) -> Input {
+fn why(row: &SagaRow) -> SagaInput {
     let why = match &row.agent_id {
         Some(agent) => format!(
             "run {} of agent {agent} ended before this was finished",
@@ -60,27 +60,27 @@ fn why(row: &SagaRow) -> Input {
         ),
         None => format!("run {} is gone", row.run_key),
     };
-    Input::GivenUp { why }
+    SagaInput::Abandoned { why }
 }
 
 /// Undoes an operation in the journal, then writes down that it is undone, or why not.
-async fn take_back(
+async fn compensate(
     store: &Store,
     journal: &dyn Journal,
     clock: &dyn Clock,
     saga: Saga,
 ) -> Result<Option<Saga>, StoreError> {
-    fail::point("saga.before_undo");
+    fail_point::fail_point("saga.before_undo");
     let undone = journal.undo(saga.operation_id, clock.now()).await;
-    fail::point("saga.after_undo");
+    fail_point::fail_point("saga.after_undo");
     let input = match undone {
-        Ok(_) => Input::Undone,
-        Err(error) => Input::NotUndone {
+        Ok(_) => SagaInput::Undone,
+        Err(error) => SagaInput::UndoFailed {
             why: with_causes(&error),
         },
     };
     let moved = advance(store, clock, saga, input).await;
-    fail::point("saga.after_close");
+    fail_point::fail_point("saga.after_close");
     moved
 }
 
@@ -89,13 +89,13 @@ async fn advance(
     store: &Store,
     clock: &dyn Clock,
     seen: Saga,
-    input: Input,
+    input: SagaInput,
 ) -> Result<Option<Saga>, StoreError> {
     let Ok(next) = seen.clone().apply(input) else {
         return Ok(None);
     };
     let (now, moved) = (clock.now(), next.clone());
-    match store.write(move |tx| tx.move_saga(&seen, &moved, now)).await {
+    match store.write(move |tx| tx.advance_saga(&seen, &moved, now)).await {
         Ok(()) => Ok(Some(next)),
         Err(StoreError::Conflict) => Ok(None),
         Err(error) => Err(error),
@@ -103,7 +103,7 @@ async fn advance(
 }
 
 /// Lets a person say that the journal is right as it is. None when there is no such saga, or none that is stuck.
-pub async fn keep(
+pub async fn resolve_stuck(
     store: &Store,
     clock: &dyn Clock,
     operation: wakeful_core::key::OperationId,
@@ -111,5 +111,5 @@ pub async fn keep(
     let Some(row) = store.read(move |view| view.saga(&operation)).await? else {
         return Ok(None);
     };
-    advance(store, clock, row.saga, Input::Kept).await
+    advance(store, clock, row.saga, SagaInput::Kept).await
 }

@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex};
 
 use tokio::task::{Id, JoinError, JoinSet};
 use wakeful_core::budget::MicroUsd;
+use wakeful_core::dispatcher::{DispatchResult, Dispatcher};
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
-use wakeful_core::line::{Ended, Line};
 use wakeful_core::message::Message;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
@@ -24,22 +24,22 @@ use wakeful_store::{Store, StoreError, WorkQuery};
 
 use self::scope::{ReadyWork, Scope};
 use self::start::ServiceStarter;
-pub use self::stuck::Stuck;
+pub use self::stuck::StuckAgents;
 use self::turn::{AgentTurn, TurnResult};
-use crate::api::{ApiContext, NewAgent, RuntimeApi, StartAtOnce, Work};
+use crate::api::{ApiContext, NewAgent, RuntimeApi, StartAtOnce, WorkSignal};
 use crate::hub::Hub;
 use crate::run::DriveOutcome;
-use crate::wake::Limits;
-use crate::{Engine, EngineError, Governance, Halt, Observer as _};
+use crate::wake::ResolvedOptions;
+use crate::{Engine, EngineDefaults, EngineError, Halt, Observer as _};
 
 /// Most agents driven at the same time. Each may hold a process and a model request; the rest waits in line.
 pub const AGENTS_AT_ONCE_MAX: usize = 64;
 
 /// How often a database that others write to is looked at. Where this process is the only writer, never.
-const SHARED_LOOK_MS: u64 = 1_000;
+const SHARED_POLL_MS: u64 = 1_000;
 
 /// When a look that failed is tried again.
-const FAILED_LOOK_MS: u64 = 1_000;
+const RETRY_MS: u64 = 1_000;
 
 /// Failed looks in a row after which a service that drives one run gives up. A daemon never does.
 const FAILED_LOOKS_MAX: u32 = 5;
@@ -48,36 +48,39 @@ const FAILED_LOOKS_MAX: u32 = 5;
 const AGENTS_KNOWN_MIN: usize = 4 * AGENTS_AT_ONCE_MAX;
 
 /// The longest sleep before somebody who is due: who trusts a clock for longer is fooled when it is set.
-const DUE_LOOK_MS_MAX: u64 = 60_000;
+const DUE_POLL_MS_MAX: u64 = 60_000;
 
 /// Makes engines: which model and which tools a run gets is configuration, and so the binary's business.
-pub trait Workshop: Send + Sync {
+pub trait EngineFactory: Send + Sync {
     /// Answers model requests.
     type Model: Model;
     /// Carries out actions.
     type Tools: ToolHost;
 
     /// How the run of this message is limited.
-    fn limits(&self, agent: &Agent, message: &Message) -> Limits;
+    fn resolve_options(&self, agent: &Agent, message: &Message) -> ResolvedOptions;
 
     /// An engine for a run with these limits. The error is why there is none, in the words of the binary.
     fn engine(
         &self,
         agent: &AgentId,
-        limits: &Limits,
+        limits: &ResolvedOptions,
     ) -> Result<Engine<Self::Model, Self::Tools>, EngineError>;
 
     /// An engine that can do nothing but end a run: for one whose model or folder is gone and that a person wants to
     /// see ended. What comes with it is kept until the run has ended.
-    fn ending(&self, agent: &AgentId) -> Result<Ending<Self::Model, Self::Tools>, EngineError>;
+    fn engine_for_ending(
+        &self,
+        agent: &AgentId,
+    ) -> Result<EndingEngine<Self::Model, Self::Tools>, EngineError>;
 }
 
 /// An engine that ends a run, and what must live as long as it.
-pub type Ending<M, T> = (Engine<M, T>, Box<dyn Send>);
+pub type EndingEngine<M, T> = (Engine<M, T>, Box<dyn Send>);
 
 /// Whether others write to the same database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Writers {
+pub enum WriterMode {
     /// This process alone: every change passes through it.
     Alone,
     /// Others as well: it has to look.
@@ -89,7 +92,7 @@ pub struct Options<W> {
     /// Where everything durable is.
     pub store: Store,
     /// Whether others write there.
-    pub writers: Writers,
+    pub writers: WriterMode,
     /// This process, as the store knows it.
     pub runner: RunnerId,
     /// Who makes engines. They must share `hub` as observer and `halt`.
@@ -103,21 +106,21 @@ pub struct Options<W> {
     /// Where salts come from.
     pub entropy: Arc<dyn Entropy>,
     /// What holds where nobody said otherwise.
-    pub governance: Governance,
+    pub governance: EngineDefaults,
 }
 
 /// The loop.
 pub struct Service<W> {
     store: Store,
-    writers: Writers,
+    writers: WriterMode,
     runner: RunnerId,
     workshop: Arc<W>,
     halt: Halt,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     hub: Arc<Hub>,
-    work: Arc<Work>,
-    stuck: Stuck,
+    work: Arc<WorkSignal>,
+    stuck: StuckAgents,
     scope: Scope,
     daily_cap: MicroUsd,
     starter: Arc<ServiceStarter<W>>,
@@ -125,9 +128,9 @@ pub struct Service<W> {
 
 /// Who is being driven, and who waits for a place.
 #[derive(Default)]
-struct Busy {
+struct ActiveAgents {
     tasks: JoinSet<TurnResult>,
-    line: Line,
+    line: Dispatcher,
     /// Who had work at the last look.
     ready: Vec<AgentId>,
     /// The run that each of them is to be driven for, where other runs are out of scope.
@@ -152,10 +155,10 @@ struct Busy {
     has_retried_budget: bool,
 }
 
-impl<W: Workshop + 'static> Service<W> {
+impl<W: EngineFactory + 'static> Service<W> {
     /// The service, its API, and the runs that are stuck.
     #[must_use]
-    pub fn new(options: Options<W>) -> (Self, RuntimeApi, Stuck) {
+    pub fn new(options: Options<W>) -> (Self, RuntimeApi, StuckAgents) {
         let daily_cap = options.governance.daily_cap;
         let api = RuntimeApi::new(ApiContext {
             store: options.store.clone(),
@@ -164,7 +167,7 @@ impl<W: Workshop + 'static> Service<W> {
             hub: Arc::clone(&options.hub),
             governance: options.governance,
         });
-        let stuck = Stuck::default();
+        let stuck = StuckAgents::default();
         let starter = ServiceStarter {
             workshop: Arc::clone(&options.workshop),
             started: Mutex::default(),
@@ -207,18 +210,18 @@ impl<W: Workshop + 'static> Service<W> {
         let limited = Self {
             scope: Scope::Tree(run),
             // Other processes cancel, brake and answer without the lock of the home.
-            writers: Writers::Many,
+            writers: WriterMode::Many,
             ..self
         };
         limited.work().await
     }
 
     async fn work(self) -> Result<(), StoreError> {
-        let mut busy = Busy::default();
-        self.work.look();
+        let mut busy = ActiveAgents::default();
+        self.work.signal_any();
         while !self.halt.is_set() && !busy.is_done {
             // Fixed beforehand: what happens meanwhile does not put it off.
-            let moments = [busy.look_at, busy.due_at, busy.line.next_look()];
+            let moments = [busy.look_at, busy.due_at, busy.line.next_due_ms()];
             let moment = moments.into_iter().flatten().min();
             // A look that failed is tried again at its own moment: whoever has rested enough would bring it about at once,
             // again and again, as long as the database is away.
@@ -233,11 +236,11 @@ impl<W: Workshop + 'static> Service<W> {
                 Some(done) = busy.tasks.join_next_with_id(), if !busy.tasks.is_empty() => {
                     self.finished(done, &mut busy);
                 }
-                () = self.work.there() => self.begin_all(&mut busy).await,
-                () = self.hub.money_settled(), if busy.waits_for_budget => self.begin_all(&mut busy).await,
-                () = self.time_to_look(moment) => {
+                () = self.work.wait() => self.begin_all(&mut busy).await,
+                () = self.hub.wait_for_settlement(), if busy.waits_for_budget => self.begin_all(&mut busy).await,
+                () = self.sleep_until(moment) => {
                     (busy.look_at, busy.due_at) = (None, None);
-                    self.tell_of_others(&mut busy).await;
+                    self.broadcast_foreign_commits(&mut busy).await;
                     self.begin_all(&mut busy).await;
                 }
             }
@@ -249,16 +252,20 @@ impl<W: Workshop + 'static> Service<W> {
     }
 
     /// Resolves at a moment. Never where there is none, because nothing can change unheard.
-    async fn time_to_look(&self, moment: Option<u64>) {
+    async fn sleep_until(&self, moment: Option<u64>) {
         match moment {
-            Some(at) => self.clock.sleep(at.saturating_sub(self.clock.ticks_ms())).await,
+            Some(at) => {
+                self.clock
+                    .sleep(at.saturating_sub(self.clock.monotonic_ms()))
+                    .await
+            }
             None => std::future::pending().await,
         }
     }
 
     /// Tells listeners whose logs have grown, by whomever: what others commit does not pass through this process.
-    async fn tell_of_others(&self, busy: &mut Busy) {
-        if self.writers == Writers::Alone || self.hub.listeners() == 0 {
+    async fn broadcast_foreign_commits(&self, busy: &mut ActiveAgents) {
+        if self.writers == WriterMode::Alone || self.hub.listeners() == 0 {
             return;
         }
         let Ok(heads) = self.store.read(|view| view.heads()).await else {
@@ -266,19 +273,19 @@ impl<W: Workshop + 'static> Service<W> {
         };
         for (agent, last) in heads {
             if busy.told.insert(agent.clone(), last) != Some(last) {
-                self.hub.saw(&agent, &[]);
+                self.hub.on_events(&agent, &[]);
             }
         }
     }
 
     /// Begins with every agent that has work and is not being driven, as far as the places allow.
-    async fn begin_all(&self, busy: &mut Busy) {
-        let (wall, now) = (self.clock.now(), self.clock.ticks_ms());
+    async fn begin_all(&self, busy: &mut ActiveAgents) {
+        let (wall, now) = (self.clock.now(), self.clock.monotonic_ms());
         let read = self.ready_work(busy, wall).await;
         let next = match (self.writers, &read) {
-            (_, Err(_)) => Some(now.saturating_add(FAILED_LOOK_MS)),
-            (Writers::Many, Ok(_)) => Some(now.saturating_add(SHARED_LOOK_MS)),
-            (Writers::Alone, Ok(_)) => None,
+            (_, Err(_)) => Some(now.saturating_add(RETRY_MS)),
+            (WriterMode::Many, Ok(_)) => Some(now.saturating_add(SHARED_POLL_MS)),
+            (WriterMode::Alone, Ok(_)) => None,
         };
         // A moment that is fixed already stays: where much happens here, others must be heard of as well.
         busy.look_at = next.map(|next| busy.look_at.map_or(next, |fixed| fixed.min(next)));
@@ -299,10 +306,13 @@ impl<W: Workshop + 'static> Service<W> {
         };
         busy.failed_looks = 0;
         // Looked at once more before it comes, if it is far: the clock may be set meanwhile.
-        busy.due_at = next.map(|due| now.saturating_add(due.since(wall).clamp(1, DUE_LOOK_MS_MAX)));
+        busy.due_at = next.map(|due| now.saturating_add(due.since(wall).clamp(1, DUE_POLL_MS_MAX)));
         self.stuck.retain(&agents, &without_budget);
         busy.waits_for_budget = !without_budget.is_empty();
-        self.work.roused().iter().for_each(|agent| busy.line.rouse(agent));
+        self.work
+            .take_signalled()
+            .iter()
+            .for_each(|agent| busy.line.reset_backoff(agent));
         (busy.ready, busy.targets) = (agents, targets);
         self.begin(busy);
         busy.is_done = self.scope != Scope::All && busy.tasks.is_empty() && busy.due_at.is_none();
@@ -310,7 +320,7 @@ impl<W: Workshop + 'static> Service<W> {
 
     /// Finds the work that can be done now. At the first look of a process, runs that wait for the budget are tried again:
     /// its configuration may have other prices than that of the process which let them wait.
-    async fn ready_work(&self, busy: &mut Busy, now: Millis) -> Result<ReadyWork, StoreError> {
+    async fn ready_work(&self, busy: &mut ActiveAgents, now: Millis) -> Result<ReadyWork, StoreError> {
         let (scope, daily_cap) = (self.scope, self.daily_cap);
         let query = WorkQuery { now, daily_cap };
         let ready = self.store.read(move |view| scope.ready_work(view, query)).await?;
@@ -324,10 +334,10 @@ impl<W: Workshop + 'static> Service<W> {
     }
 
     /// Starts the turns of the next agents among those that had work at the last look.
-    fn begin(&self, busy: &mut Busy) {
+    fn begin(&self, busy: &mut ActiveAgents) {
         for agent in busy
             .line
-            .choose(&busy.ready, self.clock.ticks_ms(), self.scope.concurrency())
+            .choose(&busy.ready, self.clock.monotonic_ms(), self.scope.concurrency())
         {
             let target = busy.targets.get(&agent).copied();
             let turn = AgentTurn {
@@ -348,7 +358,7 @@ impl<W: Workshop + 'static> Service<W> {
         }
     }
 
-    fn finished(&self, done: Result<(Id, TurnResult), JoinError>, busy: &mut Busy) {
+    fn finished(&self, done: Result<(Id, TurnResult), JoinError>, busy: &mut ActiveAgents) {
         let (id, turned) = match done {
             Ok((id, turned)) => (id, Some(turned)),
             // A panic is a bug of ours; the daemon and the others live, and the agent says what happened.
@@ -360,31 +370,31 @@ impl<W: Workshop + 'static> Service<W> {
         let panicked = || Err(EngineError::Panicked(agent.clone()));
         let result = turned.map_or_else(panicked, |(_, result)| result);
         let how = match &result {
-            Ok(Some(DriveOutcome::Ended | DriveOutcome::Stopped)) => Ended::Worked,
+            Ok(Some(DriveOutcome::Ended | DriveOutcome::Stopped)) => DispatchResult::Worked,
             // Within one run, only the work of another run of its tree is a reason to try again.
-            Ok(Some(DriveOutcome::Braked) | None) if self.scope != Scope::All => Ended::Stuck,
+            Ok(Some(DriveOutcome::Braked) | None) if self.scope != Scope::All => DispatchResult::Stuck,
             // A release of the brake makes the loop look at the agent again.
-            Ok(Some(DriveOutcome::Waiting(_) | DriveOutcome::Braked) | None) => Ended::Idle,
+            Ok(Some(DriveOutcome::Waiting(_) | DriveOutcome::Braked) | None) => DispatchResult::Idle,
             // Its run is listed again when the budget has room for it.
-            Err(EngineError::BudgetExceeded { .. }) if self.scope == Scope::All => Ended::Idle,
-            Err(_) => Ended::Stuck,
+            Err(EngineError::BudgetExceeded { .. }) if self.scope == Scope::All => DispatchResult::Idle,
+            Err(_) => DispatchResult::Stuck,
         };
         // The time until which it waits, and whether an answer came since it looked for one, another look tells.
         if matches!(
             result,
             Ok(Some(DriveOutcome::Waiting(_))) | Err(EngineError::BudgetExceeded { .. })
         ) {
-            self.work.look();
+            self.work.signal_any();
         }
-        let is_worth_a_look = busy.line.ended(&agent, how, self.clock.ticks_ms());
+        let is_worth_a_look = busy.line.record_result(&agent, how, self.clock.monotonic_ms());
         if self.scope != Scope::All {
-            if how == Ended::Worked {
-                busy.line = Line::default();
+            if how == DispatchResult::Worked {
+                busy.line = Dispatcher::default();
             }
-            self.work.look();
+            self.work.signal_any();
         }
         // Who rests has work: without it, it would rest no more.
-        if how == Ended::Idle && !busy.line.rests(&agent) {
+        if how == DispatchResult::Idle && !busy.line.is_backing_off(&agent) {
             busy.ready.retain(|ready| *ready != agent);
         }
         if is_worth_a_look {
@@ -392,7 +402,7 @@ impl<W: Workshop + 'static> Service<W> {
             if busy.ready.len() > AGENTS_KNOWN_MIN {
                 self.begin(busy);
             } else {
-                self.work.look();
+                self.work.signal_any();
             }
         }
         self.stuck.note(&agent, result.map(drop));

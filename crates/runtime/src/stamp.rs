@@ -2,7 +2,7 @@
 
 use wakeful_core::json::NotCanonical;
 use wakeful_core::key::RunKey;
-use wakeful_core::report::{Draft, Sealed};
+use wakeful_core::report::{EventDraft, SealedEvent};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Entropy;
 
@@ -17,8 +17,8 @@ pub struct Stamp {
 
 impl Stamp {
     /// Fixes time, salt and payload of a draft.
-    pub(crate) fn seal(self, draft: Draft, run: Option<RunKey>) -> Result<Sealed, NotCanonical> {
-        Sealed::new(draft, self.at, run, self.salt)
+    pub(crate) fn seal(self, draft: EventDraft, run: Option<RunKey>) -> Result<SealedEvent, NotCanonical> {
+        SealedEvent::new(draft, self.at, run, self.salt)
     }
 }
 
@@ -32,7 +32,7 @@ impl StampSource<'_> {
     pub(crate) fn stamp(&self) -> Stamp {
         Stamp {
             at: self.now,
-            salt: self.entropy.bytes32(),
+            salt: self.entropy.random_bytes(),
         }
     }
 }

@@ -2,28 +2,28 @@
 
 use serde_json::{Value, json};
 use wakeful_core::blob::Blob;
-use wakeful_core::budget::Exceeded;
+use wakeful_core::budget::BudgetExceeded;
 use wakeful_core::conversation::{Block, ToolCall, calls_of};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::policy::Question;
-use wakeful_core::run::{Effect, Input, Phase, Turn};
-use wakeful_core::step::{AfterCrash, CallReads, EffectClass, Fault, Seen};
-use wakeful_core::subrun::{Order, START_RUN};
+use wakeful_core::policy::PolicyQuery;
+use wakeful_core::run::{Effect, RunInput, RunMachine, RunPhase};
+use wakeful_core::step::{CallReads, CrashRecovery, EffectClass, PriorActions, ToolError};
+use wakeful_core::sub_run::{START_RUN, SubRunRequest};
 use wakeful_core::wake::Suspension;
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
 use wakeful_store::Store;
 
-use crate::run::Claimed;
+use crate::run::ClaimedRun;
 use crate::{Engine, EngineError};
 
 /// How often a running effect looks for a reason to end early: whoever asks for an end sees it at once.
-pub(crate) const CANCEL_LOOK_MS: u64 = 50;
+pub(crate) const INTERRUPT_POLL_MS: u64 = 50;
 
 /// How long a running effect goes on although the brake cannot be read from the database. As long as a process trusts its
 /// lease: after that another one may take over, and this one must have stopped.
-pub(crate) const UNREAD_MS_MAX: u64 = 10_000;
+pub(crate) const INTERRUPT_UNREADABLE_MS_MAX: u64 = 10_000;
 
 /// Whether this process has just committed the intent of an effect, or found it without a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,20 +36,20 @@ pub(crate) enum Freshness {
 
 /// What stood against the next effect a moment ago. After a wait it is worth nothing.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look {
+pub(crate) struct Interrupts {
     pub(crate) is_cancelled: bool,
     pub(crate) is_braked: bool,
 }
 
 /// What came of performing: the next input, contents the transcript needs, and blobs to keep.
-pub(crate) struct Performed {
-    pub(crate) input: Input,
+pub(crate) struct EffectResult {
+    pub(crate) input: RunInput,
     pub(crate) contents: Vec<Blob>,
     pub(crate) blobs: Vec<Blob>,
 }
 
-impl Performed {
-    pub(crate) fn just(input: Input) -> Self {
+impl EffectResult {
+    pub(crate) fn just(input: RunInput) -> Self {
         Self {
             input,
             contents: Vec::new(),
@@ -59,9 +59,9 @@ impl Performed {
 }
 
 /// What a run does next.
-pub(crate) enum Next {
+pub(crate) enum NextAction {
     /// It takes this input.
-    Input(Box<Performed>),
+    Input(Box<EffectResult>),
     /// The process stops; the run stays as it is.
     Stop,
     /// A brake holds it; the run stays as it is.
@@ -69,18 +69,18 @@ pub(crate) enum Next {
     /// It waits.
     Wait(Suspension),
     /// There is no money for its next request.
-    OverBudget(Exceeded),
+    OverBudget(BudgetExceeded),
 }
 
-impl Next {
-    pub(crate) fn just(input: Input) -> Self {
-        Self::Input(Box::new(Performed::just(input)))
+impl NextAction {
+    pub(crate) fn just(input: RunInput) -> Self {
+        Self::Input(Box::new(EffectResult::just(input)))
     }
 }
 
 /// Why a running effect should end early.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Early {
+pub(crate) enum EarlyEnd {
     /// A person asked for the end of the run.
     Cancelled,
     /// This process may no longer act for the agent.
@@ -93,25 +93,25 @@ pub(crate) enum Early {
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Performs what the run waits for and says what comes of it, or why it stays as it is.
-    pub(crate) async fn perform(&self, claimed: &mut Claimed) -> Result<Next, EngineError> {
+    pub(crate) async fn perform(&self, claimed: &mut ClaimedRun) -> Result<NextAction, EngineError> {
         let run = claimed.run_key();
-        let acting = matches!(claimed.turn.phase, Phase::Acting { .. });
+        let acting = matches!(claimed.machine.phase, RunPhase::Acting { .. });
         let unknown = claimed.freshness == Freshness::Recovered && acting && may_have_begun(&claimed.effects);
-        let mut look = self.look(claimed).await?;
+        let mut look = self.read_interrupts(claimed).await?;
         // A cut-off action is settled before anything else, so that neither a stop nor a cancellation hides an
         // unknown outcome.
-        if let Some(next) = self.heard(claimed, look).filter(|_| !unknown) {
+        if let Some(next) = self.on_interrupts(claimed, look).filter(|_| !unknown) {
             return Ok(next);
         }
         if claimed.thread.is_none() {
             self.load_thread(claimed).await?;
-            look = self.look(claimed).await?;
-            if let Some(next) = self.heard(claimed, look).filter(|_| !unknown) {
+            look = self.read_interrupts(claimed).await?;
+            if let Some(next) = self.on_interrupts(claimed, look).filter(|_| !unknown) {
                 return Ok(next);
             }
         }
-        if let Phase::Parked { .. } = claimed.turn.phase {
-            return self.look_for_money(claimed).await;
+        if let RunPhase::Parked { .. } = claimed.machine.phase {
+            return self.recheck_budget(claimed).await;
         }
         match claimed.effects.first().cloned() {
             Some(Effect::CallModel {
@@ -126,9 +126,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             Some(Effect::Act { .. }) => self.act(claimed, look).await,
             // Nothing is intended: a person is asked, or a stop or a brake took the intents back; without results the
             // machine intends them anew.
-            None if claimed.turn.waits_on_runs() => self.look_for_runs(claimed).await,
-            None if acting => self.look_for_ruling(claimed).await,
-            None => Err(EngineError::Broken {
+            None if claimed.machine.waits_on_runs() => self.check_children(claimed).await,
+            None if acting => self.check_approval(claimed).await,
+            None => Err(EngineError::InvalidState {
                 run,
                 why: "it waits for nothing".into(),
             }),
@@ -136,35 +136,35 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 
     /// Looks for whatever stands against the next effect.
-    pub(crate) async fn look(&self, claimed: &Claimed) -> Result<Look, EngineError> {
-        look(&self.store, claimed.run_key(), &claimed.row.agent_id).await
+    pub(crate) async fn read_interrupts(&self, claimed: &ClaimedRun) -> Result<Interrupts, EngineError> {
+        read_interrupts(&self.store, claimed.run_key(), &claimed.row.agent_id).await
     }
 
     /// What a run does instead of its next effect, if something stands against that.
-    pub(crate) fn heard(&self, claimed: &Claimed, look: Look) -> Option<Next> {
+    pub(crate) fn on_interrupts(&self, claimed: &ClaimedRun, look: Interrupts) -> Option<NextAction> {
         let rest = match (self.halt.is_set(), look.is_cancelled, look.is_braked) {
-            (true, _, _) => Next::Stop,
-            (false, true, _) => return Some(Next::just(Input::Cancelled)),
-            (false, false, true) => Next::Brake,
+            (true, _, _) => NextAction::Stop,
+            (false, true, _) => return Some(NextAction::just(RunInput::Cancelled)),
+            (false, false, true) => NextAction::Brake,
             (false, false, false) => return None,
         };
         // The intent of what may be done only once is taken back: whoever went on would else be told of an unknown
         // outcome, although nobody began anything.
         if begins_plain(&claimed.effects) {
-            return Some(Next::just(Input::Postponed));
+            return Some(NextAction::just(RunInput::Postponed));
         }
         Some(rest)
     }
 
-    /// Resolves when a running effect should end early. A look that fails or hangs says nothing for [`UNREAD_MS_MAX`]: a
+    /// Resolves when a running effect should end early. A look that fails or hangs says nothing for [`INTERRUPT_UNREADABLE_MS_MAX`]: a
     /// database that is away for a moment is no reason to break off what is under way. The memory of this process is looked
     /// at meanwhile, and never waits.
-    pub(crate) async fn early(&self, claimed: &Claimed) -> Early {
+    pub(crate) async fn wait_for_early_end(&self, claimed: &ClaimedRun) -> EarlyEnd {
         let watch = async {
             let mut unread_ms = 0;
             loop {
-                self.clock.sleep(CANCEL_LOOK_MS).await;
-                let look = self.look(claimed);
+                self.clock.sleep(INTERRUPT_POLL_MS).await;
+                let look = self.read_interrupts(claimed);
                 tokio::pin!(look);
                 let seen = loop {
                     if let Some(early) = self.early_by_memory(claimed) {
@@ -173,52 +173,58 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                     tokio::select! {
                         biased;
                         seen = &mut look => break seen,
-                        () = self.clock.sleep(CANCEL_LOOK_MS) => unread_ms += CANCEL_LOOK_MS,
+                        () = self.clock.sleep(INTERRUPT_POLL_MS) => unread_ms += INTERRUPT_POLL_MS,
                     }
-                    if unread_ms >= UNREAD_MS_MAX {
-                        return Early::LeaseLost;
+                    if unread_ms >= INTERRUPT_UNREADABLE_MS_MAX {
+                        return EarlyEnd::LeaseLost;
                     }
                 };
                 match seen {
-                    Ok(look) if look.is_cancelled => return Early::Cancelled,
-                    Ok(look) if look.is_braked => return Early::Braked,
+                    Ok(look) if look.is_cancelled => return EarlyEnd::Cancelled,
+                    Ok(look) if look.is_braked => return EarlyEnd::Braked,
                     Ok(_) => unread_ms = 0,
-                    Err(_) => unread_ms += CANCEL_LOOK_MS,
+                    Err(_) => unread_ms += INTERRUPT_POLL_MS,
                 }
-                if unread_ms >= UNREAD_MS_MAX {
-                    return Early::LeaseLost;
+                if unread_ms >= INTERRUPT_UNREADABLE_MS_MAX {
+                    return EarlyEnd::LeaseLost;
                 }
             }
         };
         tokio::select! {
             biased;
             early = watch => early,
-            () = self.halt.asked() => Early::Halted,
+            () = self.halt.asked() => EarlyEnd::Halted,
         }
     }
 
     /// Why a running effect should end early, by the memory of this process alone.
-    fn early_by_memory(&self, claimed: &Claimed) -> Option<Early> {
+    fn early_by_memory(&self, claimed: &ClaimedRun) -> Option<EarlyEnd> {
         if !self.store.holds_lease() {
-            return Some(Early::LeaseLost);
+            return Some(EarlyEnd::LeaseLost);
         }
         let pending = pending_stops(&self.store, claimed.run_key(), &claimed.row.agent_id)?;
         Some(if pending.is_cancelled {
-            Early::Cancelled
+            EarlyEnd::Cancelled
         } else {
-            Early::Braked
+            EarlyEnd::Braked
         })
     }
 
     /// What is known of one call before the machine decides on it.
-    pub(crate) fn call_reads(&self, tool: &str, input: &Value, seen: Seen, turn: &Turn) -> CallReads {
-        let starts = (tool == START_RUN).then(|| Order::read(input));
+    pub(crate) fn call_reads(
+        &self,
+        tool: &str,
+        input: &Value,
+        seen: PriorActions,
+        turn: &RunMachine,
+    ) -> CallReads {
+        let starts = (tool == START_RUN).then(|| SubRunRequest::read(input));
         let known = self.tools.class(tool);
         let class = match &starts {
             Some(_) => EffectClass::Internal,
             None => known.unwrap_or(EffectClass::Plain),
         };
-        let verdict = self.policy.decide(&Question {
+        let verdict = self.policy.decide(&PolicyQuery {
             tool,
             denied: &turn.deny_tools,
             asked: &turn.ask_tools,
@@ -227,7 +233,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 .as_ref()
                 .and_then(|order| Some(order.as_ref().ok()?.agent_id.as_str())),
             class,
-            outside: turn.outside,
+            outside: turn.external_cause_policy,
         });
         if let Some(order) = starts {
             // Who may start nothing was told of no such tool, whatever its arguments are.
@@ -249,7 +255,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 seen,
             };
         };
-        let fault: Option<Fault> = self.tools.check(tool, input).err();
+        let fault: Option<ToolError> = self.tools.check(tool, input).err();
         CallReads {
             class,
             fault,
@@ -262,9 +268,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
 
 /// The stop requests against a run that are pending in this process's memory, where there are any. Asks neither the
 /// database nor the disk, so it answers while those hang.
-fn pending_stops(store: &Store, run: RunKey, agent: &AgentId) -> Option<Look> {
+fn pending_stops(store: &Store, run: RunKey, agent: &AgentId) -> Option<Interrupts> {
     let stops = store.stops();
-    let pending = Look {
+    let pending = Interrupts {
         is_cancelled: stops.is_cancelled(&run),
         is_braked: stops.is_braked(agent),
     };
@@ -272,13 +278,17 @@ fn pending_stops(store: &Store, run: RunKey, agent: &AgentId) -> Option<Look> {
 }
 
 /// Looks for a cancellation or a brake of a run: in memory, then in the database.
-pub(crate) async fn look(store: &Store, run: RunKey, agent: &AgentId) -> Result<Look, EngineError> {
+pub(crate) async fn read_interrupts(
+    store: &Store,
+    run: RunKey,
+    agent: &AgentId,
+) -> Result<Interrupts, EngineError> {
     if let Some(pending) = pending_stops(store, run, agent) {
         return Ok(pending);
     }
     let agent = agent.clone();
     let look = store.read(move |view| {
-        Ok(Look {
+        Ok(Interrupts {
             is_cancelled: view.cancel_requested(&run)?,
             is_braked: view.is_braked(&agent)?,
         })
@@ -297,7 +307,7 @@ fn may_have_begun(effects: &[Effect]) -> bool {
 /// Whether an action is next that may be done only once, and whose intent is committed.
 fn begins_plain(effects: &[Effect]) -> bool {
     let is_plain = |effect: &Effect| match effect {
-        Effect::Act { class, .. } => class.after_crash() == AfterCrash::Unknown,
+        Effect::Act { class, .. } => class.after_crash() == CrashRecovery::Unknown,
         Effect::CallModel { .. } => false,
     };
     effects.iter().any(is_plain)

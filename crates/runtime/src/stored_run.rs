@@ -6,11 +6,11 @@ use wakeful_core::failure::FailureArtifact;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
-use wakeful_core::run::{Outcome, Phase, RunStatus, Turn};
-use wakeful_core::step::Status;
-use wakeful_core::subrun::{RunHold, RunLink};
+use wakeful_core::run::{RunMachine, RunOutcome, RunPhase, RunStatus};
+use wakeful_core::step::StepStatus;
+use wakeful_core::sub_run::{RunHold, RunLink};
 use wakeful_core::wake::{Candidate, RunFacts};
-use wakeful_ports::planted;
+use wakeful_ports::planted_bugs;
 use wakeful_store::rows::{RunRow, StepRow, WakeRow};
 use wakeful_store::{Store, StoreError, View};
 
@@ -26,7 +26,7 @@ pub struct StoredRun {
     /// The run; of a message that has not become one, the run that it may become.
     pub row: RunRow,
     /// Its machine; none before it began.
-    pub machine: Option<Result<Turn, Unreadable>>,
+    pub machine: Option<Result<RunMachine, Unreadable>>,
     /// Every step, model rounds included.
     pub steps: Vec<StepRow>,
     /// The model's last words.
@@ -34,7 +34,7 @@ pub struct StoredRun {
     /// What it cost so far, requests whose end nobody knows included.
     pub cost: MicroUsd,
     /// Why it ran, if that is still known.
-    pub cause: Option<Cause>,
+    pub cause: Option<CauseReport>,
     /// The run that started it.
     pub parent: Option<RunLink>,
     /// The runs that it started.
@@ -46,7 +46,7 @@ pub type Unreadable = &'static str;
 
 /// Why a run ran.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cause {
+pub struct CauseReport {
     /// The message.
     pub message: Message,
     /// What it says; none when that was erased.
@@ -58,7 +58,7 @@ pub struct Cause {
 impl StoredRun {
     /// The machine, where there is one that can be read.
     #[must_use]
-    pub fn turn(&self) -> Option<&Turn> {
+    pub fn turn(&self) -> Option<&RunMachine> {
         self.machine.as_ref()?.as_ref().ok()
     }
 
@@ -66,8 +66,8 @@ impl StoredRun {
     #[must_use]
     pub fn failure(&self) -> Option<&FailureArtifact> {
         match self.turn()?.outcome()? {
-            Outcome::Failed(failure) => Some(failure),
-            Outcome::Completed | Outcome::OutOfRounds | Outcome::Cancelled => None,
+            RunOutcome::Failed(failure) => Some(failure),
+            RunOutcome::Completed | RunOutcome::OutOfRounds | RunOutcome::Cancelled => None,
         }
     }
 
@@ -89,7 +89,7 @@ impl StoredRun {
     /// Model replies; without a machine, the rounds among the steps that went well.
     #[must_use]
     pub fn rounds(&self) -> u32 {
-        let is_reply = |step: &&StepRow| step.class.is_none() && step.status == Status::Ok;
+        let is_reply = |step: &&StepRow| step.class.is_none() && step.status == StepStatus::Ok;
         let of_steps = || u32::try_from(self.steps.iter().filter(is_reply).count()).unwrap_or(u32::MAX);
         self.turn().map_or_else(of_steps, |turn| turn.rounds)
     }
@@ -128,8 +128,8 @@ fn read(view: &mut View<'_>, run: RunKey) -> Result<Option<WithReply>, StoreErro
     });
     let Some(row) = row else { return Ok(None) };
     let reply = match machine.as_ref().and_then(|turn| turn.as_ref().ok()) {
-        Some(Turn {
-            phase: Phase::Ended { reply, .. },
+        Some(RunMachine {
+            phase: RunPhase::Ended { reply, .. },
             ..
         }) => *reply,
         Some(_) | None => None,
@@ -174,7 +174,7 @@ pub(crate) fn without_run(message: &Message, wake: Option<&WakeRow>) -> RunRow {
     }
 }
 
-pub(crate) fn cause(view: &mut View<'_>, run: &RunKey) -> Result<Option<Cause>, StoreError> {
+pub(crate) fn cause(view: &mut View<'_>, run: &RunKey) -> Result<Option<CauseReport>, StoreError> {
     let Some(message) = view.message(run)? else {
         return Ok(None);
     };
@@ -185,7 +185,7 @@ pub(crate) fn cause(view: &mut View<'_>, run: &RunKey) -> Result<Option<Cause>, 
     } else {
         view.wake(run)?
     };
-    Ok(Some(Cause { message, text, wake }))
+    Ok(Some(CauseReport { message, text, wake }))
 }
 
 fn link(view: &mut View<'_>, run: &RunKey, agent: &AgentId) -> Result<RunLink, StoreError> {
@@ -234,7 +234,7 @@ fn all_steps(view: &mut View<'_>, run: &RunKey) -> Result<Vec<StepRow>, StoreErr
         let after = steps.last().map_or(0, |step| step.ordinal);
         let page = view.steps(run, after, STEPS_PAGE)?;
         if page.is_empty() {
-            return Ok(if planted::bug("told_early") {
+            return Ok(if planted_bugs::is_planted("told_early") {
                 told_early(steps)
             } else {
                 steps
@@ -246,7 +246,9 @@ fn all_steps(view: &mut View<'_>, run: &RunKey) -> Result<Vec<StepRow>, StoreErr
 
 /// A planted bug: what is only intended is told as done.
 fn told_early(mut steps: Vec<StepRow>) -> Vec<StepRow> {
-    let intended = steps.iter_mut().filter(|step| step.status == Status::Intended);
-    intended.for_each(|step| step.status = Status::Ok);
+    let intended = steps
+        .iter_mut()
+        .filter(|step| step.status == StepStatus::Intended);
+    intended.for_each(|step| step.status = StepStatus::Ok);
     steps
 }

@@ -1,28 +1,28 @@
 //! Waiting: for a time, a person's answer or the end of other runs. None of them needs this process to live.
 
-use wakeful_core::decision::{Decision, DecisionStatus, Ruling, Terms};
+use wakeful_core::decision::{ApprovalOutcome, Decision, DecisionPolicy, DecisionStatus};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, RunKey};
-use wakeful_core::proof::record::{RunRecord, attach};
+use wakeful_core::proof::row_binding::{RunRecord, attach};
 use wakeful_core::report::payload::{DecisionAnswered, DecisionEscalated, Payload};
-use wakeful_core::report::{Draft, Kind, Sealed};
-use wakeful_core::run::{DecisionWrite, Input, Phase, Turn};
+use wakeful_core::report::{EventDraft, EventKind, SealedEvent};
+use wakeful_core::run::{DecisionWrite, RunInput, RunMachine, RunPhase};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Suspension, Wait};
 use wakeful_ports::model::Model;
-use wakeful_ports::planted;
+use wakeful_ports::planted_bugs;
 use wakeful_ports::tool::ToolHost;
 use wakeful_store::rows::RunRow;
 use wakeful_store::{StoreError, View};
 
-use crate::inquiry::ended_early;
-use crate::run::{Claimed, broken};
-use crate::step::{Early, Freshness, Next};
-use crate::subrun;
+use crate::model_call::ended_early;
+use crate::run::{ClaimedRun, broken};
+use crate::step::{EarlyEnd, Freshness, NextAction};
+use crate::sub_run;
 use crate::{Engine, EngineError};
 
 /// The longest wait that keeps a run in its place. A longer one gives it back until its moment has come.
-pub(crate) const NAP_MS_MAX: u64 = 2_000;
+pub(crate) const INLINE_WAIT_MS_MAX: u64 = 2_000;
 
 /// What a run needs before it can go on, by its state alone.
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ pub(crate) enum Need {
 
 impl Need {
     /// What a run needs in this state, which it has reached now. A delay that is over in no time is spent in the driver.
-    pub(crate) fn of(turn: &Turn, now: Millis) -> Self {
+    pub(crate) fn of(turn: &RunMachine, now: Millis) -> Self {
         let delay_ms = turn.phase.delay_ms();
         match (turn.waits_on_runs(), turn.waits_on()) {
             (true, _) => Self::Runs(
@@ -51,13 +51,13 @@ impl Need {
                     .collect(),
             ),
             (false, Some(question)) => Self::Answer(question),
-            (false, None) if delay_ms > NAP_MS_MAX => Self::Time(later(now, delay_ms)),
+            (false, None) if delay_ms > INLINE_WAIT_MS_MAX => Self::Time(later(now, delay_ms)),
             (false, None) => Self::Nothing,
         }
     }
 
     /// What a run needs that its driver leaves waiting.
-    pub(crate) fn of_wait(wait: Wait, turn: &Turn, now: Millis) -> Self {
+    pub(crate) fn of_wait(wait: Wait, turn: &RunMachine, now: Millis) -> Self {
         match wait {
             Wait::Due { until } => Self::Time(until),
             Wait::Budget { .. } => Self::Budget(wait),
@@ -79,7 +79,7 @@ impl Need {
             // Nothing to check: dispatch compares it with the budget as it is stored.
             Self::Budget(wait) => Some(*wait),
             Self::Answer(question) => view.decision(question)?.and_then(|decision| decision.wait(now)),
-            Self::Runs(runs) => subrun::all_under_way(view, runs)?.then_some(Wait::Children),
+            Self::Runs(runs) => sub_run::all_under_way(view, runs)?.then_some(Wait::Children),
         };
         Ok(match wait {
             Some(_) if view.cancel_requested(run)? => None,
@@ -95,12 +95,16 @@ fn later(at: Millis, ms: u64) -> Millis {
 /// The events of a transition before they are sealed, with the decisions that some of them tell of.
 pub(crate) struct TransitionEvents<'a> {
     decisions: &'a [DecisionWrite],
-    events: &'a mut [Draft],
+    events: &'a mut [EventDraft],
     at: Millis,
 }
 
 impl<'a> TransitionEvents<'a> {
-    pub(crate) const fn new(decisions: &'a [DecisionWrite], events: &'a mut [Draft], at: Millis) -> Self {
+    pub(crate) const fn new(
+        decisions: &'a [DecisionWrite],
+        events: &'a mut [EventDraft],
+        at: Millis,
+    ) -> Self {
         Self {
             decisions,
             events,
@@ -123,15 +127,15 @@ pub(crate) fn run_record(run: &RunRow) -> RunRecord<'_> {
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
     /// What holds for a question that a run of this agent asks now.
-    pub(crate) fn terms(&self, agent: &AgentId) -> Terms {
-        Terms {
-            patience_ms: self.governance.decision_patience_ms,
-            may_answer: self.policy.answer_from(agent),
+    pub(crate) fn decision_policy(&self, agent: &AgentId) -> DecisionPolicy {
+        DecisionPolicy {
+            deadline_after_ms: self.defaults.decision_deadline_ms,
+            may_answer: self.policy.answer_channels(agent),
         }
     }
 
     /// When a transition happens. A run begins at one moment: its row, its wake record and its first events say the same.
-    pub(crate) fn moment(&self, before: &RunRow) -> Millis {
+    pub(crate) fn transition_time(&self, before: &RunRow) -> Millis {
         match before.version {
             0 => before.started_at,
             _ => self.clock.now(),
@@ -145,7 +149,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             events,
             at,
         } = written;
-        let begun = events.iter_mut().find(|event| event.kind() == Kind::RunStarted);
+        let begun = events
+            .iter_mut()
+            .find(|event| event.kind() == EventKind::RunStarted);
         if let Some(begun) = begun {
             attach(begun, &run_record(run));
         }
@@ -153,7 +159,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             let DecisionWrite::Ask(inquiry) = write else {
                 continue;
             };
-            let (agent, terms) = (run.agent_id.clone(), self.terms(&run.agent_id));
+            let (agent, terms) = (run.agent_id.clone(), self.decision_policy(&run.agent_id));
             let asked = (**inquiry).clone().asked_by(agent, run.run_key, at, terms);
             let event = events.iter_mut().find(|event| {
                 matches!(&event.body.payload, Payload::DecisionAsked(asked) if asked.decision_id == inquiry.decision_id)
@@ -165,8 +171,11 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 
     /// Waits for the moment of what is intended. None when it has come.
-    pub(crate) async fn wait_for_moment(&self, claimed: &Claimed) -> Result<Option<Next>, EngineError> {
-        let delay_ms = claimed.turn.phase.delay_ms();
+    pub(crate) async fn wait_for_moment(
+        &self,
+        claimed: &ClaimedRun,
+    ) -> Result<Option<NextAction>, EngineError> {
+        let delay_ms = claimed.machine.phase.delay_ms();
         let now = self.clock.now();
         // What was waited before a crash counts. A clock that was set back makes nobody wait longer than was said.
         let left_ms = match claimed.row.wait() {
@@ -179,25 +188,25 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             return Ok(None);
         }
         // What was found begun is settled first, and at once, when somebody asks for the end.
-        let is_found =
-            claimed.freshness == Freshness::Recovered && matches!(claimed.turn.phase, Phase::Acting { .. });
+        let is_found = claimed.freshness == Freshness::Recovered
+            && matches!(claimed.machine.phase, RunPhase::Acting { .. });
         // Looked at before it is given back: who is roused by the wish for its end would rest again, and again.
         let run = claimed.run_key();
         if self.store.read(move |view| view.cancel_requested(&run)).await? {
             return called_off(claimed, is_found);
         }
-        if left_ms > NAP_MS_MAX {
+        if left_ms > INLINE_WAIT_MS_MAX {
             let wait = Wait::Due {
                 until: later(now, left_ms),
             };
-            return Ok(Some(Next::Wait(Suspension { wait, since: now })));
+            return Ok(Some(NextAction::Wait(Suspension { wait, since: now })));
         }
         tokio::select! {
             biased;
             () = self.clock.sleep(left_ms) => Ok(None),
-            early = self.early(claimed) => match early {
-                Early::Cancelled => called_off(claimed, is_found),
-                early @ (Early::LeaseLost | Early::Halted | Early::Braked) => {
+            early = self.wait_for_early_end(claimed) => match early {
+                EarlyEnd::Cancelled => called_off(claimed, is_found),
+                early @ (EarlyEnd::LeaseLost | EarlyEnd::Halted | EarlyEnd::Braked) => {
                     ended_early(claimed, early).map(Some)
                 }
             },
@@ -205,44 +214,46 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 
     /// What a run does when nothing of its plan is under way: it takes the answer it waits for, or goes on.
-    pub(crate) async fn look_for_ruling(&self, claimed: &Claimed) -> Result<Next, EngineError> {
+    pub(crate) async fn check_approval(&self, claimed: &ClaimedRun) -> Result<NextAction, EngineError> {
         let now = self.clock.now();
-        let (waits_on, lapsed_on) = (claimed.turn.waits_on(), claimed.turn.lapsed_on(now));
+        let (waits_on, lapsed_on) = (claimed.machine.waits_on(), claimed.machine.expired_approval(now));
         let Some(id) = waits_on.or(lapsed_on) else {
-            return Ok(Next::just(Input::Settled { results: Vec::new() }));
+            return Ok(NextAction::just(RunInput::Settled { results: Vec::new() }));
         };
         let mut decision = self.question(claimed, id).await?;
         if lapsed_on.is_some() {
             let inquiry = Box::new(decision.inquiry);
-            return Ok(Next::just(Input::Lapsed { inquiry }));
+            return Ok(NextAction::just(RunInput::ApprovalExpired { inquiry }));
         }
         if let Some(next) = decision.escalate_if_overdue(now) {
-            decision = self.close_late(claimed, &decision, next).await?;
+            decision = self.escalate_or_cancel(claimed, &decision, next).await?;
         }
-        Ok(match decision.ruling(now) {
-            None => Next::Wait(Suspension {
+        Ok(match decision.outcome(now) {
+            None => NextAction::Wait(Suspension {
                 wait: decision.wait(now).unwrap_or(Wait::Decision { until: None }),
                 since: now,
             }),
-            Some(Ruling::Denied { .. }) if planted::bug("denied_acts") => Next::just(Input::Decided {
-                decision_id: id,
-                ruling: Ruling::Approved {
-                    until: Millis(i64::MAX),
-                },
-            }),
-            Some(Ruling::Lapsed) => Next::just(Input::Lapsed {
+            Some(ApprovalOutcome::Denied { .. }) if planted_bugs::is_planted("denied_acts") => {
+                NextAction::just(RunInput::Decided {
+                    decision_id: id,
+                    ruling: ApprovalOutcome::Approved {
+                        until: Millis(i64::MAX),
+                    },
+                })
+            }
+            Some(ApprovalOutcome::Expired) => NextAction::just(RunInput::ApprovalExpired {
                 inquiry: Box::new(decision.inquiry),
             }),
-            Some(ruling) => Next::just(Input::Decided {
+            Some(ruling) => NextAction::just(RunInput::Decided {
                 decision_id: id,
                 ruling,
             }),
         })
     }
 
-    async fn question(&self, claimed: &Claimed, id: DecisionId) -> Result<Decision, EngineError> {
+    async fn question(&self, claimed: &ClaimedRun, id: DecisionId) -> Result<Decision, EngineError> {
         let found = self.store.read(move |view| view.decision(&id)).await?;
-        found.ok_or_else(|| EngineError::Broken {
+        found.ok_or_else(|| EngineError::InvalidState {
             run: claimed.run_key(),
             why: "the question it waits for is not there".into(),
         })
@@ -250,16 +261,16 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
 
     /// Nobody answered in time: the question weighs more now, or is called off. If somebody answered meanwhile, the
     /// answer stands.
-    async fn close_late(
+    async fn escalate_or_cancel(
         &self,
-        claimed: &Claimed,
+        claimed: &ClaimedRun,
         before: &Decision,
         next: Decision,
     ) -> Result<Decision, EngineError> {
         let (id, expected, run) = (next.inquiry.decision_id, before.version, claimed.run_key());
         let draft = late_draft(&next);
         let now = self.clock.now();
-        let sealed = Sealed::new(draft, now, Some(run), self.entropy.bytes32());
+        let sealed = SealedEvent::new(draft, now, Some(run), self.entropy.random_bytes());
         let sealed = sealed.map_err(|e| broken(run, &e))?;
         let (agent, fence) = (claimed.row.agent_id.clone(), claimed.fence);
         let written = self.store.write(move |tx| {
@@ -274,18 +285,18 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             Ok(Some(event))
         });
         if let Some(event) = written.await? {
-            self.observer.saw(&claimed.row.agent_id, &[event]);
+            self.observer.on_events(&claimed.row.agent_id, &[event]);
         }
         self.question(claimed, id).await
     }
 }
 
 /// The event of a question that nobody answered in time.
-pub(crate) fn late_draft(next: &Decision) -> Draft {
+pub(crate) fn late_draft(next: &Decision) -> EventDraft {
     let mut draft = match next.status {
-        DecisionStatus::Pending => Draft::new(DecisionEscalated::from(next)),
+        DecisionStatus::Pending => EventDraft::new(DecisionEscalated::from(next)),
         DecisionStatus::Answered | DecisionStatus::Cancelled | DecisionStatus::Withdrawn => {
-            Draft::new(DecisionAnswered {
+            EventDraft::new(DecisionAnswered {
                 title: Some(next.inquiry.title.clone()),
                 severity: Some(next.inquiry.severity),
                 ..DecisionAnswered::new(next)
@@ -297,9 +308,9 @@ pub(crate) fn late_draft(next: &Decision) -> Draft {
 }
 
 /// The end was asked for while it waited.
-fn called_off(claimed: &Claimed, is_found: bool) -> Result<Option<Next>, EngineError> {
+fn called_off(claimed: &ClaimedRun, is_found: bool) -> Result<Option<NextAction>, EngineError> {
     if is_found {
         return Ok(None);
     }
-    ended_early(claimed, Early::Cancelled).map(Some)
+    ended_early(claimed, EarlyEnd::Cancelled).map(Some)
 }

@@ -3,31 +3,31 @@
 use std::sync::Arc;
 
 use wakeful_core::blob::Blob;
-use wakeful_core::conversation::{Attachment, Block, Entry, Role};
+use wakeful_core::conversation::{Attachment, Block, Role, TranscriptEntry};
 use wakeful_core::id::RunnerId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
-use wakeful_core::policy::OutsideRuns;
-use wakeful_core::proof::record::attach;
+use wakeful_core::policy::ExternalCausePolicy;
+use wakeful_core::proof::row_binding::attach;
 use wakeful_core::report::payload::{MessageAdmitted, WakeDecided};
-use wakeful_core::report::{Draft, Event};
-use wakeful_core::run::{Effect, Input, Reads, Turn};
+use wakeful_core::report::{Event, EventDraft};
+use wakeful_core::run::{Effect, InputReads, RunInput, RunMachine};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Gate, MessageFacts, Refusal, Verdict, WakeOutcome, decide};
-use wakeful_ports::fail;
+use wakeful_core::wake::{Gate, MessageFacts, Refusal, WakeOutcome, WakeVerdict, decide};
+use wakeful_ports::fail_point;
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
 use wakeful_store::rows::{Agent, Claim, Fence, RunFilter, RunState};
 use wakeful_store::{StoreError, Tx};
 
-use crate::absorb::{AgentWork, Opening, all_wait, find_target, known_gates, take_up};
-use crate::cause::wake_row;
-use crate::run::{Applied, Claimed, Transition, broken};
+use crate::absorb::{AgentWork, FirstEntry, absorb, all_wait, find_target, known_gates};
+use crate::admission::wake_row;
+use crate::run::{Applied, ClaimedRun, PreparedCommit, broken};
 use crate::{Engine, EngineError, Observer};
 
 /// How a run is limited.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct ResolvedOptions {
     /// The model.
     pub model_ref: String,
     /// Models that are asked when it fails for good, in this order.
@@ -43,12 +43,12 @@ pub struct Limits {
     /// Agents of which it may start runs.
     pub may_start: std::collections::BTreeSet<String>,
     /// What its plain actions need if something other than the operator caused it.
-    pub outside_runs: OutsideRuns,
+    pub outside_runs: ExternalCausePolicy,
 }
 
-impl Limits {
+impl ResolvedOptions {
     /// The limits under which a run was begun.
-    pub(crate) fn of(turn: &Turn) -> Self {
+    pub(crate) fn of(turn: &RunMachine) -> Self {
         Self {
             model_ref: turn.model_ref.clone(),
             fallbacks: turn.fallbacks.clone(),
@@ -57,7 +57,7 @@ impl Limits {
             deny_tools: turn.deny_tools.clone(),
             ask_tools: turn.ask_tools.clone(),
             may_start: turn.may_start.clone(),
-            outside_runs: turn.outside.unwrap_or_default(),
+            outside_runs: turn.external_cause_policy.unwrap_or_default(),
         }
     }
 }
@@ -66,7 +66,7 @@ impl Limits {
 #[derive(Debug)]
 pub enum StartOutcome {
     /// A new run, ready to be driven.
-    Started(Box<Claimed>),
+    Started(Box<ClaimedRun>),
     /// It is not queued any more: its run has started, or it was cancelled.
     NotQueued(RunKey),
 }
@@ -85,36 +85,36 @@ pub(crate) struct StartWrite {
     message: Message,
     /// The messages that the run takes up beside its own.
     absorbs: Vec<Message>,
-    transition: Transition,
+    transition: PreparedCommit,
     runner: RunnerId,
 }
 
 /// The start of a run, ready to be committed, and what its driver needs then.
 pub struct PreparedStart {
     pub(crate) write: Arc<StartWrite>,
-    pub(crate) turn: Turn,
+    pub(crate) turn: RunMachine,
     pub(crate) effects: Vec<Effect>,
-    pub(crate) entry: Entry,
+    pub(crate) entry: TranscriptEntry,
     observer: Arc<dyn Observer>,
 }
 
 impl PreparedStart {
     /// The run, after its start was committed.
-    pub(crate) fn committed(self, fence: Fence, events: &[Event]) -> Box<Claimed> {
+    pub(crate) fn committed(self, fence: Fence, events: &[Event]) -> Box<ClaimedRun> {
         let row = self.write.transition.run.clone();
-        self.observer.saw(&row.agent_id, events);
-        Box::new(Claimed::fresh(row, fence, self))
+        self.observer.on_events(&row.agent_id, events);
+        Box::new(ClaimedRun::fresh(row, fence, self))
     }
 }
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Starts the run of a queued message, which takes up nothing beside it.
-    pub async fn wake(&self, run: RunKey, limits: Limits) -> Result<StartOutcome, EngineError> {
+    pub async fn wake(&self, run: RunKey, limits: ResolvedOptions) -> Result<StartOutcome, EngineError> {
         let found = self.store.read(move |view| find_target(view, run));
         let AgentWork::Message(next) = found.await? else {
             return Ok(StartOutcome::NotQueued(run));
         };
-        let opening = Opening::of(&next.message, next.body.as_deref(), next.beside)?;
+        let opening = FirstEntry::of(&next.message, next.body.as_deref(), next.beside)?;
         self.start_queued(next.message, opening, limits).await
     }
 
@@ -122,15 +122,15 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     pub(crate) async fn start_queued(
         &self,
         message: Message,
-        opening: Opening,
-        limits: Limits,
+        opening: FirstEntry,
+        limits: ResolvedOptions,
     ) -> Result<StartOutcome, EngineError> {
         let (run, agent) = (message.run_key, message.agent_id.clone());
         let prepared = self.prepare(message, opening, limits).await?;
         let write = Arc::clone(&prepared.write);
-        fail::point("admit.before_commit");
+        fail_point::fail_point("admit.before_commit");
         let found = self.store.write(move |tx| write.commit(tx)).await?;
-        fail::point("admit.after_commit");
+        fail_point::fail_point("admit.after_commit");
         match found {
             StartAttempt::Claimed(fence, events) => {
                 Ok(StartOutcome::Started(prepared.committed(fence, &events)))
@@ -146,39 +146,39 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     pub async fn prepare_start(
         &self,
         message: Message,
-        entry: Entry,
-        limits: Limits,
+        entry: TranscriptEntry,
+        limits: ResolvedOptions,
     ) -> Result<PreparedStart, EngineError> {
-        self.prepare(message, Opening::plain(entry), limits).await
+        self.prepare(message, FirstEntry::plain(entry), limits).await
     }
 
     async fn prepare(
         &self,
         message: Message,
-        opening: Opening,
-        limits: Limits,
+        opening: FirstEntry,
+        limits: ResolvedOptions,
     ) -> Result<PreparedStart, EngineError> {
         let (run, now) = (message.run_key, self.clock.now());
-        let turn = Turn::new(run, limits.model_ref, limits.max_rounds)
-            .falling_back(limits.fallbacks)
-            .in_workspace(limits.workspace)
-            .denying(limits.deny_tools)
-            .asking(limits.ask_tools)
-            .starting(limits.may_start);
-        let Opening { entry, body, absorbs } = opening;
+        let turn = RunMachine::new(run, limits.model_ref, limits.max_rounds)
+            .with_fallbacks(limits.fallbacks)
+            .with_workspace(limits.workspace)
+            .with_denied_tools(limits.deny_tools)
+            .with_ask_tools(limits.ask_tools)
+            .with_startable_agents(limits.may_start);
+        let FirstEntry { entry, body, absorbs } = opening;
         let taken_up = absorbs.iter().map(|message| &message.cause);
         let turn = turn.caused_by([&message.cause].into_iter().chain(taken_up), limits.outside_runs);
-        let input = Input::Admitted {
+        let input = RunInput::Admitted {
             body: body.as_ref().map_or(message.body, Blob::hash),
         };
         let mut moved = turn
-            .apply(&Reads::default(), input.clone())
+            .apply(&InputReads::default(), input.clone())
             .map_err(|e| broken(run, &e))?;
         moved.events.insert(0, woken_event(&message, absorbs.len()));
         let (turn, effects) = (moved.turn.clone(), moved.effects.clone());
         let applied = Applied {
             input: &input,
-            reads: &Reads::default(),
+            reads: &InputReads::default(),
             moved,
             blobs: body.into_iter().collect(),
         };
@@ -229,17 +229,17 @@ impl StartWrite {
         let (verdict, gates) = judge(tx, &agent, at)?;
         let gates = known_gates(tx, &self.message, &gates)?;
         let outcome = match &verdict {
-            Verdict::Run => WakeOutcome::Run,
-            Verdict::Refused(refusal) => refusal.outcome(),
+            WakeVerdict::Run => WakeOutcome::Run,
+            WakeVerdict::Refused(refusal) => refusal.outcome(),
         };
         tx.put_wake(&wake_row(&self.message, outcome, &gates, at))?;
-        if let Verdict::Refused(refusal) = verdict {
+        if let WakeVerdict::Refused(refusal) = verdict {
             tx.release_head(agent_id, fence)?;
             return Ok(StartAttempt::Refused(refusal));
         }
         tx.dequeue(agent_id, &self.message.run_key)?;
         let run = &self.transition.run;
-        take_up(tx, &self.absorbs, run.run_key, run.started_at)?;
+        absorb(tx, &self.absorbs, run.run_key, run.started_at)?;
         tx.create_run(run)?;
         let events = self.transition.write_rest(tx, fence)?;
         Ok(StartAttempt::Claimed(fence, events))
@@ -247,7 +247,11 @@ impl StartWrite {
 }
 
 /// Whether a message of an agent may become a run now, and every gate that was checked. Needs the lock of the agent's head.
-pub(crate) fn judge(tx: &mut Tx<'_>, agent: &Agent, now: Millis) -> Result<(Verdict, Vec<Gate>), StoreError> {
+pub(crate) fn judge(
+    tx: &mut Tx<'_>,
+    agent: &Agent,
+    now: Millis,
+) -> Result<(WakeVerdict, Vec<Gate>), StoreError> {
     let open = RunFilter {
         agent_id: Some(agent.agent_id.clone()),
         state: RunState::Open,
@@ -264,7 +268,7 @@ pub(crate) fn judge(tx: &mut Tx<'_>, agent: &Agent, now: Millis) -> Result<(Verd
 
 /// What a person said, as the first entry of a run and as the blob that keeps it.
 /// Attachments stand before the words that speak of them, where models read them best.
-pub(crate) fn opening(prompt: &str, attachments: Vec<Attachment>) -> (Entry, Blob) {
+pub(crate) fn opening(prompt: &str, attachments: Vec<Attachment>) -> (TranscriptEntry, Blob) {
     let words = Block::Text {
         text: prompt.to_owned(),
     };
@@ -276,13 +280,13 @@ pub(crate) fn opening(prompt: &str, attachments: Vec<Attachment>) -> (Entry, Blo
     // Text always has a JSON form.
     let body = Blob::new(serde_json::to_vec(&blocks).unwrap_or_default());
     let role = Role::User;
-    (Entry { role, blocks }, body)
+    (TranscriptEntry { role, blocks }, body)
 }
 
 /// A message entered the queue.
-pub(crate) fn admitted_event(message: &Message, prompt: &str) -> Draft {
+pub(crate) fn admitted_event(message: &Message, prompt: &str) -> EventDraft {
     let cause = &message.cause;
-    let mut draft = Draft::new(MessageAdmitted {
+    let mut draft = EventDraft::new(MessageAdmitted {
         run_key: message.run_key,
         kind: message.kind,
         authority: message.authority,
@@ -300,8 +304,8 @@ pub(crate) fn admitted_event(message: &Message, prompt: &str) -> Draft {
 }
 
 /// Its turn has come.
-fn woken_event(message: &Message, absorbed: usize) -> Draft {
-    Draft::new(WakeDecided {
+fn woken_event(message: &Message, absorbed: usize) -> EventDraft {
+    EventDraft::new(WakeDecided {
         reason: Some(message.kind),
         absorbed: (absorbed > 0).then_some(absorbed),
         ..WakeDecided::new(message.run_key, WakeOutcome::Run)

@@ -6,10 +6,10 @@ use wakeful_core::conversation::Usage;
 use wakeful_core::external_trigger::TriggerStatus;
 use wakeful_core::id::AgentId;
 use wakeful_core::report::payload::{Actor, AgentStateChanged};
-use wakeful_core::report::{Draft, Event, Sealed};
+use wakeful_core::report::{Event, EventDraft, SealedEvent};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
-use wakeful_store::rows::{Agent, Overview, RunRow, TriggerRow, Visibility};
+use wakeful_core::wake::{AgentControl, InteractionMode, Lifecycle, Refusal};
+use wakeful_store::rows::{Agent, AgentOverview, ExternalTriggerRow, RunRow, Visibility};
 use wakeful_store::{StoreError, Tx, View};
 
 use super::Previewed;
@@ -30,14 +30,14 @@ pub struct NewAgent {
     /// Whether it is listed.
     pub visibility: Visibility,
     /// Who may wake it.
-    pub mode: Mode,
+    pub mode: InteractionMode,
 }
 
 /// An agent as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentView {
     /// The agent, what waits for it and what it does.
-    pub overview: Overview,
+    pub overview: AgentOverview,
     /// Its newest run.
     pub last_run: Option<Previewed<RunRow>>,
 }
@@ -48,7 +48,7 @@ pub enum AgentChange {
     /// Its lifecycle. An agent that has it already stays as it is.
     Life(Lifecycle),
     /// Others may wake it.
-    Mode(Mode),
+    Mode(InteractionMode),
     /// Only a person wakes it before this moment.
     Sleep(Millis),
     /// The sleep barrier is taken away, and what it held begins.
@@ -58,7 +58,7 @@ pub enum AgentChange {
 /// An agent to create, prepared before the transaction, which may run more than once.
 pub(super) struct PreparedAgent {
     pub(super) agent: Agent,
-    sealed: Sealed,
+    sealed: SealedEvent,
 }
 
 impl PreparedAgent {
@@ -70,7 +70,7 @@ impl PreparedAgent {
             agent_id: new.agent_id,
             visibility: new.visibility,
             lifecycle: Lifecycle::Active,
-            control: Control::Running,
+            control: AgentControl::Running,
             mode: new.mode,
             sleep_until: None,
             workspace: new.workspace,
@@ -79,10 +79,10 @@ impl PreparedAgent {
             model_rounds: 0,
         };
         let created = AgentStateChanged::Created {
-            control: Control::Running,
+            control: AgentControl::Running,
             mode: new.mode,
         };
-        let sealed = shared.seal(Draft::new(created), None, now)?;
+        let sealed = shared.seal(EventDraft::new(created), None, now)?;
         Ok(Self { agent, sealed })
     }
 
@@ -107,7 +107,7 @@ impl AgentApi {
         if let AgentChange::Sleep(until) = change
             && until <= now
         {
-            return Err(EngineError::Past(until));
+            return Err(EngineError::TimeInPast(until));
         }
         self.shared
             .change_agent(agent.clone(), payload(change), move |tx, agent| {
@@ -116,7 +116,7 @@ impl AgentApi {
             .await?;
         if change == AgentChange::Life(Lifecycle::Destroyed) {
             // Its schedules are over.
-            self.shared.work.rearm();
+            self.shared.work.rearm_scheduler();
             self.cancel_queued(&agent).await?;
         }
         self.get(agent).await
@@ -173,20 +173,20 @@ impl AgentApi {
         let agent_id = new.agent_id.clone();
         let prepared = PreparedAgent::new(&self.shared, new)?;
         match self.shared.write(move |tx| prepared.write(tx)).await? {
-            Some(event) => self.shared.hub.saw(&agent_id, &[event]),
+            Some(event) => self.shared.hub.on_events(&agent_id, &[event]),
             None => return Err(EngineError::AgentExists(agent_id)),
         }
         self.get(agent_id).await
     }
 
     /// Pauses, stops or resumes an agent. One that is resumed tries its run again that waits for the budget.
-    pub async fn set_control(&self, agent: AgentId, control: Control) -> Result<AgentView, EngineError> {
+    pub async fn set_control(&self, agent: AgentId, control: AgentControl) -> Result<AgentView, EngineError> {
         let payload = AgentStateChanged::Control { control };
         let change = move |tx: &mut Tx<'_>, agent: &Agent| {
             if agent.lifecycle == Lifecycle::Destroyed {
                 return Ok(Err(Refusal::Destroyed.into()));
             }
-            if control == Control::Running {
+            if control == AgentControl::Running {
                 tx.end_budget_waits(Some(&agent.agent_id))?;
             }
             if agent.control == control {
@@ -255,7 +255,7 @@ fn change_in(
             tx.set_sleep(id, Some(until)).map(Ok)
         }
         // It would still refuse every message: resume it first.
-        AgentChange::Wake if agent.control == Control::Stopped => Ok(Err(Refusal::Stopped.into())),
+        AgentChange::Wake if agent.control == AgentControl::Stopped => Ok(Err(Refusal::Stopped.into())),
         AgentChange::Wake => {
             tx.release_delayed(id)?;
             let is_asleep = agent.sleep_until.is_some_and(|until| until > now);
@@ -287,19 +287,19 @@ fn life(
         return Ok(Err(Refusal::RunOpen { run }.into()));
     }
     if let (Lifecycle::Destroyed, Some(trigger)) = (to, tx.trigger_of(id)?) {
-        tx.put_trigger(&TriggerRow {
+        tx.put_trigger(&ExternalTriggerRow {
             status: TriggerStatus::Revoked,
             ..trigger
         })?;
     }
     if to == Lifecycle::Destroyed {
         // They would fire into refusals for ever.
-        tx.end_schedules(id, now)?;
+        tx.expire_schedules(id, now)?;
     }
     tx.set_lifecycle(id, to).map(Ok)
 }
 
-fn with_last_run(view: &mut View<'_>, overview: Overview) -> Result<AgentView, StoreError> {
+fn with_last_run(view: &mut View<'_>, overview: AgentOverview) -> Result<AgentView, StoreError> {
     let row = match overview.last_run {
         Some(run) => view.run(&run)?,
         None => None,

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wakeful_core::budget::{Day, MicroUsd};
+use wakeful_core::budget::{MicroUsd, UtcDay};
 use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::report::payload::AgentStateChanged;
 use wakeful_store::Tx;
-use wakeful_store::rows::{CapRow, ReceiptRow, SpendDay};
+use wakeful_store::rows::{CapRow, PrivacyReceiptRow, SpendDay};
 
 use super::shared::Shared;
 use crate::EngineError;
@@ -20,7 +20,7 @@ pub const DAYS_SHOWN: i64 = 31;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Budget {
     /// The day it is.
-    pub day: Day,
+    pub day: UtcDay,
     /// What holds for all together where no cap is set.
     pub cap_default: MicroUsd,
     /// The caps that people set; that of all first.
@@ -39,13 +39,13 @@ pub struct BudgetApi {
 impl BudgetApi {
     /// What was spent, and what may be.
     pub async fn get(&self) -> Result<Budget, EngineError> {
-        let clock = Day::of(self.shared.clock.now());
+        let clock = UtcDay::of(self.shared.clock.now());
         let (day, caps, today, days) = self
             .shared
             .store
             .read(move |view| {
                 let day = clock.not_before(view.latest_spend_day()?);
-                let days = view.spend_days(None, Day(day.0 - DAYS_SHOWN + 1))?;
+                let days = view.spend_days(None, UtcDay(day.0 - DAYS_SHOWN + 1))?;
                 Ok((day, view.caps()?, view.spent_on(day)?, days))
             })
             .await?;
@@ -61,7 +61,7 @@ impl BudgetApi {
 
     /// What an agent's last days cost.
     pub async fn spending(&self, agent: AgentId) -> Result<Vec<SpendDay>, EngineError> {
-        let from = Day(Day::of(self.shared.clock.now()).0 - DAYS_SHOWN + 1);
+        let from = UtcDay(UtcDay::of(self.shared.clock.now()).0 - DAYS_SHOWN + 1);
         let wanted = agent.clone();
         let found = self.shared.store.read(move |view| {
             let known = view.agent(&wanted)?;
@@ -92,7 +92,7 @@ impl BudgetApi {
         if let (None, Some(agent)) = (set, agent) {
             return Err(EngineError::UnknownAgent(agent));
         }
-        self.shared.work.look();
+        self.shared.work.signal_any();
         self.get().await
     }
 
@@ -100,7 +100,7 @@ impl BudgetApi {
     /// days counts for this one, and the log of every agent says who did it.
     pub async fn reset_day(&self, channel: Channel) -> Result<Budget, EngineError> {
         let now = self.shared.clock.now();
-        let clock = Day::of(now);
+        let clock = UtcDay::of(now);
         let latest = self.shared.store.read(|view| view.latest_spend_day()).await?;
         if latest.is_none_or(|latest| latest <= clock) {
             return self.get().await;
@@ -118,8 +118,8 @@ impl BudgetApi {
             }
             tx.reset_spend_day(clock).map(|()| true)
         };
-        self.shared.tell_all_of(payload, reset).await?;
-        self.shared.work.look();
+        self.shared.change_all_with_events(payload, reset).await?;
+        self.shared.work.signal_any();
         self.get().await
     }
 }
@@ -131,20 +131,20 @@ pub struct ReceiptApi {
 
 impl ReceiptApi {
     /// Keeps that a person confirmed a provider under these rules.
-    pub async fn confirm(
+    pub async fn confirm_provider(
         &self,
         provider: String,
         versions: BTreeSet<PolicyVersion>,
         channel: Channel,
-    ) -> Result<Vec<ReceiptRow>, EngineError> {
+    ) -> Result<Vec<PrivacyReceiptRow>, EngineError> {
         let at = self.shared.clock.now();
-        let receipts = versions.into_iter().map(|policy_version| ReceiptRow {
+        let receipts = versions.into_iter().map(|policy_version| PrivacyReceiptRow {
             provider: provider.clone(),
             policy_version,
             channel: channel.into(),
             at,
         });
-        let receipts: Vec<ReceiptRow> = receipts.collect();
+        let receipts: Vec<PrivacyReceiptRow> = receipts.collect();
         let put = receipts.clone();
         let written = self
             .shared
@@ -154,7 +154,7 @@ impl ReceiptApi {
     }
 
     /// Every confirmation, oldest first.
-    pub async fn list(&self) -> Result<Vec<ReceiptRow>, EngineError> {
+    pub async fn list(&self) -> Result<Vec<PrivacyReceiptRow>, EngineError> {
         Ok(self.shared.store.read(|view| view.receipts()).await?)
     }
 }

@@ -4,7 +4,7 @@ use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::report::payload::WakeDecided;
-use wakeful_core::report::{Draft, Event, Sealed};
+use wakeful_core::report::{Event, EventDraft, SealedEvent};
 use wakeful_core::run::RunStatus;
 use wakeful_core::stop::{StopRequest, StopTarget};
 use wakeful_core::wake::{Wait, WakeOutcome};
@@ -12,14 +12,14 @@ use wakeful_store::{PendingStop, StoreError, Tx};
 
 use super::RunApi;
 use super::shared::Shared;
-use crate::run::fault_in_words;
+use crate::run::describe_fault;
 use crate::stored_run::StoredRun;
-use crate::subrun::{Withdrawal, end_children, lock_all};
+use crate::sub_run::{Withdrawal, end_children, lock_all};
 use crate::{EngineError, Observer as _, Stamp, stored_run};
 
 /// What became of a request to cancel a run.
 #[derive(Debug)]
-pub enum Cancelled {
+pub enum CancelAck {
     /// It is durable; the run as it stands.
     Stored(Box<StoredRun>),
     /// It is in force, and the database does not have it yet.
@@ -45,7 +45,7 @@ impl RunApi {
     }
 
     /// Cancels a run: at once in this process, and then in the database. Says so where the database does not take it in time.
-    pub async fn cancel_at_once(&self, run: RunKey) -> Result<Cancelled, EngineError> {
+    pub async fn cancel_now(&self, run: RunKey) -> Result<CancelAck, EngineError> {
         let target = StopTarget::Run(run);
         self.shared
             .stop(StopRequest {
@@ -58,10 +58,10 @@ impl RunApi {
             .await?;
         let mut pending = self.shared.store.stops().pending().into_iter();
         match pending.find(|pending| pending.request.target == target) {
-            Some(pending) => Ok(Cancelled::Pending(Box::new(pending))),
+            Some(pending) => Ok(CancelAck::Pending(Box::new(pending))),
             None => stored_run::load(&self.shared.store, run)
                 .await
-                .map(|stored| Cancelled::Stored(Box::new(stored))),
+                .map(|stored| CancelAck::Stored(Box::new(stored))),
         }
     }
 }
@@ -80,8 +80,8 @@ impl Shared {
     async fn cancel(&self, run: RunKey, scope: CancelScope) -> Result<(), EngineError> {
         let at = self.clock.now();
         let decided = WakeDecided::new(run, WakeOutcome::Cancelled);
-        let sealed = self.seal(Draft::new(decided), Some(run), at)?;
-        let salt = self.entropy.bytes32();
+        let sealed = self.seal(EventDraft::new(decided), Some(run), at)?;
+        let salt = self.entropy.random_bytes();
         let stamp = Stamp { at, salt };
         let request = CancelRequest { run, scope, stamp };
         let called = self.write(move |tx| request.write(tx, &sealed));
@@ -89,29 +89,29 @@ impl Shared {
             CancelOutcome::Unknown => return Err(EngineError::UnknownRun(run)),
             CancelOutcome::TooLate => {}
             CancelOutcome::Quarantined(fault) => {
-                let why = fault.as_deref().map(fault_in_words).unwrap_or_default();
+                let why = fault.as_deref().map(describe_fault).unwrap_or_default();
                 return Err(EngineError::Quarantined { run, why });
             }
             // A driver finds the request; the loop ends an open run that has no driver.
             CancelOutcome::Requested(agent, others) => {
-                self.work.look_at(agent);
-                self.look_at_all(others);
+                self.work.signal_agent(agent);
+                self.signal_all(others);
             }
             // The next message may start.
             CancelOutcome::Dequeued(agent, event) => {
-                self.hub.saw(&agent, &[*event]);
-                self.work.look_at(agent);
+                self.hub.on_events(&agent, &[*event]);
+                self.work.signal_agent(agent);
             }
         }
         Ok(())
     }
 
     /// Has agents looked at whose runs were changed from outside.
-    pub(super) fn look_at_all(&self, agents: Vec<AgentId>) {
+    pub(super) fn signal_all(&self, agents: Vec<AgentId>) {
         for agent in agents {
             // Its log may have grown: followers read it again.
-            self.hub.saw(&agent, &[]);
-            self.work.look_at(agent);
+            self.hub.on_events(&agent, &[]);
+            self.work.signal_agent(agent);
         }
     }
 }
@@ -133,7 +133,7 @@ struct CancelRequest {
 
 impl CancelRequest {
     /// Takes a message out of the queue, or requests the end of its run from its driver.
-    fn write(&self, tx: &mut Tx<'_>, sealed: &Sealed) -> Result<CancelOutcome, StoreError> {
+    fn write(&self, tx: &mut Tx<'_>, sealed: &SealedEvent) -> Result<CancelOutcome, StoreError> {
         let Self { run, scope, stamp } = *self;
         let Some(message) = tx.message(&run)? else {
             return Ok(CancelOutcome::Unknown);

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use wakeful_core::decision::{Decision, Reply, Unanswerable, in_order};
-use wakeful_core::failure::clip;
+use wakeful_core::decision::{AnswerError, AnswerInput, Decision, sort_by_urgency};
+use wakeful_core::failure::truncate_chars;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::DecisionId;
-use wakeful_core::proof::record::attach;
+use wakeful_core::proof::row_binding::attach;
 use wakeful_core::report::payload::{AnswerGiven, DecisionAnswered};
-use wakeful_core::report::{Draft, Event};
-use wakeful_ports::fail;
-use wakeful_store::rows::{AnnouncementRow, DecisionFilter, Owed};
+use wakeful_core::report::{Event, EventDraft};
+use wakeful_ports::fail_point;
+use wakeful_store::rows::{DecisionFilter, DecisionNotificationRow, HumanBacklog};
 use wakeful_store::{ROWS_MAX, StoreError, Tx};
 
 use super::shared::{Shared, append};
-use super::{Arguments, decision_input};
+use super::{DecisionInput, decision_input};
 use crate::wait::late_draft;
 use crate::{EngineError, Observer as _, Stamp};
 
@@ -28,9 +28,9 @@ enum PrefixMatch {
 /// What the answering transaction found.
 enum AnswerOutcome {
     Taken(Box<Decision>, Box<Event>),
-    Refused(Unanswerable),
+    Refused(AnswerError),
     /// The answer came after the deadline. The question has grown more severe, or is called off.
-    Late(Unanswerable, AgentId, Box<Event>),
+    Late(AnswerError, AgentId, Box<Event>),
     Unknown,
 }
 
@@ -53,7 +53,7 @@ impl DecisionApi {
                     _ => Ok(PrefixMatch::Several),
                 },
             );
-        let given = clip(&hex_prefix, 64);
+        let given = truncate_chars(&hex_prefix, 64);
         match found.await? {
             PrefixMatch::One(decision) => Ok(*decision),
             PrefixMatch::Unknown => Err(EngineError::UnknownDecision(given)),
@@ -62,11 +62,11 @@ impl DecisionApi {
     }
 
     /// Answers a decision. A second answer is refused with the first one.
-    pub async fn answer(&self, hex_prefix: String, reply: Reply) -> Result<Decision, EngineError> {
+    pub async fn answer(&self, hex_prefix: String, reply: AnswerInput) -> Result<Decision, EngineError> {
         let id = self.get(hex_prefix).await?.inquiry.decision_id;
         // Sealed inside the transaction: which version an answer makes is known only with the lock. What time it is, too:
         // an answer that waited for the lock may have missed its deadline.
-        let (clock, salt) = (Arc::clone(&self.shared.clock), self.shared.entropy.bytes32());
+        let (clock, salt) = (Arc::clone(&self.shared.clock), self.shared.entropy.random_bytes());
         let found = self.shared.write(move |tx| {
             let at = clock.now();
             answer_in(tx, id, &reply, Stamp { at, salt })
@@ -75,14 +75,14 @@ impl DecisionApi {
             AnswerOutcome::Unknown => Err(EngineError::UnknownDecision(id.to_string())),
             AnswerOutcome::Refused(why) => Err(why.into()),
             AnswerOutcome::Late(why, agent, event) => {
-                self.shared.hub.saw(&agent, &[*event]);
-                self.shared.work.look_at(agent);
+                self.shared.hub.on_events(&agent, &[*event]);
+                self.shared.work.signal_agent(agent);
                 Err(why.into())
             }
             AnswerOutcome::Taken(decision, event) => {
-                fail::point("decision.after_answer");
-                self.shared.hub.saw(&decision.agent_id, &[*event]);
-                self.shared.work.look_at(decision.agent_id.clone());
+                fail_point::fail_point("decision.after_answer");
+                self.shared.hub.on_events(&decision.agent_id, &[*event]);
+                self.shared.work.signal_agent(decision.agent_id.clone());
                 Ok(*decision)
             }
         }
@@ -97,14 +97,14 @@ impl DecisionApi {
         };
         let found = self.shared.store.read(move |view| view.decisions(&filter));
         Ok(if pending_only {
-            in_order(found.await?)
+            sort_by_urgency(found.await?)
         } else {
             found.await?
         })
     }
 
     /// The arguments of the action that a question is about, all of them.
-    pub async fn arguments(&self, decision: Decision) -> Result<Arguments, EngineError> {
+    pub async fn arguments(&self, decision: Decision) -> Result<DecisionInput, EngineError> {
         let found = self
             .shared
             .store
@@ -113,14 +113,17 @@ impl DecisionApi {
     }
 
     /// The notifications of a decision, sent and failed.
-    pub async fn announcements(&self, decision: DecisionId) -> Result<Vec<AnnouncementRow>, EngineError> {
+    pub async fn announcements(
+        &self,
+        decision: DecisionId,
+    ) -> Result<Vec<DecisionNotificationRow>, EngineError> {
         let found = self.shared.store.read(move |view| view.announcements(&decision));
         Ok(found.await?)
     }
 
     /// What waits for a person, over all agents.
-    pub async fn owed(&self) -> Result<Owed, EngineError> {
-        let found = self.shared.store.read(|view| view.owed());
+    pub async fn human_backlog(&self) -> Result<HumanBacklog, EngineError> {
+        let found = self.shared.store.read(|view| view.human_backlog());
         Ok(found.await?)
     }
 }
@@ -129,7 +132,7 @@ impl DecisionApi {
 fn answer_in(
     tx: &mut Tx<'_>,
     id: DecisionId,
-    reply: &Reply,
+    reply: &AnswerInput,
     stamp: Stamp,
 ) -> Result<AnswerOutcome, StoreError> {
     let Some(decision) = tx.decision(&id)? else {
@@ -144,7 +147,7 @@ fn answer_in(
     };
     let answered = match decision.answer(reply.clone(), stamp.at) {
         Ok(answered) => answered,
-        Err(why @ Unanswerable::Late { .. }) => {
+        Err(why @ AnswerError::Late { .. }) => {
             let Some(next) = decision.escalate_if_overdue(stamp.at) else {
                 return Ok(AnswerOutcome::Refused(why));
             };
@@ -160,7 +163,7 @@ fn answer_in(
     };
     tx.put_decision(&answered, decision.version)?;
     tx.make_run_due(&decision.run_key)?;
-    let mut draft = Draft::new(DecisionAnswered {
+    let mut draft = EventDraft::new(DecisionAnswered {
         answer: Some(AnswerGiven {
             option: reply.option.clone(),
             channel: reply.channel,

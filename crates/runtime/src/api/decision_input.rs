@@ -9,7 +9,7 @@ use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::{Block, ToolCall, calls_of};
 use wakeful_core::decision::{Decision, InputGone};
 use wakeful_core::key::{ActionBase, OperationId};
-use wakeful_core::run::{Phase, Turn};
+use wakeful_core::run::{RunMachine, RunPhase};
 use wakeful_core::step::action_parts;
 use wakeful_store::rows::RunRow;
 use wakeful_store::{StoreError, View};
@@ -28,14 +28,14 @@ const PAGE: u32 = 500;
 
 /// The arguments of the action that a question is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Arguments {
+pub enum DecisionInput {
     /// All of them, as JSON.
     Whole(String),
     /// Only how they begin, and why.
     Gone(InputGone),
 }
 
-impl Arguments {
+impl DecisionInput {
     /// What the record of a question has of them: for whom nothing else can be read.
     #[must_use]
     pub fn of_record(decision: &Decision) -> Self {
@@ -49,22 +49,22 @@ impl Arguments {
 }
 
 /// Looks for the arguments of a question's action.
-pub(super) fn arguments(view: &mut View<'_>, decision: &Decision) -> Result<Arguments, StoreError> {
+pub(super) fn arguments(view: &mut View<'_>, decision: &Decision) -> Result<DecisionInput, StoreError> {
     let inquiry = &decision.inquiry;
     if inquiry.input.is_empty() || !inquiry.is_input_cut() {
-        return Ok(Arguments::of_record(decision));
+        return Ok(DecisionInput::of_record(decision));
     }
     let Some(row) = view.run(&decision.run_key)? else {
-        return Ok(Arguments::Gone(InputGone::Unreadable));
+        return Ok(DecisionInput::Gone(InputGone::Unreadable));
     };
     let found = match decode(&row) {
         Ok(turn) => call(view, &row, &turn, inquiry.operation_id)?,
         Err(_) => None,
     };
     Ok(match found {
-        Some(call) => Arguments::Whole(call.input.to_string()),
-        None if view.is_pruned(&decision.run_key)? => Arguments::Gone(InputGone::Pruned),
-        None => Arguments::Gone(InputGone::Unreadable),
+        Some(call) => DecisionInput::Whole(call.input.to_string()),
+        None if view.is_pruned(&decision.run_key)? => DecisionInput::Gone(InputGone::Pruned),
+        None => DecisionInput::Gone(InputGone::Unreadable),
     })
 }
 
@@ -72,10 +72,10 @@ pub(super) fn arguments(view: &mut View<'_>, decision: &Decision) -> Result<Argu
 fn call(
     view: &mut View<'_>,
     row: &RunRow,
-    turn: &Turn,
+    turn: &RunMachine,
     wanted: OperationId,
 ) -> Result<Option<ToolCall>, StoreError> {
-    if let Phase::Acting { reply, actions, .. } = &turn.phase
+    if let RunPhase::Acting { reply, actions, .. } = &turn.phase
         && let Some(action) = actions.iter().find(|action| action.operation_id == wanted)
     {
         let body = body(view, reply)?;
@@ -90,12 +90,12 @@ fn call(
 fn earlier(
     view: &mut View<'_>,
     row: &RunRow,
-    turn: &Turn,
+    turn: &RunMachine,
     wanted: OperationId,
 ) -> Result<Option<ToolCall>, StoreError> {
     let scope = scope_of(&turn.workspace);
     let mut seen: BTreeMap<ActionBase, u64> = BTreeMap::new();
-    let (mut after, mut searched) = (0, Searched::default());
+    let (mut after, mut searched) = (0, SearchBudget::default());
     while searched.has_room() {
         let page = view.contents(row, after, PAGE)?;
         let Some((last, _)) = page.last() else { break };
@@ -123,12 +123,12 @@ fn earlier(
 
 /// How much of a run was searched.
 #[derive(Debug, Default)]
-struct Searched {
+struct SearchBudget {
     contents: usize,
     bytes: usize,
 }
 
-impl Searched {
+impl SearchBudget {
     const fn has_room(&self) -> bool {
         self.contents < SEARCHED_MAX && self.bytes < SEARCHED_BYTES_MAX
     }
@@ -160,13 +160,13 @@ mod tests {
 
     #[test]
     fn a_search_ends_after_so_many_contents_and_so_many_bytes() {
-        let mut many = Searched::default();
+        let mut many = SearchBudget::default();
         (1..SEARCHED_MAX).for_each(|_| many.add(1));
         assert!(many.has_room());
         many.add(1);
         assert!(!many.has_room(), "{many:?}");
 
-        let mut large = Searched::default();
+        let mut large = SearchBudget::default();
         large.add(SEARCHED_BYTES_MAX - 1);
         assert!(large.has_room());
         large.add(usize::MAX);

@@ -7,7 +7,7 @@ use wakeful_store::rows::EventRow;
 
 use super::shared::Shared;
 use crate::hub::Listener;
-use crate::proof::{Erase, erase};
+use crate::proof::{ErasureRequest, erase};
 use crate::{EngineError, Observer as _, Stamp};
 use wakeful_core::proof::Erasure;
 
@@ -18,14 +18,14 @@ pub struct EventApi {
 
 impl EventApi {
     /// Erases contents of what has ended. The log stays whole and tells of it.
-    pub async fn erase(&self, wanted: Erase) -> Result<Erasure, EngineError> {
+    pub async fn erase(&self, wanted: ErasureRequest) -> Result<Erasure, EngineError> {
         let agent = wanted.agent.clone();
         let stamp = Stamp {
             at: self.shared.clock.now(),
-            salt: self.shared.entropy.bytes32(),
+            salt: self.shared.entropy.random_bytes(),
         };
         erase(&self.shared.store, wanted, stamp, |event| {
-            self.shared.hub.saw(&agent, &[event]);
+            self.shared.hub.on_events(&agent, &[event]);
         })
         .await
     }

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use wakeful_core::journal::{Author, Category, Mutation, Note, Record, RecordId, Task, operation_of_person};
+use wakeful_core::journal::{Author, Category, Mutation, Note, Record, RecordId, Task, person_operation_id};
 use wakeful_core::key::OperationId;
-use wakeful_core::saga::Phase;
-use wakeful_ports::journal::{Change, Journal, JournalError, Known, Listing, Order, Receipt, TaskFilter};
+use wakeful_core::saga::SagaPhase;
+use wakeful_ports::journal::{
+    CommittedChange, Journal, JournalError, OperationStatus, RecordQuery, TaskFilter, WriteReceipt,
+    WriteRequest,
+};
 use wakeful_store::rows::SagaRow;
 
 use super::shared::Shared;
@@ -27,14 +30,14 @@ impl JournalApi {
     }
 
     /// Writes for a person. The same key again is the same write.
-    pub async fn write(&self, mutation: Mutation, key: Option<String>) -> Result<Receipt, JournalError> {
+    pub async fn write(&self, mutation: Mutation, key: Option<String>) -> Result<WriteReceipt, JournalError> {
         let key = key.unwrap_or_else(|| {
-            let bytes = self.shared.entropy.bytes32();
+            let bytes = self.shared.entropy.random_bytes();
             wakeful_core::key::Digest::from_bytes(bytes).to_string()
         });
         self.journal
-            .write(Order {
-                operation_id: operation_of_person(&key),
+            .write(WriteRequest {
+                operation_id: person_operation_id(&key),
                 author: Author::Person,
                 mutation,
                 at: self.shared.clock.now(),
@@ -58,19 +61,23 @@ impl JournalApi {
     }
 
     /// The fields of records that are listed.
-    pub async fn records(&self, listing: Listing, limit: u32) -> Result<Vec<Value>, JournalError> {
+    pub async fn records(&self, listing: RecordQuery, limit: u32) -> Result<Vec<Value>, JournalError> {
         let records = self.journal.records(listing, limit).await?;
         self.fields(&records).await
     }
 
     /// The fields of records of any kind whose id begins like this, tombstones among them.
     pub async fn found(&self, id_prefix: String, limit: u32) -> Result<Vec<Value>, JournalError> {
-        let records = self.journal.found(id_prefix, limit).await?;
+        let records = self.journal.records_with_prefix(id_prefix, limit).await?;
         self.fields(&records).await
     }
 
     /// What was committed after a place, oldest first, and the newest place there is.
-    pub async fn changes(&self, after_seq: u64, limit: u32) -> Result<(Vec<Change>, u64), JournalError> {
+    pub async fn changes(
+        &self,
+        after_seq: u64,
+        limit: u32,
+    ) -> Result<(Vec<CommittedChange>, u64), JournalError> {
         let changes = self.journal.changes(after_seq, limit).await?;
         Ok((changes, self.journal.last_seq().await?))
     }
@@ -78,10 +85,10 @@ impl JournalApi {
     /// Sagas that are not over, oldest first, as far as both databases can tell.
     pub async fn sagas(&self) -> Result<Vec<SagaRow>, JournalError> {
         let mut rows = self.shared.store.read(|view| view.unfinished_sagas()).await?;
-        for row in rows.iter_mut().filter(|row| row.saga.phase == Phase::Intent) {
+        for row in rows.iter_mut().filter(|row| row.saga.phase == SagaPhase::Intent) {
             // A journal that cannot be asked leaves the phase that is stored.
-            if let Ok(Known::Written) = self.journal.known(row.saga.operation_id).await {
-                row.saga.phase = Phase::Journal;
+            if let Ok(OperationStatus::Written) = self.journal.operation_status(row.saga.operation_id).await {
+                row.saga.phase = SagaPhase::Journal;
             }
         }
         Ok(rows)
@@ -89,7 +96,7 @@ impl JournalApi {
 
     /// Lets a person say that the journal is right as it is. None when no such saga is stuck.
     pub async fn keep(&self, operation: OperationId) -> Result<Option<OperationId>, JournalError> {
-        let kept = saga::keep(&self.shared.store, self.shared.clock.as_ref(), operation).await?;
+        let kept = saga::resolve_stuck(&self.shared.store, self.shared.clock.as_ref(), operation).await?;
         Ok(kept.map(|saga| saga.operation_id))
     }
 }

@@ -6,14 +6,14 @@ use wakeful_core::cause::Priority;
 use wakeful_core::conversation::{Attachment, Block};
 use wakeful_core::id::{AgentId, SessionId, ThreadId, TurnId};
 use wakeful_core::key::RunKey;
-use wakeful_core::message::{Message, NewMessage, Wishes};
+use wakeful_core::message::{Message, NewMessage, RunOptions};
 use wakeful_core::run::preview;
-use wakeful_store::rows::{EntryRow, QueueRow};
+use wakeful_store::rows::{QueueRow, TranscriptEntryRow};
 use wakeful_store::{StoreError, View};
 
 use super::shared::{Ingress, Shared};
 use super::{Previewed, SESSION, planted_bugs};
-use crate::cause::{AdmissionOutcome, PreparedAdmission};
+use crate::admission::{AdmissionOutcome, PreparedAdmission};
 use crate::wake::{admitted_event, opening};
 use crate::{EngineError, Observer as _, stored_run};
 
@@ -22,7 +22,7 @@ pub const TRANSCRIPT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// A message to send.
 #[derive(Debug, Clone)]
-pub struct Post {
+pub struct IncomingMessage {
     /// To whom.
     pub agent: AgentId,
     /// Its name: fresh, or the caller's idempotency key.
@@ -32,14 +32,14 @@ pub struct Post {
     /// Pictures and documents that come with it, checked before.
     pub attachments: Vec<Attachment>,
     /// How its run is to be carried out.
-    pub wishes: Wishes,
+    pub wishes: RunOptions,
     /// How soon it wants its turn.
     pub priority: Priority,
 }
 
 /// A message that is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Posted {
+pub struct MessageReceipt {
     /// The run that answers it, now or later.
     pub run_key: RunKey,
     /// Whether it was new.
@@ -48,18 +48,18 @@ pub struct Posted {
 
 /// The newest part of a conversation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Conversation {
+pub struct TranscriptPage {
     /// Its lines, oldest first.
-    pub lines: Vec<Line>,
+    pub lines: Vec<TranscriptItem>,
     /// Whether there are older ones.
     pub has_more: bool,
 }
 
 /// One line of a conversation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct TranscriptItem {
     /// Who spoke, when, in which run.
-    pub row: EntryRow,
+    pub row: TranscriptEntryRow,
     /// What was said; none when it was erased.
     pub blocks: Option<Vec<Block>>,
 }
@@ -71,16 +71,16 @@ pub struct MessageApi {
 
 impl MessageApi {
     /// Puts a message into an agent's queue. It is durable when this returns.
-    pub async fn send(&self, post: Post) -> Result<Posted, EngineError> {
+    pub async fn send(&self, post: IncomingMessage) -> Result<MessageReceipt, EngineError> {
         let now = self.shared.clock.now();
-        let Post {
+        let IncomingMessage {
             agent,
             turn,
             text,
             attachments,
             wishes,
             priority,
-        } = planted_bugs::post(post, now);
+        } = planted_bugs::send_message(post, now);
         let (entry, body) = opening(&text, attachments);
         let session = SessionId::new(SESSION);
         let new = NewMessage {
@@ -92,11 +92,14 @@ impl MessageApi {
         let message = match &self.shared.ingress {
             Ingress::Daemon => message.through_api(wishes),
             Ingress::Process => message.through_cli(wishes),
-            Ingress::StartAtOnce(_) => Message { wishes, ..message },
+            Ingress::StartAtOnce(_) => Message {
+                options: wishes,
+                ..message
+            },
         };
         let message = message.with_priority(priority);
         let run_key = message.run_key;
-        if let Some(posted) = planted_bugs::dropped(run_key, now) {
+        if let Some(posted) = planted_bugs::maybe_drop(run_key, now) {
             return Ok(posted);
         }
         let sealed = self
@@ -117,20 +120,20 @@ impl MessageApi {
         agent: AgentId,
         run_key: RunKey,
         outcome: AdmissionOutcome,
-    ) -> Result<Posted, EngineError> {
+    ) -> Result<MessageReceipt, EngineError> {
         match outcome {
             AdmissionOutcome::New(event) => {
-                self.shared.hub.saw(&agent, &[event]);
-                self.shared.work.look_at(agent);
-                Ok(Posted {
+                self.shared.hub.on_events(&agent, &[event]);
+                self.shared.work.signal_agent(agent);
+                Ok(MessageReceipt {
                     run_key,
                     is_new: true,
                 })
             }
             AdmissionOutcome::Known => {
                 // The first sender may have died before it signalled the loop.
-                self.shared.work.look_at(agent);
-                Ok(Posted {
+                self.shared.work.signal_agent(agent);
+                Ok(MessageReceipt {
                     run_key,
                     is_new: false,
                 })
@@ -156,7 +159,7 @@ impl MessageApi {
     }
 
     /// The newest lines of an agent's conversation, oldest first; fewer when they are long.
-    pub async fn transcript(&self, agent: AgentId, newest: u32) -> Result<Conversation, EngineError> {
+    pub async fn transcript(&self, agent: AgentId, newest: u32) -> Result<TranscriptPage, EngineError> {
         self.shared
             .of_agent(agent, move |view, agent| {
                 let thread = ThreadId::of_session(agent, &SessionId::new(SESSION));
@@ -169,7 +172,11 @@ impl MessageApi {
 }
 
 /// Reads from the newest line back, until enough lines or enough bytes were read.
-fn conversation(view: &mut View<'_>, rows: Vec<EntryRow>, newest: u32) -> Result<Conversation, StoreError> {
+fn conversation(
+    view: &mut View<'_>,
+    rows: Vec<TranscriptEntryRow>,
+    newest: u32,
+) -> Result<TranscriptPage, StoreError> {
     let (mut lines, mut bytes) = (Vec::new(), 0);
     let (all, wanted) = (rows.len(), usize::try_from(newest).unwrap_or(usize::MAX));
     for row in rows.into_iter().rev().take(wanted) {
@@ -181,9 +188,9 @@ fn conversation(view: &mut View<'_>, rows: Vec<EntryRow>, newest: u32) -> Result
         }
         let blocks = body.map(|body| serde_json::from_slice(&body)).transpose();
         let blocks = blocks.map_err(|_| StoreError::Malformed("a transcript entry"))?;
-        lines.push(Line { row, blocks });
+        lines.push(TranscriptItem { row, blocks });
     }
     lines.reverse();
     let has_more = lines.len() < all;
-    Ok(Conversation { lines, has_more })
+    Ok(TranscriptPage { lines, has_more })
 }

@@ -3,16 +3,16 @@
 use wakeful_core::id::TurnId;
 use wakeful_core::key::RunKey;
 use wakeful_core::time::Millis;
-use wakeful_ports::planted;
+use wakeful_ports::planted_bugs;
 
-use super::{Post, Posted};
+use super::{IncomingMessage, MessageReceipt};
 
 /// The post as it is, unless a test asks for an error.
-pub(super) fn post(mut post: Post, now: Millis) -> Post {
-    if planted::bug("text_cut") {
+pub(super) fn send_message(mut post: IncomingMessage, now: Millis) -> IncomingMessage {
+    if planted_bugs::is_planted("text_cut") {
         post.text.pop();
     }
-    if planted::bug("key_forgotten")
+    if planted_bugs::is_planted("key_forgotten")
         && let Ok(fresh) = TurnId::parse(&format!("{}-{}", post.turn, now.0))
     {
         post.turn = fresh;
@@ -21,7 +21,8 @@ pub(super) fn post(mut post: Post, now: Millis) -> Post {
 }
 
 /// Sometimes an acknowledgement of a message that is not stored, if a test asks for it.
-pub(super) fn dropped(run_key: RunKey, now: Millis) -> Option<Posted> {
+pub(super) fn maybe_drop(run_key: RunKey, now: Millis) -> Option<MessageReceipt> {
     let is_new = true;
-    (planted::bug("message_dropped") && now.0 % 4 == 0).then_some(Posted { run_key, is_new })
+    (planted_bugs::is_planted("message_dropped") && now.0 % 4 == 0)
+        .then_some(MessageReceipt { run_key, is_new })
 }

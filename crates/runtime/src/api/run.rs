@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::report::payload::RunReleased;
-use wakeful_core::report::{Draft, Event, Sealed};
+use wakeful_core::report::{Event, EventDraft, SealedEvent};
 use wakeful_core::run::{RunStatus, preview};
 use wakeful_core::wake::{Lifecycle, Refusal, Suspension, Wait};
 use wakeful_store::rows::{RunFilter, RunRow};
@@ -13,7 +13,7 @@ use wakeful_store::{StoreError, Tx, View};
 
 use super::shared::{Shared, append};
 use crate::stored_run::StoredRun;
-use crate::subrun::{end_children, lock_all, parent_of};
+use crate::sub_run::{end_children, lock_all, parent_of};
 use crate::{EngineError, Observer as _, Stamp, stored_run};
 
 /// A row of a list with the first words of the message it is about.
@@ -40,11 +40,13 @@ pub struct RunApi {
 }
 
 impl RunApi {
-    async fn move_aside(&self, run: RunKey, status: RunStatus) -> Result<StoredRun, EngineError> {
+    async fn leave_quarantine(&self, run: RunKey, status: RunStatus) -> Result<StoredRun, EngineError> {
         let at = self.shared.clock.now();
         let released = RunReleased { run_key: run, status };
-        let sealed = self.shared.seal(Draft::new(released.clone()), Some(run), at)?;
-        let salt = self.shared.entropy.bytes32();
+        let sealed = self
+            .shared
+            .seal(EventDraft::new(released.clone()), Some(run), at)?;
+        let salt = self.shared.entropy.random_bytes();
         let moved = self
             .shared
             .write(move |tx| move_aside_in(tx, &released, &sealed, Stamp { at, salt }));
@@ -56,22 +58,22 @@ impl RunApi {
             }
             QuarantineExit::Refused(refusal) => return Err(refusal.into()),
             QuarantineExit::Done(agent, event, others) => {
-                self.shared.hub.saw(&agent, &[*event]);
-                self.shared.work.look_at(agent);
-                self.shared.look_at_all(others);
+                self.shared.hub.on_events(&agent, &[*event]);
+                self.shared.work.signal_agent(agent);
+                self.shared.signal_all(others);
             }
         }
         stored_run::load(&self.shared.store, run).await
     }
 
     /// Resumes a quarantined run.
-    pub async fn retry(&self, run: RunKey) -> Result<StoredRun, EngineError> {
-        self.move_aside(run, RunStatus::Open).await
+    pub async fn resume(&self, run: RunKey) -> Result<StoredRun, EngineError> {
+        self.leave_quarantine(run, RunStatus::Open).await
     }
 
     /// Abandons a quarantined run.
     pub async fn abandon(&self, run: RunKey) -> Result<StoredRun, EngineError> {
-        self.move_aside(run, RunStatus::Abandoned).await
+        self.leave_quarantine(run, RunStatus::Abandoned).await
     }
 
     /// Runs, newest first.
@@ -122,7 +124,7 @@ impl RunApi {
 fn move_aside_in(
     tx: &mut Tx<'_>,
     released: &RunReleased,
-    sealed: &Sealed,
+    sealed: &SealedEvent,
     stamp: Stamp,
 ) -> Result<QuarantineExit, StoreError> {
     let (run, status) = (released.run_key, released.status);
@@ -155,7 +157,7 @@ fn move_aside_in(
     if is_aside && !is_end && lifecycle == Some(Lifecycle::Destroyed) {
         return Ok(QuarantineExit::Refused(Refusal::Destroyed));
     }
-    if !is_aside || !tx.set_aside(&run, status, None, stamp.at)? {
+    if !is_aside || !tx.set_run_status(&run, status, None, stamp.at)? {
         return Ok(QuarantineExit::Not(row));
     }
     if is_busy {
@@ -165,7 +167,7 @@ fn move_aside_in(
     let mut others = Vec::new();
     if is_end {
         // It never continues, so the outcomes of its steps and of the runs it started stay unknown to it.
-        tx.leave_steps(&run)?;
+        tx.mark_steps_unknown(&run)?;
         others = end_children(tx, &run, &mut heads, stamp)?;
     }
     // A released run has not ended: its parent looks once and waits on.

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use wakeful_core::id::{AgentId, EventName, RuleId};
-use wakeful_core::report::Draft as EventDraft;
+use wakeful_core::report::EventDraft;
 use wakeful_core::report::payload::{AgentStateChanged, ScheduleChange};
-use wakeful_core::time::Millis;
-use wakeful_core::timer::{
-    BadTransition, Concurrency, Draft, Guard, Outcome, SCHEDULES_MAX, SCHEDULES_OF_EVENT_MAX, Status, Timer,
-    TimerError, When,
+use wakeful_core::schedule::{
+    BadTransition, Concurrency, ExecutionOutcome, FiringTime, Guard, SCHEDULES_MAX, SCHEDULES_OF_EVENT_MAX,
+    Schedule, ScheduleDraft, ScheduleError, ScheduleStatus,
 };
+use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Refusal};
-use wakeful_store::rows::{Execution, ExecutionRow, ScheduleFilter, Schedules};
+use wakeful_store::rows::{ExecutionWithRun, ScheduleFilter, ScheduleRows, ScheduledExecutionRow};
 use wakeful_store::{StoreError, Tx};
 
 use super::shared::{Shared, append};
+use crate::schedule::{FiringCause, fire_now, tell};
 use crate::stamp::StampSource;
-use crate::timer::{Occasion, by_hand, tell};
 use crate::{EngineError, Observer as _};
 
 /// How often a firing by hand is tried, if others change the schedule meanwhile.
@@ -27,7 +27,7 @@ const SCHEDULES_PAGE: u32 = 64;
 
 /// Why a schedule cannot be had, or not like this.
 #[derive(Debug, thiserror::Error)]
-pub enum ScheduleFault {
+pub enum ScheduleRefusal {
     /// There is none of that name.
     #[error("there is no schedule {0}")]
     Unknown(RuleId),
@@ -36,7 +36,7 @@ pub enum ScheduleFault {
     Exists(RuleId),
     /// A field is not as it must be.
     #[error(transparent)]
-    Bad(#[from] TimerError),
+    Bad(#[from] ScheduleError),
     /// It cannot go there from where it stands.
     #[error("schedule {schedule}: {why}")]
     Status {
@@ -51,7 +51,7 @@ pub enum ScheduleFault {
         /// Which one.
         schedule: RuleId,
         /// Where it stands.
-        status: Status,
+        status: ScheduleStatus,
     },
     /// The agent has as many as one may have.
     #[error("agent {0} has {SCHEDULES_MAX} schedules already")]
@@ -63,11 +63,11 @@ pub enum ScheduleFault {
 
 /// What of a schedule is to be different. What is none stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Edit {
+pub struct ScheduleEdit {
     /// What people call it.
     pub label: Option<String>,
     /// When it fires: another pattern or zone is another timer.
-    pub when: Option<When>,
+    pub when: Option<FiringTime>,
     /// What it says.
     pub say: Option<String>,
     /// What becomes of a firing while the one before it is under way.
@@ -83,10 +83,10 @@ pub struct Edit {
 }
 
 /// What a transaction that changes a schedule found.
-enum Changed {
-    Done(Box<Timer>, Box<Option<wakeful_core::report::Event>>),
+enum ScheduleWriteOutcome {
+    Done(Box<Schedule>, Box<Option<wakeful_core::report::Event>>),
     Unknown,
-    Fault(ScheduleFault),
+    Fault(ScheduleRefusal),
     Refused(Refusal),
 }
 
@@ -97,46 +97,57 @@ pub struct ScheduleApi {
 
 impl ScheduleApi {
     /// Makes a schedule.
-    pub async fn add(&self, draft: Draft) -> Result<Timer, EngineError> {
+    pub async fn add(&self, draft: ScheduleDraft) -> Result<Schedule, EngineError> {
         let now = self.shared.clock.now();
-        let timer = draft.check(now).map_err(ScheduleFault::from)?;
+        let timer = draft.check(now).map_err(ScheduleRefusal::from)?;
         let sealed = self
             .shared
             .seal(change_event(&timer, AgentStateChanged::ScheduleAdded), None, now)?;
         let agent = timer.agent_id.clone();
         let made = self.shared.write(move |tx| {
             let Some(mut head) = tx.lock_head_to_announce(&timer.agent_id)? else {
-                return Ok(Changed::Unknown);
+                return Ok(ScheduleWriteOutcome::Unknown);
             };
             let agent = tx.agent(&timer.agent_id)?;
             if agent.is_some_and(|agent| agent.lifecycle == Lifecycle::Destroyed) {
-                return Ok(Changed::Refused(Refusal::Destroyed));
+                return Ok(ScheduleWriteOutcome::Refused(Refusal::Destroyed));
             }
-            if tx.schedules_of(&timer.agent_id)? >= SCHEDULES_MAX {
-                return Ok(Changed::Fault(ScheduleFault::TooMany(timer.agent_id.clone())));
+            if tx.count_schedules_of(&timer.agent_id)? >= SCHEDULES_MAX {
+                return Ok(ScheduleWriteOutcome::Fault(ScheduleRefusal::TooMany(
+                    timer.agent_id.clone(),
+                )));
             }
             if let Some(full) = too_many_wait(tx, timer.event.as_ref())? {
-                return Ok(Changed::Fault(full));
+                return Ok(ScheduleWriteOutcome::Fault(full));
             }
             if !tx.create_schedule(&timer)? {
-                return Ok(Changed::Fault(ScheduleFault::Exists(timer.schedule_id.clone())));
+                return Ok(ScheduleWriteOutcome::Fault(ScheduleRefusal::Exists(
+                    timer.schedule_id.clone(),
+                )));
             }
             let event = append(tx, &timer.agent_id, &mut head, &sealed)?;
-            Ok(Changed::Done(Box::new(timer.clone()), Box::new(Some(event))))
+            Ok(ScheduleWriteOutcome::Done(
+                Box::new(timer.clone()),
+                Box::new(Some(event)),
+            ))
         });
         self.changed(made.await?, || EngineError::UnknownAgent(agent))
     }
 
-    fn changed(&self, changed: Changed, unknown: impl FnOnce() -> EngineError) -> Result<Timer, EngineError> {
+    fn changed(
+        &self,
+        changed: ScheduleWriteOutcome,
+        unknown: impl FnOnce() -> EngineError,
+    ) -> Result<Schedule, EngineError> {
         match changed {
-            Changed::Unknown => Err(unknown()),
-            Changed::Fault(fault) => Err(fault.into()),
-            Changed::Refused(refusal) => Err(refusal.into()),
-            Changed::Done(timer, event) => {
+            ScheduleWriteOutcome::Unknown => Err(unknown()),
+            ScheduleWriteOutcome::Fault(fault) => Err(fault.into()),
+            ScheduleWriteOutcome::Refused(refusal) => Err(refusal.into()),
+            ScheduleWriteOutcome::Done(timer, event) => {
                 if let Some(event) = *event {
-                    self.shared.hub.saw(&timer.agent_id, &[event]);
+                    self.shared.hub.on_events(&timer.agent_id, &[event]);
                 }
-                self.shared.work.rearm();
+                self.shared.work.rearm_scheduler();
                 Ok(*timer)
             }
         }
@@ -147,55 +158,64 @@ impl ScheduleApi {
         &self,
         name: RuleId,
         word: Change,
-        change: impl Fn(&Timer, Millis) -> Result<Option<Timer>, ScheduleFault> + Send + 'static,
-    ) -> Result<Timer, EngineError> {
+        change: impl Fn(&Schedule, Millis) -> Result<Option<Schedule>, ScheduleRefusal> + Send + 'static,
+    ) -> Result<Schedule, EngineError> {
         let (now, salt, wanted) = (
             self.shared.clock.now(),
-            self.shared.entropy.bytes32(),
+            self.shared.entropy.random_bytes(),
             name.clone(),
         );
         let written = self.shared.write(move |tx| {
             let Some(seen) = locked(tx, &wanted)? else {
-                return Ok(Changed::Unknown);
+                return Ok(ScheduleWriteOutcome::Unknown);
             };
             let next = match change(&seen, now) {
-                Err(fault) => return Ok(Changed::Fault(fault)),
-                Ok(None) => return Ok(Changed::Done(Box::new(seen), Box::new(None))),
+                Err(fault) => return Ok(ScheduleWriteOutcome::Fault(fault)),
+                Ok(None) => return Ok(ScheduleWriteOutcome::Done(Box::new(seen), Box::new(None))),
                 Ok(Some(next)) => next,
             };
             if next.event != seen.event
                 && let Some(full) = too_many_wait(tx, next.event.as_ref())?
             {
-                return Ok(Changed::Fault(full));
+                return Ok(ScheduleWriteOutcome::Fault(full));
             }
             tx.put_schedule(&next)?;
             // Which revision it is becomes known only with the lock.
-            let sealed = wakeful_core::report::Sealed::new(change_event(&next, word), now, None, salt);
+            let sealed = wakeful_core::report::SealedEvent::new(change_event(&next, word), now, None, salt);
             let sealed = sealed.map_err(|_| StoreError::Malformed("an announcement"))?;
             let head = tx.lock_head_to_announce(&next.agent_id)?;
             let event = head.map(|mut head| append(tx, &next.agent_id, &mut head, &sealed));
             let version = next.version.saturating_add(1);
-            let next = Timer { version, ..next };
-            Ok(Changed::Done(Box::new(next), Box::new(event.transpose()?)))
+            let next = Schedule { version, ..next };
+            Ok(ScheduleWriteOutcome::Done(
+                Box::new(next),
+                Box::new(event.transpose()?),
+            ))
         });
-        self.changed(written.await?, || ScheduleFault::Unknown(name).into())
+        self.changed(written.await?, || ScheduleRefusal::Unknown(name).into())
     }
 
     /// One schedule.
-    pub async fn get(&self, name: RuleId) -> Result<Timer, EngineError> {
+    pub async fn get(&self, name: RuleId) -> Result<Schedule, EngineError> {
         let wanted = name.clone();
         let found = self.shared.store.read(move |view| view.schedule(&wanted)).await?;
-        found.ok_or_else(|| ScheduleFault::Unknown(name).into())
+        found.ok_or_else(|| ScheduleRefusal::Unknown(name).into())
     }
 
     /// Lets a schedule fire now; `request` names this wish, so that one which comes twice is one. The answer is what
     /// became of it.
-    pub async fn trigger_now(&self, name: RuleId, request: String) -> Result<ExecutionRow, EngineError> {
-        let fired = self.fire(name.clone(), Occasion::ByHand(&request), |timer| {
+    pub async fn trigger_now(
+        &self,
+        name: RuleId,
+        request: String,
+    ) -> Result<ScheduledExecutionRow, EngineError> {
+        let fired = self.fire(name.clone(), FiringCause::ByHand(&request), |timer| {
             let (schedule, status) = (name.clone(), timer.status);
             match status {
-                Status::Active | Status::Paused => Ok(true),
-                Status::Disabled | Status::Expired => Err(ScheduleFault::Over { schedule, status }.into()),
+                ScheduleStatus::Active | ScheduleStatus::Paused => Ok(true),
+                ScheduleStatus::Disabled | ScheduleStatus::Expired => {
+                    Err(ScheduleRefusal::Over { schedule, status }.into())
+                }
             }
         });
         fired
@@ -206,14 +226,18 @@ impl ScheduleApi {
     /// Lets every active schedule fire that waits for an event; `key` names this delivery, so that one which comes twice
     /// is one. The answer is what became of each, by the names of the schedules.
     /// Each schedule fires in a transaction of its own. Where this is cut off, the same delivery again fires the rest.
-    pub async fn happened(&self, event: EventName, key: String) -> Result<Vec<ExecutionRow>, EngineError> {
+    pub async fn raise_event(
+        &self,
+        event: EventName,
+        key: String,
+    ) -> Result<Vec<ScheduledExecutionRow>, EngineError> {
         let (mut records, mut after) = (Vec::new(), None);
         loop {
             let (wanted, last) = (event.clone(), after.clone());
             let page = self
                 .shared
                 .store
-                .read(move |view| view.schedules_for(&wanted, last.as_ref(), SCHEDULES_PAGE));
+                .read(move |view| view.schedules_for_event(&wanted, last.as_ref(), SCHEDULES_PAGE));
             let page = page.await?;
             let names = page.timers.into_iter().map(|timer| timer.schedule_id);
             let names: Vec<RuleId> = names.collect();
@@ -225,10 +249,10 @@ impl ScheduleApi {
             };
             after = Some(newest);
             for name in names {
-                let waits = |timer: &Timer| {
-                    Ok(timer.status == Status::Active && timer.event.as_ref() == Some(&event))
+                let waits = |timer: &Schedule| {
+                    Ok(timer.status == ScheduleStatus::Active && timer.event.as_ref() == Some(&event))
                 };
-                let fired = self.fire(name, Occasion::Event(&event, &key), waits);
+                let fired = self.fire(name, FiringCause::Event(&event, &key), waits);
                 records.extend(fired.await?);
             }
         }
@@ -238,9 +262,9 @@ impl ScheduleApi {
     async fn fire(
         &self,
         name: RuleId,
-        occasion: Occasion<'_>,
-        may: impl Fn(&Timer) -> Result<bool, EngineError>,
-    ) -> Result<Option<ExecutionRow>, EngineError> {
+        occasion: FiringCause<'_>,
+        may: impl Fn(&Schedule) -> Result<bool, EngineError>,
+    ) -> Result<Option<ScheduledExecutionRow>, EngineError> {
         let mut tries = 0;
         let (timer, fired) = loop {
             let timer = self.get(name.clone()).await?;
@@ -252,34 +276,34 @@ impl ScheduleApi {
                 now: self.shared.clock.now(),
             };
             tries += 1;
-            match by_hand(&self.shared.store, &timer, occasion, &stamps).await {
+            match fire_now(&self.shared.store, &timer, occasion, &stamps).await {
                 Ok(fired) => break (timer, fired),
                 // Its moment came just now: it is read again.
                 Err(EngineError::Store(StoreError::Conflict)) if tries < TRIES_MAX => {}
                 Err(error) => {
-                    self.shared.look_everywhere();
+                    self.shared.signal_everything();
                     return Err(error);
                 }
             }
         };
         tell(&self.shared.hub, &self.shared.work, &timer, &fired);
-        self.shared.work.rearm();
+        self.shared.work.rearm_scheduler();
         // The firing's own record: what made room for it or was its consequence stands beside it. Where there is none, the
         // agent is gone and the schedule with it.
-        let own = |row: &ExecutionRow| match row.outcome {
-            Outcome::Run | Outcome::Skipped | Outcome::Refused => true,
-            Outcome::Replaced
-            | Outcome::Disabled
-            | Outcome::Expired
-            | Outcome::Recomputed
-            | Outcome::SetAside => false,
+        let own = |row: &ScheduledExecutionRow| match row.outcome {
+            ExecutionOutcome::Run | ExecutionOutcome::Skipped | ExecutionOutcome::Refused => true,
+            ExecutionOutcome::Replaced
+            | ExecutionOutcome::Disabled
+            | ExecutionOutcome::Expired
+            | ExecutionOutcome::Recomputed
+            | ExecutionOutcome::Unreadable => false,
         };
         let place = fired.records.iter().position(own).unwrap_or(0);
         Ok(fired.records.into_iter().nth(place))
     }
 
     /// Schedules by name.
-    pub async fn list(&self, filter: ScheduleFilter) -> Result<Schedules, EngineError> {
+    pub async fn list(&self, filter: ScheduleFilter) -> Result<ScheduleRows, EngineError> {
         Ok(self
             .shared
             .store
@@ -288,13 +312,13 @@ impl ScheduleApi {
     }
 
     /// Changes what a schedule is meant to do.
-    pub async fn edit(&self, schedule: RuleId, edit: Edit) -> Result<Timer, EngineError> {
+    pub async fn edit(&self, schedule: RuleId, edit: ScheduleEdit) -> Result<Schedule, EngineError> {
         self.change(schedule, AgentStateChanged::ScheduleEdited, move |seen, now| {
             match seen.status {
-                Status::Active | Status::Paused => {}
-                status @ (Status::Disabled | Status::Expired) => {
+                ScheduleStatus::Active | ScheduleStatus::Paused => {}
+                status @ (ScheduleStatus::Disabled | ScheduleStatus::Expired) => {
                     let schedule = seen.schedule_id.clone();
-                    return Err(ScheduleFault::Over { schedule, status });
+                    return Err(ScheduleRefusal::Over { schedule, status });
                 }
             }
             Ok(Some(seen.revised(&edited(seen, &edit), now)?))
@@ -303,12 +327,16 @@ impl ScheduleApi {
     }
 
     /// Pauses, resumes or ends a schedule. One that has this status already stays as it is.
-    pub async fn set_status(&self, schedule: RuleId, status: Status) -> Result<Timer, EngineError> {
+    pub async fn set_status(
+        &self,
+        schedule: RuleId,
+        status: ScheduleStatus,
+    ) -> Result<Schedule, EngineError> {
         let word = match status {
-            Status::Active => AgentStateChanged::ScheduleResumed,
-            Status::Paused => AgentStateChanged::SchedulePaused,
-            Status::Disabled => AgentStateChanged::ScheduleDisabled,
-            Status::Expired => AgentStateChanged::ScheduleExpired,
+            ScheduleStatus::Active => AgentStateChanged::ScheduleResumed,
+            ScheduleStatus::Paused => AgentStateChanged::SchedulePaused,
+            ScheduleStatus::Disabled => AgentStateChanged::ScheduleDisabled,
+            ScheduleStatus::Expired => AgentStateChanged::ScheduleExpired,
         };
         self.change(schedule, word, move |seen, now| {
             if seen.status == status {
@@ -317,15 +345,15 @@ impl ScheduleApi {
             let schedule = seen.schedule_id.clone();
             let next = seen.become_status(status, now);
             next.map(Some)
-                .map_err(|why| ScheduleFault::Status { schedule, why })
+                .map_err(|why| ScheduleRefusal::Status { schedule, why })
         })
         .await
     }
 
     /// Whether a new schedule makes up for missed firings by default.
     #[must_use]
-    pub fn makes_up_for_missed(&self) -> bool {
-        self.shared.governance.makes_up_for_missed
+    pub fn catches_up_by_default(&self) -> bool {
+        self.shared.governance.catches_up_by_default
     }
 
     /// A schedule and what became of its firings, newest first.
@@ -333,26 +361,26 @@ impl ScheduleApi {
         &self,
         schedule: RuleId,
         limit: u32,
-    ) -> Result<(Timer, Vec<Execution>), EngineError> {
+    ) -> Result<(Schedule, Vec<ExecutionWithRun>), EngineError> {
         let wanted = schedule.clone();
         let found = self.shared.store.read(move |view| {
             let timer = view.schedule(&wanted)?;
             let executions = view.executions(&wanted, limit)?;
             Ok(timer.map(|timer| (timer, executions)))
         });
-        Ok(found.await?.ok_or(ScheduleFault::Unknown(schedule))?)
+        Ok(found.await?.ok_or(ScheduleRefusal::Unknown(schedule))?)
     }
 }
 
 /// Why one more may not wait for an event.
-fn too_many_wait(tx: &mut Tx<'_>, event: Option<&EventName>) -> Result<Option<ScheduleFault>, StoreError> {
+fn too_many_wait(tx: &mut Tx<'_>, event: Option<&EventName>) -> Result<Option<ScheduleRefusal>, StoreError> {
     let Some(event) = event else { return Ok(None) };
-    let is_full = tx.waiting_for(event)? >= SCHEDULES_OF_EVENT_MAX;
-    Ok(is_full.then(|| ScheduleFault::EventFull(event.clone())))
+    let is_full = tx.count_schedules_for_event(event)? >= SCHEDULES_OF_EVENT_MAX;
+    Ok(is_full.then(|| ScheduleRefusal::EventFull(event.clone())))
 }
 
 /// The schedule under its agent's head, as every transition locks it.
-fn locked(tx: &mut Tx<'_>, name: &RuleId) -> Result<Option<Timer>, StoreError> {
+fn locked(tx: &mut Tx<'_>, name: &RuleId) -> Result<Option<Schedule>, StoreError> {
     let Some(seen) = tx.schedule(name)? else {
         return Ok(None);
     };
@@ -361,14 +389,14 @@ fn locked(tx: &mut Tx<'_>, name: &RuleId) -> Result<Option<Timer>, StoreError> {
     tx.schedule(name)
 }
 
-fn edited(seen: &Timer, edit: &Edit) -> Draft {
-    Draft {
+fn edited(seen: &Schedule, edit: &ScheduleEdit) -> ScheduleDraft {
+    ScheduleDraft {
         schedule_id: seen.schedule_id.clone(),
         agent_id: seen.agent_id.clone(),
         label: edit.label.clone().unwrap_or_else(|| seen.label.clone()),
         when: edit.when.clone().unwrap_or_else(|| seen.when.clone()),
-        say: edit.say.clone().unwrap_or_else(|| seen.say.clone()),
-        is_paused: seen.status == Status::Paused,
+        message: edit.say.clone().unwrap_or_else(|| seen.message.clone()),
+        is_paused: seen.status == ScheduleStatus::Paused,
         concurrency: edit.concurrency.unwrap_or(seen.concurrency),
         allows_catch_up: edit.allows_catch_up.unwrap_or(seen.allows_catch_up),
         auto_disable_after_run: seen.auto_disable_after_run,
@@ -383,7 +411,7 @@ fn edited(seen: &Timer, edit: &Edit) -> Draft {
 /// What kind of change a schedule underwent.
 type Change = fn(ScheduleChange) -> AgentStateChanged;
 
-fn change_event(timer: &Timer, change: Change) -> EventDraft {
+fn change_event(timer: &Schedule, change: Change) -> EventDraft {
     EventDraft::new(change(ScheduleChange {
         schedule_id: timer.schedule_id.clone(),
         revision: timer.revision,

@@ -5,22 +5,22 @@ use std::sync::Arc;
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_core::notice::Telling;
+use wakeful_core::notice::AgentNotice;
 use wakeful_core::report::payload::{AgentStateChanged, BrakeChanged, Payload};
-use wakeful_core::report::{Draft, Event, Head, Sealed};
+use wakeful_core::report::{Event, EventDraft, LogHead, SealedEvent};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_store::rows::{Agent, TellingRow};
+use wakeful_store::rows::{Agent, AgentOutboxRow};
 use wakeful_store::{Store, StoreError, Tx, View, WorkQuery};
 
 use super::start::StartAtOnce;
-use super::work_signal::Work;
+use super::work_signal::WorkSignal;
 use crate::hub::Hub;
 use crate::run::broken;
-use crate::{EngineError, Governance, Observer as _};
+use crate::{EngineDefaults, EngineError, Observer as _};
 
 /// Agents whose logs record a brake in its own transaction. A log takes well under a millisecond.
-const TOLD_AT_ONCE_MAX: usize = 500;
+const BRAKE_EVENTS_PER_TX_MAX: usize = 500;
 
 /// What the services share. Cloning it is cheap.
 #[derive(Clone)]
@@ -34,7 +34,7 @@ pub struct ApiContext {
     /// Publishes what was committed.
     pub hub: Arc<Hub>,
     /// What holds where no setting says otherwise.
-    pub governance: Governance,
+    pub governance: EngineDefaults,
 }
 
 impl ApiContext {
@@ -45,7 +45,7 @@ impl ApiContext {
             clock,
             entropy,
             hub: Arc::default(),
-            governance: Governance::default(),
+            governance: EngineDefaults::default(),
         }
     }
 }
@@ -56,8 +56,8 @@ pub(crate) struct Shared {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) entropy: Arc<dyn Entropy>,
     pub(super) hub: Arc<Hub>,
-    pub(super) work: Arc<Work>,
-    pub(super) governance: Governance,
+    pub(super) work: Arc<WorkSignal>,
+    pub(super) governance: EngineDefaults,
     /// Held while a stop request is stored or a brake released: one must not undo the other.
     pub(super) stop_lock: Arc<tokio::sync::Mutex<()>>,
     pub(super) ingress: Ingress,
@@ -102,7 +102,7 @@ impl Shared {
     }
 
     /// Changes what concerns all agents, and in the same transaction writes that into their logs.
-    pub(super) async fn tell_all_of(
+    pub(super) async fn change_all_with_events(
         &self,
         payload: AgentStateChanged,
         change: impl Fn(&mut Tx<'_>) -> Result<bool, StoreError> + Send + 'static,
@@ -138,11 +138,11 @@ impl Shared {
         let concerned: BTreeSet<AgentId> = concerned.into_iter().collect();
         let now = self.clock.now();
         let told = concerned.into_iter().map(|agent| {
-            let draft = Draft::new(payload.clone());
+            let draft = EventDraft::new(payload.clone());
             Ok((agent, self.seal(draft, None, now)?))
         });
         let told = told.collect::<Result<Vec<_>, EngineError>>()?;
-        let mut pieces = told.chunks(TOLD_AT_ONCE_MAX).map(<[_]>::to_vec);
+        let mut pieces = told.chunks(BRAKE_EVENTS_PER_TX_MAX).map(<[_]>::to_vec);
         let (first, wanted) = (pieces.next().unwrap_or_default(), agent.clone());
         let changed = self.write(move |tx| {
             if let Some(agent) = &wanted
@@ -170,7 +170,7 @@ impl Shared {
 
     fn show(&self, events: Vec<(AgentId, Event)>) {
         for (agent, event) in events {
-            self.hub.saw(&agent, &[event]);
+            self.hub.on_events(&agent, &[event]);
         }
     }
 
@@ -181,7 +181,7 @@ impl Shared {
         payload: AgentStateChanged,
         change: impl Fn(&mut Tx<'_>, &Agent) -> Result<Result<bool, EngineError>, StoreError> + Send + 'static,
     ) -> Result<(), EngineError> {
-        let draft = Draft::new(payload);
+        let draft = EventDraft::new(payload);
         let sealed = self.seal(draft, None, self.clock.now())?;
         let wanted = agent_id.clone();
         let told = self.write(move |tx| {
@@ -196,8 +196,8 @@ impl Shared {
                 Ok(true) => {}
             }
             let event = append(tx, &wanted, &mut head, &sealed)?;
-            let telling = Telling::agent_changed(&wanted);
-            tx.tell(&TellingRow::new(
+            let telling = AgentNotice::agent_changed(&wanted);
+            tx.append_agent_notice(&AgentOutboxRow::new(
                 wanted.clone(),
                 event.seq,
                 telling,
@@ -210,10 +210,10 @@ impl Shared {
             .ok_or_else(|| EngineError::UnknownAgent(agent_id.clone()))??
         {
             None => {}
-            Some(event) => self.hub.saw(&agent_id, &[event]),
+            Some(event) => self.hub.on_events(&agent_id, &[event]),
         }
         // Also where nothing changed: the caller wants the agent to be looked at.
-        self.work.look_at(agent_id);
+        self.work.signal_agent(agent_id);
         Ok(())
     }
 
@@ -239,8 +239,13 @@ impl Shared {
         found.await?.ok_or(EngineError::UnknownAgent(agent))
     }
 
-    pub(super) fn seal(&self, draft: Draft, run: Option<RunKey>, now: Millis) -> Result<Sealed, EngineError> {
-        let sealed = Sealed::new(draft, now, run, self.entropy.bytes32());
+    pub(super) fn seal(
+        &self,
+        draft: EventDraft,
+        run: Option<RunKey>,
+        now: Millis,
+    ) -> Result<SealedEvent, EngineError> {
+        let sealed = SealedEvent::new(draft, now, run, self.entropy.random_bytes());
         // What is announced here is made of words and numbers of our own, which always have a canonical form.
         sealed.map_err(|error| broken(run.unwrap_or(RunKey(Digest::ZERO)), &error))
     }
@@ -254,16 +259,16 @@ impl Shared {
     {
         let written = self.store.write(f).await;
         if matches!(written, Err(StoreError::Unreachable(_))) {
-            self.look_everywhere();
+            self.signal_everything();
         }
         written
     }
 
     /// Makes every loop look for work, for a write whose outcome is unknown.
-    pub(super) fn look_everywhere(&self) {
-        self.hub.look();
-        self.work.look();
-        self.work.rearm();
+    pub(super) fn signal_everything(&self) {
+        self.hub.notify_agent_notice();
+        self.work.signal_any();
+        self.work.rearm_scheduler();
     }
 }
 
@@ -271,8 +276,8 @@ impl Shared {
 pub(crate) fn append(
     tx: &mut Tx<'_>,
     agent: &AgentId,
-    head: &mut Head,
-    sealed: &Sealed,
+    head: &mut LogHead,
+    sealed: &SealedEvent,
 ) -> Result<Event, StoreError> {
     let event = head.chain(agent, sealed.clone());
     tx.append_event(agent, &event)?;
@@ -284,7 +289,7 @@ pub(crate) fn append(
 pub(super) fn announce(
     tx: &mut Tx<'_>,
     agent: &AgentId,
-    sealed: &Sealed,
+    sealed: &SealedEvent,
 ) -> Result<Option<Event>, StoreError> {
     let head = tx.lock_head_to_announce(agent)?;
     head.map(|mut head| append(tx, agent, &mut head, sealed))
@@ -292,7 +297,7 @@ pub(super) fn announce(
 }
 
 /// Records an event in the log of each agent that exists.
-fn tell_all(tx: &mut Tx<'_>, told: &[(AgentId, Sealed)]) -> Result<Vec<(AgentId, Event)>, StoreError> {
+fn tell_all(tx: &mut Tx<'_>, told: &[(AgentId, SealedEvent)]) -> Result<Vec<(AgentId, Event)>, StoreError> {
     let mut events = Vec::new();
     for (agent, sealed) in told {
         events.extend(announce(tx, agent, sealed)?.map(|event| (agent.clone(), event)));

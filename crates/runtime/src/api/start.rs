@@ -3,16 +3,16 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use wakeful_core::conversation::Entry;
+use wakeful_core::conversation::TranscriptEntry;
 use wakeful_core::message::Message;
-use wakeful_ports::fail;
+use wakeful_ports::fail_point;
 use wakeful_store::rows::Agent;
 
 use super::agent::PreparedAgent;
-use super::{MessageApi, NewAgent, Posted};
+use super::{MessageApi, MessageReceipt, NewAgent};
 use crate::EngineError;
-use crate::cause::{PreparedAdmission, StartedAdmission};
-use crate::run::Claimed;
+use crate::admission::{PreparedAdmission, StartedAdmission};
+use crate::run::ClaimedRun;
 use crate::wake::PreparedStart;
 
 /// The start of a run, being prepared.
@@ -21,9 +21,9 @@ pub type Preparing = Pin<Box<dyn Future<Output = Result<PreparedStart, EngineErr
 /// How a process starts the runs of the messages that it sends. The functions hide the types of its engines.
 pub struct StartAtOnce {
     /// Prepares the start of the run of a message.
-    pub prepare: Box<dyn Fn(Agent, Message, Entry) -> Preparing + Send + Sync>,
+    pub prepare: Box<dyn Fn(Agent, Message, TranscriptEntry) -> Preparing + Send + Sync>,
     /// Takes over a run whose start is committed.
-    pub started: Box<dyn Fn(Box<Claimed>) + Send + Sync>,
+    pub started: Box<dyn Fn(Box<ClaimedRun>) + Send + Sync>,
     /// The agent to create with the message, if it does not exist.
     pub create: Option<NewAgent>,
 }
@@ -33,9 +33,9 @@ impl MessageApi {
     pub(super) async fn send_and_start(
         &self,
         admission: PreparedAdmission,
-        entry: Entry,
+        entry: TranscriptEntry,
         how: &StartAtOnce,
-    ) -> Result<Posted, EngineError> {
+    ) -> Result<MessageReceipt, EngineError> {
         let (agent_id, message) = (admission.message.agent_id.clone(), admission.message.clone());
         let wanted = agent_id.clone();
         let known = self.shared.store.read(move |view| view.agent(&wanted)).await?;
@@ -48,7 +48,7 @@ impl MessageApi {
         let run_key = message.run_key;
         let start = (how.prepare)(agent.clone(), message, entry).await?;
         let write = Arc::clone(&start.write);
-        fail::point("admit.before_commit");
+        fail_point::fail_point("admit.before_commit");
         let written = self.shared.write(move |tx| {
             if let Some(new) = &new {
                 new.write(tx)?;
@@ -56,12 +56,12 @@ impl MessageApi {
             admission.commit_and_start(tx, &write)
         });
         let written = written.await?;
-        fail::point("admit.after_commit");
+        fail_point::fail_point("admit.after_commit");
         match written {
             StartedAdmission::Started(fence, events) => {
                 (how.started)(start.committed(fence, &events));
                 let is_new = true;
-                Ok(Posted { run_key, is_new })
+                Ok(MessageReceipt { run_key, is_new })
             }
             StartedAdmission::NotStarted(outcome) => self.sent(agent_id, run_key, outcome),
             StartedAdmission::Busy(by) => Err(EngineError::AgentBusy { agent: agent_id, by }),

@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wakeful_core::decision::Channel;
-use wakeful_core::failure::clip;
+use wakeful_core::failure::truncate_chars;
 use wakeful_core::id::AgentId;
 use wakeful_core::problem::Problem;
 use wakeful_core::report::payload::BrakeChanged;
 use wakeful_core::stop::{StopRequest, StopTarget};
 use wakeful_store::rows::BrakeRow;
-use wakeful_store::{PendingStop, Stops, StoreError};
+use wakeful_store::{PendingStop, PendingStopStore, StoreError};
 
 use super::shared::Shared;
 use crate::{EngineError, Halt};
@@ -54,7 +54,7 @@ impl BrakeApi {
             .stop(StopRequest {
                 id: self.shared.fresh_id(),
                 target: StopTarget::brake(agent.as_ref()),
-                reason: clip(&reason, REASON_CHARS_MAX),
+                reason: truncate_chars(&reason, REASON_CHARS_MAX),
                 channel,
                 at: self.shared.clock.now(),
             })
@@ -72,7 +72,7 @@ impl BrakeApi {
         let _alone = self.shared.stop_lock.lock().await;
         let stops = self.shared.store.stops();
         let target = StopTarget::brake(agent.as_ref());
-        self.shared.on_disk(stops, Stops::refresh).await?;
+        self.shared.on_disk(stops, PendingStopStore::refresh).await?;
         let pending = stops.pending().into_iter();
         for pending in pending.filter(|pending| pending.request.target == target) {
             self.shared.store_request(&pending.request).await?;
@@ -86,7 +86,7 @@ impl BrakeApi {
         };
         let lifted = agent.clone();
         self.shared
-            .change_brake(agent, payload, move |tx| tx.lift_brake(lifted.as_ref()))
+            .change_brake(agent, payload, move |tx| tx.release_brake(lifted.as_ref()))
             .await?;
         let query = self.shared.work_query();
         // It is released, even if this read fails.
@@ -95,10 +95,10 @@ impl BrakeApi {
             .store
             .read(move |view| view.agents_with_work(query))
             .await;
-        let ready = ready.inspect_err(|_| self.shared.look_everywhere())?;
+        let ready = ready.inspect_err(|_| self.shared.signal_everything())?;
         ready
             .into_iter()
-            .for_each(|agent| self.shared.work.look_at(agent));
+            .for_each(|agent| self.shared.work.signal_agent(agent));
         self.list().await
     }
 
@@ -182,14 +182,14 @@ impl BrakeApi {
 impl Shared {
     /// Random, so that two processes never give the same one.
     pub(super) fn fresh_id(&self) -> u64 {
-        let bytes = self.entropy.bytes32();
+        let bytes = self.entropy.random_bytes();
         bytes.first_chunk().map_or(1, |bytes| u64::from_le_bytes(*bytes))
     }
 
     /// Puts a stop request into force, then stores it or keeps it in the home.
     pub(super) async fn stop(&self, request: StopRequest) -> Result<(), EngineError> {
         let stops = self.store.stops();
-        let Some(ids) = stops.hold(request.clone()) else {
+        let Some(ids) = stops.add(request.clone()) else {
             return self.store_request(&request).await;
         };
         let stored = tokio::select! {
@@ -212,7 +212,7 @@ impl Shared {
             }
             Err(Ok(code)) => {
                 // A request that cannot be kept is in force all the same, and the caller learns it.
-                let _ = self.on_disk(stops, Stops::keep).await;
+                let _ = self.on_disk(stops, PendingStopStore::save).await;
                 stops.note(&code);
             }
         }
@@ -244,12 +244,12 @@ impl Shared {
     }
 
     /// Ends pending requests that the database has, or that cannot stand.
-    async fn end(&self, stops: &Arc<Stops>, ids: BTreeSet<u64>) -> Result<(), StoreError> {
+    async fn end(&self, stops: &Arc<PendingStopStore>, ids: BTreeSet<u64>) -> Result<(), StoreError> {
         self.on_disk(stops, move |stops| stops.end(&ids)).await
     }
 
     /// The same. Where the home does not take it in time, the request stays pending and is stored again.
-    async fn end_or_note(&self, stops: &Arc<Stops>, ids: BTreeSet<u64>) {
+    async fn end_or_note(&self, stops: &Arc<PendingStopStore>, ids: BTreeSet<u64>) {
         if let Err(error) = self.end(stops, ids).await {
             stops.note(&Problem::from(&error).code);
         }
@@ -258,8 +258,8 @@ impl Shared {
     /// Changes what is kept in the home, off this thread and within its time.
     async fn on_disk(
         &self,
-        stops: &Arc<Stops>,
-        change: impl FnOnce(&Stops) -> Result<(), StoreError> + Send + 'static,
+        stops: &Arc<PendingStopStore>,
+        change: impl FnOnce(&PendingStopStore) -> Result<(), StoreError> + Send + 'static,
     ) -> Result<(), StoreError> {
         if !stops.has_slot() {
             return change(stops.as_ref());

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::Digest;
 use wakeful_core::report::payload::{AgentStateChanged, SubscriptionChange};
-use wakeful_core::report::{Draft, Event, Sealed};
-use wakeful_core::subscription::terms::{SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_PER_AGENT_MAX};
-use wakeful_core::subscription::{BadTerms, Terms};
+use wakeful_core::report::{Event, EventDraft, SealedEvent};
+use wakeful_core::subscription::spec::{SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_PER_AGENT_MAX};
+use wakeful_core::subscription::{BadSubscription, SubscriptionSpec};
 use wakeful_ports::journal::{Journal, JournalError};
-use wakeful_store::rows::{Subscribed, SubscriptionRow};
+use wakeful_store::rows::{SubscribeOutcome, SubscriptionRow};
 
 use super::shared::{Shared, announce};
-use crate::notice::Book;
+use crate::notice::SubscriptionIndex;
 use crate::{EngineError, Observer as _};
 
 /// A subscription to make.
@@ -23,15 +23,15 @@ pub struct NewSubscription {
     /// Who is woken.
     pub agent_id: AgentId,
     /// By what, when, and to do what.
-    pub terms: Terms,
+    pub terms: SubscriptionSpec,
 }
 
 /// Why a subscription cannot be made or found.
 #[derive(Debug, thiserror::Error)]
-pub enum Subscribing {
+pub enum SubscriptionError {
     /// Its terms are none.
     #[error(transparent)]
-    Terms(#[from] BadTerms),
+    Terms(#[from] BadSubscription),
     /// There is no such subscription.
     #[error("there is no subscription {0}")]
     Unknown(RuleId),
@@ -57,7 +57,7 @@ pub struct SubscriptionApi {
     /// A subscription sees the journal from its making on.
     pub(super) journal: Arc<dyn Journal>,
     /// The subscriptions in memory.
-    pub(super) book: Arc<Book>,
+    pub(super) book: Arc<SubscriptionIndex>,
 }
 
 impl SubscriptionApi {
@@ -68,12 +68,12 @@ impl SubscriptionApi {
             agent_id,
             terms,
         } = new;
-        terms.check().map_err(Subscribing::from)?;
+        terms.check().map_err(SubscriptionError::from)?;
         let row = SubscriptionRow {
             subscription_id: subscription_id.unwrap_or_else(|| self.made_up()),
             agent_id,
             terms,
-            journal_seq: self.journal.last_seq().await.map_err(Subscribing::from)?,
+            journal_seq: self.journal.last_seq().await.map_err(SubscriptionError::from)?,
             last_due: None,
             created_at: self.shared.clock.now(),
             is_active: true,
@@ -89,8 +89,11 @@ impl SubscriptionApi {
             }
             let put = tx.put_subscription(&new, SUBSCRIPTIONS_PER_AGENT_MAX, SUBSCRIPTIONS_MAX)?;
             let event = match put {
-                Subscribed::New(_) => announce(tx, &new.agent_id, &sealed)?,
-                Subscribed::Same | Subscribed::Differs | Subscribed::AgentFull | Subscribed::Full => None,
+                SubscribeOutcome::New(_) => announce(tx, &new.agent_id, &sealed)?,
+                SubscribeOutcome::Same
+                | SubscribeOutcome::Differs
+                | SubscribeOutcome::AgentFull
+                | SubscribeOutcome::Full => None,
             };
             Ok(Some((put, event)))
         });
@@ -98,26 +101,26 @@ impl SubscriptionApi {
             return Err(EngineError::UnknownAgent(row.agent_id));
         };
         match put {
-            Subscribed::New(version) => {
+            SubscribeOutcome::New(version) => {
                 let row = SubscriptionRow { version, ..row };
-                self.book.added(row.clone(), version);
+                self.book.insert_row(row.clone(), version);
                 self.tell(&row, event);
                 Ok(row)
             }
-            Subscribed::Same => {
+            SubscribeOutcome::Same => {
                 let id = row.subscription_id.clone();
                 let kept = self.shared.store.read(move |view| view.subscription(&id)).await?;
                 Ok(kept.unwrap_or(row))
             }
-            Subscribed::Differs => Err(Subscribing::Exists(row.subscription_id).into()),
-            Subscribed::AgentFull => Err(Subscribing::AgentFull(row.agent_id).into()),
-            Subscribed::Full => Err(Subscribing::Full.into()),
+            SubscribeOutcome::Differs => Err(SubscriptionError::Exists(row.subscription_id).into()),
+            SubscribeOutcome::AgentFull => Err(SubscriptionError::AgentFull(row.agent_id).into()),
+            SubscribeOutcome::Full => Err(SubscriptionError::Full.into()),
         }
     }
 
     /// What the log says of it.
-    fn seal(&self, id: &RuleId, state: SubscriptionChange) -> Result<Sealed, EngineError> {
-        let draft = Draft::new(AgentStateChanged::Subscription {
+    fn seal(&self, id: &RuleId, state: SubscriptionChange) -> Result<SealedEvent, EngineError> {
+        let draft = EventDraft::new(AgentStateChanged::Subscription {
             subscription: id.clone(),
             state,
         });
@@ -127,13 +130,13 @@ impl SubscriptionApi {
     /// Publishes the event.
     fn tell(&self, row: &SubscriptionRow, event: Option<Event>) {
         if let Some(event) = event {
-            self.shared.hub.saw(&row.agent_id, &[event]);
+            self.shared.hub.on_events(&row.agent_id, &[event]);
         }
     }
 
     /// A fresh name.
     fn made_up(&self) -> RuleId {
-        RuleId::made_up("sub", &Digest::from_bytes(self.shared.entropy.bytes32()))
+        RuleId::random("sub", &Digest::from_bytes(self.shared.entropy.random_bytes()))
     }
 
     /// Takes a subscription away. What waits because of it stays.
@@ -145,20 +148,24 @@ impl SubscriptionApi {
                 return Ok(None);
             };
             let event = announce(tx, &row.agent_id, &sealed)?;
-            let version = tx.drop_subscription(&wanted)?;
+            let version = tx.delete_subscription(&wanted)?;
             Ok(version.map(|version| (row, version, event)))
         });
-        let (row, version, event) = dropped.await?.ok_or(Subscribing::Unknown(id))?;
-        self.book.dropped(&row, version);
+        let (row, version, event) = dropped.await?.ok_or(SubscriptionError::Unknown(id))?;
+        self.book.remove_row(&row, version);
         self.tell(&row, event);
         Ok(row)
     }
 
     /// Pauses or resumes a subscription. One that has this state already stays as it is.
-    async fn turn(&self, id: RuleId, state: SubscriptionChange) -> Result<SubscriptionRow, EngineError> {
+    async fn set_active(
+        &self,
+        id: RuleId,
+        state: SubscriptionChange,
+    ) -> Result<SubscriptionRow, EngineError> {
         let is_active = state == SubscriptionChange::Resumed;
         let seen = match is_active {
-            true => self.journal.last_seq().await.map_err(Subscribing::from)?,
+            true => self.journal.last_seq().await.map_err(SubscriptionError::from)?,
             false => 0,
         };
         let (wanted, sealed) = (id.clone(), self.seal(&id, state)?);
@@ -184,23 +191,23 @@ impl SubscriptionApi {
                 .store
                 .read(move |view| view.subscription(&wanted))
                 .await?;
-            return Ok(kept.ok_or(Subscribing::Unknown(id))?);
+            return Ok(kept.ok_or(SubscriptionError::Unknown(id))?);
         };
         let own = if is_active { version } else { row.version };
         let row = SubscriptionRow { version: own, ..row };
-        self.book.changed(row.clone(), version);
+        self.book.update_row(row.clone(), version);
         self.tell(&row, event);
         Ok(row)
     }
 
     /// Pauses a subscription: until it is resumed it causes no wake. What it queued stays queued.
     pub async fn pause(&self, subscription: RuleId) -> Result<SubscriptionRow, EngineError> {
-        self.turn(subscription, SubscriptionChange::Paused).await
+        self.set_active(subscription, SubscriptionChange::Paused).await
     }
 
     /// Resumes a subscription. Changes made meanwhile are not matched.
     pub async fn resume(&self, subscription: RuleId) -> Result<SubscriptionRow, EngineError> {
-        self.turn(subscription, SubscriptionChange::Resumed).await
+        self.set_active(subscription, SubscriptionChange::Resumed).await
     }
 
     /// Subscriptions of one agent or of all by name, after one.

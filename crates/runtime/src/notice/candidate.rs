@@ -1,21 +1,21 @@
 //! A subscription that a notice may concern, on its way to a message or a refusal.
 
-use wakeful_core::cause::{CAUSE_TOKENS_MAX, Cause, Origin};
+use wakeful_core::cause::{CAUSE_TOKENS_MAX, Cause, MessageOrigin};
 use wakeful_core::change::Token;
 use wakeful_core::id::{AgentId, RuleId, TraceId};
 use wakeful_core::key::{self, RunKey};
 use wakeful_core::message::{Message, NewMessage};
-use wakeful_core::notice::{Told, words, words_of_agent};
-use wakeful_core::report::Sealed;
-use wakeful_core::subscription::terms::Circumstances;
-use wakeful_core::timer::since_run;
+use wakeful_core::notice::{ChangedRecord, describe_agent_notice, describe_change};
+use wakeful_core::report::SealedEvent;
+use wakeful_core::schedule::since_run;
+use wakeful_core::subscription::spec::SubscriptionFacts;
 use wakeful_core::wake::CauseFacts;
 use wakeful_store::rows::SubscriptionRow;
 use wakeful_store::{StoreError, Tx};
 
-use super::source::{By, Notice};
-use super::{NoticeError, Watcher};
-use crate::cause::{AdmissionOutcome, PreparedAdmission, depth_of};
+use super::outbox::{NoticeAuthor, OutboxNotice};
+use super::{NoticeDispatcher, NoticeError};
+use crate::admission::{AdmissionOutcome, PreparedAdmission, depth_of};
 use crate::run::broken;
 use crate::wake::{admitted_event, opening};
 
@@ -68,16 +68,17 @@ impl Candidate {
         let Message {
             cause, admitted_at, ..
         } = &self.arrival.message;
-        let circumstances = Circumstances {
+        let circumstances = SubscriptionFacts {
             since_last_run_ms: tx
                 .last_run_at(&row.agent_id)?
                 .map(|began| since_run(began, *admitted_at)),
             queued: tx.queued(&row.agent_id)?,
             author: match &cause.origin {
-                Origin::Subscription { author, .. } => author.clone(),
-                Origin::Operator | Origin::Schedule { .. } | Origin::Trigger { .. } | Origin::Run { .. } => {
-                    String::new()
-                }
+                MessageOrigin::Subscription { author, .. } => author.clone(),
+                MessageOrigin::Operator
+                | MessageOrigin::Schedule { .. }
+                | MessageOrigin::Trigger { .. }
+                | MessageOrigin::Run { .. } => String::new(),
             },
             depth: cause.depth,
         };
@@ -87,38 +88,38 @@ impl Candidate {
 
 /// What precedes a notice.
 #[derive(Debug, Default)]
-pub(super) struct Preceding {
+pub(super) struct NoticeProvenance {
     /// How many causes made by agents.
     depth: u32,
     /// What it belongs together with; none where nothing precedes the change.
     correlation: Option<TraceId>,
 }
 
-impl Watcher {
+impl NoticeDispatcher {
     pub(super) async fn candidate(
         &self,
-        notice: &Notice,
-        records: &[Told],
+        notice: &OutboxNotice,
+        records: &[ChangedRecord],
         row: &SubscriptionRow,
-        preceding: &Preceding,
+        preceding: &NoticeProvenance,
     ) -> Result<Candidate, NoticeError> {
         let now = self.clock.now();
         let rule = &row.subscription_id;
         let text = match &notice.what {
-            Some(what) => words_of_agent(rule, what, &row.terms.say),
-            None => words(rule, &notice.author, records, &row.terms.say),
+            Some(what) => describe_agent_notice(rule, what, &row.terms.message),
+            None => describe_change(rule, &notice.author, records, &row.terms.message),
         };
         let (_, body) = opening(&text, Vec::new());
         let agent = row.agent_id.clone();
         let run_key = RunKey::of(
             agent.as_str(),
-            &key::Cause::Subscription {
+            &key::RunKeySource::Subscription {
                 subscription: rule.as_str(),
                 change: notice.key,
             },
         );
         let cause = Cause {
-            origin: Origin::Subscription {
+            origin: MessageOrigin::Subscription {
                 subscription: rule.clone(),
                 change: notice.key,
                 seq: notice.seq,
@@ -143,7 +144,7 @@ impl Watcher {
         };
         let message = Message::from_cause(new, run_key, cause);
         let draft = admitted_event(&message, &text);
-        let sealed = Sealed::new(draft, now, Some(run_key), self.entropy.bytes32());
+        let sealed = SealedEvent::new(draft, now, Some(run_key), self.entropy.random_bytes());
         let sealed = sealed.map_err(|error| broken(run_key, &error))?;
         let body = self.store.pack(body).await?;
         let arrival = PreparedAdmission::plain(message, body, sealed);
@@ -154,18 +155,18 @@ impl Watcher {
     }
 
     /// What precedes what a notice tells of.
-    pub(super) async fn preceding(&self, notice: &Notice) -> Result<Preceding, NoticeError> {
+    pub(super) async fn preceding(&self, notice: &OutboxNotice) -> Result<NoticeProvenance, NoticeError> {
         let run = match notice.by {
-            By::Person => return Ok(Preceding::default()),
-            By::Operation(operation) => {
+            NoticeAuthor::Person => return Ok(NoticeProvenance::default()),
+            NoticeAuthor::Operation(operation) => {
                 self.store
                     .read(move |view| view.run_of_operation(&operation))
                     .await?
             }
-            By::Run(run) => run,
+            NoticeAuthor::Run(run) => run,
         };
         let Some(run) = run else {
-            return Ok(Preceding {
+            return Ok(NoticeProvenance {
                 depth: 1,
                 correlation: None,
             });
@@ -176,7 +177,7 @@ impl Watcher {
             Ok((depth_of(view, &run)?, correlation))
         });
         let (before, correlation) = before.await?;
-        Ok(Preceding {
+        Ok(NoticeProvenance {
             depth: before.saturating_add(1),
             correlation,
         })

@@ -13,7 +13,7 @@ use wakeful_core::blob::BlobHash;
 use wakeful_store::{Store, StoreError};
 
 use self::run::Extent;
-pub(super) use self::run::{Checked, Rebuilt, RunEvents, check as check_run};
+pub(super) use self::run::{Checked, RebuiltRun, RunEvents, check as check_run};
 use crate::EngineError;
 
 /// Most alterations that are told. More would say no more.
@@ -27,7 +27,7 @@ const QUEUE_PAGE: u32 = 1_000;
 
 /// Something in the database that is not as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Alteration {
+pub struct AuditFinding {
     /// The table, and the column where one is known: `table.column`.
     pub place: String,
     /// The row's key as text.
@@ -36,7 +36,7 @@ pub struct Alteration {
     pub what: String,
 }
 
-impl Alteration {
+impl AuditFinding {
     pub(super) fn new(place: &str, row: &(impl ToString + ?Sized), what: impl Into<String>) -> Self {
         Self {
             place: place.to_owned(),
@@ -52,7 +52,7 @@ impl Alteration {
     }
 }
 
-impl std::fmt::Display for Alteration {
+impl std::fmt::Display for AuditFinding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} of row {:?}: {}", self.place, self.row, self.what)
     }
@@ -60,7 +60,7 @@ impl std::fmt::Display for Alteration {
 
 /// How much was compared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Compared {
+pub struct AuditCounts {
     /// Contents.
     pub blobs: u64,
     /// Messages.
@@ -73,7 +73,7 @@ pub struct Compared {
     pub records: u64,
 }
 
-impl Compared {
+impl AuditCounts {
     const fn count(&mut self, extent: Extent) {
         match extent {
             Extent::Whole => self.runs += 1,
@@ -85,15 +85,15 @@ impl Compared {
 
 /// What a check of contents found.
 #[derive(Debug, Clone, Default)]
-pub struct Audit {
+pub struct AuditReport {
     /// What is not as it was written, at most [`ALTERATIONS_MAX`].
-    pub alterations: Vec<Alteration>,
+    pub alterations: Vec<AuditFinding>,
     /// How much was compared.
-    pub compared: Compared,
+    pub compared: AuditCounts,
 }
 
-impl Audit {
-    pub(super) fn add(&mut self, found: impl IntoIterator<Item = Alteration>) {
+impl AuditReport {
+    pub(super) fn add(&mut self, found: impl IntoIterator<Item = AuditFinding>) {
         let room = ALTERATIONS_MAX.saturating_sub(self.alterations.len());
         self.alterations.extend(found.into_iter().take(room));
     }
@@ -102,7 +102,7 @@ impl Audit {
     pub(super) fn take(
         &mut self,
         row: &(impl ToString + ?Sized),
-        found: Result<Vec<Alteration>, EngineError>,
+        found: Result<Vec<AuditFinding>, EngineError>,
     ) -> Result<(), EngineError> {
         match found {
             Ok(found) => self.add(found),
@@ -131,7 +131,9 @@ impl Audit {
             let found = store.read(move |view| view.inconsistencies(rule)).await?;
             let Some(found) = found else { break };
             let what = "it is not what other rows say";
-            let found = found.iter().map(|one| Alteration::new(one.place, &one.row, what));
+            let found = found
+                .iter()
+                .map(|one| AuditFinding::new(one.place, &one.row, what));
             self.add(found.collect::<Vec<_>>());
         }
         Ok(())
@@ -156,8 +158,8 @@ impl Audit {
 }
 
 /// A content that is not what its name says.
-pub(super) async fn blob(store: &Store, hash: BlobHash) -> Result<Option<Alteration>, EngineError> {
-    let altered = |what: String| Ok(Some(Alteration::new("blob.bytes", &hash, what)));
+pub(super) async fn blob(store: &Store, hash: BlobHash) -> Result<Option<AuditFinding>, EngineError> {
+    let altered = |what: String| Ok(Some(AuditFinding::new("blob.bytes", &hash, what)));
     match store.read(move |view| view.blob(&hash)).await {
         Ok(_) => Ok(None),
         Err(StoreError::Corrupt(why)) => altered(format!("the content does not match its name: {why}")),
@@ -167,12 +169,12 @@ pub(super) async fn blob(store: &Store, hash: BlobHash) -> Result<Option<Alterat
 }
 
 /// Places in the queue against the messages that have them.
-async fn queue(store: &Store) -> Result<Vec<Alteration>, EngineError> {
+async fn queue(store: &Store) -> Result<Vec<AuditFinding>, EngineError> {
     let (mut found, mut after) = (Vec::new(), None);
     loop {
         let page = store.read(move |view| {
             let after = after.as_ref().map(|(agent, seq)| (agent, *seq));
-            let places = view.queue_places(after, QUEUE_PAGE)?;
+            let places = view.queue_positions(after, QUEUE_PAGE)?;
             let with = places.into_iter().map(|place| {
                 let message = view.message(&place.run_key)?;
                 Ok((place, message))
@@ -186,11 +188,11 @@ async fn queue(store: &Store) -> Result<Vec<Alteration>, EngineError> {
             let Some(message) = message else { continue };
             if message.cause.priority.rank(place.seq) != place.rank {
                 let what = "it is not the rank that its message has";
-                found.push(Alteration::new("queue.rank", &place.run_key, what));
+                found.push(AuditFinding::new("queue.rank", &place.run_key, what));
             }
             if message.admitted_at != place.admitted_at {
                 let what = "it is not when its message was admitted";
-                found.push(Alteration::new("queue.admitted_at_ms", &place.run_key, what));
+                found.push(AuditFinding::new("queue.admitted_at_ms", &place.run_key, what));
             }
         }
         if is_end {
@@ -203,13 +205,13 @@ async fn queue(store: &Store) -> Result<Vec<Alteration>, EngineError> {
 pub(super) fn unreadable(
     row: &(impl ToString + ?Sized),
     error: EngineError,
-) -> Result<Alteration, EngineError> {
+) -> Result<AuditFinding, EngineError> {
     let what = "it cannot be read, or contradicts another column";
     if let EngineError::Store(StoreError::Malformed(place)) = &error {
-        return Ok(Alteration::new(place, row, what));
+        return Ok(AuditFinding::new(place, row, what));
     }
     if let EngineError::Store(StoreError::Corrupt(why)) = &error {
-        return Ok(Alteration::new("blob.bytes", row, why.to_string()));
+        return Ok(AuditFinding::new("blob.bytes", row, why.to_string()));
     }
     Err(error)
 }

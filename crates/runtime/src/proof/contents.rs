@@ -7,11 +7,11 @@ use serde_json::Value;
 use wakeful_core::blob::{BlobHash, names_in};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::proof::bundle::artifacts_in;
-use wakeful_store::rows::{CareRow, NamesFrom, RunRow};
+use wakeful_store::rows::{BlobRefCursor, RetentionStateRow, RunRow};
 use wakeful_store::{Store, StoreError, Tx, View};
 
 use crate::EngineError;
-use crate::lost::leniently;
+use crate::missing_blob::read_or_none;
 
 /// Rows read at once.
 const PAGE: u32 = 500;
@@ -21,7 +21,7 @@ const CONTENTS_PAGE: u32 = 64;
 
 /// The contents of a run.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Contents {
+pub(super) struct RunContents {
     /// What its rows name. Hashes that are no contents are among them: a journal names operations and actions alike.
     pub(super) lines: Vec<BlobHash>,
     /// Whole outputs that only these lines name, each with those that do.
@@ -30,7 +30,7 @@ pub(super) struct Contents {
     pub(super) below: Option<i64>,
 }
 
-impl Contents {
+impl RunContents {
     /// The outputs that nothing names any more, now that these lines are gone.
     pub(super) fn outputs_after(&self, gone: &[BlobHash]) -> Vec<BlobHash> {
         let outputs = self.outputs.iter();
@@ -40,12 +40,12 @@ impl Contents {
 }
 
 /// Finds them all.
-pub(super) async fn contents(store: &Store, run: &RunRow) -> Result<Contents, EngineError> {
+pub(super) async fn contents(store: &Store, run: &RunRow) -> Result<RunContents, EngineError> {
     let wanted = run.clone();
     let mut lines = store.read(move |view| said(view, &wanted)).await?;
     let (key, mut after) = (run.run_key, 0);
     loop {
-        let page = store.read(move |view| view.journal(&key, after, PAGE)).await?;
+        let page = store.read(move |view| view.run_log(&key, after, PAGE)).await?;
         let Some(last) = page.last() else { break };
         after = last.ordinal;
         for row in &page {
@@ -60,7 +60,7 @@ pub(super) async fn contents(store: &Store, run: &RunRow) -> Result<Contents, En
         }
     }
     outputs.retain(|output, _| !lines.contains(output));
-    let mut found = Contents {
+    let mut found = RunContents {
         lines: lines.into_iter().collect(),
         outputs,
         below: None,
@@ -107,7 +107,7 @@ fn gather(value: &Value, hashes: &mut BTreeSet<BlobHash>) {
 }
 
 async fn outputs_of(store: &Store, line: BlobHash) -> Result<BTreeSet<BlobHash>, EngineError> {
-    let bytes = store.read(move |view| leniently(view, &line)).await?;
+    let bytes = store.read(move |view| read_or_none(view, &line)).await?;
     Ok(artifacts_in(&bytes))
 }
 
@@ -116,24 +116,24 @@ async fn outputs_of(store: &Store, line: BlobHash) -> Result<BTreeSet<BlobHash>,
 fn begin_generation(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
     // Whoever is putting one at this moment has finished when this returns.
     tx.erase_blobs(&[], None)?;
-    let care = tx.care()?;
-    let next = CareRow {
+    let care = tx.retention_state()?;
+    let next = RetentionStateRow {
         generation: care.generation.saturating_add(1),
         ..care
     };
-    match tx.put_care(&next, care.generation)? {
+    match tx.put_retention_state(&next, care.generation)? {
         true => Ok(next.generation),
         false => Err(StoreError::Conflict),
     }
 }
 
-impl Contents {
+impl RunContents {
     /// Forgets the outputs that anything else names: a row, or a content that is not of this run. Whatever looks like a name
     /// counts, so that nothing is lost that somebody has.
     async fn without_named_by_others(&mut self, store: &Store) -> Result<(), EngineError> {
-        let mut from = Some(NamesFrom::START);
+        let mut from = Some(BlobRefCursor::START);
         while let Some(place) = from {
-            let names = store.read(move |view| view.names(&place, PAGE)).await?;
+            let names = store.read(move |view| view.blob_refs(&place, PAGE)).await?;
             for name in &names.found {
                 self.outputs.remove(name);
             }
@@ -163,7 +163,7 @@ fn named_by(
 ) -> Result<BTreeSet<BlobHash>, StoreError> {
     let mut found = BTreeSet::new();
     for hash in contents {
-        let bytes = leniently(view, hash)?;
+        let bytes = read_or_none(view, hash)?;
         found.extend(names_in(&bytes).filter(|name| wanted.contains(name)));
     }
     Ok(found)

@@ -7,11 +7,11 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::proof::Erasure;
 use wakeful_core::report::payload::{Actor, ContentErased, ErasedTarget};
-use wakeful_core::report::{Draft, Event, Kind, Sealed};
-use wakeful_store::rows::{CareRow, RunRow};
+use wakeful_core::report::{Event, EventDraft, EventKind, SealedEvent};
+use wakeful_store::rows::{RetentionStateRow, RunRow};
 use wakeful_store::{Store, StoreError, Tx};
 
-use super::contents::{Contents, contents};
+use super::contents::{RunContents, contents};
 use super::replay::has_ended;
 use crate::{EngineError, Stamp};
 
@@ -23,11 +23,11 @@ pub const REASON_CHARS_MAX: usize = 500;
 
 /// What is to be erased, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Erase {
+pub struct ErasureRequest {
     /// Whose.
     pub agent: AgentId,
     /// What.
-    pub what: What,
+    pub what: ErasureTarget,
     /// Why, in the words of whoever asks.
     pub reason: String,
     /// The door by which they asked: `cli` or `api`.
@@ -36,7 +36,7 @@ pub struct Erase {
 
 /// What is to be erased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum ErasureTarget {
     /// All that was said in a run, what it was told, and what its events say.
     Run(RunKey),
     /// What some events say, first and last included.
@@ -58,8 +58,8 @@ pub fn reason(text: &str) -> Option<String> {
 }
 
 /// What the erasing transaction found.
-enum Found {
-    Erased(Box<Done>),
+enum ErasureOutcome {
+    Erased(Box<ErasureCounts>),
     UnknownAgent,
     UnknownRun(RunKey),
     NotEnded(RunKey),
@@ -67,30 +67,30 @@ enum Found {
 }
 
 #[derive(Default)]
-struct Done {
+struct ErasureCounts {
     erased: Erasure,
     event: Option<Event>,
     gone: Vec<BlobHash>,
 }
 
 /// Everything the transaction needs, prepared before it: the closure may run more than once.
-struct Task {
-    erase: Erase,
+struct PreparedErasure {
+    erase: ErasureRequest,
     stamp: Stamp,
-    contents: Contents,
+    contents: RunContents,
 }
 
 /// Erases, and tells the event that tells of it as soon as it is written: what comes after takes as long as the home is large.
 pub(crate) async fn erase(
     store: &Store,
-    erase: Erase,
+    erase: ErasureRequest,
     stamp: Stamp,
     tell: impl FnOnce(Event),
 ) -> Result<Erasure, EngineError> {
     let agent = erase.agent.clone();
     let contents = match erase.what {
-        What::Events { .. } => Contents::default(),
-        What::Run(run) => {
+        ErasureTarget::Events { .. } => RunContents::default(),
+        ErasureTarget::Run(run) => {
             // A run that has ended names no more than it does now.
             let row = store.read(move |view| view.run(&run)).await?;
             let row = row.filter(|row| row.agent_id == agent);
@@ -101,22 +101,22 @@ pub(crate) async fn erase(
             contents(store, &row).await?
         }
     };
-    let task = Task {
+    let task = PreparedErasure {
         erase,
         stamp,
         contents,
     };
     match store.write(move |tx| task.commit(tx)).await? {
-        Found::UnknownAgent => Err(EngineError::UnknownAgent(agent)),
-        Found::UnknownRun(run) => Err(EngineError::UnknownRun(run)),
-        Found::NotEnded(run) => Err(EngineError::NotEnded { run }),
-        Found::Record(seq) => Err(EngineError::ErasureRecord { seq }),
-        Found::Erased(done) => {
+        ErasureOutcome::UnknownAgent => Err(EngineError::UnknownAgent(agent)),
+        ErasureOutcome::UnknownRun(run) => Err(EngineError::UnknownRun(run)),
+        ErasureOutcome::NotEnded(run) => Err(EngineError::NotEnded { run }),
+        ErasureOutcome::Record(seq) => Err(EngineError::NotErasable { seq }),
+        ErasureOutcome::Erased(done) => {
             if let Some(event) = done.event {
                 tell(event);
             }
             // Also where nothing was left: an earlier call may not have come this far.
-            store.discard(done.gone).await?;
+            store.remove_blob_files(done.gone).await?;
             Ok(done.erased)
         }
     }
@@ -131,8 +131,10 @@ fn only_records(tx: &mut Tx<'_>, agent: &AgentId, first: u64, last: u64) -> Resu
         let Some(newest) = page.last() else { break };
         after = newest.seq;
         for event in page.iter().filter(|event| event.seq <= last) {
-            match Kind::parse(&event.kind) {
-                Some(Kind::ContentErased | Kind::DataPruned | Kind::RecordBound) => record = Some(event.seq),
+            match EventKind::parse(&event.kind) {
+                Some(EventKind::ContentErased | EventKind::DataPruned | EventKind::RecordBound) => {
+                    record = Some(event.seq)
+                }
                 Some(_) | None => return Ok(None),
             }
         }
@@ -140,25 +142,25 @@ fn only_records(tx: &mut Tx<'_>, agent: &AgentId, first: u64, last: u64) -> Resu
     Ok(record)
 }
 
-impl Task {
-    fn commit(&self, tx: &mut Tx<'_>) -> Result<Found, StoreError> {
+impl PreparedErasure {
+    fn commit(&self, tx: &mut Tx<'_>) -> Result<ErasureOutcome, StoreError> {
         let agent = &self.erase.agent;
         let Some(mut head) = tx.lock_head_to_announce(agent)? else {
-            return Ok(Found::UnknownAgent);
+            return Ok(ErasureOutcome::UnknownAgent);
         };
         let mut done = match self.erase.what {
-            What::Run(run) => match self.run(tx, run)? {
+            ErasureTarget::Run(run) => match self.run(tx, run)? {
                 Ok(done) => done,
                 Err(found) => return Ok(found),
             },
-            What::Events { first, last } => {
+            ErasureTarget::Events { first, last } => {
                 if let Some(run) = tx.unended_among(agent, first, last)? {
-                    return Ok(Found::NotEnded(run));
+                    return Ok(ErasureOutcome::NotEnded(run));
                 }
                 if let Some(seq) = only_records(tx, agent, first, last)? {
-                    return Ok(Found::Record(seq));
+                    return Ok(ErasureOutcome::Record(seq));
                 }
-                let mut done = Done::default();
+                let mut done = ErasureCounts::default();
                 done.erased.events = tx.erase_events(agent, first, last, None)?;
                 done
             }
@@ -179,19 +181,19 @@ impl Task {
             done.erased.seq = Some(event.seq);
             done.event = Some(event);
         }
-        Ok(Found::Erased(Box::new(done)))
+        Ok(ErasureOutcome::Erased(Box::new(done)))
     }
 
-    fn run(&self, tx: &mut Tx<'_>, run: RunKey) -> Result<Result<Done, Found>, StoreError> {
+    fn run(&self, tx: &mut Tx<'_>, run: RunKey) -> Result<Result<ErasureCounts, ErasureOutcome>, StoreError> {
         let agent = &self.erase.agent;
         let row = tx.run(&run)?.filter(|row| row.agent_id == *agent);
         let Some(row) = row else {
-            return Ok(Err(Found::UnknownRun(run)));
+            return Ok(Err(ErasureOutcome::UnknownRun(run)));
         };
         if !has_ended(&row) {
-            return Ok(Err(Found::NotEnded(run)));
+            return Ok(Err(ErasureOutcome::NotEnded(run)));
         }
-        let mut done = Done::default();
+        let mut done = ErasureCounts::default();
         if let Some((first, last)) = tx.run_span(agent, &run)? {
             done.erased.events = tx.erase_events(agent, first, last, Some(&run))?;
         }
@@ -210,14 +212,14 @@ impl Task {
         Ok(Ok(done))
     }
 
-    fn record(&self, erased: &Erasure) -> Result<Sealed, StoreError> {
-        let Erase {
+    fn record(&self, erased: &Erasure) -> Result<SealedEvent, StoreError> {
+        let ErasureRequest {
             what,
             reason,
             channel,
             ..
         } = &self.erase;
-        let draft = Draft::new(ContentErased {
+        let draft = EventDraft::new(ContentErased {
             by: Actor::Operator,
             channel: *channel,
             reason: reason.clone(),
@@ -225,8 +227,8 @@ impl Task {
             transitions: erased.transitions,
             blobs: erased.blobs,
             target: match *what {
-                What::Run(run_key) => ErasedTarget::Run { run_key },
-                What::Events { first, last } => ErasedTarget::Events {
+                ErasureTarget::Run(run_key) => ErasedTarget::Run { run_key },
+                ErasureTarget::Events { first, last } => ErasedTarget::Events {
                     first_seq: first,
                     last_seq: last,
                 },
@@ -239,13 +241,13 @@ impl Task {
 
 /// What else nobody names any more is swept with the next round of care.
 fn to_be_swept(tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    let care = tx.care()?;
-    let noted = CareRow {
+    let care = tx.retention_state()?;
+    let noted = RetentionStateRow {
         unswept: Some(care.generation),
         ..care
     };
     // Where somebody has begun another generation meanwhile, they sweep.
-    tx.put_care(&noted, care.generation).map(drop)
+    tx.put_retention_state(&noted, care.generation).map(drop)
 }
 
 /// The run without the name of its last answer, which could be guessed back to the words.

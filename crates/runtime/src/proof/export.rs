@@ -6,19 +6,19 @@ use wakeful_core::blob::BlobHash;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::proof::bundle::{
-    Again, BlobBody, BlobLine, Closing, EVENTS_MAX, EventLine, FORMAT, FORMAT_VERSION, JournalLine, Line,
-    Opening, Withheld, artifacts_in,
+    BlobBody, BlobLine, BundleFooter, BundleHeader, BundleLine, EVENTS_MAX, EventLine, FORMAT,
+    FORMAT_VERSION, ReplayInfo, RunLogLine, WithheldReason, artifacts_in,
 };
-use wakeful_core::proof::chain::{Life, Place};
+use wakeful_core::proof::chain::{ChainPosition, IncarnationStart};
 use wakeful_core::proof::head::SignedHead;
-use wakeful_core::proof::replay::{Difference, Replay, is_of_machine};
+use wakeful_core::proof::replay::{Replay, ReplayMismatch, is_machine_event};
 use wakeful_core::proof::signing::DeviceKey;
-use wakeful_core::report::Kind;
+use wakeful_core::report::EventKind;
 use wakeful_core::time::Millis;
-use wakeful_store::rows::{EventRow, JournalRow, RunRow};
+use wakeful_store::rows::{EventRow, RunLogRow, RunRow};
 use wakeful_store::{Store, StoreError, View};
 
-use super::replay::{Ran, again, has_ended};
+use super::replay::{ReplayedRun, again, has_ended};
 use crate::EngineError;
 
 /// Rows read at once.
@@ -55,30 +55,30 @@ impl From<StoreError> for ExportError {
 
 /// What was exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exported {
+pub struct ExportSummary {
     /// Lines by their kind.
-    pub lines: Closing,
+    pub lines: BundleFooter,
     /// Contents, payloads and journals that stayed behind because a secret is in them.
     pub withheld: u64,
 }
 
 /// How a run leaves.
-pub struct Leaving<'a> {
+pub struct ExportOptions<'a> {
     /// Signs where no head that is near enough was signed.
     pub key: Option<&'a DeviceKey>,
     /// Whether a text may leave: false when a secret is in it.
     pub may_leave: &'a mut (dyn FnMut(&str) -> bool + Send),
     /// Takes each line. The error is why no more can be taken.
-    pub write: &'a mut (dyn FnMut(Line) -> Result<(), String> + Send),
+    pub write: &'a mut (dyn FnMut(BundleLine) -> Result<(), String> + Send),
 }
 
 /// Exports a run that has ended, line by line.
 pub async fn export(
     store: &Store,
     run: RunKey,
-    leaving: Leaving<'_>,
+    leaving: ExportOptions<'_>,
     now: Millis,
-) -> Result<Exported, ExportError> {
+) -> Result<ExportSummary, ExportError> {
     let found = store.read(move |view| Ok((view.run(&run)?, view.is_pruned(&run)?)));
     let (row, is_pruned) = found.await?;
     let row = row.ok_or(EngineError::UnknownRun(run))?;
@@ -94,12 +94,12 @@ pub async fn export(
     let span = span
         .ok_or(EngineError::UnknownRun(run))?
         .signed(leaving.key, &row.agent_id, now)?;
-    let mut export = Export {
+    let mut export = Exporter {
         store,
         row,
         leaving,
-        exported: Exported {
-            lines: Closing::default(),
+        exported: ExportSummary {
+            lines: BundleFooter::default(),
             withheld: 0,
         },
     };
@@ -107,17 +107,17 @@ pub async fn export(
 }
 
 /// Where a run stands in the log.
-struct Span {
+struct LogSpan {
     first: u64,
     last: u64,
-    after: Place,
+    after: ChainPosition,
     /// The hash of the last event of the run.
     last_hash: Digest,
-    lives: Vec<Life>,
+    lives: Vec<IncarnationStart>,
     heads: Vec<SignedHead>,
 }
 
-fn span(view: &mut View<'_>, row: &RunRow) -> Result<Option<Span>, StoreError> {
+fn span(view: &mut View<'_>, row: &RunRow) -> Result<Option<LogSpan>, StoreError> {
     let agent = &row.agent_id;
     let Some((first, last)) = view.run_span(agent, &row.run_key)? else {
         return Ok(None);
@@ -126,10 +126,10 @@ fn span(view: &mut View<'_>, row: &RunRow) -> Result<Option<Span>, StoreError> {
     let last_event = view.events(agent, last.saturating_sub(1), 1)?.pop();
     let heads = view.signed_heads(agent, last.saturating_sub(1), PAGE)?;
     let nearest = heads.first().map(|head| head.seq);
-    Ok(last_event.map(|event| Span {
+    Ok(last_event.map(|event| LogSpan {
         first,
         last,
-        after: before.map_or(Place::BEGINNING, |event| Place {
+        after: before.map_or(ChainPosition::BEGINNING, |event| ChainPosition {
             seq: event.seq,
             hash: event.hash,
         }),
@@ -142,12 +142,12 @@ fn span(view: &mut View<'_>, row: &RunRow) -> Result<Option<Span>, StoreError> {
             .collect(),
     }))
     .and_then(|span| {
-        let lives = view.lives(agent)?;
-        Ok(span.map(|span| Span { lives, ..span }))
+        let lives = view.incarnations(agent)?;
+        Ok(span.map(|span| LogSpan { lives, ..span }))
     })
 }
 
-impl Span {
+impl LogSpan {
     /// The span with a head that covers it.
     fn signed(self, key: Option<&DeviceKey>, agent: &AgentId, now: Millis) -> Result<Self, ExportError> {
         let nearest = self.heads.first().map(|head| head.seq);
@@ -155,7 +155,7 @@ impl Span {
         let span = match (key, is_near, nearest) {
             (_, true, _) | (None, false, Some(_)) => self,
             (Some(key), false, _) => {
-                let end = Place {
+                let end = ChainPosition {
                     seq: self.last,
                     hash: self.last_hash,
                 };
@@ -176,10 +176,10 @@ impl Span {
     }
 
     /// The lives that wrote these events; of the first of them no more is told than that it wrote the first event.
-    fn lives(&self) -> Vec<Life> {
+    fn lives(&self) -> Vec<IncarnationStart> {
         let (first, end) = (self.first, self.end());
         let begun = self.lives.iter().rev().find(|life| life.first_seq <= first);
-        let begun = begun.map(|life| Life {
+        let begun = begun.map(|life| IncarnationStart {
             first_seq: first,
             ..life.clone()
         });
@@ -189,24 +189,29 @@ impl Span {
     }
 }
 
-struct Export<'a, 'b> {
+struct Exporter<'a, 'b> {
     store: &'a Store,
     row: RunRow,
-    leaving: Leaving<'b>,
-    exported: Exported,
+    leaving: ExportOptions<'b>,
+    exported: ExportSummary,
 }
 
-impl Export<'_, '_> {
-    async fn all(&mut self, span: Span, ran: Ran, now: Millis) -> Result<Exported, ExportError> {
+impl Exporter<'_, '_> {
+    async fn all(
+        &mut self,
+        span: LogSpan,
+        ran: ReplayedRun,
+        now: Millis,
+    ) -> Result<ExportSummary, ExportError> {
         let (first, end) = (span.first, span.end());
         let replay = self.what_may_leave(ran, first, end).await?;
         self.exported.withheld += u64::from(replay.is_none());
-        let opening = Opening {
+        let opening = BundleHeader {
             format: FORMAT.to_owned(),
             version: FORMAT_VERSION,
             agent_id: self.row.agent_id.clone(),
             run_key: self.row.run_key,
-            again: replay.is_some().then(|| Again {
+            again: replay.is_some().then(|| ReplayInfo {
                 machine: self.row.machine.clone(),
                 machine_version: self.row.machine_version,
                 transitions: self.row.version,
@@ -216,17 +221,17 @@ impl Export<'_, '_> {
             lives: span.lives(),
             exported_at: now,
         };
-        self.write(Line::Opening(Box::new(opening)))?;
+        self.write(BundleLine::Opening(Box::new(opening)))?;
         self.events(first, end).await?;
         for head in span.heads {
-            self.write(Line::Head(head))?;
+            self.write(BundleLine::Head(head))?;
         }
         if let Some(replay) = replay {
             self.journal().await?;
             self.blobs(replay.contents()).await?;
         }
         let lines = self.exported.lines;
-        self.write(Line::Closing(lines))?;
+        self.write(BundleLine::Closing(lines))?;
         Ok(self.exported)
     }
 
@@ -234,13 +239,13 @@ impl Export<'_, '_> {
     /// log goes alone: what nothing ties to it proves nothing.
     async fn what_may_leave(
         &mut self,
-        ran: Ran,
+        ran: ReplayedRun,
         first: u64,
         end: u64,
     ) -> Result<Option<Replay>, ExportError> {
         let is_held = match ran.found {
             Ok(ties) => ties.hold(),
-            Err(Difference::NoState(_)) => false,
+            Err(ReplayMismatch::NoState(_)) => false,
             // Whoever checks the lines on their way says what is wrong, and nothing leaves.
             Err(_) => true,
         };
@@ -275,7 +280,7 @@ impl Export<'_, '_> {
         Ok(page.await?)
     }
 
-    fn write(&mut self, line: Line) -> Result<(), ExportError> {
+    fn write(&mut self, line: BundleLine) -> Result<(), ExportError> {
         (self.leaving.write)(line).map_err(ExportError::Refused)
     }
 
@@ -299,11 +304,11 @@ impl Export<'_, '_> {
         }
     }
 
-    async fn journal_page(&self, after: i64) -> Result<Vec<JournalRow>, ExportError> {
+    async fn journal_page(&self, after: i64) -> Result<Vec<RunLogRow>, ExportError> {
         let run = self.row.run_key;
         Ok(self
             .store
-            .read(move |view| view.journal(&run, after, PAGE))
+            .read(move |view| view.run_log(&run, after, PAGE))
             .await?)
     }
 
@@ -316,7 +321,7 @@ impl Export<'_, '_> {
             for event in page.into_iter().filter(|event| event.seq <= end) {
                 let line = self.event(event);
                 self.exported.lines.events += 1;
-                self.write(Line::Event(line))?;
+                self.write(BundleLine::Event(line))?;
             }
         }
         Ok(())
@@ -355,7 +360,7 @@ impl Export<'_, '_> {
             after = last.ordinal;
             for row in page {
                 self.exported.lines.journal += 1;
-                self.write(Line::Journal(JournalLine {
+                self.write(BundleLine::Journal(RunLogLine {
                     ordinal: row.ordinal,
                     body: String::from_utf8_lossy(&row.body).into_owned(),
                     reads_hash: row.reads_hash,
@@ -378,8 +383,8 @@ impl Export<'_, '_> {
         }
         for hash in all {
             let body = match self.content(hash).await? {
-                None => BlobBody::Withheld(Withheld::Gone),
-                Some(bytes) if !self.may_leave(&bytes) => BlobBody::Withheld(Withheld::Secret),
+                None => BlobBody::Withheld(WithheldReason::Gone),
+                Some(bytes) if !self.may_leave(&bytes) => BlobBody::Withheld(WithheldReason::Secret),
                 Some(bytes) => match String::from_utf8(bytes) {
                     Ok(text) => BlobBody::Text(text),
                     Err(error) => BlobBody::Hex(hex(error.as_bytes())),
@@ -387,7 +392,7 @@ impl Export<'_, '_> {
             };
             self.exported.withheld += u64::from(matches!(body, BlobBody::Withheld(_)));
             self.exported.lines.blobs += 1;
-            self.write(Line::Blob(BlobLine { hash, body }))?;
+            self.write(BundleLine::Blob(BlobLine { hash, body }))?;
         }
         Ok(())
     }
@@ -403,7 +408,7 @@ impl Export<'_, '_> {
 
 /// Whether events of this kind may hold a part of the journal.
 fn is_holding(kind: &str) -> bool {
-    Kind::parse(kind).is_some_and(|kind| is_of_machine(kind) || kind == Kind::WakeDecided)
+    EventKind::parse(kind).is_some_and(|kind| is_machine_event(kind) || kind == EventKind::WakeDecided)
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -5,25 +5,25 @@ mod audit;
 mod contents;
 mod erase;
 mod export;
-mod notary;
+mod head_signer;
 mod replay;
 mod verify;
 
-use wakeful_core::proof::chain::Link;
-use wakeful_core::proof::replay::Recorded;
-use wakeful_store::rows::{EventRow, JournalRow};
+use wakeful_core::proof::chain::ChainedEvent;
+use wakeful_core::proof::replay::LoggedTransition;
+use wakeful_store::rows::{EventRow, RunLogRow};
 
-pub use self::audit::{ALTERATIONS_MAX, Alteration, Audit, Compared};
+pub use self::audit::{ALTERATIONS_MAX, AuditCounts, AuditFinding, AuditReport};
 pub(crate) use self::erase::erase;
-pub use self::erase::{Erase, REASON_CHARS_MAX, What, reason};
-pub use self::export::{ExportError, Exported, Leaving, export};
-pub use self::notary::{EVENTS_BETWEEN, Notary, REST_MS, sign};
-pub use self::replay::{Replayed, replay};
-pub use self::verify::{Verdict, Verified, Wanted, verify};
+pub use self::erase::{ErasureRequest, ErasureTarget, REASON_CHARS_MAX, reason};
+pub use self::export::{ExportError, ExportOptions, ExportSummary, export};
+pub use self::head_signer::{EVENTS_BETWEEN, HeadSigner, SIGN_AFTER_MS, sign};
+pub use self::replay::{ReplayResult, replay};
+pub use self::verify::{LogVerdict, VerifyOptions, VerifyReport, verify};
 
 /// An event as the core judges it.
-fn link(row: &EventRow) -> Link<'_> {
-    Link {
+fn link(row: &EventRow) -> ChainedEvent<'_> {
+    ChainedEvent {
         seq: row.seq,
         run_key: row.run_key,
         kind: &row.kind,
@@ -39,8 +39,8 @@ fn link(row: &EventRow) -> Link<'_> {
 }
 
 /// A transition as the core judges it.
-pub(crate) fn recorded(row: &JournalRow) -> Recorded<'_> {
-    Recorded {
+pub(crate) fn recorded(row: &RunLogRow) -> LoggedTransition<'_> {
+    LoggedTransition {
         ordinal: row.ordinal,
         body: &row.body,
         reads_hash: row.reads_hash,

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::proof::replay::{Difference, Replay, Ties, Told};
+use wakeful_core::proof::replay::{BindingStats, LoggedEvent, Replay, ReplayMismatch};
 use wakeful_core::run::RunStatus;
 use wakeful_store::rows::RunRow;
 use wakeful_store::{Store, StoreError, View};
 
-use super::audit::{self, Alteration, Checked, Rebuilt, RunEvents, check_run};
+use super::audit::{self, AuditFinding, Checked, RebuiltRun, RunEvents, check_run};
 use super::recorded;
 use crate::EngineError;
 use crate::run::decode;
@@ -23,7 +23,7 @@ const EVENTS_PAGE: u32 = 2_000;
 
 /// What came of a run that was run again.
 #[derive(Debug)]
-pub struct Replayed {
+pub struct ReplayResult {
     /// Which run.
     pub row: RunRow,
     /// Transitions that were compared.
@@ -31,16 +31,16 @@ pub struct Replayed {
     /// Events of it that were compared.
     pub events: usize,
     /// How firmly the log holds it.
-    pub ties: Ties,
+    pub ties: BindingStats,
     /// Where it first led elsewhere.
-    pub difference: Option<Difference>,
+    pub difference: Option<ReplayMismatch>,
     /// Rows and contents of it that are not as they were written.
-    pub alterations: Vec<Alteration>,
+    pub alterations: Vec<AuditFinding>,
 }
 
 /// Runs a recorded run again and compares every state, every effect and every event. A run that is still open is compared
 /// as far as it has come.
-pub async fn replay(store: &Store, run: RunKey) -> Result<Replayed, EngineError> {
+pub async fn replay(store: &Store, run: RunKey) -> Result<ReplayResult, EngineError> {
     let found = store.read(move |view| Ok(replay_in(view, run))).await?;
     let (mut replayed, contents) = found?;
     for content in contents {
@@ -50,7 +50,7 @@ pub async fn replay(store: &Store, run: RunKey) -> Result<Replayed, EngineError>
 }
 
 /// Replays a run as of one moment, and says which contents its journal names.
-fn replay_in(view: &mut View<'_>, run: RunKey) -> Result<(Replayed, BTreeSet<BlobHash>), EngineError> {
+fn replay_in(view: &mut View<'_>, run: RunKey) -> Result<(ReplayResult, BTreeSet<BlobHash>), EngineError> {
     let row = view.run(&run)?.ok_or(EngineError::UnknownRun(run))?;
     if view.is_pruned(&run)? {
         return Err(EngineError::RunPruned { run });
@@ -59,14 +59,14 @@ fn replay_in(view: &mut View<'_>, run: RunKey) -> Result<(Replayed, BTreeSet<Blo
     let (ran, _) = again_with(view, &row, &events.told)?;
     let (ties, difference) = match ran.found {
         Ok(ties) => (ties, None),
-        Err(difference) => (Ties::default(), Some(difference)),
+        Err(difference) => (BindingStats::default(), Some(difference)),
     };
     let alterations = match difference {
         Some(_) => Vec::new(),
         None => altered(view, &row, &events)?,
     };
     let contents = ran.replay.iter().flat_map(Replay::contents).copied().collect();
-    let replayed = Replayed {
+    let replayed = ReplayResult {
         row,
         transitions: ran.replay.as_ref().map_or(0, Replay::rows),
         events: ran.events,
@@ -78,7 +78,7 @@ fn replay_in(view: &mut View<'_>, run: RunKey) -> Result<(Replayed, BTreeSet<Blo
 }
 
 /// Rows of a run that its journal and the log do not lead to.
-fn altered(view: &mut View<'_>, row: &RunRow, events: &RunEvents) -> Result<Vec<Alteration>, EngineError> {
+fn altered(view: &mut View<'_>, row: &RunRow, events: &RunEvents) -> Result<Vec<AuditFinding>, EngineError> {
     match check_run(view, &row.agent_id, row.run_key, events) {
         Ok(Checked { alterations, .. }) => Ok(alterations),
         Err(error) => Ok(vec![audit::unreadable(&row.run_key, error)?]),
@@ -86,17 +86,17 @@ fn altered(view: &mut View<'_>, row: &RunRow, events: &RunEvents) -> Result<Vec<
 }
 
 /// A run after it was run again.
-pub(super) struct Ran {
+pub(super) struct ReplayedRun {
     /// Where it came to; none when its state cannot be read.
     pub(super) replay: Option<Replay>,
     /// Events of it that were compared.
     events: usize,
     /// How firmly the log holds it, or where it first led elsewhere.
-    pub(super) found: Result<Ties, Difference>,
+    pub(super) found: Result<BindingStats, ReplayMismatch>,
 }
 
 /// Runs a run again, with the events that its log has.
-pub(super) async fn again(store: &Store, row: &RunRow) -> Result<Ran, EngineError> {
+pub(super) async fn again(store: &Store, row: &RunRow) -> Result<ReplayedRun, EngineError> {
     let row = row.clone();
     let ran = store.read(move |view| {
         let events = run_events(view, &row.agent_id, &row.run_key)?;
@@ -109,18 +109,18 @@ pub(super) async fn again(store: &Store, row: &RunRow) -> Result<Ran, EngineErro
 pub(super) fn again_with(
     view: &mut View<'_>,
     row: &RunRow,
-    told: &[Told],
-) -> Result<(Ran, Rebuilt), EngineError> {
+    told: &[LoggedEvent],
+) -> Result<(ReplayedRun, RebuiltRun), EngineError> {
     let run = row.run_key;
-    let mut rebuilt = Rebuilt::default();
+    let mut rebuilt = RebuiltRun::default();
     let turn = match decode(row) {
         Ok(turn) => turn,
         // What is kept of an ended run is compared, not gone on with.
-        Err(EngineError::Broken { why, .. }) => {
-            let ran = Ran {
+        Err(EngineError::InvalidState { why, .. }) => {
+            let ran = ReplayedRun {
                 replay: None,
                 events: 0,
-                found: Err(Difference::NoState(why)),
+                found: Err(ReplayMismatch::NoState(why)),
             };
             return Ok((ran, rebuilt));
         }
@@ -128,16 +128,16 @@ pub(super) fn again_with(
     };
     let mut replay = Replay::new(turn);
     let compared = match steps(view, row, &mut replay, &mut rebuilt)? {
-        Some(Difference::Erased(_)) => return Err(EngineError::RunErased { run }),
+        Some(ReplayMismatch::Erased(_)) => return Err(EngineError::RunErased { run }),
         Some(difference) => Err(difference),
         None => replay.end(row.version, &row.state),
     };
     let found = compared.and_then(|()| {
-        let ties = replay.told(told)?;
-        replay.told_no_more(told)?;
+        let ties = replay.compare_events(told)?;
+        replay.check_no_extra_events(told)?;
         Ok(ties)
     });
-    let ran = Ran {
+    let ran = ReplayedRun {
         replay: Some(replay),
         events: told.len(),
         found,
@@ -154,11 +154,11 @@ fn steps(
     view: &mut View<'_>,
     row: &RunRow,
     replay: &mut Replay,
-    rebuilt: &mut Rebuilt,
-) -> Result<Option<Difference>, StoreError> {
+    rebuilt: &mut RebuiltRun,
+) -> Result<Option<ReplayMismatch>, StoreError> {
     let (run, version, mut after) = (row.run_key, row.version, 0);
     loop {
-        let page = view.journal(&run, after, JOURNAL_PAGE)?;
+        let page = view.run_log(&run, after, JOURNAL_PAGE)?;
         let Some(last) = page.last() else {
             return Ok(None);
         };
@@ -166,7 +166,7 @@ fn steps(
         for input in &page {
             if input.ordinal > version {
                 let rows = input.ordinal;
-                return Ok(Some(Difference::Length { rows, version }));
+                return Ok(Some(ReplayMismatch::Length { rows, version }));
             }
             match replay.step(&recorded(input)) {
                 Ok(moved) => rebuilt.take(run, &moved, input.at),

@@ -2,14 +2,14 @@
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::Digest;
-use wakeful_core::proof::chain::{Flaw, Life, Place, Seen, Walk};
+use wakeful_core::proof::chain::{ChainPosition, ChainSummary, ChainVerifier, IncarnationStart, VerifyError};
 use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::Fingerprint;
 use wakeful_core::time::Millis;
 use wakeful_store::rows::EventRow;
 use wakeful_store::{ROWS_MAX, Store, StoreError, View};
 
-use super::audit::{Audit, unreadable};
+use super::audit::{AuditReport, unreadable};
 use super::link;
 use crate::EngineError;
 
@@ -21,7 +21,7 @@ const AGENTS_PAGE: u32 = 1_000;
 
 /// What is to be verified, and against what.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct VerifyOptions {
     /// Only this agent's log.
     pub agent: Option<AgentId>,
     /// Only from here on. What stands before is believed.
@@ -38,38 +38,38 @@ pub struct Wanted {
 
 /// What came of it, beside the verdict on each log.
 #[derive(Debug, Clone, Default)]
-pub struct Verified {
+pub struct VerifyReport {
     /// Whether the hash that was kept elsewhere is among those of the events, or none was asked for.
     pub is_found: bool,
     /// What is not as it was written beside the logs.
-    pub audit: Audit,
+    pub audit: AuditReport,
 }
 
 /// What was found of one agent's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct LogVerdict {
     /// Whose log.
     pub agent_id: AgentId,
     /// What was seen of it, up to the first flaw.
-    pub seen: Seen,
+    pub seen: ChainSummary,
     /// The newest head that was signed, as far as it was seen.
     pub newest_head: Option<SignedHead>,
     /// The first thing that is wrong.
-    pub flaw: Option<Flaw>,
+    pub flaw: Option<VerifyError>,
 }
 
 /// Walks one log or all, and tells what it finds of each; compares contents and rows where that is wanted.
 ///
 /// A daemon may write meanwhile. Events never change, so a log is walked up to where it ended at first; rows do, so each part
-/// of them is compared with the events as of one moment (see [`Audit`]).
+/// of them is compared with the events as of one moment (see [`AuditReport`]).
 pub async fn verify(
     store: &Store,
-    wanted: &Wanted,
-    mut tell: impl FnMut(Verdict),
-) -> Result<Verified, EngineError> {
-    let mut verified = Verified {
+    wanted: &VerifyOptions,
+    mut tell: impl FnMut(LogVerdict),
+) -> Result<VerifyReport, EngineError> {
+    let mut verified = VerifyReport {
         is_found: wanted.hash.is_none(),
-        ..Verified::default()
+        ..VerifyReport::default()
     };
     let mut given = wanted.heads.clone();
     if let Some(agent) = &wanted.agent {
@@ -105,7 +105,7 @@ pub async fn verify(
     // Heads of agents of which nothing is left.
     while let Some(agent) = given.first().map(|head| head.agent_id.clone()) {
         let heads = take(&mut given, &agent);
-        let mut walk = Walk::new(agent.clone(), Vec::new(), Place::BEGINNING);
+        let mut walk = ChainVerifier::new(agent.clone(), Vec::new(), ChainPosition::BEGINNING);
         let flaw = heads.iter().find_map(|head| walk.head(head).err());
         tell(verdict(agent, &walk, None, flaw));
     }
@@ -122,9 +122,14 @@ fn take(given: &mut Vec<SignedHead>, agent: &AgentId) -> Vec<SignedHead> {
     heads
 }
 
-fn verdict(agent_id: AgentId, walk: &Walk, newest_head: Option<SignedHead>, flaw: Option<Flaw>) -> Verdict {
+fn verdict(
+    agent_id: AgentId,
+    walk: &ChainVerifier,
+    newest_head: Option<SignedHead>,
+    flaw: Option<VerifyError>,
+) -> LogVerdict {
     let seen = walk.seen().clone();
-    Verdict {
+    LogVerdict {
         agent_id,
         seen,
         newest_head,
@@ -133,41 +138,41 @@ fn verdict(agent_id: AgentId, walk: &Walk, newest_head: Option<SignedHead>, flaw
 }
 
 /// One look at a log before it is walked: where it should end, and whether anything stands after that.
-struct Frame {
-    start: Place,
-    end: Place,
-    lives: Vec<Life>,
+struct LogBounds {
+    start: ChainPosition,
+    end: ChainPosition,
+    lives: Vec<IncarnationStart>,
     is_longer: bool,
     beyond: Option<SignedHead>,
 }
 
-fn frame(view: &mut View<'_>, agent: &AgentId, since: Option<Millis>) -> Result<Frame, StoreError> {
-    let end = view.log_end(agent)?.unwrap_or(Place::BEGINNING);
+fn frame(view: &mut View<'_>, agent: &AgentId, since: Option<Millis>) -> Result<LogBounds, StoreError> {
+    let end = view.log_end(agent)?.unwrap_or(ChainPosition::BEGINNING);
     let first = match since {
         Some(since) => view.first_event_since(agent, since)?.unwrap_or(end.seq + 1),
         None => 1,
     };
     let before = view.events_before(agent, first, 1)?.pop();
     let before = before.filter(|_| first > 1);
-    Ok(Frame {
-        start: before.map_or(Place::BEGINNING, |event| Place {
+    Ok(LogBounds {
+        start: before.map_or(ChainPosition::BEGINNING, |event| ChainPosition {
             seq: event.seq,
             hash: event.hash,
         }),
         end,
-        lives: view.lives(agent)?,
+        lives: view.incarnations(agent)?,
         is_longer: !view.events(agent, end.seq, 1)?.is_empty(),
         beyond: view.signed_heads(agent, end.seq, 1)?.pop(),
     })
 }
 
 /// Events in a row, and the heads that were signed within them.
-struct Page {
+struct LogPage {
     events: Vec<EventRow>,
     heads: Vec<SignedHead>,
 }
 
-fn page(view: &mut View<'_>, agent: &AgentId, after: u64, end: u64) -> Result<Page, StoreError> {
+fn page(view: &mut View<'_>, agent: &AgentId, after: u64, end: u64) -> Result<LogPage, StoreError> {
     let mut events = view.events(agent, after, PAGE)?;
     events.retain(|event| event.seq <= end);
     let heads = match events.last() {
@@ -178,20 +183,20 @@ fn page(view: &mut View<'_>, agent: &AgentId, after: u64, end: u64) -> Result<Pa
         }
         None => Vec::new(),
     };
-    Ok(Page { events, heads })
+    Ok(LogPage { events, heads })
 }
 
 /// A walk with what it is compared with on the way.
-struct Journey {
-    walk: Walk,
+struct LogWalk {
+    walk: ChainVerifier,
     given: Vec<SignedHead>,
     hash: Option<Digest>,
     is_found: bool,
     newest: Option<SignedHead>,
 }
 
-impl Journey {
-    fn pass(&mut self, page: &Page) -> Result<(), Flaw> {
+impl LogWalk {
+    fn pass(&mut self, page: &LogPage) -> Result<(), VerifyError> {
         let mut heads = page.heads.iter().peekable();
         for event in &page.events {
             self.walk.link(&link(event))?;
@@ -208,11 +213,11 @@ impl Journey {
     }
 
     /// What can be told only at the end.
-    fn arrive(&mut self, frame: &Frame, key: Option<Fingerprint>) -> Result<(), Flaw> {
+    fn arrive(&mut self, frame: &LogBounds, key: Option<Fingerprint>) -> Result<(), VerifyError> {
         self.walk.end(frame.end)?;
         if frame.is_longer {
             let head = frame.end.seq;
-            return Err(Flaw::Long { head });
+            return Err(VerifyError::Long { head });
         }
         let mut later = frame.beyond.iter().chain(&self.given);
         later.try_for_each(|head| self.walk.head(head))?;
@@ -220,20 +225,20 @@ impl Journey {
     }
 }
 
-impl Wanted {
+impl VerifyOptions {
     /// Walks the log of one agent.
     async fn verify_log(
         &self,
         store: &Store,
         agent: &AgentId,
         given: Vec<SignedHead>,
-        verified: &mut Verified,
-    ) -> Result<Verdict, EngineError> {
+        verified: &mut VerifyReport,
+    ) -> Result<LogVerdict, EngineError> {
         let (name, since) = (agent.clone(), self.since);
         let frame = store.read(move |view| frame(view, &name, since)).await?;
         let end = frame.end.seq;
-        let mut journey = Journey {
-            walk: Walk::new(agent.clone(), frame.lives.clone(), frame.start),
+        let mut journey = LogWalk {
+            walk: ChainVerifier::new(agent.clone(), frame.lives.clone(), frame.start),
             given,
             hash: self.hash,
             is_found: false,
@@ -259,7 +264,7 @@ impl Wanted {
         if self.contents && flaw.is_none() {
             verified.audit.log(store, agent, frame.start.seq).await?;
         }
-        let Journey {
+        let LogWalk {
             walk,
             newest,
             is_found,

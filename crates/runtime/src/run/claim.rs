@@ -5,17 +5,17 @@ use wakeful_core::key::RunKey;
 use wakeful_core::run::RunStatus;
 use wakeful_core::run::is_newer;
 use wakeful_core::wake::{Refusal, Wait};
-use wakeful_ports::fail;
+use wakeful_ports::fail_point;
 use wakeful_store::rows::{Claim, Fence, RunRow};
 use wakeful_store::{Store, StoreError, Tx};
 
-use super::reads::Known;
-use super::{CLAIMS_MAX, Claimed, decode, release, unsupported};
+use super::reads::ActionHistory;
+use super::{CLAIMS_MAX, ClaimedRun, decode, release, unsupported};
 use crate::EngineError;
 use crate::step::Freshness;
 
 /// What the claiming transaction found.
-enum Found {
+enum ClaimOutcome {
     /// It is ours, and was taken up so often without moving.
     Won(RunRow, Fence, u32),
     /// Another runner drives the agent.
@@ -36,22 +36,22 @@ pub async fn claim(
     store: &Store,
     runner: &RunnerId,
     run: RunKey,
-) -> Result<Option<Box<Claimed>>, EngineError> {
+) -> Result<Option<Box<ClaimedRun>>, EngineError> {
     let runner = runner.clone();
     let found = store.write(move |tx| claim_in(tx, &runner, run)).await?;
-    if !matches!(found, Found::Unknown) {
-        fail::point("claim.after_commit");
+    if !matches!(found, ClaimOutcome::Unknown) {
+        fail_point::fail_point("claim.after_commit");
     }
     let (row, fence, claims) = match found {
-        Found::Won(row, fence, claims) => (row, fence, claims),
-        Found::Held(row, by) => {
+        ClaimOutcome::Won(row, fence, claims) => (row, fence, claims),
+        ClaimOutcome::Held(row, by) => {
             let agent = row.agent_id;
             return Err(EngineError::AgentBusy { agent, by });
         }
-        Found::Behind(run) => return Err(Refusal::RunOpen { run }.into()),
-        Found::Ended => return Ok(None),
-        Found::Newer(row) => return Err(unsupported(&row)),
-        Found::Unknown => return Err(EngineError::UnknownRun(run)),
+        ClaimOutcome::Behind(run) => return Err(Refusal::RunOpen { run }.into()),
+        ClaimOutcome::Ended => return Ok(None),
+        ClaimOutcome::Newer(row) => return Err(unsupported(&row)),
+        ClaimOutcome::Unknown => return Err(EngineError::UnknownRun(run)),
     };
     let found = match decode(&row) {
         Ok(_) if claims > CLAIMS_MAX => Err(EngineError::CrashLoop { run, claims }),
@@ -64,32 +64,32 @@ pub async fn claim(
             return Err(error);
         }
     };
-    let effects = turn.pending();
-    Ok(Some(Box::new(Claimed {
+    let effects = turn.pending_effects();
+    Ok(Some(Box::new(ClaimedRun {
         row,
-        turn,
+        machine: turn,
         fence,
         effects,
         freshness: Freshness::Recovered,
         thread: None,
         asked: Vec::new(),
-        known: Known::not_all(),
+        known: ActionHistory::not_all(),
         opening: None,
         starts: Vec::new(),
         refused: Vec::new(),
     })))
 }
 
-fn claim_in(tx: &mut Tx<'_>, runner: &RunnerId, run: RunKey) -> Result<Found, StoreError> {
+fn claim_in(tx: &mut Tx<'_>, runner: &RunnerId, run: RunKey) -> Result<ClaimOutcome, StoreError> {
     let Some(row) = tx.run(&run)? else {
-        return Ok(Found::Unknown);
+        return Ok(ClaimOutcome::Unknown);
     };
     // An ended run needs no claim, and must not take the agent from whoever drives another.
     if row.status != RunStatus::Open {
-        return Ok(Found::Ended);
+        return Ok(ClaimOutcome::Ended);
     }
     if is_newer(&row.machine, row.machine_version) {
-        return Ok(Found::Newer(row));
+        return Ok(ClaimOutcome::Newer(row));
     }
     let claim = tx.claim_head(&row.agent_id, runner)?;
     // Only now does nobody else move the run: what was read before the claim may be old, and who went on from an
@@ -97,19 +97,19 @@ fn claim_in(tx: &mut Tx<'_>, runner: &RunnerId, run: RunKey) -> Result<Found, St
     let row = tx.run(&run)?.unwrap_or(row);
     let fence = match claim {
         Claim::Won(fence) => fence,
-        Claim::Held { by } => return Ok(Found::Held(row, by)),
+        Claim::Held { by } => return Ok(ClaimOutcome::Held(row, by)),
     };
-    let found = match in_the_way(tx, &row)? {
-        _ if row.status != RunStatus::Open => Found::Ended,
-        Some(other) => Found::Behind(other),
-        None => return Ok(Found::Won(row, fence, tx.count_claim(&run)?)),
+    let found = match blocking_run(tx, &row)? {
+        _ if row.status != RunStatus::Open => ClaimOutcome::Ended,
+        Some(other) => ClaimOutcome::Behind(other),
+        None => return Ok(ClaimOutcome::Won(row, fence, tx.count_claim(&run)?)),
     };
     tx.release_head(&row.agent_id, fence)?;
     Ok(found)
 }
 
 /// The run behind which one waits for its turn. One that is to end waits for nobody.
-fn in_the_way(tx: &mut Tx<'_>, row: &RunRow) -> Result<Option<RunKey>, StoreError> {
+fn blocking_run(tx: &mut Tx<'_>, row: &RunRow) -> Result<Option<RunKey>, StoreError> {
     if row.wait() != Some(Wait::Turn) || tx.cancel_requested(&row.run_key)? {
         return Ok(None);
     }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use wakeful_core::key::ActionBase;
-use wakeful_core::run::{Input, Reads, Reply};
-use wakeful_core::step::Seen;
+use wakeful_core::run::{InputReads, ModelReply, RunInput};
+use wakeful_core::step::PriorActions;
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
 
-use super::Claimed;
+use super::ClaimedRun;
 use crate::{Engine, EngineError};
 
 /// Actions of a run that are remembered. Beyond it the database is asked for each.
@@ -17,9 +17,9 @@ const KNOWN_MAX: usize = 1024;
 /// What a run has asked for so far, where this process has driven it from its beginning: then nobody else added to it,
 /// and what is not in here is new. None where there may be more.
 #[derive(Debug)]
-pub(super) struct Known(Option<BTreeSet<ActionBase>>);
+pub(super) struct ActionHistory(Option<BTreeSet<ActionBase>>);
 
-impl Known {
+impl ActionHistory {
     /// Of a run that begins.
     pub(super) const fn nothing_yet() -> Self {
         Self(Some(BTreeSet::new()))
@@ -44,36 +44,44 @@ impl Known {
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Loads what the machine must know to take this input: for a reply, what is known of each call.
-    pub(super) async fn reads(&self, claimed: &mut Claimed, input: &Input) -> Result<Reads, EngineError> {
+    pub(super) async fn reads(
+        &self,
+        claimed: &mut ClaimedRun,
+        input: &RunInput,
+    ) -> Result<InputReads, EngineError> {
         // What time it is matters only where a permission may run out, and is not written down elsewhere.
-        let may_lapse = claimed.turn.has_permissions() || matches!(input, Input::Decided { .. });
-        let nothing = Reads {
+        let may_lapse = claimed.machine.has_permissions() || matches!(input, RunInput::Decided { .. });
+        let nothing = InputReads {
             now: may_lapse.then(|| self.clock.now()),
-            ..Reads::default()
+            ..InputReads::default()
         };
-        let Input::Replied(reply) = input else {
+        let RunInput::Replied(reply) = input else {
             return Ok(nothing);
         };
         let seen = self.seen(claimed, reply).await?;
         let calls = reply.calls.iter().zip(&claimed.asked).zip(seen);
         let calls = calls.map(|((call, asked), seen)| {
-            self.call_reads(&call.parts.tool, &asked.input, seen, &claimed.turn)
+            self.call_reads(&call.parts.tool, &asked.input, seen, &claimed.machine)
         });
-        Ok(Reads {
+        Ok(InputReads {
             calls: calls.collect(),
             ..nothing
         })
     }
 
     /// What is known of each call of a reply.
-    async fn seen(&self, claimed: &mut Claimed, reply: &Reply) -> Result<Vec<Seen>, EngineError> {
+    async fn seen(
+        &self,
+        claimed: &mut ClaimedRun,
+        reply: &ModelReply,
+    ) -> Result<Vec<PriorActions>, EngineError> {
         let bases: Vec<_> = reply.calls.iter().map(|call| call.parts.base()).collect();
         if bases.is_empty() || claimed.known.are_new(&bases) {
-            return Ok(vec![Seen::default(); bases.len()]);
+            return Ok(vec![PriorActions::default(); bases.len()]);
         }
         let run = claimed.run_key();
         let seen = self.store.read(move |view| {
-            let seen = bases.iter().map(|base| view.seen(&run, base));
+            let seen = bases.iter().map(|base| view.prior_actions(&run, base));
             seen.collect::<Result<Vec<_>, _>>()
         });
         Ok(seen.await?)
@@ -92,7 +100,7 @@ mod tests {
 
     #[test]
     fn an_action_is_new_once() {
-        let mut known = Known::nothing_yet();
+        let mut known = ActionHistory::nothing_yet();
         assert!(known.are_new(&[base(1), base(2)]));
         assert!(!known.are_new(&[base(3), base(2)]));
         assert!(
@@ -104,12 +112,12 @@ mod tests {
 
     #[test]
     fn nothing_is_new_in_a_run_that_was_taken_over() {
-        assert!(!Known::not_all().are_new(&[base(1)]));
+        assert!(!ActionHistory::not_all().are_new(&[base(1)]));
     }
 
     #[test]
     fn a_run_of_very_many_actions_asks_the_database() {
-        let mut known = Known::nothing_yet();
+        let mut known = ActionHistory::nothing_yet();
         for number in 0..=u32::try_from(KNOWN_MAX).unwrap_or(u32::MAX) {
             assert!(known.are_new(&[base(number)]));
         }

@@ -2,36 +2,36 @@
 
 use serde_json::Value;
 use wakeful_core::blob::{Blob, BlobHash};
-use wakeful_core::conversation::{Block, Entry, Role};
+use wakeful_core::conversation::{Block, Role, TranscriptEntry};
 use wakeful_core::key::RunKey;
-use wakeful_core::message::Kind;
+use wakeful_core::message::MessageKind;
 use wakeful_core::prompt::{Guidance, WINDOW_BYTES_MAX, WINDOW_ENTRIES_MAX, window_start};
-use wakeful_core::run::{EntryWrite, Input, Moved};
+use wakeful_core::run::{EntryWrite, RunInput, Transition};
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
-use wakeful_store::rows::EntryRow;
+use wakeful_store::rows::TranscriptEntryRow;
 use wakeful_store::{StoreError, View};
 
-use super::{Claimed, broken};
+use super::{ClaimedRun, broken};
 use crate::{Engine, EngineError};
 
 /// The part of a transcript that requests are made of.
 #[derive(Debug, Clone)]
 pub(crate) struct Thread {
-    pub(crate) opening: Entry,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) opening: TranscriptEntry,
+    pub(crate) entries: Vec<TranscriptEntry>,
     /// What caused the run.
-    pub(crate) kind: Kind,
+    pub(crate) kind: MessageKind,
     /// What guides it, as it was when the run was taken up.
     pub(crate) guidance: Guidance,
 }
 
 /// An entry as it is stored: who spoke, and what, if it is still there.
-type Stored = (Role, Option<Vec<u8>>);
+type StoredEntry = (Role, Option<Vec<u8>>);
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Loads the transcript once.
-    pub(crate) async fn load_thread(&self, claimed: &mut Claimed) -> Result<(), EngineError> {
+    pub(crate) async fn load_thread(&self, claimed: &mut ClaimedRun) -> Result<(), EngineError> {
         if claimed.thread.is_some() {
             return Ok(());
         }
@@ -42,7 +42,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             let message = view.message(&run)?;
             let kind = message
                 .as_ref()
-                .map_or(Kind::OperatorPrompt, |message| message.kind);
+                .map_or(MessageKind::OperatorPrompt, |message| message.kind);
             let begun = begun_with(view, &run)?;
             let opening = match begun.or(message.map(|message| message.body)) {
                 Some(body) => view.blob(&body)?,
@@ -54,14 +54,14 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let entries = stored
             .iter()
             .map(|(role, body)| entry(run, *role, body.as_deref()));
-        let entries = entries.collect::<Result<Vec<Entry>, EngineError>>()?;
+        let entries = entries.collect::<Result<Vec<TranscriptEntry>, EngineError>>()?;
         let opening = match claimed.opening.take() {
             Some(opening) => opening,
             None => entry(run, Role::User, body.as_deref())?,
         };
         let guidance = self
-            .guide
-            .guidance(&claimed.row.agent_id, &claimed.turn.workspace)
+            .guidance
+            .guidance(&claimed.row.agent_id, &claimed.machine.workspace)
             .await;
         claimed.thread = Some(Thread {
             opening,
@@ -75,7 +75,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Adds what was just committed, mostly from memory.
     pub(crate) async fn extend_thread(
         &self,
-        claimed: &mut Claimed,
+        claimed: &mut ClaimedRun,
         entries: &[EntryWrite],
         contents: &[(BlobHash, Vec<u8>)],
     ) -> Result<(), EngineError> {
@@ -102,18 +102,18 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
 
 /// What the run was begun with: it may have taken up more than its own message.
 fn begun_with(view: &mut View<'_>, run: &RunKey) -> Result<Option<BlobHash>, StoreError> {
-    let first = view.journal(run, 0, 1)?.pop();
-    let input = first.and_then(|row| serde_json::from_slice::<(Input, Value)>(&row.body).ok());
+    let first = view.run_log(run, 0, 1)?.pop();
+    let input = first.and_then(|row| serde_json::from_slice::<(RunInput, Value)>(&row.body).ok());
     Ok(match input {
-        Some((Input::Admitted { body }, _)) => Some(body),
+        Some((RunInput::Admitted { body }, _)) => Some(body),
         Some(_) | None => None,
     })
 }
 
 /// Reads bodies from the newest entry back until the window is full, so that a long thread costs no more than
 /// what a request can use. Returned oldest first.
-fn newest_bodies(view: &mut View<'_>, rows: &[EntryRow]) -> Result<Vec<Stored>, StoreError> {
-    let mut stored: Vec<Stored> = Vec::new();
+fn newest_bodies(view: &mut View<'_>, rows: &[TranscriptEntryRow]) -> Result<Vec<StoredEntry>, StoreError> {
+    let mut stored: Vec<StoredEntry> = Vec::new();
     let mut bytes = 0;
     for row in rows.iter().rev() {
         let body = view.blob(&row.content)?;
@@ -129,7 +129,7 @@ fn newest_bodies(view: &mut View<'_>, rows: &[EntryRow]) -> Result<Vec<Stored>, 
 }
 
 /// The contents that a transition names, so that the transcript can grow without reading them back.
-pub(super) fn contents_of(mut contents: Vec<Blob>, moved: &Moved) -> Vec<(BlobHash, Vec<u8>)> {
+pub(super) fn contents_of(mut contents: Vec<Blob>, moved: &Transition) -> Vec<(BlobHash, Vec<u8>)> {
     contents.extend(moved.blobs.iter().cloned());
     contents
         .into_iter()
@@ -137,8 +137,8 @@ pub(super) fn contents_of(mut contents: Vec<Blob>, moved: &Moved) -> Vec<(BlobHa
         .collect()
 }
 
-fn entry(run: RunKey, role: Role, body: Option<&[u8]>) -> Result<Entry, EngineError> {
-    Ok(Entry {
+fn entry(run: RunKey, role: Role, body: Option<&[u8]>) -> Result<TranscriptEntry, EngineError> {
+    Ok(TranscriptEntry {
         role,
         blocks: blocks(run, body)?,
     })
@@ -146,7 +146,7 @@ fn entry(run: RunKey, role: Role, body: Option<&[u8]>) -> Result<Entry, EngineEr
 
 /// Reads the blocks of an entry.
 pub(crate) fn blocks(run: RunKey, body: Option<&[u8]>) -> Result<Vec<Block>, EngineError> {
-    let body = body.ok_or_else(|| EngineError::Broken {
+    let body = body.ok_or_else(|| EngineError::InvalidState {
         run,
         why: "a transcript entry is missing".into(),
     })?;

@@ -2,53 +2,54 @@
 
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::Usage;
-use wakeful_core::decision::{DecisionStatus, Terms};
+use wakeful_core::decision::{DecisionPolicy, DecisionStatus};
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::json::{NotCanonical, canonical, canonical_text, digest};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::Message;
-use wakeful_core::notice::Telling;
-use wakeful_core::proof::bond::bind;
-use wakeful_core::report::{Event, Head, Sealed};
+use wakeful_core::notice::AgentNotice;
+use wakeful_core::proof::log_binding::attach_log_binding;
+use wakeful_core::report::{Event, LogHead, SealedEvent};
 use wakeful_core::run::{
-    DecisionWrite, Effect, Input, Interjection, MACHINE, MACHINE_VERSION, Moved, Reads, RunStatus,
-    STATE_BYTES_MAX, StepWrite, Turn,
+    DecisionWrite, Effect, InputReads, Interjection, MACHINE, MACHINE_VERSION, RunInput, RunMachine,
+    RunStatus, STATE_BYTES_MAX, StepWrite, Transition,
 };
-use wakeful_core::saga::{Phase as SagaPhase, Saga};
+use wakeful_core::saga::{Saga, SagaPhase};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Suspension, Wait};
 use wakeful_ports::model::Model;
-use wakeful_ports::planted;
+use wakeful_ports::planted_bugs;
 use wakeful_ports::tool::ToolHost;
 use wakeful_store::rows::{
-    EntryRow, Fence, JournalRow, PackedBlob, RunRow, Settlement, StepEnd, StepRow, TellingRow, WakeRow,
+    AgentOutboxRow, Fence, PackedBlob, RunLogRow, RunRow, SpendSettlement, StepRow, StepSettlement,
+    TranscriptEntryRow, WakeRow,
 };
 use wakeful_store::{StoreError, Tx};
 
-use super::{Claimed, broken};
-use crate::interject::{self, Words};
+use super::{ClaimedRun, broken};
+use crate::interject::{self, InterjectionHint};
 use crate::proof::recorded;
-use crate::subrun::{self, Heads, StartWrite};
+use crate::sub_run::{self, LockedHeads, SubRunMessage};
 use crate::wait::{Need, TransitionEvents};
 use crate::{Engine, EngineError, Stamp};
 
 /// An input, what it was applied with, and what that led to.
 pub(crate) struct Applied<'a> {
-    pub(crate) input: &'a Input,
-    pub(crate) reads: &'a Reads,
-    pub(crate) moved: Moved,
+    pub(crate) input: &'a RunInput,
+    pub(crate) reads: &'a InputReads,
+    pub(crate) moved: Transition,
     /// Blobs to keep beside those of the transition itself.
     pub(crate) blobs: Vec<Blob>,
 }
 
 /// Everything that one transition writes.
-pub(crate) struct Transition {
+pub(crate) struct PreparedCommit {
     pub(crate) run: RunRow,
-    journal: JournalRow,
+    journal: RunLogRow,
     steps: Vec<StepChange>,
     thread: ThreadId,
-    entries: Vec<EntryRow>,
-    pub(crate) events: Vec<Sealed>,
+    entries: Vec<TranscriptEntryRow>,
+    pub(crate) events: Vec<SealedEvent>,
     blobs: Vec<PackedBlob>,
     usage: Usage,
     rounds: u64,
@@ -57,9 +58,9 @@ pub(crate) struct Transition {
     decisions: Vec<DecisionWrite>,
     /// What the run needs before it can go on afterwards.
     need: Need,
-    terms: Terms,
+    terms: DecisionPolicy,
     /// The runs that it starts.
-    pub(crate) starts: Vec<StartWrite>,
+    pub(crate) starts: Vec<SubRunMessage>,
     /// Records of starts that may not be made.
     refused: Vec<WakeRow>,
     /// Whether a request begins with it before which a person's words would join: then none may wait.
@@ -70,11 +71,11 @@ pub(crate) struct Transition {
     pub(crate) ends: Vec<AgentId>,
     salt: [u8; 32],
     /// What its end says to other agents.
-    telling: Option<Telling>,
+    telling: Option<AgentNotice>,
 }
 
 /// What became of a transition.
-pub(crate) enum Written {
+pub(crate) enum CommitOutcome {
     /// It is written; these are its events.
     Events(Vec<Event>),
     /// Nothing is written: these words of a person wait, and belong to it.
@@ -85,21 +86,21 @@ enum StepChange {
     Put(Box<StepRow>),
     Intend(wakeful_core::key::OperationId),
     Postpone(wakeful_core::key::OperationId),
-    Settle(StepEnd),
+    Settle(StepSettlement),
     Saga(Saga),
 }
 
-impl Transition {
+impl PreparedCommit {
     /// Whether a stored journal row is this transition: it may have been committed by a call whose answer was lost.
-    pub(crate) fn is(&self, row: &JournalRow) -> bool {
+    pub(crate) fn is(&self, row: &RunLogRow) -> bool {
         *row == self.journal
     }
 
     /// Commits the next state of a run with all that belongs to it.
-    pub(crate) fn write(&self, tx: &mut Tx<'_>, fence: Fence) -> Result<Written, StoreError> {
+    pub(crate) fn write(&self, tx: &mut Tx<'_>, fence: Fence) -> Result<CommitOutcome, StoreError> {
         // The head is locked first in every transition: a runner that lost its lease stops here.
-        let others = subrun::concerned(tx, &self.run, &self.starts)?;
-        let mut heads = Heads::lock(tx, &self.run.agent_id, fence, &others)?;
+        let others = sub_run::agents_to_lock(tx, &self.run, &self.starts)?;
+        let mut heads = LockedHeads::lock(tx, &self.run.agent_id, fence, &others)?;
         // Not whether the run may continue, which the eligibility rule answered, but whether an action may begin: a brake that
         // was set since keeps the intent from being committed, and the results are committed without it.
         if self.begins && tx.is_braked(&self.run.agent_id)? {
@@ -108,7 +109,7 @@ impl Transition {
         if self.listens {
             let words = interject::waiting(tx, &self.run.agent_id, &self.run.thread_id)?;
             if !words.is_empty() {
-                return Ok(Written::Interjected(words));
+                return Ok(CommitOutcome::Interjected(words));
             }
         }
         for write in &self.decisions {
@@ -121,17 +122,19 @@ impl Transition {
             ..self.run.clone()
         };
         tx.put_state(&run, run.version - 1)?;
-        subrun::start_in(tx, &run, &mut heads, &self.starts)?;
-        self.refused.iter().try_for_each(|refused| tx.refuse(refused))?;
-        interject::join_in(tx, &self.joined, run.run_key, self.journal.at)?;
+        sub_run::start_in(tx, &run, &mut heads, &self.starts)?;
+        self.refused
+            .iter()
+            .try_for_each(|refused| tx.record_refusal(refused))?;
+        interject::absorb_interjections(tx, &self.joined, run.run_key, self.journal.at)?;
         if run.status != RunStatus::Open {
             let stamp = Stamp {
                 at: self.journal.at,
                 salt: self.salt,
             };
-            subrun::ended(tx, &run, &mut heads.others, stamp)?;
+            sub_run::ended(tx, &run, &mut heads.others, stamp)?;
         }
-        self.write_with(tx, heads.own, fence).map(Written::Events)
+        self.write_with(tx, heads.own, fence).map(CommitOutcome::Events)
     }
 
     fn write_decision(&self, tx: &mut Tx<'_>, write: &DecisionWrite) -> Result<(), StoreError> {
@@ -166,24 +169,24 @@ impl Transition {
         match saga.phase {
             SagaPhase::Intent => tx.begin_saga(saga, &self.run.run_key, self.journal.at),
             SagaPhase::Journal | SagaPhase::Agent | SagaPhase::Compensation => {
-                tx.move_saga(&Saga::intended(saga.operation_id), saga, self.journal.at)
+                tx.advance_saga(&Saga::intended(saga.operation_id), saga, self.journal.at)
             }
         }
     }
 
     /// The end of a run is something that other agents may wait for.
-    fn tell(&self, tx: &mut Tx<'_>, events: &[Event]) -> Result<(), StoreError> {
+    fn append_agent_notices(&self, tx: &mut Tx<'_>, events: &[Event]) -> Result<(), StoreError> {
         let (Some(last), Some(telling)) = (events.last(), &self.telling) else {
             return Ok(());
         };
         let (agent, at) = (self.run.agent_id.clone(), self.journal.at);
-        tx.tell(&TellingRow::new(agent, last.seq, telling.clone(), at))?;
+        tx.append_agent_notice(&AgentOutboxRow::new(agent, last.seq, telling.clone(), at))?;
         Ok(())
     }
 
-    fn write_with(&self, tx: &mut Tx<'_>, mut head: Head, fence: Fence) -> Result<Vec<Event>, StoreError> {
+    fn write_with(&self, tx: &mut Tx<'_>, mut head: LogHead, fence: Fence) -> Result<Vec<Event>, StoreError> {
         self.blobs.iter().try_for_each(|blob| tx.put_blob(blob))?;
-        tx.append_input(&self.journal)?;
+        tx.append_run_log(&self.journal)?;
         for step in &self.steps {
             match step {
                 StepChange::Put(row) => tx.put_step(row)?,
@@ -203,7 +206,7 @@ impl Transition {
             .iter()
             .try_for_each(|event| tx.append_event(agent, event))?;
         tx.put_head(agent, &head)?;
-        self.tell(tx, &events)?;
+        self.append_agent_notices(tx, &events)?;
         if self.run.status != RunStatus::Open {
             // The right to write goes back with the last word, so that nobody waits for a lease of the idle.
             tx.release_head(agent, fence)?;
@@ -222,7 +225,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         message: &Message,
         applied: Applied<'_>,
         now: Millis,
-    ) -> Result<Transition, EngineError> {
+    ) -> Result<PreparedCommit, EngineError> {
         let run = RunRow {
             run_key: message.run_key,
             agent_id: message.agent_id.clone(),
@@ -243,44 +246,44 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     /// The transition that follows an input.
     pub(crate) async fn next_transition(
         &self,
-        claimed: &Claimed,
+        claimed: &ClaimedRun,
         applied: Applied<'_>,
-        words: Words,
-    ) -> Result<Transition, EngineError> {
+        words: InterjectionHint,
+    ) -> Result<PreparedCommit, EngineError> {
         let input = applied.input;
-        let listens = words == Words::Maybe && begins(&applied.moved.effects).1;
+        let listens = words == InterjectionHint::Maybe && starts_work(&applied.moved.effects).1;
         let transition = self.transition(claimed.row.clone(), applied);
-        let transition = Transition {
+        let transition = PreparedCommit {
             listens,
             ..transition.await?
         };
         Ok(match input {
-            Input::Started { .. } => Transition {
+            RunInput::Started { .. } => PreparedCommit {
                 starts: claimed.starts.clone(),
                 ..transition
             },
-            Input::Settled { .. } => Transition {
+            RunInput::Settled { .. } => PreparedCommit {
                 refused: claimed.refused.clone(),
                 ..transition
             },
-            Input::Cancelled => Transition {
-                ends: children_of(&claimed.turn),
-                salt: self.entropy.bytes32(),
+            RunInput::Cancelled => PreparedCommit {
+                ends: children_of(&claimed.machine),
+                salt: self.entropy.random_bytes(),
                 ..transition
             },
-            Input::Admitted { .. }
-            | Input::Replied(_)
-            | Input::AttemptFailed { .. }
-            | Input::Parked { .. }
-            | Input::Resumed
-            | Input::Postponed
-            | Input::Decided { .. }
-            | Input::Lapsed { .. } => transition,
+            RunInput::Admitted { .. }
+            | RunInput::Replied(_)
+            | RunInput::AttemptFailed { .. }
+            | RunInput::Parked { .. }
+            | RunInput::Resumed
+            | RunInput::Postponed
+            | RunInput::Decided { .. }
+            | RunInput::ApprovalExpired { .. } => transition,
         })
     }
 
-    async fn transition(&self, before: RunRow, applied: Applied<'_>) -> Result<Transition, EngineError> {
-        let (now, run_key) = (self.moment(&before), before.run_key);
+    async fn transition(&self, before: RunRow, applied: Applied<'_>) -> Result<PreparedCommit, EngineError> {
+        let (now, run_key) = (self.transition_time(&before), before.run_key);
         let (journal, state) = journal(&before, &applied, now).map_err(|e| broken(run_key, &e))?;
         let Applied {
             input,
@@ -291,28 +294,28 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let usage = replied_usage(input);
         within_bounds(run_key, &state)?;
         let mut events = moved.events;
-        bind(&run_key, &recorded(&journal), &mut events);
+        attach_log_binding(&run_key, &recorded(&journal), &mut events);
         self.attach_records(&before, TransitionEvents::new(&moved.decisions, &mut events, now));
-        let seal = |draft| Sealed::new(draft, now, Some(run_key), self.entropy.bytes32());
-        let events: Result<Vec<Sealed>, NotCanonical> = events.into_iter().map(seal).collect();
+        let seal = |draft| SealedEvent::new(draft, now, Some(run_key), self.entropy.random_bytes());
+        let events: Result<Vec<SealedEvent>, NotCanonical> = events.into_iter().map(seal).collect();
         let events = events.map_err(|e| broken(run_key, &e))?;
         blobs.extend(moved.blobs);
         let mut packed = Vec::with_capacity(blobs.len());
         for blob in blobs {
             packed.push(self.store.pack(blob).await?);
         }
-        let (begins, _) = begins(&moved.effects);
+        let (begins, _) = starts_work(&moved.effects);
         let need = Need::of(&moved.turn, now);
         let suspension = suspension(&need, now);
-        let outcome = moved.turn.outcome().map(wakeful_core::run::Outcome::status);
+        let outcome = moved.turn.outcome().map(wakeful_core::run::RunOutcome::status);
         let entries = moved.entries.into_iter();
-        let entries = entries.map(|entry| EntryRow {
+        let entries = entries.map(|entry| TranscriptEntryRow {
             run_key,
             role: entry.role,
             content: entry.content,
             at: now,
         });
-        Ok(Transition {
+        Ok(PreparedCommit {
             steps: moved
                 .steps
                 .into_iter()
@@ -334,7 +337,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             joined: moved.joined,
             ends: Vec::new(),
             salt: [0; 32],
-            terms: self.terms(&before.agent_id),
+            terms: self.decision_policy(&before.agent_id),
             telling: ended(&before, outcome),
             run: RunRow {
                 machine_version: MACHINE_VERSION,
@@ -369,22 +372,22 @@ fn within_bounds(run: RunKey, state: &str) -> Result<(), EngineError> {
         "its state has {} bytes, at most {STATE_BYTES_MAX} are kept",
         state.len()
     );
-    Err(EngineError::Broken { run, why })
+    Err(EngineError::InvalidState { run, why })
 }
 
 /// What the end of a run says to other agents, if this is its end.
-fn ended(run: &RunRow, outcome: Option<RunStatus>) -> Option<Telling> {
-    outcome.map(|status| Telling::run_ended(&run.agent_id, &run.run_key, status))
+fn ended(run: &RunRow, outcome: Option<RunStatus>) -> Option<AgentNotice> {
+    outcome.map(|status| AgentNotice::run_ended(&run.agent_id, &run.run_key, status))
 }
 
 /// Whose runs a run has started and was not told the end of.
-fn children_of(turn: &Turn) -> Vec<AgentId> {
+fn children_of(turn: &RunMachine) -> Vec<AgentId> {
     let children = turn.children().into_iter();
     children.map(|(_, child)| child.agent_id).collect()
 }
 
 /// Whether an action, and whether a request is among these.
-fn begins(effects: &[Effect]) -> (bool, bool) {
+fn starts_work(effects: &[Effect]) -> (bool, bool) {
     let is_act = |effect: &Effect| match effect {
         Effect::Act { .. } => true,
         Effect::CallModel { .. } => false,
@@ -392,29 +395,29 @@ fn begins(effects: &[Effect]) -> (bool, bool) {
     (effects.iter().any(is_act), !effects.iter().all(is_act))
 }
 
-fn replied_usage(input: &Input) -> Option<Usage> {
+fn replied_usage(input: &RunInput) -> Option<Usage> {
     match input {
-        Input::Replied(reply) => Some(reply.usage),
-        Input::Admitted { .. }
-        | Input::AttemptFailed { .. }
-        | Input::Parked { .. }
-        | Input::Resumed
-        | Input::Settled { .. }
-        | Input::Started { .. }
-        | Input::Postponed
-        | Input::Decided { .. }
-        | Input::Lapsed { .. }
-        | Input::Cancelled => None,
+        RunInput::Replied(reply) => Some(reply.usage),
+        RunInput::Admitted { .. }
+        | RunInput::AttemptFailed { .. }
+        | RunInput::Parked { .. }
+        | RunInput::Resumed
+        | RunInput::Settled { .. }
+        | RunInput::Started { .. }
+        | RunInput::Postponed
+        | RunInput::Decided { .. }
+        | RunInput::ApprovalExpired { .. }
+        | RunInput::Cancelled => None,
     }
 }
 
 /// What is kept of an input, and the state that it leads to. Each is spelled once.
-fn journal(before: &RunRow, applied: &Applied<'_>, at: Millis) -> Result<(JournalRow, String), NotCanonical> {
+fn journal(before: &RunRow, applied: &Applied<'_>, at: Millis) -> Result<(RunLogRow, String), NotCanonical> {
     let Applied {
         input, reads, moved, ..
     } = applied;
     let (input, reads, state) = (canonical(input)?, canonical(reads)?, canonical_text(&moved.turn)?);
-    let row = JournalRow {
+    let row = RunLogRow {
         run_key: before.run_key,
         ordinal: before.version + 1,
         body: [b"[", input.as_slice(), b",", &reads, b"]"].concat(),
@@ -426,7 +429,7 @@ fn journal(before: &RunRow, applied: &Applied<'_>, at: Millis) -> Result<(Journa
     Ok((row, state))
 }
 
-fn step_change(run_key: RunKey, write: StepWrite, input: &Input, at: Millis) -> StepChange {
+fn step_change(run_key: RunKey, write: StepWrite, input: &RunInput, at: Millis) -> StepChange {
     match write {
         StepWrite::Put {
             operation_id,
@@ -461,7 +464,7 @@ fn step_change(run_key: RunKey, write: StepWrite, input: &Input, at: Millis) -> 
             reason,
             usage,
             attempt,
-        } => StepChange::Settle(StepEnd {
+        } => StepChange::Settle(StepSettlement {
             operation_id,
             status,
             duration_ms,
@@ -469,11 +472,11 @@ fn step_change(run_key: RunKey, write: StepWrite, input: &Input, at: Millis) -> 
             reason,
             usage,
             settlement: match (attempt.as_ref().and_then(|attempt| attempt.cost), input) {
-                (Some(_), _) if planted::bug("money_kept") => Settlement::Nothing,
-                (Some(cost), _) => Settlement::Cost(cost),
+                (Some(_), _) if planted_bugs::is_planted("money_kept") => SpendSettlement::Nothing,
+                (Some(cost), _) => SpendSettlement::Cost(cost),
                 // A request may have been under way, and nobody waited for its end.
-                (None, Input::Cancelled) => Settlement::InFull,
-                (None, _) => Settlement::Nothing,
+                (None, RunInput::Cancelled) => SpendSettlement::InFull,
+                (None, _) => SpendSettlement::Nothing,
             },
             // A record of bounded texts and numbers always has a JSON form.
             attempt: attempt.and_then(|attempt| serde_json::to_string(&attempt).ok()),

@@ -3,33 +3,33 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use wakeful_core::conversation::Entry;
+use wakeful_core::conversation::TranscriptEntry;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
 use wakeful_store::rows::Agent;
 
-use super::Workshop;
+use super::EngineFactory;
 use crate::EngineError;
 use crate::api::{NewAgent, StartAtOnce};
-use crate::run::Claimed;
+use crate::run::ClaimedRun;
 use crate::wake::PreparedStart;
 
 /// Starts runs with the engines of a service.
 pub(super) struct ServiceStarter<W> {
     pub(super) workshop: Arc<W>,
     /// Runs that the loop has not driven yet.
-    pub(super) started: Mutex<BTreeMap<RunKey, Box<Claimed>>>,
+    pub(super) started: Mutex<BTreeMap<RunKey, Box<ClaimedRun>>>,
 }
 
 impl<W> ServiceStarter<W> {
     /// A run that was started here and that the loop has not driven yet.
-    pub(super) fn take(&self, run: RunKey) -> Option<Box<Claimed>> {
+    pub(super) fn take(&self, run: RunKey) -> Option<Box<ClaimedRun>> {
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         started.remove(&run)
     }
 }
 
-impl<W: Workshop + 'static> ServiceStarter<W> {
+impl<W: EngineFactory + 'static> ServiceStarter<W> {
     /// How messages are sent whose runs are started here.
     pub(super) fn start_at_once(self: &Arc<Self>, create: Option<NewAgent>) -> StartAtOnce {
         let (preparing, keeping) = (Arc::clone(self), Arc::clone(self));
@@ -47,14 +47,14 @@ impl<W: Workshop + 'static> ServiceStarter<W> {
         &self,
         agent: &Agent,
         message: Message,
-        entry: Entry,
+        entry: TranscriptEntry,
     ) -> Result<PreparedStart, EngineError> {
-        let limits = self.workshop.limits(agent, &message);
+        let limits = self.workshop.resolve_options(agent, &message);
         let engine = self.workshop.engine(&agent.agent_id, &limits)?;
         engine.prepare_start(message, entry, limits).await
     }
 
-    fn keep(&self, claimed: Box<Claimed>) {
+    fn keep(&self, claimed: Box<ClaimedRun>) {
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         started.insert(claimed.run_key(), claimed);
     }

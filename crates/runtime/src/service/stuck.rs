@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wakeful_core::id::AgentId;
 
 use crate::EngineError;
-use crate::run::is_of_place;
+use crate::run::is_environment_error;
 
 /// Agents whose work fails, and why. Shared with the status.
 #[derive(Debug, Clone, Default)]
-pub struct Stuck(Arc<Mutex<BTreeMap<AgentId, Arc<EngineError>>>>);
+pub struct StuckAgents(Arc<Mutex<BTreeMap<AgentId, Arc<EngineError>>>>);
 
-impl Stuck {
+impl StuckAgents {
     /// All of them, by name.
     #[must_use]
     pub fn all(&self) -> Vec<(AgentId, Arc<EngineError>)> {
@@ -41,7 +41,7 @@ impl Stuck {
     /// Whether the last turn of an agent broke off for what lies in the place.
     pub(super) fn is_of_place(&self, agent: &AgentId) -> bool {
         let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        map.get(agent).is_some_and(|error| is_of_place(error))
+        map.get(agent).is_some_and(|error| is_environment_error(error))
     }
 
     pub(super) fn note(&self, agent: &AgentId, result: Result<(), EngineError>) {

@@ -7,14 +7,14 @@ use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
 use wakeful_core::wake::Refusal;
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::planted;
+use wakeful_ports::planted_bugs;
 use wakeful_store::{Store, WorkQuery};
 
-use super::Workshop;
-use crate::absorb::{self, AgentWork, NextMessage, Opening};
+use super::EngineFactory;
+use crate::absorb::{self, AgentWork, FirstEntry, NextMessage};
 use crate::hub::Hub;
-use crate::run::{Claimed, DriveOutcome, claim, give_back, move_aside, poisoned};
-use crate::wake::{Limits, StartOutcome};
+use crate::run::{ClaimedRun, DriveOutcome, claim, quarantine, release_run, run_to_quarantine};
+use crate::wake::{ResolvedOptions, StartOutcome};
 use crate::{EngineError, Observer as _, Stamp};
 
 /// An agent and the result of its turn; none where nothing may begin.
@@ -37,9 +37,9 @@ pub(super) struct AgentTurn<W> {
     pub(super) is_forgiven: bool,
 }
 
-impl<W: Workshop> AgentTurn<W> {
+impl<W: EngineFactory> AgentTurn<W> {
     /// Takes the turn, with a run that this process has just started if there is one.
-    pub(super) async fn take(self, started: Option<Box<Claimed>>) -> TurnResult {
+    pub(super) async fn take(self, started: Option<Box<ClaimedRun>>) -> TurnResult {
         let result = match started {
             Some(claimed) => self.drive(claimed).await.map(Some),
             None => self.work().await,
@@ -63,16 +63,16 @@ impl<W: Workshop> AgentTurn<W> {
 
     /// Quarantines the run if it can never go on. Then the agent does something else.
     async fn quarantine(&self, error: EngineError) -> Result<DriveOutcome, EngineError> {
-        let Some(run) = poisoned(&error) else {
+        let Some(run) = run_to_quarantine(&error) else {
             return Err(error);
         };
         let stamp = Stamp {
             at: self.clock.now(),
-            salt: self.entropy.bytes32(),
+            salt: self.entropy.random_bytes(),
         };
-        match move_aside(&self.store, run, &error, stamp).await? {
+        match quarantine(&self.store, run, &error, stamp).await? {
             Some(event) => {
-                self.hub.saw(&self.agent, &[event]);
+                self.hub.on_events(&self.agent, &[event]);
                 Ok(DriveOutcome::Ended)
             }
             None => Err(error),
@@ -93,10 +93,10 @@ impl<W: Workshop> AgentTurn<W> {
         match found.await? {
             AgentWork::Unknown => Err(EngineError::UnknownAgent(self.agent.clone())),
             AgentWork::Nothing => Ok(None),
-            AgentWork::Run(_) if planted::bug("open_run_left") => Ok(None),
+            AgentWork::Run(_) if planted_bugs::is_planted("open_run_left") => Ok(None),
             AgentWork::Run(run) => {
                 if self.is_forgiven {
-                    self.store.write(move |tx| tx.forget_claims(&run)).await?;
+                    self.store.write(move |tx| tx.reset_claim_count(&run)).await?;
                 }
                 match claim(&self.store, &self.runner, run).await? {
                     Some(claimed) => self.drive(claimed).await.map(Some),
@@ -108,8 +108,11 @@ impl<W: Workshop> AgentTurn<W> {
     }
 
     /// Drives a run with the model and the workspace that its state names.
-    async fn drive(&self, claimed: Box<Claimed>) -> Result<DriveOutcome, EngineError> {
-        match self.workshop.engine(&self.agent, &Limits::of(claimed.turn())) {
+    async fn drive(&self, claimed: Box<ClaimedRun>) -> Result<DriveOutcome, EngineError> {
+        match self
+            .workshop
+            .engine(&self.agent, &ResolvedOptions::of(claimed.turn()))
+        {
             Ok(engine) => engine.drive(claimed).await,
             Err(error) => self.drive_without_engine(claimed, error).await,
         }
@@ -118,19 +121,19 @@ impl<W: Workshop> AgentTurn<W> {
     /// An open run whose engine cannot be had: it waits, unless its end was requested, which needs none.
     async fn drive_without_engine(
         &self,
-        claimed: Box<Claimed>,
+        claimed: Box<ClaimedRun>,
         error: EngineError,
     ) -> Result<DriveOutcome, EngineError> {
         let run = claimed.run_key();
         let wanted = self.store.read(move |view| view.cancel_requested(&run)).await;
         let ending = match wanted {
-            Ok(true) => self.workshop.ending(claimed.agent_id()).ok(),
+            Ok(true) => self.workshop.engine_for_ending(claimed.agent_id()).ok(),
             Ok(false) | Err(_) => None,
         };
         match ending {
             Some((engine, _kept)) => engine.drive(claimed).await,
             None => {
-                give_back(&self.store, claimed).await?;
+                release_run(&self.store, claimed).await?;
                 Err(error)
             }
         }
@@ -143,8 +146,8 @@ impl<W: Workshop> AgentTurn<W> {
             body,
             beside,
         } = next;
-        let opening = Opening::of(&message, body.as_deref(), beside)?;
-        let limits = self.workshop.limits(&agent, &message);
+        let opening = FirstEntry::of(&message, body.as_deref(), beside)?;
+        let limits = self.workshop.resolve_options(&agent, &message);
         let engine = self.workshop.engine(&agent.agent_id, &limits)?;
         match engine.start_queued(message, opening, limits).await {
             Ok(StartOutcome::Started(claimed)) => engine.drive(claimed).await.map(Some),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::Message;
-use wakeful_core::proof::record::without_record_hash;
-use wakeful_core::report::Kind;
+use wakeful_core::proof::row_binding::without_record_hash;
+use wakeful_core::report::EventKind;
 use wakeful_core::report::payload::{
     DecisionAnswered, DecisionAsked, DecisionEscalated, EventBody, Payload, WakeDecided,
 };
@@ -17,7 +17,7 @@ use wakeful_store::rows::EventRow;
 use wakeful_store::{Store, StoreError, View};
 
 use super::run::{RunEvents, check};
-use super::{Alteration, Audit};
+use super::{AuditFinding, AuditReport};
 use crate::EngineError;
 
 /// Events whose rows are compared in one snapshot.
@@ -32,7 +32,7 @@ const RUNS_AT_ONCE_MAX: usize = 10_000;
 
 /// Something to compare with rows.
 #[derive(Debug)]
-enum Task {
+enum RowCheck {
     /// A message was admitted, with this hash.
     Message(RunKey, Option<Digest>),
     /// A message became a run, or did not.
@@ -52,7 +52,7 @@ struct LogComparison {
     runs: BTreeMap<RunKey, RunEvents>,
     /// The runs that had not ended when the end of the log was reached, as far as they are still to be compared.
     open: Option<Vec<RunKey>>,
-    audit: Audit,
+    audit: AuditReport,
 }
 
 impl LogComparison {
@@ -79,7 +79,7 @@ impl LogComparison {
         let now = open.split_off(open.len().saturating_sub(RUNS_PER_SNAPSHOT));
         for run in now {
             if let Some(events) = self.runs.remove(&run) {
-                let task = Task::Run(run, Box::new(events));
+                let task = RowCheck::Run(run, Box::new(events));
                 self.audit.perform(view, &self.agent, task)?;
             }
         }
@@ -89,39 +89,39 @@ impl LogComparison {
     }
 
     /// Takes an event, and says what can be compared now.
-    fn take(&mut self, event: &EventRow) -> Vec<Task> {
+    fn take(&mut self, event: &EventRow) -> Vec<RowCheck> {
         let Some(run) = event.run_key else {
             return Vec::new();
         };
         let body = event.body();
-        let kind = Kind::parse(&event.kind);
-        if kind == Some(Kind::RunStarted) && self.runs.len() < RUNS_AT_ONCE_MAX {
+        let kind = EventKind::parse(&event.kind);
+        if kind == Some(EventKind::RunStarted) && self.runs.len() < RUNS_AT_ONCE_MAX {
             self.runs.entry(run).or_default();
         }
         if let Some(events) = self.runs.get_mut(&run) {
             events.note(event);
         }
         let is_end = match (kind, body.as_ref().map(|body| &body.payload)) {
-            (Some(Kind::RunEnded), _) => true,
+            (Some(EventKind::RunEnded), _) => true,
             (_, Some(Payload::RunReleased(released))) => released.status == RunStatus::Abandoned,
             _ => false,
         };
-        let mut tasks: Vec<Task> = body
+        let mut tasks: Vec<RowCheck> = body
             .and_then(|body| task(run, body, event.at))
             .into_iter()
             .collect();
         if is_end && let Some(events) = self.runs.remove(&run) {
-            tasks.push(Task::Run(run, Box::new(events)));
+            tasks.push(RowCheck::Run(run, Box::new(events)));
         }
         tasks
     }
 }
 
-fn task(run: RunKey, body: EventBody, at: Millis) -> Option<Task> {
+fn task(run: RunKey, body: EventBody, at: Millis) -> Option<RowCheck> {
     if let Payload::MessageAdmitted(_) = body.payload {
-        Some(Task::Message(run, body.row_hash))
+        Some(RowCheck::Message(run, body.row_hash))
     } else if let Payload::WakeDecided(decided) = body.payload {
-        Some(Task::Wake(decided, at))
+        Some(RowCheck::Wake(decided, at))
     } else {
         None
     }
@@ -137,14 +137,14 @@ impl RunEvents {
         });
         self.told.push((event.kind.clone(), plain));
         let body = event.body();
-        match Kind::parse(&event.kind) {
-            Some(Kind::RunStarted) => {
+        match EventKind::parse(&event.kind) {
+            Some(EventKind::RunStarted) => {
                 self.started_at = Some(event.at);
                 self.record_hash = body.as_ref().and_then(|body| body.row_hash);
             }
             // How it ended is told below, unless that was erased.
-            Some(Kind::RunEnded | Kind::RunReleased) => self.ended = Some((None, event.at)),
-            Some(Kind::RunQuarantined) => self.ended = Some((Some(RunStatus::Quarantined), event.at)),
+            Some(EventKind::RunEnded | EventKind::RunReleased) => self.ended = Some((None, event.at)),
+            Some(EventKind::RunQuarantined) => self.ended = Some((Some(RunStatus::Quarantined), event.at)),
             _ => {}
         }
         match body.map(|body| (body.payload, body.row_hash)) {
@@ -164,7 +164,7 @@ impl RunEvents {
     }
 }
 
-impl Audit {
+impl AuditReport {
     /// Compares what a log says after an event with the rows that are kept.
     pub(in crate::proof) async fn log(
         &mut self,
@@ -197,18 +197,18 @@ impl Audit {
     }
 
     /// Compares what a log says with the rows that are kept.
-    fn perform(&mut self, view: &mut View<'_>, agent: &AgentId, task: Task) -> Result<(), EngineError> {
+    fn perform(&mut self, view: &mut View<'_>, agent: &AgentId, task: RowCheck) -> Result<(), EngineError> {
         match task {
-            Task::Message(run, hash) => {
+            RowCheck::Message(run, hash) => {
                 self.compared.messages += 1;
                 let found = message(view, agent, run, hash);
                 self.take(&run, found.map_err(EngineError::from))
             }
-            Task::Wake(decided, at) => {
+            RowCheck::Wake(decided, at) => {
                 let found = wake(view, agent, &decided, at);
                 self.take(&decided.run_key, found.map_err(EngineError::from))
             }
-            Task::Run(run, events) => {
+            RowCheck::Run(run, events) => {
                 let checked = check(view, agent, run, &events);
                 let found = checked.map(|checked| {
                     self.compared.count(checked.extent);
@@ -226,8 +226,8 @@ fn message(
     agent: &AgentId,
     run: RunKey,
     hash: Option<Digest>,
-) -> Result<Vec<Alteration>, StoreError> {
-    let altered = |column: &str, what: &str| Ok(vec![Alteration::new(column, &run, what)]);
+) -> Result<Vec<AuditFinding>, StoreError> {
+    let altered = |column: &str, what: &str| Ok(vec![AuditFinding::new(column, &run, what)]);
     let Some(message) = view.message(&run)? else {
         return altered("message.run_key", "the log tells of a message that is not there");
     };
@@ -275,8 +275,8 @@ fn wake(
     agent: &AgentId,
     woken: &WakeDecided,
     at: Millis,
-) -> Result<Vec<Alteration>, StoreError> {
-    let altered = |column: &str, what: &str| Ok(vec![Alteration::new(column, &woken.run_key, what)]);
+) -> Result<Vec<AuditFinding>, StoreError> {
+    let altered = |column: &str, what: &str| Ok(vec![AuditFinding::new(column, &woken.run_key, what)]);
     let Some(row) = view.wake(&woken.run_key)? else {
         return altered("wake.run_key", "the log tells of a wake record that is not there");
     };

@@ -1,19 +1,19 @@
 //! Notices that wait to be dispatched and deliveries that are remembered, against the events and messages that they follow
 //! from.
 
-use wakeful_core::key::{Cause, RunKey, SourceKind};
-use wakeful_core::notice::Telling;
+use wakeful_core::key::{RunKey, RunKeySource, RunKeySourceKind};
+use wakeful_core::notice::AgentNotice;
 use wakeful_store::rows::{DeliveryRow, NoticeRow};
 use wakeful_store::{Store, StoreError, View};
 
-use super::Alteration;
+use super::AuditFinding;
 use crate::EngineError;
 
 /// Rows read at once.
 const PAGE: u32 = 500;
 
 /// Notices against the events that tell of the same.
-pub(super) async fn notices(store: &Store) -> Result<Vec<Alteration>, EngineError> {
+pub(super) async fn notices(store: &Store) -> Result<Vec<AuditFinding>, EngineError> {
     let (mut found, mut after) = (Vec::new(), None);
     loop {
         let page = store.read(move |view| {
@@ -27,7 +27,7 @@ pub(super) async fn notices(store: &Store) -> Result<Vec<Alteration>, EngineErro
         let wrong = rows.iter().zip(columns);
         found.extend(wrong.filter_map(|(row, column)| {
             let what = "it is not what its event tells";
-            column.map(|column| Alteration::new(column, &format!("{} {}", row.agent_id, row.seq), what))
+            column.map(|column| AuditFinding::new(column, &format!("{} {}", row.agent_id, row.seq), what))
         }));
         if rows.len() < PAGE as usize {
             return Ok(found);
@@ -42,10 +42,10 @@ fn notice(view: &mut View<'_>, row: &NoticeRow) -> Result<Option<&'static str>, 
         return Ok(Some("agent_outbox.seq"));
     };
     let told = match event.run_key {
-        None => Some(Telling::agent_changed(&row.agent_id)),
+        None => Some(AgentNotice::agent_changed(&row.agent_id)),
         Some(run) => {
             let run = view.run(&run)?;
-            run.map(|run| Telling::run_ended(&row.agent_id, &run.run_key, run.status))
+            run.map(|run| AgentNotice::run_ended(&row.agent_id, &run.run_key, run.status))
         }
     };
     Ok(if event.at != row.at {
@@ -58,7 +58,7 @@ fn notice(view: &mut View<'_>, row: &NoticeRow) -> Result<Option<&'static str>, 
 }
 
 /// Deliveries against the messages that they became. One that is forgotten too early is known by the key of its message.
-pub(super) async fn deliveries(store: &Store) -> Result<Vec<Alteration>, EngineError> {
+pub(super) async fn deliveries(store: &Store) -> Result<Vec<AuditFinding>, EngineError> {
     let (mut found, mut after) = (Vec::new(), None);
     loop {
         let page = store.read(move |view| {
@@ -72,7 +72,7 @@ pub(super) async fn deliveries(store: &Store) -> Result<Vec<Alteration>, EngineE
         found.extend(wrong.filter_map(|(row, column)| {
             let what = "it is not the delivery that its message tells of";
             let key = format!("{} {}", row.trigger_id, row.delivery);
-            column.map(|column| Alteration::new(column, &key, what))
+            column.map(|column| AuditFinding::new(column, &key, what))
         }));
         if rows.len() < PAGE as usize {
             return Ok(found);
@@ -85,8 +85,8 @@ fn delivery(view: &mut View<'_>, row: &DeliveryRow) -> Result<Option<&'static st
     let Some(trigger) = view.trigger(&row.trigger_id)? else {
         return Ok(Some("external_trigger_delivery.external_trigger_id"));
     };
-    let (kind, source) = (SourceKind::Trigger, row.delivery.as_str());
-    let run = RunKey::of(trigger.agent_id.as_str(), &Cause::Source { kind, source });
+    let (kind, source) = (RunKeySourceKind::Trigger, row.delivery.as_str());
+    let run = RunKey::of(trigger.agent_id.as_str(), &RunKeySource::Source { kind, source });
     let message = view.message(&run)?;
     Ok(match message {
         None => Some("external_trigger_delivery.delivery_id"),

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::Digest;
-use wakeful_core::report::Kind;
+use wakeful_core::report::EventKind;
 use wakeful_core::report::payload::Payload;
 use wakeful_store::rows::{BoundRow, EventRow, KeyPart};
 use wakeful_store::{Store, StoreError, View};
 
-use super::{Alteration, Audit};
+use super::{AuditFinding, AuditReport};
 use crate::EngineError;
 
 /// Events and rows read at once.
@@ -20,12 +20,12 @@ const ROWS_AT_ONCE_MAX: u64 = 500_000;
 
 /// Which keys are looked at: those whose hash falls into one of several parts.
 #[derive(Clone, Copy)]
-struct Part {
+struct KeyPartition {
     index: u64,
     of: u64,
 }
 
-impl Part {
+impl KeyPartition {
     fn has(self, table: &str, key: &str) -> bool {
         if self.of == 1 {
             return true;
@@ -44,13 +44,16 @@ struct Newest {
 
 /// What the home's log says up to an event: the rows that are there, by table and key.
 struct Bindings {
-    part: Part,
+    part: KeyPartition,
     after: u64,
     tables: BTreeMap<String, BTreeMap<String, Newest>>,
 }
 
 /// Compares every row that is bound.
-pub(super) async fn compare(store: &Store, audit: &mut Audit) -> Result<Vec<Alteration>, EngineError> {
+pub(super) async fn compare(
+    store: &Store,
+    audit: &mut AuditReport,
+) -> Result<Vec<AuditFinding>, EngineError> {
     let found = store.read(|view| Ok((view.bound_row_count()?, view.log_end(&AgentId::home_log())?)));
     let (count, end) = found.await?;
     let end = end.map_or(0, |end| end.seq);
@@ -58,7 +61,7 @@ pub(super) async fn compare(store: &Store, audit: &mut Audit) -> Result<Vec<Alte
     let mut found = Vec::new();
     for index in 0..of {
         let mut bindings = Bindings {
-            part: Part { index, of },
+            part: KeyPartition { index, of },
             after: 0,
             tables: BTreeMap::new(),
         };
@@ -88,7 +91,7 @@ impl Bindings {
         let page = view.events(&AgentId::home_log(), self.after, PAGE)?;
         let bound = page
             .iter()
-            .filter(|event| event.kind == Kind::RecordBound.as_str());
+            .filter(|event| event.kind == EventKind::RecordBound.as_str());
         bound.for_each(|event| self.take(event));
         self.after = page.last().map_or(self.after, |event| event.seq);
         Ok(page.len() < PAGE as usize)
@@ -118,7 +121,7 @@ struct Scan {
     /// The last event of the log when the first page was read.
     began_at: Option<u64>,
     after: Option<Vec<KeyPart>>,
-    found: Vec<Alteration>,
+    found: Vec<AuditFinding>,
     compared: u64,
 }
 
@@ -138,8 +141,8 @@ impl Scan {
     async fn all(
         mut self,
         store: &Store,
-        audit: &mut Audit,
-        found: &mut Vec<Alteration>,
+        audit: &mut AuditReport,
+        found: &mut Vec<AuditFinding>,
     ) -> Result<Bindings, EngineError> {
         let mut is_end = false;
         while !is_end {
@@ -155,7 +158,7 @@ impl Scan {
         let gone = rows.into_iter().filter(|(_, newest)| newest.seq <= began_at);
         self.found.extend(gone.map(|(key, _)| {
             let what = "the row is gone, and the home's log does not tell of it";
-            Alteration::new(self.table, &key, what)
+            AuditFinding::new(self.table, &key, what)
         }));
         audit.compared.records += self.compared;
         found.append(&mut self.found);
@@ -186,6 +189,6 @@ impl Scan {
             None if self.table == "host" && self.bindings.after == 0 => return,
             None => "the home's log tells of no such row",
         };
-        self.found.push(Alteration::new(self.table, &key, what));
+        self.found.push(AuditFinding::new(self.table, &key, what));
     }
 }

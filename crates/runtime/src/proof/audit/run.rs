@@ -9,14 +9,14 @@ use wakeful_core::decision::{Decision, DecisionStatus};
 use wakeful_core::id::AgentId;
 use wakeful_core::json;
 use wakeful_core::key::{DecisionId, Digest, OperationId, RunKey};
-use wakeful_core::proof::replay::{Difference, Told};
-use wakeful_core::run::{DecisionWrite, MACHINE, Moved, RunStatus, StepWrite};
-use wakeful_core::step::{EffectClass, Status};
+use wakeful_core::proof::replay::{LoggedEvent, ReplayMismatch};
+use wakeful_core::run::{DecisionWrite, MACHINE, RunStatus, StepWrite, Transition};
+use wakeful_core::step::{EffectClass, StepStatus};
 use wakeful_core::time::Millis;
-use wakeful_store::rows::{DecisionRow, PlacedEntry, RunMarks, RunRow, StepRow};
+use wakeful_store::rows::{DecisionRow, PlacedEntry, RunPruneState, RunRow, StepRow};
 use wakeful_store::{StoreError, View};
 
-use super::Alteration;
+use super::AuditFinding;
 use crate::EngineError;
 use crate::proof::replay::again_with;
 use crate::wait::run_record;
@@ -28,7 +28,7 @@ const PAGE: u32 = 1_000;
 #[derive(Debug, Default)]
 pub(in crate::proof) struct RunEvents {
     /// Its events, as far as they can be compared.
-    pub(in crate::proof) told: Vec<Told>,
+    pub(in crate::proof) told: Vec<LoggedEvent>,
     /// When it began.
     pub(super) started_at: Option<Millis>,
     /// The hash of what was settled about it when it began, where the log has one.
@@ -43,16 +43,16 @@ pub(in crate::proof) struct RunEvents {
 
 /// What a journal leads to.
 #[derive(Debug, Default)]
-pub(in crate::proof) struct Rebuilt {
+pub(in crate::proof) struct RebuiltRun {
     steps: Vec<StepRow>,
     entries: Vec<(Role, BlobHash, Millis)>,
     asked: BTreeSet<DecisionId>,
     applied: BTreeSet<DecisionId>,
 }
 
-impl Rebuilt {
+impl RebuiltRun {
     /// Takes what one transition writes.
-    pub(in crate::proof) fn take(&mut self, run: RunKey, moved: &Moved, at: Millis) {
+    pub(in crate::proof) fn take(&mut self, run: RunKey, moved: &Transition, at: Millis) {
         for write in &moved.steps {
             self.step(run, write, at);
         }
@@ -94,8 +94,8 @@ impl Rebuilt {
                 usage: Usage::default(),
                 attempt: None,
             }),
-            StepWrite::Intend(id) => self.set(*id, |step| step.status = Status::Intended),
-            StepWrite::Postpone(id) => self.set(*id, |step| step.status = Status::Planned),
+            StepWrite::Intend(id) => self.set(*id, |step| step.status = StepStatus::Intended),
+            StepWrite::Postpone(id) => self.set(*id, |step| step.status = StepStatus::Planned),
             StepWrite::Settle {
                 operation_id,
                 status,
@@ -130,7 +130,7 @@ fn storable(text: &str) -> String {
 }
 
 /// The rows of a run.
-struct Rows {
+struct RunRows {
     steps: Vec<StepRow>,
     entries: Vec<PlacedEntry>,
     decisions: Vec<DecisionRow>,
@@ -150,11 +150,11 @@ pub(in crate::proof) enum Extent {
 /// What a check of a run found.
 pub(in crate::proof) struct Checked {
     pub(in crate::proof) extent: Extent,
-    pub(in crate::proof) alterations: Vec<Alteration>,
+    pub(in crate::proof) alterations: Vec<AuditFinding>,
 }
 
 impl Checked {
-    const fn new(extent: Extent, alterations: Vec<Alteration>) -> Self {
+    const fn new(extent: Extent, alterations: Vec<AuditFinding>) -> Self {
         Self { extent, alterations }
     }
 }
@@ -167,15 +167,15 @@ pub(in crate::proof) fn check(
     events: &RunEvents,
 ) -> Result<Checked, EngineError> {
     let mut found = Vec::new();
-    let (Some(row), Some(marks)) = (view.run(&run)?, view.run_marks(&run)?) else {
+    let (Some(row), Some(marks)) = (view.run(&run)?, view.run_prune_state(&run)?) else {
         let what = "the log tells of a run that is not there";
-        found.push(Alteration::new("run.run_key", &run, what));
+        found.push(AuditFinding::new("run.run_key", &run, what));
         return Ok(Checked::new(Extent::Nothing, found));
     };
     let message = view.message(&run)?;
     if message.is_none_or(|message| message.thread_id != row.thread_id) {
         let what = "it is not the thread of its message";
-        found.push(Alteration::new("run.thread_id", &run, what));
+        found.push(AuditFinding::new("run.thread_id", &run, what));
     }
     found.extend(columns(&row, agent, events, marks));
     if marks.pruned > 0 {
@@ -186,20 +186,24 @@ pub(in crate::proof) fn check(
         Err(EngineError::RunErased { .. }) => return Ok(Checked::new(Extent::Gone, found)),
         Err(EngineError::MachineVersion { .. }) => {
             let what = "it names a machine that this program does not have";
-            found.push(Alteration::new("run.machine_version", &run, what));
+            found.push(AuditFinding::new("run.machine_version", &run, what));
             return Ok(Checked::new(Extent::Nothing, found));
         }
         Err(error) => return Err(error),
     };
     match ran.found {
-        Err(difference) => found.push(Alteration::new(place(&difference), &run, difference.to_string())),
+        Err(difference) => found.push(AuditFinding::new(
+            place(&difference),
+            &run,
+            difference.to_string(),
+        )),
         Ok(_) => found.extend(rebuilt.compare(&row, &rows(view, &row)?, events)),
     }
     Ok(Checked::new(Extent::Whole, found))
 }
 
 /// The columns of a run that the log tells of.
-fn columns(row: &RunRow, agent: &AgentId, events: &RunEvents, marks: RunMarks) -> Vec<Alteration> {
+fn columns(row: &RunRow, agent: &AgentId, events: &RunEvents, marks: RunPruneState) -> Vec<AuditFinding> {
     let ended = events
         .ended
         .filter(|(status, _)| *status != Some(RunStatus::Open));
@@ -226,7 +230,7 @@ fn columns(row: &RunRow, agent: &AgentId, events: &RunEvents, marks: RunMarks) -
     let wrong = compared.into_iter().filter(|(is_same, _)| !is_same);
     let what = "it is not what the log says of the run";
     wrong
-        .map(|(_, column)| Alteration::new(column, &row.run_key, what))
+        .map(|(_, column)| AuditFinding::new(column, &row.run_key, what))
         .collect()
 }
 
@@ -238,7 +242,7 @@ fn is_as_begun(row: &RunRow, events: &RunEvents) -> bool {
     json::digest(&run_record(row)).is_ok_and(|found| found == hash)
 }
 
-fn rows(view: &mut View<'_>, run: &RunRow) -> Result<Rows, StoreError> {
+fn rows(view: &mut View<'_>, run: &RunRow) -> Result<RunRows, StoreError> {
     let mut steps: Vec<StepRow> = Vec::new();
     loop {
         let after = steps.last().map_or(0, |step| step.ordinal);
@@ -257,34 +261,34 @@ fn rows(view: &mut View<'_>, run: &RunRow) -> Result<Rows, StoreError> {
         }
         entries.extend(page);
     }
-    Ok(Rows {
+    Ok(RunRows {
         steps,
         entries,
         decisions: view.decisions_of_run(&run.run_key)?,
     })
 }
 
-impl Rebuilt {
-    fn compare(mut self, row: &RunRow, rows: &Rows, events: &RunEvents) -> Vec<Alteration> {
+impl RebuiltRun {
+    fn compare(mut self, row: &RunRow, rows: &RunRows, events: &RunEvents) -> Vec<AuditFinding> {
         if row.status == RunStatus::Abandoned {
             // Nobody will ever know how these ended.
             let left = self
                 .steps
                 .iter_mut()
-                .filter(|step| step.status == Status::Intended && step.class == Some(EffectClass::Plain));
-            left.for_each(|step| step.status = Status::OutcomeUnknown);
+                .filter(|step| step.status == StepStatus::Intended && step.class == Some(EffectClass::Plain));
+            left.for_each(|step| step.status = StepStatus::OutcomeUnknown);
         }
         let run = row.run_key;
-        let mut found: Vec<Alteration> = Vec::new();
+        let mut found: Vec<AuditFinding> = Vec::new();
         if self.steps.len() != rows.steps.len() {
             let what = "the journal leads to another number of steps";
-            found.push(Alteration::new("step.run_key", &run, what));
+            found.push(AuditFinding::new("step.run_key", &run, what));
         }
         for (step, expected) in rows.steps.iter().zip(&self.steps) {
             let differing = differing(step, expected);
             found.extend(differing.into_iter().map(|column| {
                 let what = "it is not what the journal leads to";
-                Alteration::new(column, &step.operation_id, what)
+                AuditFinding::new(column, &step.operation_id, what)
             }));
         }
         let entries = rows.entries.iter().map(|placed| &placed.entry);
@@ -293,23 +297,23 @@ impl Rebuilt {
             .collect();
         if entries != self.entries {
             let what = "the transcript of the run is not what its journal leads to";
-            found.push(Alteration::new("transcript_entry", &run, what));
+            found.push(AuditFinding::new("transcript_entry", &run, what));
         }
         found.extend(self.decisions(run, &rows.decisions, events));
         found
     }
 
-    fn decisions(&self, run: RunKey, rows: &[DecisionRow], events: &RunEvents) -> Vec<Alteration> {
+    fn decisions(&self, run: RunKey, rows: &[DecisionRow], events: &RunEvents) -> Vec<AuditFinding> {
         let mut found = Vec::new();
         let kept: BTreeSet<DecisionId> = rows.iter().map(|row| row.decision.inquiry.decision_id).collect();
         if !self.asked.iter().all(|id| kept.contains(id)) {
             let what = "the log tells of a decision that is not there";
-            found.push(Alteration::new("decision.decision_id", &run, what));
+            found.push(AuditFinding::new("decision.decision_id", &run, what));
         }
         for DecisionRow { decision, is_applied } in rows {
             let id = decision.inquiry.decision_id;
             let altered =
-                |column: &str| Alteration::new(column, &id, "it is not the decision that the log tells of");
+                |column: &str| AuditFinding::new(column, &id, "it is not the decision that the log tells of");
             if !self.asked.contains(&id) {
                 found.push(altered("decision.decision_id"));
             } else if *is_applied != self.applied.contains(&id) {
@@ -368,12 +372,14 @@ fn differing(step: &StepRow, expected: &StepRow) -> Vec<&'static str> {
 }
 
 /// The column at which a difference shows.
-const fn place(difference: &Difference) -> &'static str {
+const fn place(difference: &ReplayMismatch) -> &'static str {
     match difference {
-        Difference::Erased(_) | Difference::Unreadable { .. } | Difference::Refused { .. } => "run_log.input",
-        Difference::Misplaced { .. } | Difference::Length { .. } => "run_log.ordinal",
-        Difference::Hash { .. } => "run_log",
-        Difference::State | Difference::NoState(_) => "run.state",
-        Difference::Event { .. } | Difference::Untold { .. } => "run_log.input",
+        ReplayMismatch::Erased(_) | ReplayMismatch::Unreadable { .. } | ReplayMismatch::Refused { .. } => {
+            "run_log.input"
+        }
+        ReplayMismatch::Misplaced { .. } | ReplayMismatch::Length { .. } => "run_log.ordinal",
+        ReplayMismatch::Hash { .. } => "run_log",
+        ReplayMismatch::State | ReplayMismatch::NoState(_) => "run.state",
+        ReplayMismatch::Event { .. } | ReplayMismatch::EventMissing { .. } => "run_log.input",
     }
 }

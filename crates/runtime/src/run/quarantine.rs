@@ -3,7 +3,7 @@
 
 use wakeful_core::key::RunKey;
 use wakeful_core::report::payload::{RunFault, RunQuarantined};
-use wakeful_core::report::{Draft, Event, Sealed};
+use wakeful_core::report::{Event, EventDraft, SealedEvent};
 use wakeful_core::run::{RunStatus, is_newer};
 use wakeful_store::rows::DecisionFilter;
 use wakeful_store::{ROWS_MAX, Store, StoreError, Tx};
@@ -17,13 +17,13 @@ pub const CLAIMS_MAX: u32 = 10;
 
 /// Moves a run aside if the error says that it can never go on as it is. The event that tells of it, or none where the
 /// run is left as it is.
-pub async fn move_aside(
+pub async fn quarantine(
     store: &Store,
     run: RunKey,
     error: &EngineError,
     stamp: Stamp,
 ) -> Result<Option<Event>, EngineError> {
-    if poisoned(error) != Some(run) {
+    if run_to_quarantine(error) != Some(run) {
         return Ok(None);
     }
     let Problem { code, message, .. } = error.into();
@@ -32,14 +32,16 @@ pub async fn move_aside(
         why: message,
     };
     let kept = fault.to_json();
-    let draft = Draft::new(RunQuarantined { run_key: run, fault });
+    let draft = EventDraft::new(RunQuarantined { run_key: run, fault });
     let sealed = stamp.seal(draft, Some(run)).map_err(|e| broken(run, &e))?;
-    Ok(store.write(move |tx| aside_in(tx, run, &kept, &sealed)).await?)
+    Ok(store
+        .write(move |tx| quarantine_in(tx, run, &kept, &sealed))
+        .await?)
 }
 
 /// Why a run stands aside, as a sentence. What is no record of ours is told as it stands.
 #[must_use]
-pub fn fault_in_words(fault: &str) -> String {
+pub fn describe_fault(fault: &str) -> String {
     match serde_json::from_str(fault) {
         Ok(RunFault { code, why }) => format!("{why} ({code})"),
         Err(_) => fault.to_owned(),
@@ -48,8 +50,8 @@ pub fn fault_in_words(fault: &str) -> String {
 
 /// The run that can never go on by itself, if an error tells of one.
 #[must_use]
-pub fn poisoned(error: &EngineError) -> Option<RunKey> {
-    if let EngineError::Broken { run, .. } | EngineError::CrashLoop { run, .. } = error {
+pub fn run_to_quarantine(error: &EngineError) -> Option<RunKey> {
+    if let EngineError::InvalidState { run, .. } | EngineError::CrashLoop { run, .. } = error {
         return Some(*run);
     }
     // What a newer program began goes on there.
@@ -67,7 +69,7 @@ pub fn poisoned(error: &EngineError) -> Option<RunKey> {
 
 /// Whether what kept a run from moving lies in the place and not in the run: then nobody counts that it did not move.
 #[must_use]
-pub const fn is_of_place(error: &EngineError) -> bool {
+pub const fn is_environment_error(error: &EngineError) -> bool {
     use StoreError::{Closed, Device, FenceLost, Full, ReadOnly, Unreachable};
     matches!(
         error,
@@ -76,14 +78,19 @@ pub const fn is_of_place(error: &EngineError) -> bool {
     )
 }
 
-fn aside_in(tx: &mut Tx<'_>, run: RunKey, fault: &str, sealed: &Sealed) -> Result<Option<Event>, StoreError> {
+fn quarantine_in(
+    tx: &mut Tx<'_>,
+    run: RunKey,
+    fault: &str,
+    sealed: &SealedEvent,
+) -> Result<Option<Event>, StoreError> {
     let Some(row) = tx.run(&run)?.filter(|row| row.status == RunStatus::Open) else {
         return Ok(None);
     };
     let Some(mut head) = tx.lock_head_to_announce(&row.agent_id)? else {
         return Ok(None);
     };
-    if !tx.set_aside(&run, RunStatus::Quarantined, Some(fault), sealed.at)? {
+    if !tx.set_run_status(&run, RunStatus::Quarantined, Some(fault), sealed.at)? {
         return Ok(None);
     }
     // Nobody knows the end of what it asked for, so all of it counts; and nobody has to answer its questions.

@@ -5,28 +5,29 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use wakeful_core::attempt::Diagnostics;
-use wakeful_core::budget::{self, Caps, Day, Exceeded, MicroUsd, Price};
+use wakeful_core::attempt::TransportDiagnostics;
+use wakeful_core::budget::{self, BudgetExceeded, Caps, MicroUsd, Price, UtcDay};
 use wakeful_core::conversation::ToolSpec;
-use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use wakeful_core::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::{
-    self, ALL_GATES, Boundary, Denial, Field, ImpliedChannel, Permissions, Question, Receipt, Terms,
+    self, ALL_GATES, DataBoundary, ImpliedChannel, InferenceDenial, InferencePermissions, InferenceQuery,
+    ModelProfile, ReceiptStatus, RequestField,
 };
 use wakeful_core::key::{OperationId, RunKey};
-use wakeful_core::prompt::{Ingredients, Request, assemble};
-use wakeful_core::run::{BUDGET_EXCEEDED, Bill, Input, Turn, reply};
-use wakeful_core::subrun;
+use wakeful_core::prompt::{ModelRequest, PromptInputs, assemble};
+use wakeful_core::run::{AttemptCost, BUDGET_EXCEEDED, RunInput, RunMachine, reply};
+use wakeful_core::sub_run;
 use wakeful_core::time::Millis;
-use wakeful_ports::fail;
-use wakeful_ports::model::{Answer, Audience, Model};
+use wakeful_ports::fail_point;
+use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
 use wakeful_ports::tool::ToolHost;
-use wakeful_store::rows::{Fence, ReceiptRow, Reservation};
+use wakeful_store::rows::{Fence, PrivacyReceiptRow, Reservation};
 use wakeful_store::{StoreError, Tx, View};
 
-use crate::run::Claimed;
-use crate::step::{Early, Freshness, Look, Next, Performed, asked, scope_of};
-use crate::{Engine, EngineError, Observer, Privacy, Spoken};
+use crate::run::ClaimedRun;
+use crate::step::{EarlyEnd, EffectResult, Freshness, Interrupts, NextAction, asked, scope_of};
+use crate::{Engine, EngineError, Observer, PrivacyMode, TextDelta};
 
 /// Longest time for one model request. Above any provider's own limit; a request that hangs longer is lost.
 const MODEL_MS_MAX: u64 = 15 * 60 * 1000;
@@ -35,16 +36,16 @@ const MODEL_MS_MAX: u64 = 15 * 60 * 1000;
 const IMPLIED: &str = "inference_gates_implied_receipt";
 
 /// Leave to ask a model.
-struct Permit {
+struct GateGrant {
     provider: String,
     rule: String,
     /// What was put aside, and by which price; none where it costs nothing.
     money: Option<(MicroUsd, Price)>,
 }
 
-impl Permit {
-    fn bill(self, cost: impl Fn(MicroUsd, Price) -> MicroUsd) -> Bill {
-        Bill {
+impl GateGrant {
+    fn bill(self, cost: impl Fn(MicroUsd, Price) -> MicroUsd) -> AttemptCost {
+        AttemptCost {
             provider: self.provider,
             rule: self.rule,
             cost: self.money.map(|(reserved, price)| cost(reserved, price)),
@@ -54,28 +55,28 @@ impl Permit {
 }
 
 /// What became of asking for leave.
-enum Leave {
-    Granted(Permit),
+enum GateOutcome {
+    Granted(GateGrant),
     /// And where it is for want of money, which cap stands in the way.
-    Denied(Denial, Option<Exceeded>),
-    Exceeded(Exceeded),
+    Denied(InferenceDenial, Option<BudgetExceeded>),
+    Exceeded(BudgetExceeded),
 }
 
 /// One question for leave, made ready before its transaction.
-struct Petition {
+struct GateRequest {
     fence: Fence,
     operation_id: OperationId,
     run_key: RunKey,
     agent_id: AgentId,
     model_ref: String,
-    terms: Terms,
-    permissions: Permissions,
+    terms: ModelProfile,
+    permissions: InferencePermissions,
     policy_version: PolicyVersion,
-    fields: std::collections::BTreeSet<Field>,
+    fields: std::collections::BTreeSet<RequestField>,
     /// The most it can cost.
     most: Option<(MicroUsd, Price)>,
     cap_default: MicroUsd,
-    privacy: Privacy,
+    privacy: PrivacyMode,
     now: Millis,
 }
 
@@ -83,11 +84,11 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Asks the model whose turn it is.
     pub(crate) async fn call_model(
         &self,
-        claimed: &mut Claimed,
+        claimed: &mut ClaimedRun,
         operation_id: OperationId,
         delay_ms: u64,
-        look: Look,
-    ) -> Result<Next, EngineError> {
+        look: Interrupts,
+    ) -> Result<NextAction, EngineError> {
         let request = self.assembled(claimed)?;
         let mut look = Some(look);
         if delay_ms > 0 {
@@ -96,34 +97,34 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             }
             look = None;
         }
-        let petition = self.petition(claimed, operation_id, &request);
+        let petition = self.gate_request(claimed, operation_id, &request);
         let provider = petition.terms.provider.clone();
-        let at_once = petition.at_once(claimed.freshness);
+        let at_once = petition.decide_without_store(claimed.freshness);
         look = look.filter(|_| at_once.is_some());
         let leave = match at_once {
             Some(leave) => leave,
-            None => self.leave(claimed, &request, petition).await?,
+            None => self.request_grant(claimed, &request, petition).await?,
         };
         let permit = match leave {
-            Leave::Granted(permit) => permit,
-            Leave::Exceeded(exceeded) => return Ok(Next::just(Input::Parked { exceeded })),
-            Leave::Denied(denial, exceeded) => {
+            GateOutcome::Granted(permit) => permit,
+            GateOutcome::Exceeded(exceeded) => return Ok(NextAction::just(RunInput::Parked { exceeded })),
+            GateOutcome::Denied(denial, exceeded) => {
                 let failure = denied(&request.model_ref, &provider, &denial);
-                let bill = Bill {
+                let bill = AttemptCost {
                     provider,
                     rule: denial.code.to_owned(),
                     cost: None,
                     exceeded,
                 };
-                return Ok(Next::Input(Box::new(failed(failure, 0, bill))));
+                return Ok(NextAction::Input(Box::new(failed(failure, 0, bill))));
             }
         };
         // As late as possible: what is acknowledged at the brake must find nothing that begins after it.
         let look = match look {
             Some(look) => look,
-            None => self.look(claimed).await?,
+            None => self.read_interrupts(claimed).await?,
         };
-        let Some(instead) = self.heard(claimed, look) else {
+        let Some(instead) = self.on_interrupts(claimed, look) else {
             return self.ask(claimed, request, permit).await;
         };
         if permit.money.is_some() {
@@ -132,7 +133,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 .store
                 .write(move |tx| tx.settle_spend(&operation_id, Some(MicroUsd(0))));
             freed.await?;
-            self.observer.settled();
+            self.observer.on_spend_settled();
         }
         Ok(instead)
     }
@@ -140,29 +141,29 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Sends the request and waits for its answer.
     async fn ask(
         &self,
-        claimed: &mut Claimed,
-        request: Request,
-        permit: Permit,
-    ) -> Result<Next, EngineError> {
-        let audience = Room {
+        claimed: &mut ClaimedRun,
+        request: ModelRequest,
+        permit: GateGrant,
+    ) -> Result<NextAction, EngineError> {
+        let audience = DeltaForwarder {
             observer: self.observer.as_ref(),
             agent: &claimed.row.agent_id,
             run: claimed.run_key(),
             attempt: request.request,
             chunks: AtomicU32::new(0),
         };
-        fail::point("model.before_ask");
-        let began = self.clock.ticks_ms();
+        fail_point::fail_point("model.before_ask");
+        let began = self.clock.monotonic_ms();
         // In a fixed order: what has come is taken before anything else, and the same run twice is the same run.
         let answer = tokio::select! {
             biased;
-            answer = self.model.ask(request, &audience) => answer,
+            answer = self.model.call(request, &audience) => answer,
             () = self.clock.sleep(MODEL_MS_MAX) => Err(ModelFailure::timed_out()),
-            early = self.early(claimed) => return ended_early(claimed, early),
+            early = self.wait_for_early_end(claimed) => return ended_early(claimed, early),
         };
-        fail::point("model.after_answer");
-        let duration_ms = self.clock.ticks_ms().saturating_sub(began);
-        Ok(Next::Input(Box::new(answered(
+        fail_point::fail_point("model.after_answer");
+        let duration_ms = self.clock.monotonic_ms().saturating_sub(began);
+        Ok(NextAction::Input(Box::new(answered(
             claimed,
             answer,
             duration_ms,
@@ -170,39 +171,44 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         ))))
     }
 
-    fn assembled(&self, claimed: &Claimed) -> Result<Request, EngineError> {
+    fn assembled(&self, claimed: &ClaimedRun) -> Result<ModelRequest, EngineError> {
         let Some(thread) = &claimed.thread else {
-            return Err(EngineError::Broken {
+            return Err(EngineError::InvalidState {
                 run: claimed.run_key(),
                 why: "its transcript is not loaded".into(),
             });
         };
-        Ok(assemble(Ingredients {
+        Ok(assemble(PromptInputs {
             agent: &claimed.row.agent_id,
-            workspace: &claimed.turn.workspace,
+            workspace: &claimed.machine.workspace,
             guidance: &thread.guidance,
             kind: thread.kind,
-            model_ref: claimed.turn.active_model(),
-            request: claimed.turn.requests,
+            model_ref: claimed.machine.active_model(),
+            request: claimed.machine.requests,
             opening: &thread.opening,
             entries: &thread.entries,
-            tools: self.specs(&claimed.turn),
+            tools: self.specs(&claimed.machine),
         }))
     }
 
     /// The tools on offer: those of the host, and the engine's own where the run may use it.
-    fn specs(&self, turn: &Turn) -> Vec<ToolSpec> {
+    fn specs(&self, turn: &RunMachine) -> Vec<ToolSpec> {
         let mut specs = self.tools.specs();
         if !turn.may_start.is_empty() {
-            specs.push(subrun::spec(&turn.may_start));
+            specs.push(sub_run::spec(&turn.may_start));
         }
         specs
     }
 
-    fn petition(&self, claimed: &Claimed, operation_id: OperationId, request: &Request) -> Petition {
-        let terms = self.model.terms(&request.model_ref);
+    fn gate_request(
+        &self,
+        claimed: &ClaimedRun,
+        operation_id: OperationId,
+        request: &ModelRequest,
+    ) -> GateRequest {
+        let terms = self.model.profile(&request.model_ref);
         let (permissions, policy_version) = self.policy.inference(&claimed.row.agent_id);
-        Petition {
+        GateRequest {
             fence: claimed.fence,
             operation_id,
             run_key: claimed.run_key(),
@@ -211,46 +217,46 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             fields: inference::fields(request),
             permissions,
             policy_version,
-            most: most(request, &terms),
-            cap_default: self.governance.daily_cap,
-            privacy: self.governance.privacy,
+            most: max_cost(request, &terms),
+            cap_default: self.defaults.daily_cap,
+            privacy: self.defaults.privacy,
             now: self.clock.now(),
             terms,
         }
     }
 
     /// Walks the gates and puts the money aside.
-    async fn leave(
+    async fn request_grant(
         &self,
-        claimed: &Claimed,
-        request: &Request,
-        petition: Petition,
-    ) -> Result<Leave, EngineError> {
-        fail::point("model.before_reserve");
+        claimed: &ClaimedRun,
+        request: &ModelRequest,
+        petition: GateRequest,
+    ) -> Result<GateOutcome, EngineError> {
+        fail_point::fail_point("model.before_reserve");
         let leave = self.store.write(move |tx| petition.put(tx)).await?;
-        fail::point("model.after_reserve");
+        fail_point::fail_point("model.after_reserve");
         Ok(match leave {
             // Who costs nothing need not wait for money.
-            Leave::Exceeded(exceeded) if self.has_free_model(claimed, request) => {
-                Leave::Denied(too_dear(&exceeded), Some(exceeded))
+            GateOutcome::Exceeded(exceeded) if self.has_free_model(claimed, request) => {
+                GateOutcome::Denied(over_budget_denial(&exceeded), Some(exceeded))
             }
-            Leave::Granted(_) | Leave::Denied(..) | Leave::Exceeded(_) => leave,
+            GateOutcome::Granted(_) | GateOutcome::Denied(..) | GateOutcome::Exceeded(_) => leave,
         })
     }
 
     /// Whether the route has a model left that costs nothing and may be asked.
-    fn has_free_model(&self, claimed: &Claimed, request: &Request) -> bool {
+    fn has_free_model(&self, claimed: &ClaimedRun, request: &ModelRequest) -> bool {
         let (permissions, _) = self.policy.inference(&claimed.row.agent_id);
         let fields = inference::fields(request);
-        claimed.turn.models_left().iter().any(|model_ref| {
-            let terms = self.model.terms(model_ref);
-            let question = Question {
-                category: inference::Category::Conversation,
+        claimed.machine.models_left().iter().any(|model_ref| {
+            let terms = self.model.profile(model_ref);
+            let question = InferenceQuery {
+                category: inference::InferenceCategory::Conversation,
                 model_ref,
                 terms: &terms,
-                receipt: match self.governance.privacy {
-                    Privacy::Implied => Receipt::Confirmed,
-                    Privacy::Explicit => Receipt::Missing,
+                receipt: match self.defaults.privacy {
+                    PrivacyMode::Implied => ReceiptStatus::Confirmed,
+                    PrivacyMode::Explicit => ReceiptStatus::Missing,
                 },
                 fields: &fields,
             };
@@ -261,26 +267,26 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
 
     /// What becomes of a run that waits for money: it goes on once there may be some, and else stays as it is. What its
     /// request may cost is looked at anew, because prices, lengths and days change while it waits.
-    pub(crate) async fn look_for_money(&self, claimed: &mut Claimed) -> Result<Next, EngineError> {
+    pub(crate) async fn recheck_budget(&self, claimed: &mut ClaimedRun) -> Result<NextAction, EngineError> {
         let request = self.assembled(claimed)?;
-        let terms = self.model.terms(&request.model_ref);
-        let needed = most(&request, &terms).map_or(MicroUsd(0), |(most, _)| most);
-        let (agent, default) = (claimed.row.agent_id.clone(), self.governance.daily_cap);
-        let clock = Day::of(self.clock.now());
+        let terms = self.model.profile(&request.model_ref);
+        let needed = max_cost(&request, &terms).map_or(MicroUsd(0), |(most, _)| most);
+        let (agent, default) = (claimed.row.agent_id.clone(), self.defaults.daily_cap);
+        let clock = UtcDay::of(self.clock.now());
         let found = self.store.read(move |view| {
             let day = clock.not_before(view.latest_spend_day()?);
             let caps = caps(view, &agent, default)?;
             Ok(budget::decide(day, caps, view.spent(day, &agent)?, needed))
         });
         Ok(match found.await? {
-            Ok(()) => Next::just(Input::Resumed),
-            Err(exceeded) => Next::OverBudget(exceeded),
+            Ok(()) => NextAction::just(RunInput::Resumed),
+            Err(exceeded) => NextAction::OverBudget(exceeded),
         })
     }
 }
 
 /// The most that a request can cost, and by which price; none where it costs nothing.
-fn most(request: &Request, terms: &Terms) -> Option<(MicroUsd, Price)> {
+fn max_cost(request: &ModelRequest, terms: &ModelProfile) -> Option<(MicroUsd, Price)> {
     let (price, _) = terms.price?;
     Some((
         price.most(request.estimated_tokens(), terms.output_tokens_max),
@@ -288,22 +294,22 @@ fn most(request: &Request, terms: &Terms) -> Option<(MicroUsd, Price)> {
     ))
 }
 
-impl Petition {
+impl GateRequest {
     /// What becomes of a request that neither leaves the machine nor costs anything: there is nothing to write down
     /// before, and the result says the rest.
-    fn at_once(&self, freshness: Freshness) -> Option<Leave> {
-        let is_free = self.terms.boundary != Boundary::Outside && self.most.is_none();
-        (is_free && freshness == Freshness::Fresh).then(|| match self.judge(Receipt::Missing) {
-            Ok(()) => Leave::Granted(self.permit(ALL_GATES)),
-            Err(denial) => Leave::Denied(denial, None),
+    fn decide_without_store(&self, freshness: Freshness) -> Option<GateOutcome> {
+        let is_free = self.terms.boundary != DataBoundary::Outside && self.most.is_none();
+        (is_free && freshness == Freshness::Fresh).then(|| match self.judge(ReceiptStatus::Missing) {
+            Ok(()) => GateOutcome::Granted(self.permit(ALL_GATES)),
+            Err(denial) => GateOutcome::Denied(denial, None),
         })
     }
 
-    fn judge(&self, receipt: Receipt) -> Result<(), Denial> {
+    fn judge(&self, receipt: ReceiptStatus) -> Result<(), InferenceDenial> {
         inference::decide(
             &self.permissions,
-            &Question {
-                category: inference::Category::Conversation,
+            &InferenceQuery {
+                category: inference::InferenceCategory::Conversation,
                 model_ref: &self.model_ref,
                 terms: &self.terms,
                 receipt,
@@ -312,40 +318,40 @@ impl Petition {
         )
     }
 
-    fn permit(&self, rule: &str) -> Permit {
-        Permit {
+    fn permit(&self, rule: &str) -> GateGrant {
+        GateGrant {
             provider: self.terms.provider.clone(),
             rule: rule.to_owned(),
             money: self.most,
         }
     }
 
-    fn put(&self, tx: &mut Tx<'_>) -> Result<Leave, StoreError> {
+    fn put(&self, tx: &mut Tx<'_>) -> Result<GateOutcome, StoreError> {
         // The head first, as in every transition: whoever lost the agent spends nothing for it.
         tx.lock_head(&self.agent_id, self.fence)?;
         // An earlier life sent this very request: nobody knows its end, so its reservation is spent.
         tx.settle_spend(&self.operation_id, None)?;
         let is_confirmed = tx.is_confirmed(&self.terms.provider, &self.policy_version)?;
-        let is_implied = !is_confirmed && self.privacy == Privacy::Implied;
+        let is_implied = !is_confirmed && self.privacy == PrivacyMode::Implied;
         let receipt = if is_confirmed || is_implied {
-            Receipt::Confirmed
+            ReceiptStatus::Confirmed
         } else {
-            Receipt::Missing
+            ReceiptStatus::Missing
         };
         if let Err(denial) = self.judge(receipt) {
-            return Ok(Leave::Denied(denial, None));
+            return Ok(GateOutcome::Denied(denial, None));
         }
-        let mut day = Day::of(self.now).not_before(tx.latest_spend_day()?);
+        let mut day = UtcDay::of(self.now).not_before(tx.latest_spend_day()?);
         let amount = self.most.map_or(MicroUsd(0), |(amount, _)| amount);
         if self.most.is_some() {
             day = tx.lock_spending(day)?;
             let caps = caps(tx, &self.agent_id, self.cap_default)?;
             let spent = tx.spent(day, &self.agent_id)?;
             if let Err(exceeded) = budget::decide(day, caps, spent, amount) {
-                return Ok(Leave::Exceeded(exceeded));
+                return Ok(GateOutcome::Exceeded(exceeded));
             }
         }
-        let is_first = is_implied && self.terms.boundary == Boundary::Outside;
+        let is_first = is_implied && self.terms.boundary == DataBoundary::Outside;
         let rule = if is_first { IMPLIED } else { ALL_GATES };
         tx.reserve(&Reservation {
             operation_id: self.operation_id,
@@ -358,14 +364,14 @@ impl Petition {
             amount,
         })?;
         if is_first {
-            tx.put_receipt(&ReceiptRow {
+            tx.put_receipt(&PrivacyReceiptRow {
                 provider: self.terms.provider.clone(),
                 policy_version: self.policy_version.clone(),
                 channel: ImpliedChannel::OperatorRun.into(),
                 at: self.now,
             })?;
         }
-        Ok(Leave::Granted(self.permit(rule)))
+        Ok(GateOutcome::Granted(self.permit(rule)))
     }
 }
 
@@ -377,19 +383,19 @@ pub(crate) fn caps(view: &mut View<'_>, agent: &AgentId, default: MicroUsd) -> R
     })
 }
 
-pub(crate) fn ended_early(claimed: &Claimed, early: Early) -> Result<Next, EngineError> {
+pub(crate) fn ended_early(claimed: &ClaimedRun, early: EarlyEnd) -> Result<NextAction, EngineError> {
     match early {
-        Early::Cancelled => Ok(Next::just(Input::Cancelled)),
-        Early::LeaseLost => Err(EngineError::LeaseLost(claimed.row.agent_id.clone())),
+        EarlyEnd::Cancelled => Ok(NextAction::just(RunInput::Cancelled)),
+        EarlyEnd::LeaseLost => Err(EngineError::LeaseLost(claimed.row.agent_id.clone())),
         // The attempt is given up: a model round may be asked again.
-        Early::Halted => Ok(Next::Stop),
-        Early::Braked => Ok(Next::Brake),
+        EarlyEnd::Halted => Ok(NextAction::Stop),
+        EarlyEnd::Braked => Ok(NextAction::Brake),
     }
 }
 
 /// There is no money for a model, and another one of its route costs nothing.
-fn too_dear(exceeded: &Exceeded) -> Denial {
-    Denial {
+fn over_budget_denial(exceeded: &BudgetExceeded) -> InferenceDenial {
+    InferenceDenial {
         code: BUDGET_EXCEEDED,
         message: format!(
             "the request could cost up to {} USD: {}",
@@ -402,22 +408,22 @@ fn too_dear(exceeded: &Exceeded) -> Denial {
 }
 
 /// A gate stayed shut. Another model of the route may still be asked.
-fn denied(model_ref: &str, provider: &str, denial: &Denial) -> ModelFailure {
+fn denied(model_ref: &str, provider: &str, denial: &InferenceDenial) -> ModelFailure {
     let summary = format!("{} ({})", denial.message, denial.hint);
-    let mut artifact = FailureArtifact::new(Category::Runtime, denial.code, &summary);
+    let mut artifact = FailureArtifact::new(FailureCategory::Runtime, denial.code, &summary);
     artifact.provider = Some(provider.to_owned());
     artifact.model_ref = Some(model_ref.to_owned());
     ModelFailure {
-        diagnostics: Some(Box::new(Diagnostics {
+        diagnostics: Some(Box::new(TransportDiagnostics {
             stage: "gate".to_owned(),
-            ..Diagnostics::default()
+            ..TransportDiagnostics::default()
         })),
         ..ModelFailure::new(ModelFailureKind::FailFast, artifact)
     }
 }
 
-fn failed(failure: ModelFailure, duration_ms: u64, bill: Bill) -> Performed {
-    Performed::just(Input::AttemptFailed {
+fn failed(failure: ModelFailure, duration_ms: u64, bill: AttemptCost) -> EffectResult {
+    EffectResult::just(RunInput::AttemptFailed {
         failure: failure.bounded(),
         duration_ms,
         bill,
@@ -426,13 +432,14 @@ fn failed(failure: ModelFailure, duration_ms: u64, bill: Bill) -> Performed {
 
 /// What an answer, or the lack of one, means to the machine.
 fn answered(
-    claimed: &mut Claimed,
-    answer: Result<Answer, ModelFailure>,
+    claimed: &mut ClaimedRun,
+    answer: Result<ModelResponse, ModelFailure>,
     duration_ms: u64,
-    permit: Permit,
-) -> Performed {
-    let scope = scope_of(&claimed.turn.workspace);
-    let read = answer.and_then(|Answer { blocks, usage }| Ok((reply::read(&blocks, usage, &scope)?, blocks)));
+    permit: GateGrant,
+) -> EffectResult {
+    let scope = scope_of(&claimed.machine.workspace);
+    let read =
+        answer.and_then(|ModelResponse { blocks, usage }| Ok((reply::read(&blocks, usage, &scope)?, blocks)));
     match read {
         Err(failure) => {
             let is_billed = failure.may_be_billed;
@@ -444,8 +451,8 @@ fn answered(
             let usage = reply.usage;
             reply.bill = permit.bill(|reserved, price| price.settled(usage, reserved));
             claimed.asked = asked(&blocks);
-            Performed {
-                input: Input::Replied(reply),
+            EffectResult {
+                input: RunInput::Replied(reply),
                 contents: vec![blob.clone()],
                 blobs: vec![blob],
             }
@@ -454,7 +461,7 @@ fn answered(
 }
 
 /// Those who hear a model speak: the words go to whoever watches this process.
-struct Room<'a> {
+struct DeltaForwarder<'a> {
     observer: &'a dyn Observer,
     agent: &'a AgentId,
     run: RunKey,
@@ -462,9 +469,9 @@ struct Room<'a> {
     chunks: AtomicU32,
 }
 
-impl Audience for Room<'_> {
-    fn hear(&self, text: &str) {
-        self.observer.heard(&Spoken {
+impl DeltaSink for DeltaForwarder<'_> {
+    fn on_text(&self, text: &str) {
+        self.observer.on_text_delta(&TextDelta {
             agent: self.agent,
             run: self.run,
             attempt: self.attempt,

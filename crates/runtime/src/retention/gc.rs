@@ -8,12 +8,12 @@
 use std::collections::BTreeSet;
 
 use wakeful_core::blob::{BlobHash, names_in};
-use wakeful_store::rows::{Held, NamesFrom};
+use wakeful_store::rows::{BlobRefCursor, DataSize};
 use wakeful_store::{StoreError, View};
 
-use super::{Keeper, SLICE_ROWS_MAX};
+use super::{RetentionWorker, SLICE_ROWS_MAX};
 use crate::Halt;
-use crate::lost::{Reads, strictly};
+use crate::missing_blob::{BlobReader, read_or_error};
 
 /// Candidates that are held in memory at once: some tens of megabytes. More are looked at in several goes.
 pub(super) const CANDIDATES_MAX: usize = 1_000_000;
@@ -22,17 +22,17 @@ pub(super) const CANDIDATES_MAX: usize = 1_000_000;
 const ROWS_PAGE: u32 = 2_000;
 pub(super) const CONTENTS_PAGE: u32 = 64;
 
-impl Keeper {
+impl RetentionWorker {
     /// Sweeps what was last put before a generation. Says how much went.
-    pub(super) async fn sweep(&self, below: i64, halt: &Halt) -> Result<Held, StoreError> {
-        let (mut swept, mut after) = (Held::default(), None);
+    pub(super) async fn sweep(&self, below: i64, halt: &Halt) -> Result<DataSize, StoreError> {
+        let (mut swept, mut after) = (DataSize::default(), None);
         loop {
             let mut candidates = self.candidates(Some(below), after).await?;
             let Some(last) = candidates.last().copied() else {
                 break;
             };
             let is_last = candidates.len() < CANDIDATES_MAX;
-            candidates = self.without_named(candidates, strictly, halt).await?;
+            candidates = self.without_named(candidates, read_or_error, halt).await?;
             if halt.is_set() {
                 return Ok(swept);
             }
@@ -73,7 +73,7 @@ impl Keeper {
     pub(super) async fn without_named(
         &self,
         candidates: BTreeSet<BlobHash>,
-        reads: Reads,
+        reads: BlobReader,
         halt: &Halt,
     ) -> Result<BTreeSet<BlobHash>, StoreError> {
         let candidates = self.without_named_by_rows(candidates, halt).await?;
@@ -85,9 +85,12 @@ impl Keeper {
         mut candidates: BTreeSet<BlobHash>,
         halt: &Halt,
     ) -> Result<BTreeSet<BlobHash>, StoreError> {
-        let mut from = Some(NamesFrom::START);
+        let mut from = Some(BlobRefCursor::START);
         while let (Some(place), false) = (from, halt.is_set()) {
-            let names = self.store.read(move |view| view.names(&place, ROWS_PAGE)).await?;
+            let names = self
+                .store
+                .read(move |view| view.blob_refs(&place, ROWS_PAGE))
+                .await?;
             for name in &names.found {
                 candidates.remove(name);
             }
@@ -100,7 +103,7 @@ impl Keeper {
     async fn without_named_by_contents(
         &self,
         mut candidates: BTreeSet<BlobHash>,
-        reads: Reads,
+        reads: BlobReader,
         halt: &Halt,
     ) -> Result<BTreeSet<BlobHash>, StoreError> {
         let mut after = None;
@@ -133,7 +136,7 @@ fn named_by(
     view: &mut View<'_>,
     contents: &[BlobHash],
     wanted: &BTreeSet<BlobHash>,
-    reads: Reads,
+    reads: BlobReader,
 ) -> Result<BTreeSet<BlobHash>, StoreError> {
     let mut found = BTreeSet::new();
     for hash in contents {

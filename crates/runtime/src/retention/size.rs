@@ -8,28 +8,28 @@ use std::collections::BTreeSet;
 use wakeful_core::blob::{BlobHash, names_in};
 use wakeful_core::retention::DataClass;
 use wakeful_store::StoreError;
-use wakeful_store::rows::{Aged, Held, Old};
+use wakeful_store::rows::{DataSize, PruneCandidate, PruneTarget};
 
-use super::sweep::CONTENTS_PAGE;
-use super::{Keeper, SLICE_ROWS_MAX};
+use super::gc::CONTENTS_PAGE;
+use super::{RetentionWorker, SLICE_ROWS_MAX};
 use crate::Halt;
-use crate::lost::leniently;
+use crate::missing_blob::read_or_none;
 
 /// How much of a class there is, and how much too much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Load {
+pub(super) struct ClassLoad {
     /// All that is on the disk.
-    pub(super) held: Held,
+    pub(super) held: DataSize,
     /// Bytes that are named, and too many.
     pub(super) excess: u64,
     /// Whether there is more on the disk than there should be, named or not.
     pub(super) is_over: bool,
 }
 
-impl Keeper {
+impl RetentionWorker {
     /// How much of a class there is. What contents are named is looked for only where there seem to be too many.
-    pub(super) async fn load(&self, class: DataClass, halt: &Halt) -> Result<Load, StoreError> {
-        let held = self.store.read(move |view| view.held(class)).await?;
+    pub(super) async fn load(&self, class: DataClass, halt: &Halt) -> Result<ClassLoad, StoreError> {
+        let held = self.store.read(move |view| view.data_size(class)).await?;
         let bounds = self.retention.of(class);
         let is_over = bounds.excess(held.bytes) > 0;
         let unnamed = match (class, is_over) {
@@ -37,7 +37,7 @@ impl Keeper {
             (DataClass::Events | DataClass::Traces | DataClass::Blobs, _) => 0,
         };
         let excess = bounds.excess(held.bytes.saturating_sub(unnamed));
-        Ok(Load {
+        Ok(ClassLoad {
             held,
             excess,
             is_over,
@@ -46,19 +46,19 @@ impl Keeper {
 
     /// Contents that nobody names any more and that are still there. One that is lost names nothing: then too little goes, and
     /// not too much.
-    async fn unnamed(&self, halt: &Halt) -> Result<Held, StoreError> {
-        let (mut sum, mut after) = (Held::default(), None);
+    async fn unnamed(&self, halt: &Halt) -> Result<DataSize, StoreError> {
+        let (mut sum, mut after) = (DataSize::default(), None);
         while !halt.is_set() {
             let candidates = self.candidates(None, after).await?;
             after = candidates.last().copied();
             if after.is_none() {
                 break;
             }
-            let unnamed = self.without_named(candidates, leniently, halt).await?;
+            let unnamed = self.without_named(candidates, read_or_none, halt).await?;
             let unnamed: Vec<BlobHash> = unnamed.into_iter().collect();
             for some in unnamed.chunks(SLICE_ROWS_MAX as usize) {
                 let some = some.to_vec();
-                let held = self.store.read(move |view| view.held_by(&some)).await?;
+                let held = self.store.read(move |view| view.blobs_size(&some)).await?;
                 sum = sum.and(held);
             }
         }
@@ -67,9 +67,9 @@ impl Keeper {
 
     /// Says of runs, the oldest first, how much goes with each beyond what goes with those before it, until that is
     /// enough. Others may name some of it as well, so it is never too little: then one round takes away too few.
-    pub(super) async fn weigh(
+    pub(super) async fn measure(
         &self,
-        oldest: &mut [Aged],
+        oldest: &mut [PruneCandidate],
         enough: u64,
         halt: &Halt,
     ) -> Result<(), StoreError> {
@@ -78,25 +78,29 @@ impl Keeper {
             if sum >= enough || halt.is_set() {
                 break;
             }
-            aged.held.bytes = self.named_by_run(aged, &mut seen).await?;
-            sum = sum.saturating_add(aged.held.bytes);
+            aged.size.bytes = self.named_by_run(aged, &mut seen).await?;
+            sum = sum.saturating_add(aged.size.bytes);
         }
         Ok(())
     }
 
     /// How much a run names, in its rows and in what they name, and so on, that was not seen yet.
-    async fn named_by_run(&self, aged: &Aged, seen: &mut BTreeSet<BlobHash>) -> Result<u64, StoreError> {
-        let old: Old = aged.what.clone();
-        let names = self.store.read(move |view| view.names_of(&old)).await?;
+    async fn named_by_run(
+        &self,
+        aged: &PruneCandidate,
+        seen: &mut BTreeSet<BlobHash>,
+    ) -> Result<u64, StoreError> {
+        let old: PruneTarget = aged.what.clone();
+        let names = self.store.read(move |view| view.blob_refs_of(&old)).await?;
         let mut work: Vec<BlobHash> = names.into_iter().filter(|name| seen.insert(*name)).collect();
         let mut bytes = 0_u64;
         while !work.is_empty() {
             let some = work.split_off(work.len().saturating_sub(CONTENTS_PAGE as usize));
             let looked = self.store.read(move |view| {
-                let held = view.held_by(&some)?;
+                let held = view.blobs_size(&some)?;
                 let mut found = Vec::new();
                 for hash in &some {
-                    found.extend(names_in(&leniently(view, hash)?));
+                    found.extend(names_in(&read_or_none(view, hash)?));
                 }
                 Ok((held, found))
             });

@@ -3,10 +3,10 @@
 use wakeful_core::id::RunnerId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, QUEUE_MAX};
-use wakeful_core::report::{Event, Head, Sealed};
+use wakeful_core::report::{Event, LogHead, SealedEvent};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, Refusal, Verdict, WakeOutcome, admit};
-use wakeful_store::rows::{Admission, Claim, Fence, PackedBlob, WakeRow};
+use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, Refusal, WakeOutcome, WakeVerdict, admit};
+use wakeful_store::rows::{Claim, Fence, MessageAdmission, PackedBlob, WakeRow};
 use wakeful_store::{StoreError, Tx, View};
 
 use crate::api::append;
@@ -20,7 +20,7 @@ pub(crate) struct PreparedAdmission {
     /// What the message says.
     pub(crate) body: PackedBlob,
     /// The event that announces it.
-    pub(crate) sealed: Sealed,
+    pub(crate) sealed: SealedEvent,
     /// What decides whether it is admitted.
     pub(crate) facts: CauseFacts,
 }
@@ -53,7 +53,7 @@ pub(crate) enum StartedAdmission {
 
 impl PreparedAdmission {
     /// A message of which nothing is known but what it says.
-    pub(crate) fn plain(message: Message, body: PackedBlob, sealed: Sealed) -> Self {
+    pub(crate) fn plain(message: Message, body: PackedBlob, sealed: SealedEvent) -> Self {
         Self {
             facts: CauseFacts::of(&message.cause, &message.agent_id),
             message,
@@ -132,8 +132,8 @@ impl PreparedAdmission {
             return Ok(None);
         };
         Ok(match judge(tx, &agent, self.message.admitted_at)? {
-            (Verdict::Run | Verdict::Refused(Refusal::Braked), _) => None,
-            (Verdict::Refused(refusal), gates) => {
+            (WakeVerdict::Run | WakeVerdict::Refused(Refusal::Braked), _) => None,
+            (WakeVerdict::Refused(refusal), gates) => {
                 Some(StartedAdmission::NotStarted(self.refuse(tx, refusal, &gates)?))
             }
         })
@@ -146,7 +146,7 @@ impl PreparedAdmission {
         gates: &[Gate],
     ) -> Result<AdmissionOutcome, StoreError> {
         let at = self.message.admitted_at;
-        tx.refuse(&wake_row(&self.message, refusal.outcome(), gates, at))?;
+        tx.record_refusal(&wake_row(&self.message, refusal.outcome(), gates, at))?;
         Ok(AdmissionOutcome::Refused(refusal))
     }
 }
@@ -158,7 +158,7 @@ pub(crate) struct QueueEntry<'a> {
     /// What it says.
     pub(crate) body: &'a PackedBlob,
     /// The event that announces it.
-    pub(crate) sealed: &'a Sealed,
+    pub(crate) sealed: &'a SealedEvent,
     /// Every gate that was looked at.
     pub(crate) gates: &'a [Gate],
     /// The time before which it does not begin.
@@ -168,12 +168,12 @@ pub(crate) struct QueueEntry<'a> {
 impl QueueEntry<'_> {
     /// Admits the message, puts it in the queue, records the wake and appends the event: every way into the queue ends
     /// here. With the head of its agent.
-    pub(crate) fn write(&self, tx: &mut Tx<'_>, head: &mut Head) -> Result<AdmissionOutcome, StoreError> {
+    pub(crate) fn write(&self, tx: &mut Tx<'_>, head: &mut LogHead) -> Result<AdmissionOutcome, StoreError> {
         let message = self.message;
         match tx.admit_message(message)? {
-            Admission::New => {}
-            Admission::Same => return Ok(AdmissionOutcome::Known),
-            Admission::Differs => return Ok(AdmissionOutcome::KeyReused),
+            MessageAdmission::New => {}
+            MessageAdmission::Same => return Ok(AdmissionOutcome::Known),
+            MessageAdmission::Differs => return Ok(AdmissionOutcome::KeyReused),
         }
         tx.enqueue(message, head.next_seq, self.not_before)?;
         tx.put_blob(self.body)?;

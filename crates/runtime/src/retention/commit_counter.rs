@@ -11,15 +11,15 @@ use wakeful_core::retention::{DAY_MS, ROUND_EVERY_MS};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock;
 
-use super::{Cared, Keeper, Sweep};
-use crate::{Halt, Observer, Spoken};
+use super::{GcMode, RetentionRound, RetentionWorker};
+use crate::{Halt, Observer, TextDelta};
 use wakeful_core::problem::with_causes;
 
 /// Commits after which sizes are looked at, however early in the day it is.
 pub const COMMITS_BETWEEN: u64 = 50_000;
 
 /// Counts commits, and wakes whoever cares for data when it is time.
-pub struct Pulse {
+pub struct CommitCounter {
     clock: Arc<dyn Clock>,
     commits: AtomicU64,
     /// When the next round is due; none before the first is planned.
@@ -27,7 +27,7 @@ pub struct Pulse {
     due: Notify,
 }
 
-impl Pulse {
+impl CommitCounter {
     /// Nothing is due until the first round is planned.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
@@ -39,7 +39,7 @@ impl Pulse {
         }
     }
 
-    fn beat(&self) {
+    fn count_commit(&self) {
         let commits = self.commits.fetch_add(1, Ordering::Relaxed);
         if commits >= COMMITS_BETWEEN || self.is_due() {
             self.due.notify_one();
@@ -52,56 +52,56 @@ impl Pulse {
         due_at.is_some_and(|due_at| !(1..=DAY_MS).contains(&due_at.0.saturating_sub(self.clock.now().0)))
     }
 
-    fn rest_until(&self, at: Millis) {
+    fn suspend_until(&self, at: Millis) {
         self.commits.store(0, Ordering::Relaxed);
         *self.due_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
     }
 }
 
 /// Tells others what was committed, and counts it.
-pub struct Pulsing<O> {
+pub struct CountingObserver<O> {
     /// Who is told.
     pub observer: Arc<O>,
     /// Who counts.
-    pub pulse: Arc<Pulse>,
+    pub pulse: Arc<CommitCounter>,
 }
 
-impl<O: Observer> Observer for Pulsing<O> {
-    fn saw(&self, agent: &AgentId, events: &[Event]) {
-        self.observer.saw(agent, events);
-        self.pulse.beat();
+impl<O: Observer> Observer for CountingObserver<O> {
+    fn on_events(&self, agent: &AgentId, events: &[Event]) {
+        self.observer.on_events(agent, events);
+        self.pulse.count_commit();
     }
 
-    fn heard(&self, spoken: &Spoken<'_>) {
-        self.observer.heard(spoken);
+    fn on_text_delta(&self, spoken: &TextDelta<'_>) {
+        self.observer.on_text_delta(spoken);
     }
 }
 
-impl Keeper {
+impl RetentionWorker {
     /// Removes old data whenever it is time, until a stop is asked for.
-    pub async fn run(&self, pulse: &Pulse, halt: &Halt) {
+    pub async fn run(&self, pulse: &CommitCounter, halt: &Halt) {
         // Where it cannot be read, the first commit tries again.
         let first = self.next_round().await;
-        pulse.rest_until(first.unwrap_or(Millis(0)));
+        pulse.suspend_until(first.unwrap_or(Millis(0)));
         while !halt.is_set() {
             tokio::select! {
                 biased;
                 () = halt.asked() => return,
                 () = pulse.due.notified() => {}
             }
-            match self.round(Sweep::WhereDue, halt).await {
+            match self.run_round(GcMode::WhereDue, halt).await {
                 Ok(removed) if removed.is_empty() => {}
                 Ok(removed) => log_removed(&removed),
                 Err(error) => tracing::warn!(error = %with_causes(&error), "retention failed"),
             }
             let next = self.clock.now().0.saturating_add(ROUND_EVERY_MS);
-            pulse.rest_until(Millis(next));
+            pulse.suspend_until(Millis(next));
         }
     }
 }
 
-fn log_removed(removed: &Cared) {
-    let Cared {
+fn log_removed(removed: &RetentionRound) {
+    let RetentionRound {
         pruned,
         swept,
         files,
@@ -140,7 +140,7 @@ mod tests {
             Millis(self.0.load(Ordering::Relaxed))
         }
 
-        fn ticks_ms(&self) -> u64 {
+        fn monotonic_ms(&self) -> u64 {
             0
         }
 
@@ -149,8 +149,8 @@ mod tests {
         }
     }
 
-    fn wakes(pulse: &Pulse) -> bool {
-        pulse.beat();
+    fn wakes(pulse: &CommitCounter) -> bool {
+        pulse.count_commit();
         pin!(pulse.due.notified()).as_mut().enable()
     }
 
@@ -158,9 +158,9 @@ mod tests {
     fn a_clock_that_was_set_back_puts_no_round_off_for_longer_than_a_day() {
         let then = 20_000 * DAY_MS;
         let clock = Arc::new(Set(AtomicI64::new(then)));
-        let pulse = Pulse::new(Arc::clone(&clock) as _);
+        let pulse = CommitCounter::new(Arc::clone(&clock) as _);
         assert!(!wakes(&pulse), "no round is planned");
-        pulse.rest_until(Millis(then + ROUND_EVERY_MS));
+        pulse.suspend_until(Millis(then + ROUND_EVERY_MS));
         assert!(!wakes(&pulse));
         clock.0.store(then - 3_650 * DAY_MS, Ordering::Relaxed);
         assert!(wakes(&pulse), "ten years are too long");

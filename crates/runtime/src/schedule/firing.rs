@@ -1,31 +1,31 @@
 //! What one look at one schedule writes.
 
 use wakeful_core::blob::BlobHash;
-use wakeful_core::cause::{Cause, Origin};
+use wakeful_core::cause::{Cause, MessageOrigin};
 use wakeful_core::id::EventName;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, NewMessage};
+use wakeful_core::recurrence::RecurrenceError;
 use wakeful_core::report::payload::WakeDecided;
-use wakeful_core::report::{Draft, Event, Sealed};
+use wakeful_core::report::{Event, EventDraft, SealedEvent};
 use wakeful_core::run::RunStatus;
-use wakeful_core::schedule::ScheduleError;
-use wakeful_core::time::Millis;
-use wakeful_core::timer::{
-    Asks, Circumstances, Firing, Outcome, Reason, ScheduleReason, Status, Ticked, Timer, TriggerSource,
-    settle,
+use wakeful_core::schedule::{
+    ExecutionOutcome, Firing, FiringCondition, Reason, Schedule, ScheduleFacts, ScheduleReason,
+    ScheduleStatus, TickResult, TriggerSource, settle,
 };
+use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Refusal, WakeOutcome};
-use wakeful_store::rows::{ExecutionRow, PackedBlob};
+use wakeful_store::rows::{PackedBlob, ScheduledExecutionRow};
 use wakeful_store::{Store, StoreError, Tx};
 
+use crate::admission::{AdmissionOutcome, PreparedAdmission, wake_row};
 use crate::api::append;
-use crate::cause::{AdmissionOutcome, PreparedAdmission, wake_row};
 use crate::stamp::StampSource;
 use crate::wake::{admitted_event, opening};
 
 /// What a schedule fires for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Occasion<'a> {
+pub(crate) enum FiringCause<'a> {
     /// Its moment came.
     Tick,
     /// A person asks for it; the word names the wish.
@@ -34,7 +34,7 @@ pub(crate) enum Occasion<'a> {
     Event(&'a EventName, &'a str),
 }
 
-impl Occasion<'_> {
+impl FiringCause<'_> {
     const fn source(self) -> TriggerSource {
         match self {
             Self::Tick => TriggerSource::Tick,
@@ -44,7 +44,7 @@ impl Occasion<'_> {
     }
 
     /// Whatever the clock did not lead to is named by who asked for it.
-    fn run_key(self, timer: &Timer, due_at: Millis) -> RunKey {
+    fn run_key(self, timer: &Schedule, due_at: Millis) -> RunKey {
         match self {
             Self::Tick => timer.run_key(due_at),
             Self::ByHand(request) => timer.run_key_by_hand(request),
@@ -53,9 +53,9 @@ impl Occasion<'_> {
     }
 
     /// The message that a firing becomes.
-    fn message(self, timer: &Timer, firing: &Firing, body: BlobHash, now: Millis) -> Message {
+    fn message(self, timer: &Schedule, firing: &Firing, body: BlobHash, now: Millis) -> Message {
         let cause = Cause {
-            origin: Origin::Schedule {
+            origin: MessageOrigin::Schedule {
                 schedule: timer.schedule_id.clone(),
                 scheduled_at: firing.due_at,
                 is_catch_up: firing.is_catch_up,
@@ -78,40 +78,40 @@ impl Occasion<'_> {
 
 /// A schedule that fires, or is looked at because its time has come.
 pub(super) struct Due<'a> {
-    pub(super) timer: &'a Timer,
-    pub(super) ticked: Result<Ticked, ScheduleError>,
+    pub(super) timer: &'a Schedule,
+    pub(super) ticked: Result<TickResult, RecurrenceError>,
     /// Whether there is something new, as far as its guard asks.
     pub(super) is_changed: bool,
-    pub(super) occasion: Occasion<'a>,
+    pub(super) occasion: FiringCause<'a>,
 }
 
 /// What a look led to.
 #[derive(Debug, Default)]
-pub(crate) struct Fired {
+pub(crate) struct FiringResult {
     /// What was announced.
     pub(crate) events: Vec<Event>,
     /// What was written down, in its order.
-    pub(crate) records: Vec<ExecutionRow>,
+    pub(crate) records: Vec<ScheduledExecutionRow>,
     /// Whether somebody has something to do now.
     pub(crate) is_work: bool,
 }
 
 /// Everything that one look writes, prepared before its transaction, which may run more than once.
-pub(super) struct Plan {
-    seen: Timer,
-    ticked: Ticked,
+pub(super) struct PreparedFiring {
+    seen: Schedule,
+    ticked: TickResult,
     /// Why the schedule is over, where it is.
     over: ScheduleReason,
     arrivals: Vec<(Firing, PreparedAdmission)>,
     /// What announces that the newest message of the schedule was taken back.
-    taken_back: Option<Sealed>,
+    taken_back: Option<SealedEvent>,
     /// Whether there is something new, as far as anybody asks.
     is_changed: bool,
     source: TriggerSource,
     now: Millis,
 }
 
-impl Plan {
+impl PreparedFiring {
     pub(super) async fn new(
         store: &Store,
         due: Due<'_>,
@@ -125,19 +125,19 @@ impl Plan {
         } = due;
         let (ticked, over) = match ticked {
             Ok(ticked) => (ticked, ScheduleReason::Exhausted),
-            Err(ScheduleError::Exhausted) => (Ticked::over(seen), ScheduleReason::Exhausted),
-            Err(_) => (Ticked::over(seen), ScheduleReason::PatternUnreadable),
+            Err(RecurrenceError::Exhausted) => (TickResult::expired(seen), ScheduleReason::Exhausted),
+            Err(_) => (TickResult::expired(seen), ScheduleReason::PatternUnreadable),
         };
-        let (_, body) = opening(&seen.say, Vec::new());
+        let (_, body) = opening(&seen.message, Vec::new());
         let body = store.pack(body).await?;
         let arrivals = ticked.firings.iter().map(|firing| {
             let message = occasion.message(seen, firing, body.hash, stamps.now);
-            Ok((*firing, arrival(message, &body, &seen.say, stamps)?))
+            Ok((*firing, arrival(message, &body, &seen.message, stamps)?))
         });
         let arrivals = arrivals.collect::<Result<_, StoreError>>()?;
         let taken_back = seen.last_run.map(|run| {
             let decided = WakeDecided::new(run, WakeOutcome::Replaced);
-            sealed(Draft::new(decided), run, stamps)
+            sealed(EventDraft::new(decided), run, stamps)
         });
         Ok(Self {
             seen: seen.clone(),
@@ -152,7 +152,7 @@ impl Plan {
     }
 
     /// Messages, records and the next moment, or nothing. [`StoreError::Conflict`] when somebody else was first.
-    pub(super) fn commit(&self, tx: &mut Tx<'_>) -> Result<Fired, StoreError> {
+    pub(super) fn commit(&self, tx: &mut Tx<'_>) -> Result<FiringResult, StoreError> {
         let (agent, name) = (&self.seen.agent_id, &self.seen.schedule_id);
         // The head first, as in every transition: two who lock in two orders wait for each other.
         let head = tx.lock_head_to_announce(agent)?;
@@ -163,9 +163,9 @@ impl Plan {
         {
             return Err(StoreError::Conflict);
         }
-        let mut book = Book {
+        let mut book = FiringRecorder {
             timer: self.ticked.timer.clone(),
-            fired: Fired::default(),
+            fired: FiringResult::default(),
             source: self.source,
             now: self.now,
         };
@@ -177,38 +177,44 @@ impl Plan {
             (Some(_), Some(_)) => None,
         };
         if let Some(reason) = gone {
-            book.timer.status = Status::Disabled;
+            book.timer.status = ScheduleStatus::Disabled;
             book.timer.next_execution_at = None;
-            book.because(Outcome::Disabled, self.now, reason);
+            book.because(ExecutionOutcome::Disabled, self.now, reason);
             return book.close(tx);
         }
         if self.note_again(tx, &mut book)? {
             return book.close(tx);
         }
         if self.ticked.was_set_back {
-            book.note(Outcome::Recomputed, self.now, |_| {});
+            book.note(ExecutionOutcome::Recomputed, self.now, |_| {});
         }
         if let Some(first) = self.ticked.missed_from {
-            book.note(Outcome::Skipped, first, |row| {
+            book.note(ExecutionOutcome::Skipped, first, |row| {
                 row.reason = Some(ScheduleReason::Missed.into());
                 (row.count, row.is_capped) = (self.ticked.missed, self.ticked.is_capped);
             });
         }
         self.fire(tx, &mut book)?;
         match (book.timer.status, self.seen.status) {
-            (Status::Disabled, Status::Active | Status::Paused) => {
-                book.because(Outcome::Disabled, self.now, ScheduleReason::Once.into());
+            (ScheduleStatus::Disabled, ScheduleStatus::Active | ScheduleStatus::Paused) => {
+                book.because(ExecutionOutcome::Disabled, self.now, ScheduleReason::Once.into());
             }
-            (Status::Expired, Status::Active) => {
-                book.because(Outcome::Expired, self.now, self.over.into());
+            (ScheduleStatus::Expired, ScheduleStatus::Active) => {
+                book.because(ExecutionOutcome::Expired, self.now, self.over.into());
             }
-            (Status::Active | Status::Paused | Status::Disabled | Status::Expired, _) => {}
+            (
+                ScheduleStatus::Active
+                | ScheduleStatus::Paused
+                | ScheduleStatus::Disabled
+                | ScheduleStatus::Expired,
+                _,
+            ) => {}
         }
         book.close(tx)
     }
 
     /// A wish or a delivery that came before: it is told so, and nothing else becomes of it.
-    fn note_again(&self, tx: &mut Tx<'_>, book: &mut Book) -> Result<bool, StoreError> {
+    fn note_again(&self, tx: &mut Tx<'_>, book: &mut FiringRecorder) -> Result<bool, StoreError> {
         let (TriggerSource::TriggerNow | TriggerSource::Event, Some((firing, arrival))) =
             (self.source, self.arrivals.first())
         else {
@@ -219,25 +225,25 @@ impl Plan {
             return Ok(false);
         }
         book.timer = self.seen.clone();
-        book.note(Outcome::Skipped, firing.due_at, |row| {
+        book.note(ExecutionOutcome::Skipped, firing.due_at, |row| {
             row.reason = Some(ScheduleReason::AlreadyRun.into());
             row.run_key = Some(run);
         });
         Ok(true)
     }
 
-    fn fire(&self, tx: &mut Tx<'_>, book: &mut Book) -> Result<(), StoreError> {
+    fn fire(&self, tx: &mut Tx<'_>, book: &mut FiringRecorder) -> Result<(), StoreError> {
         if self.arrivals.is_empty() {
             return Ok(());
         }
         let under_way = match self.seen.last_run {
-            Some(run) if tx.is_under_way(&run)? => Some(run),
+            Some(run) if tx.is_run_active(&run)? => Some(run),
             Some(_) | None => None,
         };
         let firings = self.arrivals.iter().map(|(firing, _)| *firing).collect();
         let settled = settle(self.seen.concurrency, firings, under_way.is_some());
         for (firing, reason) in settled.skip {
-            book.note(Outcome::Skipped, firing.due_at, |row| {
+            book.note(ExecutionOutcome::Skipped, firing.due_at, |row| {
                 row.reason = Some(reason.into());
                 row.is_catch_up = firing.is_catch_up;
             });
@@ -253,25 +259,25 @@ impl Plan {
             }
         }
         match self.source {
-            TriggerSource::TriggerNow | TriggerSource::Event if is_new => book.timer.woke_by_hand(),
+            TriggerSource::TriggerNow | TriggerSource::Event if is_new => book.timer.record_manual_firing(),
             TriggerSource::Tick | TriggerSource::TriggerNow | TriggerSource::Event => {}
         }
         // Only where something took its place: what is refused, or known, replaces nothing.
         match under_way.filter(|_| settled.replaces && is_new) {
-            Some(run) => self.take_back(tx, run, book),
+            Some(run) => self.cancel_queued(tx, run, book),
             None => Ok(()),
         }
     }
 
     /// How things stand before anything of this look arrives.
-    fn circumstances(&self, tx: &mut Tx<'_>) -> Result<Circumstances, StoreError> {
+    fn circumstances(&self, tx: &mut Tx<'_>) -> Result<ScheduleFacts, StoreError> {
         let agent = &self.seen.agent_id;
         let (queued, last_run_at) = match self.seen.asks(self.source) {
-            Asks::Nothing => (0, None),
-            Asks::Work => (tx.queued(agent)?, None),
-            Asks::Guard(_) => (tx.queued(agent)?, tx.last_run_at(agent)?),
+            FiringCondition::Nothing => (0, None),
+            FiringCondition::Work => (tx.queued(agent)?, None),
+            FiringCondition::Guard(_) => (tx.queued(agent)?, tx.last_run_at(agent)?),
         };
-        Ok(Circumstances {
+        Ok(ScheduleFacts {
             last_run_at,
             queued,
             is_changed: self.is_changed,
@@ -282,14 +288,14 @@ impl Plan {
     }
 
     /// Whether the guard holds, and whether there is something to do; none where nobody asks.
-    fn asked(&self, stand: &Circumstances, firing: &Firing) -> (Option<bool>, Option<bool>) {
+    fn asked(&self, stand: &ScheduleFacts, firing: &Firing) -> (Option<bool>, Option<bool>) {
         match self.seen.asks(self.source) {
-            Asks::Nothing => (None, None),
+            FiringCondition::Nothing => (None, None),
             // Whoever has something waiting is woken anyway.
-            Asks::Work => (None, Some(stand.is_changed || stand.queued > 0)),
-            Asks::Guard(guard) => {
+            FiringCondition::Work => (None, Some(stand.is_changed || stand.queued > 0)),
+            FiringCondition::Guard(guard) => {
                 let is_catch_up = firing.is_catch_up;
-                let holds = guard.holds(&Circumstances {
+                let holds = guard.holds(&ScheduleFacts {
                     is_catch_up,
                     ..*stand
                 });
@@ -300,7 +306,12 @@ impl Plan {
 
     /// A later firing takes the place of what is under way: a message leaves the line, a run is asked to end. What another
     /// run has taken up is that run's.
-    fn take_back(&self, tx: &mut Tx<'_>, run: RunKey, book: &mut Book) -> Result<(), StoreError> {
+    fn cancel_queued(
+        &self,
+        tx: &mut Tx<'_>,
+        run: RunKey,
+        book: &mut FiringRecorder,
+    ) -> Result<(), StoreError> {
         let agent = &self.seen.agent_id;
         let due_at = self.seen.last_execution_at.unwrap_or(self.now);
         if tx.is_queued(&run)? {
@@ -314,7 +325,7 @@ impl Plan {
             tx.request_cancel(&run, self.now)?;
             book.fired.is_work = true;
         }
-        book.note(Outcome::Replaced, due_at, |row| row.run_key = Some(run));
+        book.note(ExecutionOutcome::Replaced, due_at, |row| row.run_key = Some(run));
         Ok(())
     }
 }
@@ -324,47 +335,52 @@ fn arrive(
     tx: &mut Tx<'_>,
     arrival: &PreparedAdmission,
     firing: &Firing,
-    book: &mut Book,
+    book: &mut FiringRecorder,
 ) -> Result<bool, StoreError> {
     let run = arrival.message.run_key;
-    let (outcome, reason): (Outcome, Option<Reason>) = match arrival.commit(tx)? {
+    let (outcome, reason): (ExecutionOutcome, Option<Reason>) = match arrival.commit(tx)? {
         AdmissionOutcome::New(event) => {
             book.timer.last_run = Some(run);
             book.fired.events.push(event);
             book.fired.is_work = true;
-            (Outcome::Run, None)
+            (ExecutionOutcome::Run, None)
         }
         AdmissionOutcome::Known | AdmissionOutcome::KeyReused => {
-            (Outcome::Skipped, Some(ScheduleReason::AlreadyRun.into()))
+            (ExecutionOutcome::Skipped, Some(ScheduleReason::AlreadyRun.into()))
         }
         // What the schedule itself asks for is not as it wants it: nobody refused it anything.
         AdmissionOutcome::Refused(Refusal::GuardFalse) => {
-            (Outcome::Skipped, Some(WakeOutcome::GuardFalse.into()))
+            (ExecutionOutcome::Skipped, Some(WakeOutcome::GuardFalse.into()))
         }
-        AdmissionOutcome::Refused(refusal) => (Outcome::Refused, Some(refusal.outcome().into())),
-        AdmissionOutcome::Unknown => (Outcome::Refused, Some(WakeOutcome::AgentUnknown.into())),
+        AdmissionOutcome::Refused(refusal) => (ExecutionOutcome::Refused, Some(refusal.outcome().into())),
+        AdmissionOutcome::Unknown => (ExecutionOutcome::Refused, Some(WakeOutcome::AgentUnknown.into())),
     };
     book.note(outcome, firing.due_at, |row| {
         row.reason = reason;
         row.is_catch_up = firing.is_catch_up;
         row.run_key = Some(run);
     });
-    Ok(outcome == Outcome::Run)
+    Ok(outcome == ExecutionOutcome::Run)
 }
 
 /// The schedule as it will stand, and the records that are made on the way.
-struct Book {
-    timer: Timer,
-    fired: Fired,
+struct FiringRecorder {
+    timer: Schedule,
+    fired: FiringResult,
     source: TriggerSource,
     now: Millis,
 }
 
-impl Book {
+impl FiringRecorder {
     /// Makes a record of one firing; `with` adds what is special about it.
-    fn note(&mut self, outcome: Outcome, due_at: Millis, with: impl FnOnce(&mut ExecutionRow)) {
+    fn note(
+        &mut self,
+        outcome: ExecutionOutcome,
+        due_at: Millis,
+        with: impl FnOnce(&mut ScheduledExecutionRow),
+    ) {
         self.timer.executions = self.timer.executions.saturating_add(1);
-        let mut row = ExecutionRow {
+        let mut row = ScheduledExecutionRow {
             schedule_id: self.timer.schedule_id.clone(),
             seq: self.timer.executions,
             revision: self.timer.revision,
@@ -383,11 +399,11 @@ impl Book {
     }
 
     /// The same with a reason.
-    fn because(&mut self, outcome: Outcome, due_at: Millis, reason: Reason) {
+    fn because(&mut self, outcome: ExecutionOutcome, due_at: Millis, reason: Reason) {
         self.note(outcome, due_at, |row| row.reason = Some(reason));
     }
 
-    fn close(self, tx: &mut Tx<'_>) -> Result<Fired, StoreError> {
+    fn close(self, tx: &mut Tx<'_>) -> Result<FiringResult, StoreError> {
         tx.put_schedule(&self.timer)?;
         for row in &self.fired.records {
             tx.append_execution(row)?;
@@ -407,7 +423,7 @@ fn arrival(
 }
 
 /// What is announced here is made of words and numbers of our own, which always have a canonical form.
-fn sealed(draft: Draft, run: RunKey, stamps: &StampSource<'_>) -> Result<Sealed, StoreError> {
+fn sealed(draft: EventDraft, run: RunKey, stamps: &StampSource<'_>) -> Result<SealedEvent, StoreError> {
     let sealed = stamps.stamp().seal(draft, Some(run));
     sealed.map_err(|_| StoreError::Malformed("an announcement"))
 }

@@ -5,28 +5,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use wakeful_core::conversation::{Block, text_of};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_core::message::{Message, Parent};
+use wakeful_core::message::{Message, ParentRun};
 use wakeful_core::report::payload::WakeDecided;
-use wakeful_core::report::{Draft, Event, Head, Sealed};
-use wakeful_core::run::{Outcome, Phase, RunStatus};
-use wakeful_core::step::Child;
-use wakeful_core::subrun::Ending;
+use wakeful_core::report::{Event, EventDraft, LogHead, SealedEvent};
+use wakeful_core::run::{RunOutcome, RunPhase, RunStatus};
+use wakeful_core::step::ChildRun;
+use wakeful_core::sub_run::SubRunResult;
 use wakeful_core::wake::{Gate, WakeOutcome};
 use wakeful_store::rows::RunRow;
 use wakeful_store::{StoreError, Tx, View};
 
-use super::StartWrite;
+use super::SubRunMessage;
 use crate::Stamp;
 use crate::absorb::known_gates;
+use crate::admission::wake_row;
 use crate::api::append;
-use crate::cause::wake_row;
 use crate::run::decode;
 
 /// Whose heads a transition needs beside its own.
-pub(crate) fn concerned(
+pub(crate) fn agents_to_lock(
     tx: &mut Tx<'_>,
     run: &RunRow,
-    starts: &[StartWrite],
+    starts: &[SubRunMessage],
 ) -> Result<BTreeSet<AgentId>, StoreError> {
     let mut agents: BTreeSet<AgentId> = starts
         .iter()
@@ -42,7 +42,7 @@ pub(crate) fn concerned(
 }
 
 /// The run that waits for this one.
-pub(crate) fn parent_of(view: &mut View<'_>, run: &RunKey) -> Result<Option<Parent>, StoreError> {
+pub(crate) fn parent_of(view: &mut View<'_>, run: &RunKey) -> Result<Option<ParentRun>, StoreError> {
     Ok(view.message(run)?.and_then(|message| message.parent))
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn parent_of(view: &mut View<'_>, run: &RunKey) -> Result<Option<Pare
 pub(crate) fn ended(
     tx: &mut Tx<'_>,
     run: &RunRow,
-    heads: &mut BTreeMap<AgentId, Head>,
+    heads: &mut BTreeMap<AgentId, LogHead>,
     stamp: Stamp,
 ) -> Result<(), StoreError> {
     if let Some(parent) = parent_of(tx, &run.run_key)? {
@@ -69,7 +69,7 @@ pub(crate) fn ended(
 pub(crate) fn end_children(
     tx: &mut Tx<'_>,
     run: &RunKey,
-    heads: &mut BTreeMap<AgentId, Head>,
+    heads: &mut BTreeMap<AgentId, LogHead>,
     stamp: Stamp,
 ) -> Result<Vec<AgentId>, StoreError> {
     let mut whose = Vec::new();
@@ -105,14 +105,14 @@ pub(crate) fn end_children(
 pub(crate) struct Withdrawal<'a> {
     pub(crate) message: &'a Message,
     /// The event that announces it.
-    pub(crate) sealed: &'a Sealed,
+    pub(crate) sealed: &'a SealedEvent,
     /// Every gate that was looked at.
     pub(crate) gates: &'a [Gate],
 }
 
 impl Withdrawal<'_> {
     /// Takes the message out of the queue. With the head of its agent.
-    pub(crate) fn write(&self, tx: &mut Tx<'_>, head: &mut Head) -> Result<Event, StoreError> {
+    pub(crate) fn write(&self, tx: &mut Tx<'_>, head: &mut LogHead) -> Result<Event, StoreError> {
         let Self {
             message,
             sealed,
@@ -127,9 +127,9 @@ impl Withdrawal<'_> {
 }
 
 /// The event by which a message that was taken back is told of.
-fn called_off(run: RunKey, stamp: Stamp) -> Result<Sealed, StoreError> {
+fn called_off(run: RunKey, stamp: Stamp) -> Result<SealedEvent, StoreError> {
     let decided = WakeDecided::new(run, WakeOutcome::Cancelled);
-    let sealed = stamp.seal(Draft::new(decided), Some(run));
+    let sealed = stamp.seal(EventDraft::new(decided), Some(run));
     sealed.map_err(|_| StoreError::Malformed("an announcement"))
 }
 
@@ -152,7 +152,10 @@ pub(crate) fn all_under_way(view: &mut View<'_>, runs: &[RunKey]) -> Result<bool
 }
 
 /// How a run that was started ended, and how long it took; none while it has not.
-pub(super) fn ending(view: &mut View<'_>, child: &Child) -> Result<Option<(Ending, u64)>, StoreError> {
+pub(super) fn ending(
+    view: &mut View<'_>,
+    child: &ChildRun,
+) -> Result<Option<(SubRunResult, u64)>, StoreError> {
     if !has_ended(view, &child.run_key)? {
         return Ok(None);
     }
@@ -160,7 +163,7 @@ pub(super) fn ending(view: &mut View<'_>, child: &Child) -> Result<Option<(Endin
     let Some(row) = view.run(&run_key)? else {
         let verdict = view.wake(&run_key)?.map(|wake| wake.verdict);
         let outcome = verdict.map_or(RunStatus::Gone, RunStatus::of_message);
-        let ending = Ending {
+        let ending = SubRunResult {
             agent_id,
             run_key,
             outcome,
@@ -171,8 +174,10 @@ pub(super) fn ending(view: &mut View<'_>, child: &Child) -> Result<Option<(Endin
     };
     // A state that cannot be read is one of a run that was given up: there are no last words.
     let (failure, reply) = match decode(&row).map(|turn| turn.phase) {
-        Ok(Phase::Ended { outcome, reply }) => (failure_kind(&outcome), reply),
-        Ok(Phase::Modelling { .. } | Phase::Parked { .. } | Phase::Acting { .. }) | Err(_) => (None, None),
+        Ok(RunPhase::Ended { outcome, reply }) => (failure_kind(&outcome), reply),
+        Ok(RunPhase::Modelling { .. } | RunPhase::Parked { .. } | RunPhase::Acting { .. }) | Err(_) => {
+            (None, None)
+        }
     };
     let body = reply.map(|hash| view.blob(&hash)).transpose()?.flatten();
     let blocks = body.and_then(|body| serde_json::from_slice::<Vec<Block>>(&body).ok());
@@ -180,7 +185,7 @@ pub(super) fn ending(view: &mut View<'_>, child: &Child) -> Result<Option<(Endin
         .message(&run_key)?
         .map_or(row.started_at, |message| message.admitted_at);
     let duration_ms = row.ended_at.map_or(0, |ended| ended.since(since));
-    let ending = Ending {
+    let ending = SubRunResult {
         agent_id,
         run_key,
         outcome: row.status,
@@ -190,9 +195,9 @@ pub(super) fn ending(view: &mut View<'_>, child: &Child) -> Result<Option<(Endin
     Ok(Some((ending, duration_ms)))
 }
 
-fn failure_kind(outcome: &Outcome) -> Option<String> {
+fn failure_kind(outcome: &RunOutcome) -> Option<String> {
     match outcome {
-        Outcome::Failed(artifact) => Some(artifact.kind.clone()),
-        Outcome::Completed | Outcome::OutOfRounds | Outcome::Cancelled => None,
+        RunOutcome::Failed(artifact) => Some(artifact.kind.clone()),
+        RunOutcome::Completed | RunOutcome::OutOfRounds | RunOutcome::Cancelled => None,
     }
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use wakeful_core::outside::{Change, Known};
 use wakeful_core::time::Millis;
-use wakeful_ports::journal::Pending;
-use wakeful_ports::outside::{Looking, Sight};
+use wakeful_core::watch::{EntryChange, EntryState};
+use wakeful_ports::journal::JournalFuture;
+use wakeful_ports::watch::{ScanFuture, ScanResult};
 
 use super::*;
 
@@ -19,10 +19,10 @@ struct Paused(Instant);
 
 impl Clock for Paused {
     fn now(&self) -> Millis {
-        Millis(i64::try_from(self.ticks_ms()).expect("a small number"))
+        Millis(i64::try_from(self.monotonic_ms()).expect("a small number"))
     }
 
-    fn ticks_ms(&self) -> u64 {
+    fn monotonic_ms(&self) -> u64 {
         u64::try_from(self.0.elapsed().as_millis()).expect("a small number")
     }
 
@@ -34,20 +34,20 @@ impl Clock for Paused {
 struct Zeros;
 
 impl Entropy for Zeros {
-    fn bytes32(&self) -> [u8; 32] {
+    fn random_bytes(&self) -> [u8; 32] {
         [0; 32]
     }
 }
 
 /// An outside that does what a test says, and a book that keeps what was found.
 #[derive(Default)]
-struct World {
+struct WatcherFixture {
     source: Guarded<Option<Source>>,
-    found: Guarded<Vec<Finding>>,
+    found: Guarded<Vec<SourceChanges>>,
     /// Conflicts that are still to come.
     conflicts: Guarded<u32>,
     /// What the next looks find; nothing after that.
-    sights: Guarded<VecDeque<Result<Sight, BadSource>>>,
+    sights: Guarded<VecDeque<Result<ScanResult, BadSource>>>,
     looks: Guarded<Vec<u64>>,
     stirs: Notify,
     /// Whether every place is watched already.
@@ -55,7 +55,7 @@ struct World {
     began: Option<Instant>,
 }
 
-impl World {
+impl WatcherFixture {
     fn with(source: Source) -> Arc<Self> {
         Arc::new(Self {
             source: Guarded::new(Some(source)),
@@ -69,53 +69,53 @@ impl World {
     }
 
     fn see(&self, count: usize) {
-        let difference = |number: usize| Difference {
+        let difference = |number: usize| EntryDiff {
             name: number.to_string().into_bytes(),
-            now: Some(Known {
+            now: Some(EntryState {
                 mark: vec![1],
                 size: 0,
                 stamp: None,
             }),
-            change: Some(Change::Created),
+            change: Some(EntryChange::Created),
         };
-        let sight = Sight {
+        let sight = ScanResult {
             differences: (0..count).map(difference).collect(),
-            ..Sight::default()
+            ..ScanResult::default()
         };
         self.sights.lock().expect("a lock").push_back(Ok(sight));
     }
 }
 
-impl Sources for World {
-    fn sources(&self) -> Pending<'_, Vec<Listed>> {
+impl SourceStore for WatcherFixture {
+    fn sources(&self) -> JournalFuture<'_, Vec<SourceStatus>> {
         let source = self.source.lock().expect("a lock").clone();
-        let listed = source.map(|source| Listed { source, entries: 0 });
+        let listed = source.map(|source| SourceStatus { source, entries: 0 });
         Box::pin(async move { Ok(listed.into_iter().collect()) })
     }
 
-    fn add_source(&self, source: Source, _at_most: u32) -> Pending<'_, Added> {
+    fn add_source(&self, source: Source, _at_most: u32) -> JournalFuture<'_, AddSourceOutcome> {
         if self.is_watched {
-            return Box::pin(async { Ok(Added::Watched(notes().source_id)) });
+            return Box::pin(async { Ok(AddSourceOutcome::Watched(notes().source_id)) });
         }
         *self.source.lock().expect("a lock") = Some(source);
-        Box::pin(async { Ok(Added::New) })
+        Box::pin(async { Ok(AddSourceOutcome::New) })
     }
 
-    fn remove_source(&self, _source: SourceId) -> Pending<'_, Option<Source>> {
+    fn remove_source(&self, _source: SourceId) -> JournalFuture<'_, Option<Source>> {
         let gone = self.source.lock().expect("a lock").take();
         Box::pin(async move { Ok(gone) })
     }
 
-    fn seen(
+    fn entries(
         &self,
         _source: SourceId,
         _after: Option<Vec<u8>>,
         _limit: u32,
-    ) -> Pending<'_, Vec<(Vec<u8>, Known)>> {
+    ) -> JournalFuture<'_, Vec<(Vec<u8>, EntryState)>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn find(&self, finding: Finding) -> Pending<'_, bool> {
+    fn record_changes(&self, finding: SourceChanges) -> JournalFuture<'_, bool> {
         let mut conflicts = self.conflicts.lock().expect("a lock");
         let is_found = *conflicts == 0;
         *conflicts = conflicts.saturating_sub(1);
@@ -125,38 +125,38 @@ impl Sources for World {
         Box::pin(async move { Ok(is_found) })
     }
 
-    fn set_trouble(&self, _source: SourceId, trouble: Option<String>) -> Pending<'_, ()> {
+    fn set_last_error(&self, _source: SourceId, trouble: Option<String>) -> JournalFuture<'_, ()> {
         if let Some(source) = self.source.lock().expect("a lock").as_mut() {
-            source.trouble = trouble;
+            source.last_error = trouble;
         }
         Box::pin(async { Ok(()) })
     }
 }
 
-impl Lookout for World {
-    fn place(&self, _kind: SourceKind, path: String) -> Looking<'_, String> {
+impl SourceScanner for WatcherFixture {
+    fn canonical_path(&self, _kind: SourceKind, path: String) -> ScanFuture<'_, String> {
         Box::pin(async move { Ok(path) })
     }
 
-    fn look(
+    fn scan(
         &self,
         _source: Source,
-        _known: BTreeMap<Vec<u8>, Known>,
-        _hearing: Hearing,
+        _known: BTreeMap<Vec<u8>, EntryState>,
+        _hearing: WatchMode,
         _now: Millis,
-    ) -> Looking<'_, Sight> {
+    ) -> ScanFuture<'_, ScanResult> {
         let ms = self.began.map_or(0, |began| began.elapsed().as_millis());
         self.looks
             .lock()
             .expect("a lock")
             .push(u64::try_from(ms).expect("small"));
         let sight = self.sights.lock().expect("a lock").pop_front();
-        Box::pin(async move { sight.unwrap_or_else(|| Ok(Sight::default())) })
+        Box::pin(async move { sight.unwrap_or_else(|| Ok(ScanResult::default())) })
     }
 
-    fn forget(&self, _source: &SourceId) {}
+    fn unwatch(&self, _source: &SourceId) {}
 
-    fn stirred(&self) -> Pin<Box<dyn Future<Output = BTreeSet<SourceId>> + Send + '_>> {
+    fn changed_sources(&self) -> Pin<Box<dyn Future<Output = BTreeSet<SourceId>> + Send + '_>> {
         Box::pin(async {
             self.stirs.notified().await;
             BTreeSet::from([notes().source_id])
@@ -173,18 +173,18 @@ fn notes() -> Source {
         created_at: Millis(0),
         version: 3,
         is_fresh: false,
-        trouble: None,
+        last_error: None,
     }
 }
 
-fn scout(world: &Arc<World>) -> SourceApi {
+fn scout(world: &Arc<WatcherFixture>) -> SourceApi {
     SourceApi {
         sources: Arc::clone(world) as _,
         lookout: Arc::clone(world) as _,
         clock: Arc::new(Paused(Instant::now())),
         entropy: Arc::new(Zeros),
         device: "here".into(),
-        hearing: Hearing::On,
+        hearing: WatchMode::On,
         turn: Mutex::default(),
     }
 }
@@ -205,7 +205,7 @@ async fn wait(ms: u64) {
 
 #[tokio::test(start_paused = true)]
 async fn what_happens_in_quick_succession_is_looked_at_once_when_it_is_quiet() {
-    let world = World::with(notes());
+    let world = WatcherFixture::with(notes());
     during(&scout(&world), async {
         wait(1_000).await;
         for _ in 0..4 {
@@ -221,7 +221,7 @@ async fn what_happens_in_quick_succession_is_looked_at_once_when_it_is_quiet() {
 
 #[tokio::test(start_paused = true)]
 async fn where_it_never_becomes_quiet_it_is_looked_at_all_the_same() {
-    let world = World::with(notes());
+    let world = WatcherFixture::with(notes());
     during(&scout(&world), async {
         wait(1_000).await;
         for _ in 0..60 {
@@ -241,12 +241,12 @@ async fn a_source_of_another_device_is_left_to_it() {
         device: "there".into(),
         ..notes()
     };
-    let world = World::with(elsewhere);
+    let world = WatcherFixture::with(elsewhere);
     let scout = scout(&world);
     during(&scout, wait(10_000)).await;
     let refused = scout.scan(notes().source_id).await.expect_err("was looked at");
     assert!(
-        matches!(refused, OutsideError::Bad(BadSource::Elsewhere(_))),
+        matches!(refused, WatchError::Bad(BadSource::OtherDevice(_))),
         "{refused:?}"
     );
     assert!(world.looks().is_empty());
@@ -254,8 +254,8 @@ async fn a_source_of_another_device_is_left_to_it() {
 
 #[tokio::test(start_paused = true)]
 async fn many_changes_are_told_in_bounded_parts_each_of_the_next_version() {
-    let world = World::with(notes());
-    world.see(TOLD_MAX * 2 + 1);
+    let world = WatcherFixture::with(notes());
+    world.see(CHANGES_PER_TX_MAX * 2 + 1);
     let looked = scout(&world).scan(notes().source_id).await.expect("looked at");
     assert_eq!(looked.changes, 513);
     let found = world.found.lock().expect("a lock");
@@ -268,7 +268,7 @@ async fn many_changes_are_told_in_bounded_parts_each_of_the_next_version() {
 
 #[tokio::test(start_paused = true)]
 async fn who_was_slower_looks_again_and_not_for_ever() {
-    let world = World::with(notes());
+    let world = WatcherFixture::with(notes());
     *world.conflicts.lock().expect("a lock") = 2;
     (0..3).for_each(|_| world.see(1));
     assert_eq!(
@@ -287,14 +287,14 @@ async fn who_was_slower_looks_again_and_not_for_ever() {
         .await
         .expect_err("was written");
     assert!(
-        matches!(refused, OutsideError::Bad(BadSource::Busy(_))),
+        matches!(refused, WatchError::Bad(BadSource::Busy(_))),
         "{refused:?}"
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_looked_at_says_so_until_it_can_and_is_not_added() {
-    let world = World::with(notes());
+    let world = WatcherFixture::with(notes());
     let gone = || Err(BadSource::NoFolder("/notes".into()));
     world.sights.lock().expect("a lock").push_back(gone());
     let scout = scout(&world);
@@ -305,7 +305,7 @@ async fn what_cannot_be_looked_at_says_so_until_it_can_and_is_not_added() {
             .lock()
             .expect("a lock")
             .clone()
-            .and_then(|source| source.trouble)
+            .and_then(|source| source.last_error)
     };
     assert!(trouble().is_some_and(|why| why.contains("/notes")));
     scout.scan(notes().source_id).await.expect("looked at");
@@ -322,7 +322,7 @@ async fn what_cannot_be_looked_at_says_so_until_it_can_and_is_not_added() {
 
 #[tokio::test(start_paused = true)]
 async fn a_look_that_others_stopped_is_taken_up_again_and_ever_less_often() {
-    let world = World::with(notes());
+    let world = WatcherFixture::with(notes());
     // Two looks are stopped by others, each after so many attempts; the third comes through.
     *world.conflicts.lock().expect("a lock") = 2 * CONFLICTS_MAX;
     (0..=2 * CONFLICTS_MAX).for_each(|_| world.see(1));
@@ -339,7 +339,7 @@ async fn a_source_whose_first_look_was_cut_off_is_whole_after_the_next_start() {
         is_fresh: true,
         ..notes()
     };
-    let world = World::with(fresh);
+    let world = WatcherFixture::with(fresh);
     world.see(3);
     during(&scout(&world), wait(1_000)).await;
     let found = world.found.lock().expect("a lock");
@@ -356,22 +356,24 @@ async fn a_source_whose_first_look_was_cut_off_is_whole_after_the_next_start() {
 
 #[test]
 fn the_wait_after_looks_that_were_stopped_has_an_end() {
-    let waits: Vec<u64> = (0..9).map(|stopped| Due::again(0, stopped).at / 1_000).collect();
+    let waits: Vec<u64> = (0..9)
+        .map(|stopped| NextScan::again(0, stopped).at / 1_000)
+        .collect();
     assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 64, 64]);
-    assert_eq!(Due::again(0, u32::MAX).stopped, u32::MAX);
+    assert_eq!(NextScan::again(0, u32::MAX).stopped, u32::MAX);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_source_that_was_left_half_made_is_made_whole_when_it_is_added_again() {
     for (device, settled) in [("here", 1), ("there", 0)] {
-        let world = Arc::new(World {
+        let world = Arc::new(WatcherFixture {
             source: Guarded::new(Some(Source {
                 is_fresh: true,
                 device: device.into(),
                 ..notes()
             })),
             is_watched: true,
-            ..World::default()
+            ..WatcherFixture::default()
         });
         world.see(3);
         let again = NewSource {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use wakeful_core::change::{ChangeKind, LogicalChangeKey, Token, UnitKey};
+use wakeful_core::change::{ChangeKind, ChangeUnitKey, LogicalChangeKey, Token};
 use wakeful_core::id::Incarnation;
 use wakeful_core::journal::Author;
 use wakeful_core::key::{OperationId, RunKey};
-use wakeful_ports::journal::Change;
-use wakeful_store::rows::{AlertRow, Cursor, Place, SubscriptionRow, TellingRow};
+use wakeful_ports::journal::CommittedChange;
+use wakeful_store::rows::{AgentOutboxRow, OutboxCursor, OutboxCursorRow, SubscriptionKey, SubscriptionRow};
 use wakeful_store::{StoreError, Tx};
 
 /// The payload type by which a notice of an agent is named. The journal has no such units.
@@ -15,24 +15,24 @@ const AGENT_UNIT: &str = "agent";
 
 /// What one committed transaction says.
 #[derive(Debug)]
-pub(super) struct Notice {
+pub(super) struct OutboxNotice {
     pub(super) key: LogicalChangeKey,
     pub(super) tokens: BTreeSet<Token>,
     pub(super) author: String,
     /// Its place in the journal's outbox, or in the log of the agent that it happened to.
     pub(super) seq: u64,
-    pub(super) by: By,
+    pub(super) by: NoticeAuthor,
     /// What changed: kind and id.
     pub(super) records: Vec<(ChangeKind, String)>,
     /// What happened to an agent, in words; none for a change of the journal.
     pub(super) what: Option<String>,
     /// Where it stands among the subscriptions: the change's own place, or the version under which it was told.
-    pub(super) stands: Stands,
+    pub(super) stands: SubscriptionCutoff,
 }
 
 /// Which subscriptions a notice may concern: those that were made before it. No clock has a say in it.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Stands {
+pub(super) enum SubscriptionCutoff {
     /// At this place in the journal's outbox.
     InJournal(u64),
     /// Under this version of the subscriptions.
@@ -41,7 +41,7 @@ pub(super) enum Stands {
 
 /// By what an agent wrote.
 #[derive(Debug)]
-pub(super) enum By {
+pub(super) enum NoticeAuthor {
     /// A person wrote.
     Person,
     /// An operation of a run.
@@ -50,17 +50,17 @@ pub(super) enum By {
     Run(Option<RunKey>),
 }
 
-impl Notice {
+impl OutboxNotice {
     /// The notices of a page of the journal's outbox: one for each transaction.
-    pub(super) fn of_journal(changes: &[Change]) -> Vec<Self> {
+    pub(super) fn of_journal(changes: &[CommittedChange]) -> Vec<Self> {
         let transactions = changes.chunk_by(|one, next| one.seq == next.seq);
         transactions.filter_map(Self::of_transaction).collect()
     }
 
-    fn of_transaction(changes: &[Change]) -> Option<Self> {
+    fn of_transaction(changes: &[CommittedChange]) -> Option<Self> {
         let first = changes.first()?;
         let keys = changes.iter().flat_map(|change| &change.tokens);
-        let record = |change: &Change| (change.unit.payload_type, change.unit.payload_id.clone());
+        let record = |change: &CommittedChange| (change.unit.payload_type, change.unit.payload_id.clone());
         Some(Self {
             key: LogicalChangeKey::of(changes.iter().map(|change| &change.unit)),
             tokens: keys.filter_map(|key| Token::parse_key(key)).collect(),
@@ -68,18 +68,18 @@ impl Notice {
             seq: first.seq,
             by: match &first.author {
                 // As far as anybody can tell, no agent's act precedes what is found outside.
-                Author::Person | Author::Outside => By::Person,
-                Author::Agent(_) => By::Operation(first.operation_id),
+                Author::Person | Author::Source => NoticeAuthor::Person,
+                Author::Agent(_) => NoticeAuthor::Operation(first.operation_id),
             },
             records: changes.iter().map(record).collect(),
             what: None,
-            stands: Stands::InJournal(first.seq),
+            stands: SubscriptionCutoff::InJournal(first.seq),
         })
     }
 
     /// The notice of something that happened to an agent. Its event names it, on every device alike.
-    pub(super) fn of_agent(row: &TellingRow, host: &Incarnation) -> Self {
-        let unit = UnitKey::of(host, row.seq, AGENT_UNIT, row.agent_id.as_str());
+    pub(super) fn of_agent(row: &AgentOutboxRow, host: &Incarnation) -> Self {
+        let unit = ChangeUnitKey::of(host, row.seq, AGENT_UNIT, row.agent_id.as_str());
         let telling = &row.telling;
         Self {
             key: LogicalChangeKey::of_keys(&BTreeSet::from([unit])),
@@ -91,39 +91,39 @@ impl Notice {
             author: telling.author.clone(),
             seq: row.seq,
             by: match Author::parse(&telling.author) {
-                Some(Author::Person | Author::Outside) => By::Person,
-                Some(Author::Agent(_)) | None => By::Run(telling.run_key),
+                Some(Author::Person | Author::Source) => NoticeAuthor::Person,
+                Some(Author::Agent(_)) | None => NoticeAuthor::Run(telling.run_key),
             },
             records: Vec::new(),
-            what: Some(telling.what.clone()),
-            stands: Stands::UnderVersion(row.version),
+            what: Some(telling.description.clone()),
+            stands: SubscriptionCutoff::UnderVersion(row.version),
         }
     }
 
     /// Whether it came after a subscription was made or taken up again, which does not see what was before.
     pub(super) const fn is_after(&self, row: &SubscriptionRow) -> bool {
         match self.stands {
-            Stands::InJournal(seq) => seq > row.journal_seq,
-            Stands::UnderVersion(version) => version >= row.version,
+            SubscriptionCutoff::InJournal(seq) => seq > row.journal_seq,
+            SubscriptionCutoff::UnderVersion(version) => version >= row.version,
         }
     }
 }
 
 /// The outbox that a notice is from, as it was seen.
 #[derive(Debug, Clone)]
-pub(super) enum Seen {
+pub(super) enum OutboxRef {
     /// The journal's.
-    Journal(AlertRow),
+    Journal(OutboxCursorRow),
     /// That of the agents.
-    Telling(TellingRow),
+    Agent(AgentOutboxRow),
 }
 
-impl Seen {
+impl OutboxRef {
     /// Whether a candidate has not been seen to yet.
-    pub(super) fn is_left(&self, place: &Place, seq: u64) -> bool {
+    pub(super) fn is_left(&self, place: &SubscriptionKey, seq: u64) -> bool {
         let done = match self {
             Self::Journal(row) => row.cursor.done.as_ref().filter(|_| row.cursor.seq == seq),
-            Self::Telling(row) => row.done.as_ref(),
+            Self::Agent(row) => row.done.as_ref(),
         };
         done.is_none_or(|done| place > done)
     }
@@ -132,26 +132,31 @@ impl Seen {
     pub(super) const fn must_be_noted(&self) -> bool {
         match self {
             Self::Journal(row) => row.cursor.done.is_some(),
-            Self::Telling(_) => true,
+            Self::Agent(_) => true,
         }
     }
 
     /// Notes that the notice at this place was seen to, up to a candidate or altogether.
-    pub(super) fn advance(&self, tx: &mut Tx<'_>, seq: u64, next: Option<&Place>) -> Result<(), StoreError> {
+    pub(super) fn advance(
+        &self,
+        tx: &mut Tx<'_>,
+        seq: u64,
+        next: Option<&SubscriptionKey>,
+    ) -> Result<(), StoreError> {
         match self {
-            Self::Journal(row) => tx.move_cursor(row, &cursor(seq, next.cloned())),
-            Self::Telling(row) => tx.see_to_telling(row, next),
+            Self::Journal(row) => tx.advance_outbox_cursor(row, &cursor(seq, next.cloned())),
+            Self::Agent(row) => tx.advance_agent_notice(row, next),
         }
     }
 
     /// The same after that.
-    pub(super) fn moved(&self, seq: u64, next: Option<Place>) -> Self {
+    pub(super) fn moved(&self, seq: u64, next: Option<SubscriptionKey>) -> Self {
         match self {
-            Self::Journal(row) => Self::Journal(AlertRow {
+            Self::Journal(row) => Self::Journal(OutboxCursorRow {
                 cursor: cursor(seq, next),
                 ..row.clone()
             }),
-            Self::Telling(row) => Self::Telling(TellingRow {
+            Self::Agent(row) => Self::Agent(AgentOutboxRow {
                 done: next,
                 ..row.clone()
             }),
@@ -159,14 +164,14 @@ impl Seen {
     }
 
     /// How the journal's outbox stands; that of the agents keeps no row.
-    pub(super) fn into_row(self) -> AlertRow {
+    pub(super) fn into_row(self) -> OutboxCursorRow {
         match self {
             Self::Journal(row) => row,
-            Self::Telling(_) => AlertRow::default(),
+            Self::Agent(_) => OutboxCursorRow::default(),
         }
     }
 }
 
-const fn cursor(seq: u64, done: Option<Place>) -> Cursor {
-    Cursor { seq, done }
+const fn cursor(seq: u64, done: Option<SubscriptionKey>) -> OutboxCursor {
+    OutboxCursor { seq, done }
 }

@@ -1,7 +1,7 @@
 //! Runs that start others. A start is a message to another agent, kept in the transition that lets the run wait; an end
 //! rouses the one that waits in the transaction that ends. So neither can be lost, and neither happens twice.
 
-mod ending;
+mod end;
 
 use std::collections::{BTreeMap, BTreeSet};
 use wakeful_core::wake::WakeOutcome;
@@ -9,23 +9,23 @@ use wakeful_core::wake::WakeOutcome;
 use wakeful_core::blob::Blob;
 use wakeful_core::id::{AgentId, TraceId};
 use wakeful_core::key::{OperationId, RunKey};
-use wakeful_core::message::{Message, NewMessage, Parent, QUEUE_MAX};
-use wakeful_core::report::{Head, Sealed};
-use wakeful_core::run::{Effect, Input, Start};
-use wakeful_core::step::{Child, EffectClass, Fault};
-use wakeful_core::subrun::{Order, START_RUN, Standing, hindrance};
+use wakeful_core::message::{Message, NewMessage, ParentRun, QUEUE_MAX};
+use wakeful_core::report::{LogHead, SealedEvent};
+use wakeful_core::run::{Effect, RunInput, SubRunStart};
+use wakeful_core::step::{ChildRun, EffectClass, ToolError};
+use wakeful_core::sub_run::{START_RUN, SubRunFacts, SubRunRequest, start_refusal};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, Suspension, Wait, admit};
 use wakeful_ports::model::Model;
-use wakeful_ports::tool::{Done, ToolHost};
+use wakeful_ports::tool::{ToolHost, ToolOutcome};
 use wakeful_store::rows::{Fence, PackedBlob, RunRow, WakeRow};
 use wakeful_store::{StoreError, Tx, View};
 
-use self::ending::ending;
-pub(crate) use self::ending::{Withdrawal, all_under_way, concerned, end_children, ended, parent_of};
-use crate::cause::{AdmissionOutcome, QueueEntry, depth_of, wake_row};
-use crate::run::{Claimed, broken};
-use crate::step::{Next, Performed};
+use self::end::ending;
+pub(crate) use self::end::{Withdrawal, agents_to_lock, all_under_way, end_children, ended, parent_of};
+use crate::admission::{AdmissionOutcome, QueueEntry, depth_of, wake_row};
+use crate::run::{ClaimedRun, broken};
+use crate::step::{EffectResult, NextAction};
 use crate::wake::{admitted_event, opening};
 use crate::{Engine, EngineError};
 
@@ -34,20 +34,20 @@ const AWAITED_MAX: usize = 10_000;
 
 /// A message to another agent, made ready before the transaction that keeps it.
 #[derive(Debug, Clone)]
-pub(crate) struct StartWrite {
+pub(crate) struct SubRunMessage {
     pub(crate) message: Message,
     body: PackedBlob,
-    admitted: Sealed,
+    admitted: SealedEvent,
 }
 
 /// Heads that one transaction holds, locked in the order of their agents: two who lock in two orders wait for each
 /// other.
-pub(crate) struct Heads {
-    pub(crate) own: Head,
-    pub(crate) others: BTreeMap<AgentId, Head>,
+pub(crate) struct LockedHeads {
+    pub(crate) own: LogHead,
+    pub(crate) others: BTreeMap<AgentId, LogHead>,
 }
 
-impl Heads {
+impl LockedHeads {
     /// Locks the head of a run's own agent by its fence, and those of others. Others that are not there are left out.
     pub(crate) fn lock(
         tx: &mut Tx<'_>,
@@ -74,7 +74,7 @@ impl Heads {
 pub(crate) fn lock_all(
     tx: &mut Tx<'_>,
     agents: &BTreeSet<AgentId>,
-) -> Result<BTreeMap<AgentId, Head>, StoreError> {
+) -> Result<BTreeMap<AgentId, LogHead>, StoreError> {
     let mut heads = BTreeMap::new();
     for agent in agents {
         heads.extend(tx.lock_head_to_announce(agent)?.map(|head| (agent.clone(), head)));
@@ -87,20 +87,20 @@ pub(crate) fn lock_all(
 pub(crate) fn start_in(
     tx: &mut Tx<'_>,
     run: &RunRow,
-    heads: &mut Heads,
-    starts: &[StartWrite],
+    heads: &mut LockedHeads,
+    starts: &[SubRunMessage],
 ) -> Result<(), StoreError> {
     if starts.is_empty() {
         return Ok(());
     }
-    tx.lock_starting()?;
+    tx.lock_sub_run_starts()?;
     // Not whether the run may continue, but whether it may start others: a brake that was set since it was looked at.
     if tx.is_braked(&run.agent_id)? {
         return Err(StoreError::Conflict);
     }
     for start in starts {
         let other = &start.message.agent_id;
-        let look = looked(tx, &run.agent_id, &run.run_key, &start.message)?;
+        let look = check_start(tx, &run.agent_id, &run.run_key, &start.message)?;
         if look.fault.is_some() {
             return Err(StoreError::Conflict);
         }
@@ -120,9 +120,9 @@ pub(crate) fn start_in(
 }
 
 /// What was found out about a start.
-struct Look {
+struct StartCheck {
     /// Why it may not be made, if there is a reason.
-    fault: Option<Fault>,
+    fault: Option<ToolError>,
     /// What that is recorded as.
     verdict: WakeOutcome,
     /// From when on the other agent may begin; none for at once.
@@ -132,7 +132,12 @@ struct Look {
 }
 
 /// Judges a start: by the gates that every message passes, and by what only one that is waited for can do wrong.
-fn looked(view: &mut View<'_>, agent: &AgentId, run: &RunKey, message: &Message) -> Result<Look, StoreError> {
+fn check_start(
+    view: &mut View<'_>,
+    agent: &AgentId,
+    run: &RunKey,
+    message: &Message,
+) -> Result<StartCheck, StoreError> {
     let other = &message.agent_id;
     let overview = view.overview(other)?;
     let facts = CauseFacts::of(&message.cause, other);
@@ -144,7 +149,7 @@ fn looked(view: &mut View<'_>, agent: &AgentId, run: &RunKey, message: &Message)
         Some((AdmissionResult::Queued { not_before }, gates)) => (None, not_before, gates),
         None => (None, None, Vec::new()),
     };
-    let found = Standing {
+    let found = SubRunFacts {
         is_itself: agent == other,
         is_there: overview.is_some(),
         waits_for_us: waits_for(view, other, agent)?,
@@ -152,7 +157,7 @@ fn looked(view: &mut View<'_>, agent: &AgentId, run: &RunKey, message: &Message)
         depth: depth_below(view, run)?,
         shut,
     };
-    let fault = hindrance(other, &found);
+    let fault = start_refusal(other, &found);
     let verdict = match (&found.shut, &fault) {
         (Some(refusal), _) => refusal.outcome(),
         (None, Some(fault)) => WakeOutcome::parse(&fault.kind).unwrap_or(WakeOutcome::AgentUnknown),
@@ -162,7 +167,7 @@ fn looked(view: &mut View<'_>, agent: &AgentId, run: &RunKey, message: &Message)
     if let (true, None, Some(fault)) = (found.is_there, &found.shut, &fault) {
         gates.push(Gate::new("start", false).with(fault.message.clone()));
     }
-    Ok(Look {
+    Ok(StartCheck {
         fault,
         verdict,
         not_before,
@@ -180,7 +185,7 @@ fn waits_for(view: &mut View<'_>, who: &AgentId, whom: &AgentId) -> Result<bool,
     let mut seen = BTreeSet::from([who.clone()]);
     let mut left = vec![who.clone()];
     while let Some(agent) = left.pop() {
-        for awaited in view.awaited(&agent)? {
+        for awaited in view.agents_awaited_by(&agent)? {
             if awaited == *whom || seen.len() >= AWAITED_MAX {
                 return Ok(true);
             }
@@ -194,16 +199,16 @@ fn waits_for(view: &mut View<'_>, who: &AgentId, whom: &AgentId) -> Result<bool,
 
 /// A start as the plan has it.
 #[derive(Debug, Clone)]
-struct Planned {
+struct PlannedStart {
     operation_id: OperationId,
     call_id: String,
-    order: Order,
+    order: SubRunRequest,
 }
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
     /// Starts what the plan begins with. What may not be started is told at once, and recorded with the agent that it was
     /// meant for; the rest is kept with the state that waits for it.
-    pub(crate) async fn start_runs(&self, claimed: &mut Claimed) -> Result<Next, EngineError> {
+    pub(crate) async fn start_runs(&self, claimed: &mut ClaimedRun) -> Result<NextAction, EngineError> {
         let run = claimed.run_key();
         let planned = self.planned(claimed).await?;
         let agent = claimed.row.agent_id.clone();
@@ -222,7 +227,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let starts: Vec<(Message, Blob, String)> = starts.collect();
         let messages: Vec<Message> = starts.iter().map(|(message, _, _)| message.clone()).collect();
         let looks = self.store.read(move |view| {
-            let looks = messages.iter().map(|message| looked(view, &agent, &run, message));
+            let looks = messages
+                .iter()
+                .map(|message| check_start(view, &agent, &run, message));
             looks.collect::<Result<Vec<_>, StoreError>>()
         });
         let looks = looks.await?;
@@ -231,15 +238,15 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let told = told.filter_map(|(one, look)| Some((one, look.fault.as_ref()?)));
         let refused: Vec<_> = told.map(|(one, fault)| refused(one, fault)).collect();
         if !refused.is_empty() {
-            return self.told(run, refused);
+            return self.children_input(run, refused);
         }
         let mut kept = Vec::with_capacity(planned.len());
         for (one, (message, body, words)) in planned.into_iter().zip(starts) {
-            let child = Child {
+            let child = ChildRun {
                 agent_id: one.order.agent_id,
                 run_key: message.run_key,
             };
-            kept.push(Start {
+            kept.push(SubRunStart {
                 operation_id: one.operation_id,
                 child,
                 depth,
@@ -247,11 +254,11 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             let write = self.start(run, message, body, &words).await?;
             claimed.starts.push(write);
         }
-        Ok(Next::just(Input::Started { starts: kept }))
+        Ok(NextAction::just(RunInput::Started { starts: kept }))
     }
 
     /// The starts that the plan begins with.
-    async fn planned(&self, claimed: &mut Claimed) -> Result<Vec<Planned>, EngineError> {
+    async fn planned(&self, claimed: &mut ClaimedRun) -> Result<Vec<PlannedStart>, EngineError> {
         let run = claimed.run_key();
         let mut planned = Vec::new();
         for effect in claimed.effects.clone() {
@@ -266,11 +273,11 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             };
             let call = self.call_at(claimed, position).await?;
             // It was checked before it was planned.
-            let order = Order::read(&call.input).map_err(|fault| EngineError::Broken {
+            let order = SubRunRequest::read(&call.input).map_err(|fault| EngineError::InvalidState {
                 run,
                 why: fault.message,
             })?;
-            planned.push(Planned {
+            planned.push(PlannedStart {
                 operation_id,
                 call_id,
                 order,
@@ -282,15 +289,15 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     /// The message of a start, what it says, and that in words.
     fn message_of(
         &self,
-        claimed: &Claimed,
-        one: &Planned,
+        claimed: &ClaimedRun,
+        one: &PlannedStart,
         depth: u32,
         correlation: &TraceId,
     ) -> (Message, Blob, String) {
         let agent_id = claimed.row.agent_id.clone();
         let words = one.order.words(&agent_id);
         let (_, body) = opening(&words, Vec::new());
-        let parent = Parent {
+        let parent = ParentRun {
             run_key: claimed.run_key(),
             agent_id,
             operation_id: one.operation_id,
@@ -302,7 +309,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             admitted_at: self.clock.now(),
         };
         let message = Message::from_run(new, parent, correlation.clone())
-            .following_outside(claimed.turn.outside.is_some());
+            .with_external_cause(claimed.machine.external_cause_policy.is_some());
         (message, body, words)
     }
 
@@ -313,11 +320,11 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         message: Message,
         body: Blob,
         words: &str,
-    ) -> Result<StartWrite, EngineError> {
+    ) -> Result<SubRunMessage, EngineError> {
         let draft = admitted_event(&message, words);
-        let salt = self.entropy.bytes32();
-        let admitted = Sealed::new(draft, message.admitted_at, Some(message.run_key), salt);
-        Ok(StartWrite {
+        let salt = self.entropy.random_bytes();
+        let admitted = SealedEvent::new(draft, message.admitted_at, Some(message.run_key), salt);
+        Ok(SubRunMessage {
             admitted: admitted.map_err(|e| broken(run, &e))?,
             body: self.store.pack(body).await?,
             message,
@@ -325,8 +332,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 
     /// What a run does that waits for runs it started: it takes the ends that there are, or rests.
-    pub(crate) async fn look_for_runs(&self, claimed: &Claimed) -> Result<Next, EngineError> {
-        let children = claimed.turn.children();
+    pub(crate) async fn check_children(&self, claimed: &ClaimedRun) -> Result<NextAction, EngineError> {
+        let children = claimed.machine.children();
         let looked = self.store.read(move |view| {
             let mut ended = Vec::new();
             for (operation_id, child) in &children {
@@ -337,14 +344,14 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let ended = looked.await?;
         if ended.is_empty() {
             let (wait, since) = (Wait::Children, self.clock.now());
-            return Ok(Next::Wait(Suspension { wait, since }));
+            return Ok(NextAction::Wait(Suspension { wait, since }));
         }
         let told = ended
             .into_iter()
             .filter_map(|(operation_id, (ending, duration_ms))| {
-                let call_id = claimed.turn.call_id(operation_id)?.to_owned();
-                let done = Done {
-                    content: ending.told(),
+                let call_id = claimed.machine.call_id(operation_id)?.to_owned();
+                let done = ToolOutcome {
+                    content: ending.describe(),
                     code: ending.code(),
                     sandbox: None,
                     blobs: Vec::new(),
@@ -352,11 +359,15 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 };
                 Some(((operation_id, call_id), done, duration_ms))
             });
-        self.told(claimed.run_key(), told.collect())
+        self.children_input(claimed.run_key(), told.collect())
     }
 
     /// Results of starts, as an input.
-    fn told(&self, run: RunKey, told: Vec<((OperationId, String), Done, u64)>) -> Result<Next, EngineError> {
+    fn children_input(
+        &self,
+        run: RunKey,
+        told: Vec<((OperationId, String), ToolOutcome, u64)>,
+    ) -> Result<NextAction, EngineError> {
         let (mut results, mut contents): (Vec<_>, Vec<Blob>) = (Vec::new(), Vec::new());
         for ((operation_id, call_id), done, duration_ms) in told {
             let ended = self.ended(operation_id, &call_id, done, duration_ms);
@@ -364,8 +375,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             results.push(result);
             contents.push(content);
         }
-        Ok(Next::Input(Box::new(Performed {
-            input: Input::Settled { results },
+        Ok(NextAction::Input(Box::new(EffectResult {
+            input: RunInput::Settled { results },
             blobs: contents.clone(),
             contents,
         })))
@@ -373,7 +384,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
 }
 
 /// The records of what may not be started. An agent that is not there has none.
-fn refusals(starts: &[(Message, Blob, String)], looks: &[Look]) -> Vec<WakeRow> {
+fn refusals(starts: &[(Message, Blob, String)], looks: &[StartCheck]) -> Vec<WakeRow> {
     let refused = starts.iter().zip(looks).filter(|(_, look)| {
         // No gate was looked at where there is nobody.
         look.fault.is_some() && !look.gates.is_empty()
@@ -384,8 +395,8 @@ fn refusals(starts: &[(Message, Blob, String)], looks: &[Look]) -> Vec<WakeRow> 
 }
 
 /// What a run is told of a start that may not be made.
-fn refused(one: &Planned, fault: &Fault) -> ((OperationId, String), Done, u64) {
-    let done = Done {
+fn refused(one: &PlannedStart, fault: &ToolError) -> ((OperationId, String), ToolOutcome, u64) {
+    let done = ToolOutcome {
         content: fault.receipt(START_RUN),
         code: Some(fault.kind.clone()),
         sandbox: None,

@@ -17,7 +17,7 @@ use crate::{EngineError, Halt};
 pub const EVENTS_BETWEEN: u64 = 1_000;
 
 /// After so long something that happened is signed, however little it was.
-pub const REST_MS: u64 = 10 * 60 * 1_000;
+pub const SIGN_AFTER_MS: u64 = 10 * 60 * 1_000;
 
 /// Heads signed in one transaction.
 const HEADS_PAGE: u32 = 500;
@@ -27,7 +27,7 @@ pub async fn sign(store: &Store, key: &DeviceKey, at: Millis) -> Result<u64, Eng
     let public = key.public();
     let (mut after, mut count): (Option<AgentId>, u64) = (None, 0);
     loop {
-        let page = store.read(move |view| view.unsigned(&public, after.as_ref(), HEADS_PAGE));
+        let page = store.read(move |view| view.unsigned_logs(&public, after.as_ref(), HEADS_PAGE));
         let page = page.await?;
         let Some((last, _)) = page.last() else {
             return Ok(count);
@@ -45,7 +45,7 @@ pub async fn sign(store: &Store, key: &DeviceKey, at: Millis) -> Result<u64, Eng
 }
 
 /// Signs while a daemon lives.
-pub struct Notary {
+pub struct HeadSigner {
     /// Where the logs are.
     pub store: Store,
     /// What is signed with.
@@ -56,23 +56,23 @@ pub struct Notary {
     pub hub: Arc<Hub>,
 }
 
-impl Notary {
+impl HeadSigner {
     /// Signs until a stop is asked for. What could not be signed is tried again after the next event.
     pub async fn run(&self, halt: &Halt) {
         while !halt.is_set() {
             tokio::select! {
                 biased;
                 () = halt.asked() => return,
-                () = self.hub.grown(1) => {}
+                () = self.hub.wait_for_events(1) => {}
             }
             tokio::select! {
                 biased;
                 () = halt.asked() => return,
-                () = self.hub.grown(EVENTS_BETWEEN) => {}
-                () = self.clock.sleep(REST_MS) => {}
+                () = self.hub.wait_for_events(EVENTS_BETWEEN) => {}
+                () = self.clock.sleep(SIGN_AFTER_MS) => {}
             }
             // Forgotten before and not after: what comes meanwhile counts for the next time.
-            self.hub.forget_growth();
+            self.hub.reset_event_count();
             let _ = self.sign().await;
         }
     }
