@@ -49,7 +49,7 @@ impl Access {
 
     /// No caller at all: for a router that only its own process calls.
     pub(crate) fn closed(entropy: &dyn Entropy) -> Self {
-        let token = Digest::of(&entropy.bytes32()).to_string();
+        let token = Digest::of(&entropy.random_bytes()).to_string();
         Self {
             bound: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             token_hash: Digest::of(token.as_bytes()),

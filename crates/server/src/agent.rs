@@ -7,12 +7,12 @@ use wakeful_api::{
     ResumeAgent, SetAgentMode, SetAgentSleep, SetModel, StopAgent, Text, WakeAgent,
 };
 use wakeful_core::id::AgentId;
-use wakeful_core::message::Wishes;
-use wakeful_core::wake::{Control, Lifecycle};
+use wakeful_core::message::RunOptions;
+use wakeful_core::wake::{AgentControl, Lifecycle};
 use wakeful_runtime::api::{AgentChange, AgentView, NewAgent};
 use wakeful_runtime::rows::RunFilter;
 
-use crate::app::{App, Open};
+use crate::app::{App, ServedHome};
 use crate::error::ApiError;
 use crate::route::{Call, Routes};
 use crate::view;
@@ -30,9 +30,11 @@ pub(crate) fn routes() -> Routes {
         .add(async |call: Call, asked: GetAgentState| state(&call, asked.agent_id).await)
         .add(async |call: Call, _: GetDefaultAgentStatus| status(&call, default(&call)).await)
         .add(async |call: Call, _: GetDefaultAgentState| state(&call, default(&call)).await)
-        .add(async |call: Call, asked: PauseAgent| control(&call, asked.agent_id, Control::Paused).await)
-        .add(async |call: Call, asked: ResumeAgent| control(&call, asked.agent_id, Control::Running).await)
-        .add(async |call: Call, asked: StopAgent| control(&call, asked.agent_id, Control::Stopped).await)
+        .add(async |call: Call, asked: PauseAgent| control(&call, asked.agent_id, AgentControl::Paused).await)
+        .add(async |call: Call, asked: ResumeAgent| {
+            control(&call, asked.agent_id, AgentControl::Running).await
+        })
+        .add(async |call: Call, asked: StopAgent| control(&call, asked.agent_id, AgentControl::Stopped).await)
         .add(async |call: Call, asked: ActivateAgent| {
             change(&call, asked.agent_id, Life(Lifecycle::Active)).await
         })
@@ -45,7 +47,7 @@ pub(crate) fn routes() -> Routes {
         .add(async |call: Call, asked: ClearQueue| {
             let open = call.open()?;
             let cleared = open.runtime.agents.clear_queue(asked.agent_id.0).await?;
-            Ok(Stalled::of(&open).status(&cleared))
+            Ok(StuckIndex::of(&open).status(&cleared))
         })
         .add(async |call: Call, asked: SetAgentMode| change(&call, asked.agent_id, Mode(asked.mode)).await)
         .add(async |call: Call, asked: SetAgentSleep| {
@@ -58,7 +60,7 @@ pub(crate) fn routes() -> Routes {
 async fn list(call: Call, asked: ListAgents) -> Result<AgentList, ApiError> {
     let open = call.open()?;
     let agents = open.runtime.agents.list(asked.with_private).await?;
-    let stuck = Stalled::of(&open);
+    let stuck = StuckIndex::of(&open);
     let agents = agents.iter().map(|agent| stuck.status(agent)).collect();
     Ok(AgentList { agents })
 }
@@ -74,7 +76,7 @@ async fn create(call: Call, asked: CreateAgent) -> Result<AgentStatus, ApiError>
     };
     let open = call.open()?;
     let made = open.runtime.agents.create(new).await?;
-    Ok(Stalled::of(&open).status(&made))
+    Ok(StuckIndex::of(&open).status(&made))
 }
 
 async fn set_model(call: Call, asked: SetModel) -> Result<AgentStatus, ApiError> {
@@ -86,13 +88,13 @@ async fn set_model(call: Call, asked: SetModel) -> Result<AgentStatus, ApiError>
             "an empty request changes nothing",
         ));
     }
-    let wishes = Wishes {
+    let wishes = RunOptions {
         model_ref: asked.model,
-        ..Wishes::default()
+        ..RunOptions::default()
     };
     let wishes = call
         .host
-        .wishes(wishes)
+        .check_options(wishes)
         .map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?;
     let open = call.open()?;
     let chosen = open
@@ -100,7 +102,7 @@ async fn set_model(call: Call, asked: SetModel) -> Result<AgentStatus, ApiError>
         .agents
         .set_model(asked.agent_id.0, wishes.model_ref)
         .await?;
-    Ok(guided(&call, &chosen, Stalled::of(&open).status(&chosen)))
+    Ok(guided(&call, &chosen, StuckIndex::of(&open).status(&chosen)))
 }
 
 fn default(app: &App) -> Text<AgentId> {
@@ -110,19 +112,19 @@ fn default(app: &App) -> Text<AgentId> {
 async fn status(app: &App, agent: Text<AgentId>) -> Result<AgentStatus, ApiError> {
     let open = app.open()?;
     let found = open.runtime.agents.get(agent.0).await?;
-    Ok(guided(app, &found, Stalled::of(&open).status(&found)))
+    Ok(guided(app, &found, StuckIndex::of(&open).status(&found)))
 }
 
-async fn control(app: &App, agent: Text<AgentId>, control: Control) -> Result<AgentStatus, ApiError> {
+async fn control(app: &App, agent: Text<AgentId>, control: AgentControl) -> Result<AgentStatus, ApiError> {
     let open = app.open()?;
     let set = open.runtime.agents.set_control(agent.0, control).await?;
-    Ok(Stalled::of(&open).status(&set))
+    Ok(StuckIndex::of(&open).status(&set))
 }
 
 async fn change(app: &App, agent: Text<AgentId>, change: AgentChange) -> Result<AgentStatus, ApiError> {
     let open = app.open()?;
     let set = open.runtime.agents.change(agent.0, change).await?;
-    Ok(Stalled::of(&open).status(&set))
+    Ok(StuckIndex::of(&open).status(&set))
 }
 
 async fn state(app: &App, agent: Text<AgentId>) -> Result<AgentState, ApiError> {
@@ -142,7 +144,7 @@ async fn state(app: &App, agent: Text<AgentId>) -> Result<AgentState, ApiError> 
     let runs = open.runtime.runs.list(filter).await?;
     Ok(AgentState {
         after_seq: found.overview.last_seq,
-        agent: guided(app, &found, Stalled::of(&open).status(&found)),
+        agent: guided(app, &found, StuckIndex::of(&open).status(&found)),
         queue: queue.iter().map(view::queued).collect(),
         runs: runs.iter().map(view::run_line).collect(),
     })
@@ -160,10 +162,10 @@ pub(crate) fn guided(app: &App, found: &AgentView, status: AgentStatus) -> Agent
 }
 
 /// Who cannot go on right now.
-pub(crate) struct Stalled(Vec<AgentId>);
+pub(crate) struct StuckIndex(Vec<AgentId>);
 
-impl Stalled {
-    pub(crate) fn of(open: &Open) -> Self {
+impl StuckIndex {
+    pub(crate) fn of(open: &ServedHome) -> Self {
         Self(open.stuck.all().into_iter().map(|(agent, _)| agent).collect())
     }
 
@@ -173,9 +175,9 @@ impl Stalled {
         view::agent_status(
             agent,
             if is_stuck {
-                view::Going::Stuck
+                view::WorkHealth::Stuck
             } else {
-                view::Going::Well
+                view::WorkHealth::Well
             },
         )
     }

@@ -13,17 +13,17 @@ use tokio::sync::{Mutex, Semaphore, watch};
 use tower::ServiceExt as _;
 use tower::util::BoxCloneSyncService;
 use wakeful_api::client::InProcessRouter;
-use wakeful_api::{AgentModelState, LastFailure, Model, Readiness};
+use wakeful_api::{AgentModelState, DefaultModel, LastFailure, Readiness};
 use wakeful_core::id::{AgentId, PolicyVersion};
-use wakeful_core::message::Wishes;
+use wakeful_core::message::RunOptions;
 use wakeful_core::problem::Problem;
 use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::api::{DATABASE_SLOW, JournalApi, RuntimeApi, SubscriptionApi};
-use wakeful_runtime::outside::SourceApi;
-use wakeful_runtime::service::Stuck;
+use wakeful_runtime::service::StuckAgents;
+use wakeful_runtime::watch::SourceApi;
 
 use crate::access::Access;
 use crate::error::ApiError;
@@ -33,8 +33,9 @@ use crate::peer::Peer;
 use crate::rate::Rates;
 use crate::route::Routes;
 use crate::{
-    agent, brake, budget, decision, descriptor, event, guard, journal, login, message, metrics, openapi,
-    page, proof, record, run, runtime, schedule, source, subscription, transcript, trigger, why,
+    agent, brake, budget, decision, descriptor, erasure, event, external_trigger, guard, journal,
+    journal_record, login, message, metrics, openapi, page, run, runtime, schedule, source, subscription,
+    transcript, why,
 };
 
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
@@ -70,15 +71,15 @@ const PROBED_MS_MAX: u64 = 250;
 /// Everything a server needs.
 pub struct Options {
     /// How far the daemon is. The socket answers before the database is open.
-    pub stage: watch::Receiver<Stage>,
+    pub stage: watch::Receiver<DaemonStage>,
     /// What only the binary knows how to do.
     pub host: Arc<dyn Host>,
     /// What is shown of the daemon.
-    pub facts: Facts,
+    pub facts: DaemonFacts,
     /// Who may come in, and under which names we are called.
     pub access: Access,
     /// How often somebody may ask.
-    pub limits: Limits,
+    pub limits: RateLimits,
     /// Where logins of browsers are kept.
     pub logins: Arc<dyn LoginHost>,
     /// What time it is.
@@ -89,22 +90,22 @@ pub struct Options {
 
 /// How far a daemon is.
 #[derive(Clone)]
-pub enum Stage {
+pub enum DaemonStage {
     /// The database is being opened and what an earlier life left is taken up.
     Recovering,
     /// It serves.
-    Ready(Open),
+    Ready(ServedHome),
     /// It brings what is under way to a safe point and ends. Streams end here.
     Stopping,
 }
 
 /// What is there once a daemon serves.
 #[derive(Clone)]
-pub struct Open {
+pub struct ServedHome {
     /// The services, one per noun.
     pub runtime: Arc<RuntimeApi>,
     /// Who cannot go on, and why.
-    pub stuck: Stuck,
+    pub stuck: StuckAgents,
     /// The journal.
     pub journal: Arc<JournalApi>,
     /// Subscriptions.
@@ -121,7 +122,7 @@ pub trait Host: Send + Sync + 'static {
 
     /// Whether a run can be carried out like this: known model, known tools, an existing folder. What is returned is
     /// what is kept.
-    fn wishes(&self, wishes: Wishes) -> Result<Wishes, Problem>;
+    fn check_options(&self, wishes: RunOptions) -> Result<RunOptions, Problem>;
 
     /// The versions of the rules by which models may be asked, one for all agents that have the same: a confirmation
     /// holds for one version.
@@ -141,12 +142,12 @@ pub trait Host: Send + Sync + 'static {
     fn stop(&self);
 
     /// Something broke inside while a request was answered. The client is told a code; this is for the log.
-    fn broke(&self, error: &EngineError);
+    fn on_service_failed(&self, error: &EngineError);
 }
 
 /// What is shown of a daemon.
 #[derive(Debug, Clone)]
-pub struct Facts {
+pub struct DaemonFacts {
     /// The program's version.
     pub version: String,
     /// Its process.
@@ -160,7 +161,7 @@ pub struct Facts {
     /// A hash of the configuration it was started with.
     pub config_fingerprint: String,
     /// Who answers when a message names no model.
-    pub model: Model,
+    pub model: DefaultModel,
     /// Whom `/api/status` and `/api/state` speak of.
     pub default_agent: AgentId,
     /// A failure that this or an earlier life left behind, outside of any run.
@@ -169,7 +170,7 @@ pub struct Facts {
 
 /// How often somebody may ask within a minute. 0 means as often as they like.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct RateLimits {
     /// Requests of one client.
     pub client_per_minute: u32,
     /// Messages to one agent.
@@ -183,13 +184,13 @@ pub struct Limits {
 pub(crate) struct App(Arc<Inner>);
 
 pub(crate) struct Inner {
-    pub(crate) stage: watch::Receiver<Stage>,
+    pub(crate) stage: watch::Receiver<DaemonStage>,
     pub(crate) host: Arc<dyn Host>,
     /// Whether only this process can call it.
     is_in_process: bool,
-    pub(crate) facts: Facts,
+    pub(crate) facts: DaemonFacts,
     pub(crate) access: Access,
-    pub(crate) limits: Limits,
+    pub(crate) limits: RateLimits,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) logins: Logins,
@@ -250,11 +251,11 @@ impl App {
     }
 
     /// What is there once the daemon serves; before and after that, why not.
-    pub(crate) fn open(&self) -> Result<Open, ApiError> {
+    pub(crate) fn open(&self) -> Result<ServedHome, ApiError> {
         match &*self.stage.borrow() {
-            Stage::Ready(open) => Ok(open.clone()),
-            Stage::Recovering => Err(ApiError::recovering()),
-            Stage::Stopping => Err(ApiError::stopping()),
+            DaemonStage::Ready(open) => Ok(open.clone()),
+            DaemonStage::Recovering => Err(ApiError::recovering()),
+            DaemonStage::Stopping => Err(ApiError::stopping()),
         }
     }
 
@@ -264,10 +265,10 @@ impl App {
 
     pub(crate) fn readiness(&self) -> Readiness {
         match &*self.stage.borrow() {
-            Stage::Recovering => Readiness::Recovering,
-            Stage::Ready(open) if open.runtime.trouble().is_some() => Readiness::Failing,
-            Stage::Ready(_) => Readiness::Ready,
-            Stage::Stopping => Readiness::Stopping,
+            DaemonStage::Recovering => Readiness::Recovering,
+            DaemonStage::Ready(open) if open.runtime.last_write_error().is_some() => Readiness::Failing,
+            DaemonStage::Ready(_) => Readiness::Ready,
+            DaemonStage::Stopping => Readiness::Stopping,
         }
     }
 
@@ -276,18 +277,18 @@ impl App {
     pub(crate) async fn probe_storage(&self) -> Option<String> {
         let runtime = self.runtime().ok()?;
         let mut probed = self.probed.lock().await;
-        let now = self.clock.ticks_ms();
+        let now = self.clock.monotonic_ms();
         if let Some((at, code)) = &*probed
             && now.saturating_sub(*at) < PROBED_MS_MAX
         {
             return code.clone();
         }
-        let code = match tokio::time::timeout(PROBE_TIME_MAX, runtime.probe()).await {
+        let code = match tokio::time::timeout(PROBE_TIME_MAX, runtime.probe_read()).await {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(Problem::from(&error).code.into_owned()),
             Err(_) => Some(DATABASE_SLOW.to_owned()),
         };
-        *probed = Some((self.clock.ticks_ms(), code.clone()));
+        *probed = Some((self.clock.monotonic_ms(), code.clone()));
         code
     }
 
@@ -295,15 +296,15 @@ impl App {
     pub(crate) async fn try_storage(&self) {
         if let Ok(runtime) = self.runtime() {
             // The store notes how it ended.
-            let _ = runtime.try_storage().await;
+            let _ = runtime.probe_write().await;
         }
     }
 
     /// Why the storage refused the last write, until one has worked again.
     pub(crate) fn storage(&self) -> Option<Problem> {
         match &*self.stage.borrow() {
-            Stage::Ready(open) => open.runtime.trouble(),
-            Stage::Recovering | Stage::Stopping => None,
+            DaemonStage::Ready(open) => open.runtime.last_write_error(),
+            DaemonStage::Recovering | DaemonStage::Stopping => None,
         }
     }
 
@@ -320,7 +321,7 @@ impl App {
     /// Tells the log what broke inside.
     pub(crate) fn log(&self, error: &ApiError) {
         if let Some(cause) = error.cause().filter(|_| error.is_ours()) {
-            self.host.broke(cause);
+            self.host.on_service_failed(cause);
         }
     }
 }
@@ -328,11 +329,11 @@ impl App {
 /// What a router in a command's own process needs.
 pub struct InProcess {
     /// The databases.
-    pub open: Open,
+    pub open: ServedHome,
     /// What only the binary knows how to do.
     pub host: Arc<dyn Host>,
     /// What is shown of the process.
-    pub facts: Facts,
+    pub facts: DaemonFacts,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
     /// Where fresh keys come from.
@@ -342,13 +343,13 @@ pub struct InProcess {
 /// All routes, for a command that runs without a daemon and calls them in its own process. Its requests need no token and
 /// have no rate limit; answers and brakes go by the channel `cli`.
 pub fn in_process(parts: InProcess) -> InProcessRouter {
-    let (_, stage) = watch::channel(Stage::Ready(parts.open));
+    let (_, stage) = watch::channel(DaemonStage::Ready(parts.open));
     let options = Options {
         stage,
         host: parts.host,
         facts: parts.facts,
         access: Access::closed(&*parts.entropy),
-        limits: Limits::default(),
+        limits: RateLimits::default(),
         logins: Arc::new(NoLogins),
         clock: parts.clock,
         entropy: parts.entropy,
@@ -382,15 +383,15 @@ pub(crate) fn endpoints() -> Routes {
         .merge(run::routes())
         .merge(event::routes())
         .merge(transcript::routes())
-        .merge(proof::routes())
+        .merge(erasure::routes())
         .merge(login::routes())
         .merge(journal::routes())
         .merge(subscription::routes())
         .merge(source::routes())
-        .merge(record::routes())
+        .merge(journal_record::routes())
         .merge(schedule::routes())
         .merge(why::routes())
-        .merge(trigger::routes())
+        .merge(external_trigger::routes())
 }
 
 fn routes(app: App) -> Router {

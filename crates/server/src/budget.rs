@@ -1,7 +1,8 @@
 //! Money and confirmations over HTTP.
 
 use wakeful_api::{
-    AgentSpending, Budget, ConfirmProvider, GetAgentSpending, GetBudget, ListPrivacyReceipts, Receipt, SetCap,
+    AgentSpending, Budget, ConfirmProvider, GetAgentSpending, GetBudget, ListPrivacyReceipts, PrivacyReceipt,
+    SetCap,
 };
 
 use crate::error::ApiError;
@@ -45,17 +46,17 @@ async fn of_agent(call: Call, asked: GetAgentSpending) -> Result<AgentSpending, 
     Ok(view::spending(&asked.agent_id.0, &days))
 }
 
-async fn receipts(call: Call, _: ListPrivacyReceipts) -> Result<Vec<Receipt>, ApiError> {
+async fn receipts(call: Call, _: ListPrivacyReceipts) -> Result<Vec<PrivacyReceipt>, ApiError> {
     let rows = call.runtime()?.receipts.list().await?;
     Ok(rows.iter().map(view::receipt).collect())
 }
 
-async fn confirm(call: Call, asked: ConfirmProvider) -> Result<Vec<Receipt>, ApiError> {
+async fn confirm(call: Call, asked: ConfirmProvider) -> Result<Vec<PrivacyReceipt>, ApiError> {
     let (versions, channel) = (call.host.inference_versions(), call.channel()?);
     let rows = call
         .runtime()?
         .receipts
-        .confirm(asked.provider.to_string(), versions, channel)
+        .confirm_provider(asked.provider.to_string(), versions, channel)
         .await?;
     Ok(rows.iter().map(view::receipt).collect())
 }

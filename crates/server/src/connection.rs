@@ -26,8 +26,8 @@ use tower::Service as _;
 
 use crate::error::ApiError;
 use crate::peer::Peer;
-use crate::slots::{Busy, Slot};
-use crate::stream::Patient;
+use crate::slots::{RequestGuard, Slot};
+use crate::stream::WriteTimeout;
 
 /// Longest wait for the head of a request, and for the next one on a connection that is kept.
 const HEAD_READ_MS_MAX: u64 = 10_000;
@@ -48,13 +48,13 @@ const LAST_ANSWER_MS_MAX: u64 = 1_000;
 const OURS: &[u8] = b"\r\nx-content-type-options:";
 
 /// Who is served on a connection, and in which slot.
-pub(crate) struct Client {
+pub(crate) struct ConnectionClient {
     pub(crate) peer: Peer,
     pub(crate) slot: Slot,
 }
 
 /// Why a connection ended.
-enum Ended {
+enum ConnectionEnd {
     /// By itself, by an error, or because the server ends.
     Over(hyper::Result<()>),
     /// Its slot was given to another.
@@ -62,14 +62,18 @@ enum Ended {
 }
 
 /// Serves one client until it goes, its slot is needed, or the server stops.
-pub(crate) async fn connection<C>(stream: C, client: Client, app: Router, mut stop: watch::Receiver<bool>)
-where
+pub(crate) async fn connection<C>(
+    stream: C,
+    client: ConnectionClient,
+    app: Router,
+    mut stop: watch::Receiver<bool>,
+) where
     C: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let (peer, slot) = (client.peer, Arc::new(client.slot));
     let of_requests = Arc::clone(&slot);
     let service = service_fn(move |request| respond(request, peer, Arc::clone(&of_requests), app.clone()));
-    let wire = Wire::new(stream, Arc::clone(&slot));
+    let wire = ConnectionIo::new(stream, Arc::clone(&slot));
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_millis(HEAD_READ_MS_MAX))
@@ -81,13 +85,13 @@ where
     let ended = loop {
         tokio::select! {
             biased;
-            () = slot.shed() => break Ended::Shed,
+            () = slot.shed() => break ConnectionEnd::Shed,
             // A sender that is gone is a server that ends.
             _ = stop.wait_for(|is_asked| *is_asked), if !is_stopping => {
                 is_stopping = true;
                 Pin::new(&mut connection).graceful_shutdown();
             }
-            done = &mut connection => break Ended::Over(done),
+            done = &mut connection => break ConnectionEnd::Over(done),
         }
     };
     let parts = connection.into_parts();
@@ -109,16 +113,16 @@ async fn respond(
     request.extensions_mut().insert(peer);
     request.extensions_mut().insert(slot);
     let response = app.call(request).await?;
-    Ok(response.map(|body| Body::new(Tracked { body, _busy: busy })))
+    Ok(response.map(|body| Body::new(TrackedBody { body, _busy: busy })))
 }
 
 /// The body of a response, which keeps its request in progress until all of it is handed over.
-struct Tracked {
+struct TrackedBody {
     body: Body,
-    _busy: Busy,
+    _busy: RequestGuard,
 }
 
-impl HttpBody for Tracked {
+impl HttpBody for TrackedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -186,8 +190,8 @@ fn too_slow() -> ApiError {
 }
 
 /// The bytes of a connection. Where hyper answers by itself, the ordinary error body goes out instead.
-struct Wire<C> {
-    inner: Patient<C>,
+struct ConnectionIo<C> {
+    inner: WriteTimeout<C>,
     slot: Arc<Slot>,
     /// What goes out in the place of hyper's own answer, and how much of it is out.
     instead: Option<(Vec<u8>, usize)>,
@@ -195,10 +199,10 @@ struct Wire<C> {
     has_answered: bool,
 }
 
-impl<C: AsyncRead + AsyncWrite + Unpin> Wire<C> {
+impl<C: AsyncRead + AsyncWrite + Unpin> ConnectionIo<C> {
     const fn new(stream: C, slot: Arc<Slot>) -> Self {
         Self {
-            inner: Patient::new(stream),
+            inner: WriteTimeout::new(stream),
             slot,
             instead: None,
             has_answered: false,
@@ -206,18 +210,22 @@ impl<C: AsyncRead + AsyncWrite + Unpin> Wire<C> {
     }
 
     /// Ends the connection so that the client understands why.
-    async fn end(mut self, ended: Ended, unread: &[u8], is_stopping: bool) {
+    async fn end(mut self, ended: ConnectionEnd, unread: &[u8], is_stopping: bool) {
         // In the middle of a response that the client does not read, nothing else can be said.
         if self.inner.is_waiting() {
             return;
         }
         let (last, lingers) = match ended {
-            Ended::Shed => (Some(ApiError::too_many_connections()), false),
-            Ended::Over(Err(error)) if error.is_timeout() => ((!unread.is_empty()).then(too_slow), true),
-            Ended::Over(Err(error)) if error.is_parse() && !self.has_answered && self.slot.is_idle() => {
+            ConnectionEnd::Shed => (Some(ApiError::too_many_connections()), false),
+            ConnectionEnd::Over(Err(error)) if error.is_timeout() => {
+                ((!unread.is_empty()).then(too_slow), true)
+            }
+            ConnectionEnd::Over(Err(error))
+                if error.is_parse() && !self.has_answered && self.slot.is_idle() =>
+            {
                 (Some(parse_error(StatusCode::BAD_REQUEST)), true)
             }
-            Ended::Over(_) => (None, true),
+            ConnectionEnd::Over(_) => (None, true),
         };
         let patience = Duration::from_millis(LAST_ANSWER_MS_MAX);
         // A client that is gone needs no answer.
@@ -286,7 +294,7 @@ async fn drain<C: AsyncRead + Unpin>(stream: &mut C) -> io::Result<()> {
     Ok(())
 }
 
-impl<C: AsyncRead + AsyncWrite + Unpin> AsyncRead for Wire<C> {
+impl<C: AsyncRead + AsyncWrite + Unpin> AsyncRead for ConnectionIo<C> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -296,7 +304,7 @@ impl<C: AsyncRead + AsyncWrite + Unpin> AsyncRead for Wire<C> {
     }
 }
 
-impl<C: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<C> {
+impl<C: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ConnectionIo<C> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -349,7 +357,7 @@ mod tests {
         );
         let (mut client, server) = tokio::io::duplex(256 * 1024);
         let (_stop, stopped) = watch::channel(false);
-        let served = Client {
+        let served = ConnectionClient {
             peer: Peer::Network("127.0.0.1:1".parse().expect("an address")),
             slot: Slots::new(1).open().expect("a slot"),
         };

@@ -1,8 +1,8 @@
 //! Questions for people over HTTP.
 
 use wakeful_api::{AnswerDecision, Decision, DecisionList, GetDecision, ListDecisions};
-use wakeful_core::decision::Reply;
-use wakeful_runtime::api::Arguments;
+use wakeful_core::decision::AnswerInput;
+use wakeful_runtime::api::DecisionInput;
 
 use crate::error::ApiError;
 use crate::route::{Call, Routes};
@@ -15,7 +15,7 @@ pub(crate) fn routes() -> Routes {
 async fn list(call: Call, asked: ListDecisions) -> Result<DecisionList, ApiError> {
     let runtime = call.runtime()?;
     let found = runtime.decisions.list(asked.pending).await?;
-    Ok(view::decisions(&found, runtime.decisions.owed().await?))
+    Ok(view::decisions(&found, runtime.decisions.human_backlog().await?))
 }
 
 async fn show(call: Call, asked: GetDecision) -> Result<Decision, ApiError> {
@@ -31,7 +31,7 @@ async fn show(call: Call, asked: GetDecision) -> Result<Decision, ApiError> {
 
 async fn answer(call: Call, asked: AnswerDecision) -> Result<Decision, ApiError> {
     call.refuse_tools().await?;
-    let reply = Reply {
+    let reply = AnswerInput {
         option: asked.option,
         version: asked.version,
         channel: call.channel()?,
@@ -54,6 +54,6 @@ async fn answer(call: Call, asked: AnswerDecision) -> Result<Decision, ApiError>
         .arguments(answered.clone())
         .await
         .map_err(unread);
-    let arguments = arguments.unwrap_or_else(|()| Arguments::of_record(&answered));
+    let arguments = arguments.unwrap_or_else(|()| DecisionInput::of_record(&answered));
     Ok(view::decision(&answered, &arguments, &announcements))
 }

@@ -6,23 +6,23 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use wakeful_api::ErrorBody;
-use wakeful_core::decision::Unanswerable;
-use wakeful_core::failure::{SUMMARY_CHARS_MAX, clip};
+use wakeful_core::decision::AnswerError;
+use wakeful_core::failure::{SUMMARY_CHARS_MAX, truncate_chars};
 use wakeful_core::id::BadId;
-use wakeful_core::journal::Refusal;
-use wakeful_core::outside::BadSource;
+use wakeful_core::journal::WriteError;
 use wakeful_core::problem::Problem;
+use wakeful_core::recurrence::RecurrenceError;
 use wakeful_core::schedule::ScheduleError;
-use wakeful_core::timer::TimerError;
+use wakeful_core::watch::BadSource;
 use wakeful_ports::journal::JournalError;
-use wakeful_runtime::api::subscription::Subscribing;
-use wakeful_runtime::outside::OutsideError;
-use wakeful_runtime::{EngineError, ScheduleFault, StoreError};
+use wakeful_runtime::api::subscription::SubscriptionError;
+use wakeful_runtime::watch::WatchError;
+use wakeful_runtime::{EngineError, ScheduleRefusal, StoreError};
 
-use crate::rate::Key;
+use crate::rate::RateKey;
 
 /// When to ask again while a daemon starts or stops: about as long as that takes.
-const SOON_S: u64 = 1;
+const RETRY_AFTER_S: u64 = 1;
 
 /// A [`Problem`] with the head of the response that carries it.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl ApiError {
 
     pub(crate) fn of(status: StatusCode, problem: Problem) -> Self {
         // It may repeat what was asked, which may be a megabyte.
-        let message = clip(&problem.message, SUMMARY_CHARS_MAX);
+        let message = truncate_chars(&problem.message, SUMMARY_CHARS_MAX);
         Self {
             status,
             problem: Problem { message, ..problem },
@@ -62,7 +62,7 @@ impl ApiError {
 
     /// Not now.
     pub(crate) fn unavailable(code: &'static str, message: &str, hint: &str) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message, hint).retry_after(SOON_S)
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message, hint).retry_after(RETRY_AFTER_S)
     }
 
     /// Every connection is in use.
@@ -95,7 +95,7 @@ impl ApiError {
         )
     }
 
-    pub(crate) fn rate_limited(key: &Key, retry_after_s: u64) -> Self {
+    pub(crate) fn rate_limited(key: &RateKey, retry_after_s: u64) -> Self {
         Self::new(
             StatusCode::TOO_MANY_REQUESTS,
             "rate_limited",
@@ -170,34 +170,34 @@ fn status_of(error: &EngineError) -> StatusCode {
         EngineError::UnknownAgent(_)
         | EngineError::UnknownRun(_)
         | EngineError::UnknownDecision(_)
-        | EngineError::NoTrigger
-        | EngineError::Unanswerable(Unanswerable::NoOption { .. })
-        | EngineError::Schedule(ScheduleFault::Unknown(_)) => StatusCode::NOT_FOUND,
-        EngineError::Subscribing(error) => match error {
-            Subscribing::Unknown(_) => StatusCode::NOT_FOUND,
-            Subscribing::Exists(_)
-            | Subscribing::AgentFull(_)
-            | Subscribing::Full
-            | Subscribing::Terms(_) => StatusCode::CONFLICT,
-            Subscribing::Journal(_) => StatusCode::SERVICE_UNAVAILABLE,
+        | EngineError::UnknownTrigger
+        | EngineError::Unanswerable(AnswerError::NoOption { .. })
+        | EngineError::Schedule(ScheduleRefusal::Unknown(_)) => StatusCode::NOT_FOUND,
+        EngineError::Subscription(error) => match error {
+            SubscriptionError::Unknown(_) => StatusCode::NOT_FOUND,
+            SubscriptionError::Exists(_)
+            | SubscriptionError::AgentFull(_)
+            | SubscriptionError::Full
+            | SubscriptionError::Terms(_) => StatusCode::CONFLICT,
+            SubscriptionError::Journal(_) => StatusCode::SERVICE_UNAVAILABLE,
         },
-        EngineError::Schedule(ScheduleFault::Bad(error)) => status_of_schedule(error),
-        EngineError::Unanswerable(Unanswerable::NoteTooLong) => StatusCode::BAD_REQUEST,
-        EngineError::Unanswerable(Unanswerable::NotAllowed { .. }) => StatusCode::FORBIDDEN,
+        EngineError::Schedule(ScheduleRefusal::Bad(error)) => status_of_schedule(error),
+        EngineError::Unanswerable(AnswerError::NoteTooLong) => StatusCode::BAD_REQUEST,
+        EngineError::Unanswerable(AnswerError::NotAllowed { .. }) => StatusCode::FORBIDDEN,
         EngineError::AmbiguousDecision(_)
-        | EngineError::Past(_)
+        | EngineError::TimeInPast(_)
         | EngineError::Unanswerable(
-            Unanswerable::Closed { .. } | Unanswerable::Changed { .. } | Unanswerable::Late { .. },
+            AnswerError::Closed { .. } | AnswerError::Changed { .. } | AnswerError::Late { .. },
         )
         | EngineError::NotQuarantined { .. }
         | EngineError::Schedule(
-            ScheduleFault::TooMany(_)
-            | ScheduleFault::EventFull(_)
-            | ScheduleFault::Exists(_)
-            | ScheduleFault::Status { .. }
-            | ScheduleFault::Over { .. },
+            ScheduleRefusal::TooMany(_)
+            | ScheduleRefusal::EventFull(_)
+            | ScheduleRefusal::Exists(_)
+            | ScheduleRefusal::Status { .. }
+            | ScheduleRefusal::Over { .. },
         )
-        | EngineError::Undecided { .. }
+        | EngineError::DecisionPending { .. }
         | EngineError::Braked { .. }
         | EngineError::Quarantined { .. } => StatusCode::CONFLICT,
         EngineError::Refused(_)
@@ -206,14 +206,14 @@ fn status_of(error: &EngineError) -> StatusCode {
         | EngineError::AgentBusy { .. }
         | EngineError::AgentExists(_)
         | EngineError::NotEnded { .. }
-        | EngineError::ErasureRecord { .. }
+        | EngineError::NotErasable { .. }
         | EngineError::RunErased { .. }
         | EngineError::RunPruned { .. } => StatusCode::CONFLICT,
         EngineError::LeaseLost(_) | EngineError::NoEngine { .. } | EngineError::BudgetExceeded { .. } => {
             StatusCode::SERVICE_UNAVAILABLE
         }
         EngineError::MachineVersion { .. }
-        | EngineError::Broken { .. }
+        | EngineError::InvalidState { .. }
         | EngineError::CrashLoop { .. }
         | EngineError::Panicked(_) => StatusCode::INTERNAL_SERVER_ERROR,
         EngineError::Store(error) => status_of_store(error),
@@ -230,7 +230,9 @@ impl From<EngineError> for ApiError {
         let mut answer = Self::of(status_of(&error), problem);
         answer.cause = Some(Box::new(error));
         match answer.status {
-            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => answer.retry_after(SOON_S),
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {
+                answer.retry_after(RETRY_AFTER_S)
+            }
             _ => answer,
         }
     }
@@ -240,7 +242,7 @@ impl From<JournalError> for ApiError {
     fn from(error: JournalError) -> Self {
         match error {
             JournalError::Refused(refusal) => refusal.into(),
-            JournalError::Missing | JournalError::Another => {
+            JournalError::Missing | JournalError::WrongJournal => {
                 Self::of(StatusCode::SERVICE_UNAVAILABLE, (&error).into())
             }
             JournalError::Store(error) => {
@@ -252,19 +254,19 @@ impl From<JournalError> for ApiError {
     }
 }
 
-impl From<Refusal> for ApiError {
-    fn from(refusal: Refusal) -> Self {
+impl From<WriteError> for ApiError {
+    fn from(refusal: WriteError) -> Self {
         Self::of(status_of_refusal(&refusal), (&refusal).into())
     }
 }
 
-impl From<OutsideError> for ApiError {
-    fn from(error: OutsideError) -> Self {
+impl From<WatchError> for ApiError {
+    fn from(error: WatchError) -> Self {
         let problem = Problem::from(&error);
         match error {
-            OutsideError::Journal(error) => error.into(),
-            OutsideError::Bad(BadSource::Unknown(_)) => Self::of(StatusCode::NOT_FOUND, problem),
-            OutsideError::Bad(_) => Self::of(StatusCode::CONFLICT, problem),
+            WatchError::Journal(error) => error.into(),
+            WatchError::Bad(BadSource::Unknown(_)) => Self::of(StatusCode::NOT_FOUND, problem),
+            WatchError::Bad(_) => Self::of(StatusCode::CONFLICT, problem),
         }
     }
 }
@@ -321,51 +323,53 @@ const fn status_of_store(error: &StoreError) -> StatusCode {
 }
 
 /// Which times a pattern means, which zones this machine has and what time it is: no schema says that.
-fn status_of_schedule(error: &TimerError) -> StatusCode {
+fn status_of_schedule(error: &ScheduleError) -> StatusCode {
     match error {
-        TimerError::When(
-            ScheduleError::Pattern(_)
-            | ScheduleError::Zone(_)
-            | ScheduleError::Impossible
-            | ScheduleError::Exhausted,
+        ScheduleError::When(
+            RecurrenceError::Pattern(_)
+            | RecurrenceError::Zone(_)
+            | RecurrenceError::Impossible
+            | RecurrenceError::Exhausted,
         )
-        | TimerError::Field { field: "at", .. } => StatusCode::CONFLICT,
-        TimerError::When(ScheduleError::Form { .. } | ScheduleError::Kind | ScheduleError::TooMany)
-        | TimerError::Field { .. } => StatusCode::BAD_REQUEST,
+        | ScheduleError::Field { field: "at", .. } => StatusCode::CONFLICT,
+        ScheduleError::When(
+            RecurrenceError::Form { .. } | RecurrenceError::Kind | RecurrenceError::TooMany,
+        )
+        | ScheduleError::Field { .. } => StatusCode::BAD_REQUEST,
     }
 }
 
 /// A client that reads only the status must be told rightly whether to change the request or to give up.
-fn status_of_refusal(refusal: &Refusal) -> StatusCode {
+fn status_of_refusal(refusal: &WriteError) -> StatusCode {
     match refusal {
-        Refusal::UnknownTask(_) | Refusal::UnknownCategory(_) | Refusal::UnknownRecord { .. } => {
+        WriteError::UnknownTask(_) | WriteError::UnknownCategory(_) | WriteError::UnknownRecord { .. } => {
             StatusCode::NOT_FOUND
         }
-        Refusal::CategoryExists(_)
-        | Refusal::CategoryInUse { .. }
-        | Refusal::Removed { .. }
-        | Refusal::NotRemoved { .. }
-        | Refusal::TimerRuns(_)
-        | Refusal::TimerStopped(_)
-        | Refusal::LinkExists(_)
-        | Refusal::OperationReused
-        | Refusal::OperationUndone
-        | Refusal::ChangedSince { .. }
-        | Refusal::EndsBeforeStart { .. }
-        | Refusal::NotOnDay { .. }
-        | Refusal::BadOrder
-        | Refusal::OutOfRange { .. }
-        | Refusal::TooMany { .. }
-        | Refusal::LinkToSelf
-        | Refusal::NothingToChange => StatusCode::CONFLICT,
-        Refusal::Empty { .. }
-        | Refusal::TooLong { .. }
-        | Refusal::Control { .. }
-        | Refusal::BadId { .. }
-        | Refusal::BadStatus
-        | Refusal::BadDay
-        | Refusal::BadTime { .. }
-        | Refusal::BadScale
-        | Refusal::BadLinkKind => StatusCode::BAD_REQUEST,
+        WriteError::CategoryExists(_)
+        | WriteError::CategoryInUse { .. }
+        | WriteError::Removed { .. }
+        | WriteError::NotRemoved { .. }
+        | WriteError::TimeEntryRunning(_)
+        | WriteError::TimeEntryStopped(_)
+        | WriteError::LinkExists(_)
+        | WriteError::OperationReused
+        | WriteError::OperationUndone
+        | WriteError::ChangedSince { .. }
+        | WriteError::EndsBeforeStart { .. }
+        | WriteError::NotOnDay { .. }
+        | WriteError::BadOrder
+        | WriteError::OutOfRange { .. }
+        | WriteError::TooMany { .. }
+        | WriteError::LinkToSelf
+        | WriteError::NothingToChange => StatusCode::CONFLICT,
+        WriteError::Empty { .. }
+        | WriteError::TooLong { .. }
+        | WriteError::Control { .. }
+        | WriteError::BadId { .. }
+        | WriteError::BadStatus
+        | WriteError::BadDay
+        | WriteError::BadTime { .. }
+        | WriteError::BadScale
+        | WriteError::BadLinkKind => StatusCode::BAD_REQUEST,
     }
 }

@@ -17,7 +17,7 @@ use crate::event;
 use crate::extract::BODY_READ_MS_MAX;
 use crate::login::{self, LoginId, SecondProof, TOKEN_HEADER};
 pub(crate) use crate::peer::Peer;
-use crate::rate::Key;
+use crate::rate::RateKey;
 use crate::slots::Slot;
 
 /// Longest time for an answer, once the request is there.
@@ -51,14 +51,14 @@ pub(crate) enum Caller {
     /// This process, which opened the home itself: no token, no rate limit.
     InProcess,
     /// Somebody who need not show anything.
-    Anybody,
+    Anonymous,
 }
 
 /// What a path asks of those who come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Door {
+enum RouteAccess {
     /// Health: answered to anybody, whatever goes on.
-    Pulse,
+    Health,
     /// The page, the login, the contract: for anybody.
     Public,
     /// Numbers: for those who are logged in.
@@ -69,10 +69,10 @@ enum Door {
     Api,
 }
 
-impl Door {
+impl RouteAccess {
     fn of(path: &str) -> Self {
         match path {
-            "/healthz" | "/readyz" => Self::Pulse,
+            "/healthz" | "/readyz" => Self::Health,
             "/metrics" => Self::Private,
             "/api/openapi.json" => Self::Public,
             "/api" => Self::Api,
@@ -86,7 +86,7 @@ impl Door {
 /// Lets a request pass, or says why not.
 pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let door = Door::of(request.uri().path());
+    let door = RouteAccess::of(request.uri().path());
     let mut response = match check(&app, door, &request) {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
@@ -106,7 +106,7 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
     response
 }
 
-fn check(app: &App, door: Door, request: &Request) -> Result<Caller, ApiError> {
+fn check(app: &App, door: RouteAccess, request: &Request) -> Result<Caller, ApiError> {
     let headers = request.headers();
     let peer = request.extensions().get::<Peer>().copied();
     if peer == Some(Peer::InProcess) {
@@ -115,37 +115,37 @@ fn check(app: &App, door: Door, request: &Request) -> Result<Caller, ApiError> {
     let origin = check_names(app, request, peer)?;
     let slot = request.extensions().get::<Arc<Slot>>();
     let (caller, key) = match door {
-        Door::Pulse => return Ok(Caller::Anybody),
-        Door::Public | Door::Trigger => (Caller::Anybody, Key::Address(address(peer))),
-        Door::Private | Door::Api => match log_in(app, request, peer)? {
+        RouteAccess::Health => return Ok(Caller::Anonymous),
+        RouteAccess::Public | RouteAccess::Trigger => (Caller::Anonymous, RateKey::Address(address(peer))),
+        RouteAccess::Private | RouteAccess::Api => match log_in(app, request, peer)? {
             Caller::Browser(login) => {
                 check_page(request.method(), headers, origin)?;
                 login::touch(app, login);
-                (Caller::Browser(login), Key::Login(login))
+                (Caller::Browser(login), RateKey::Login(login))
             }
-            caller @ (Caller::Bearer | Caller::InProcess | Caller::Anybody) => (caller, token_key(peer)),
+            caller @ (Caller::Bearer | Caller::InProcess | Caller::Anonymous) => (caller, token_key(peer)),
         },
     };
     check_slot(caller, slot)?;
     count(app, &key, app.limits.client_per_minute)?;
-    if door == Door::Api || door == Door::Trigger {
+    if door == RouteAccess::Api || door == RouteAccess::Trigger {
         app.open()?;
     }
     Ok(caller)
 }
 
 /// Requests with the token are counted by the way they came.
-const fn token_key(peer: Option<Peer>) -> Key {
+const fn token_key(peer: Option<Peer>) -> RateKey {
     match peer {
-        Some(Peer::Local(_)) => Key::Local,
-        Some(Peer::Network(_) | Peer::InProcess) | None => Key::Token,
+        Some(Peer::Local(_)) => RateKey::Local,
+        Some(Peer::Network(_) | Peer::InProcess) | None => RateKey::Token,
     }
 }
 
 /// A connection that showed a valid login is kept before others; one without may not use the reserved part.
 fn check_slot(caller: Caller, slot: Option<&Arc<Slot>>) -> Result<(), ApiError> {
     match (caller, slot) {
-        (Caller::Anybody, Some(slot)) if !slot.admits_anonymous() => Err(ApiError::too_many_connections()),
+        (Caller::Anonymous, Some(slot)) if !slot.admits_anonymous() => Err(ApiError::too_many_connections()),
         (Caller::Bearer | Caller::Browser(_), Some(slot)) => {
             slot.authenticate();
             Ok(())
@@ -156,16 +156,16 @@ fn check_slot(caller: Caller, slot: Option<&Arc<Slot>>) -> Result<(), ApiError> 
 
 /// Whether the request came by a page of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Origin {
+enum RequestOrigin {
     Ours,
     Unsaid,
 }
 
-fn check_names(app: &App, request: &Request, peer: Option<Peer>) -> Result<Origin, ApiError> {
+fn check_names(app: &App, request: &Request, peer: Option<Peer>) -> Result<RequestOrigin, ApiError> {
     let headers = request.headers();
     // No name leads to the home's socket, and no page can use it.
     if matches!(peer, Some(Peer::Local(_))) && !headers.contains_key(header::ORIGIN) {
-        return Ok(Origin::Unsaid);
+        return Ok(RequestOrigin::Unsaid);
     }
     let mut in_headers = headers.get_all(header::HOST).iter();
     let in_header = in_headers.next().and_then(|host| host.to_str().ok());
@@ -194,8 +194,8 @@ fn check_names(app: &App, request: &Request, peer: Option<Peer>) -> Result<Origi
     };
     let mut origins = headers.get_all(header::ORIGIN).iter().map(is_ours);
     match (origins.next(), origins.all(|is_ours| is_ours)) {
-        (None, _) => Ok(Origin::Unsaid),
-        (Some(true), true) => Ok(Origin::Ours),
+        (None, _) => Ok(RequestOrigin::Unsaid),
+        (Some(true), true) => Ok(RequestOrigin::Ours),
         (Some(_), _) => Err(foreign_page()),
     }
 }
@@ -211,27 +211,29 @@ fn foreign_page() -> ApiError {
 
 /// A browser may send its cookie also when a foreign page made it ask, so it must not say that one did. For anything
 /// but reading it must say that the page was ours; older ones say nothing when they read.
-fn check_page(method: &Method, headers: &HeaderMap, origin: Origin) -> Result<(), ApiError> {
+fn check_page(method: &Method, headers: &HeaderMap, origin: RequestOrigin) -> Result<(), ApiError> {
     let mut sites = headers.get_all("sec-fetch-site").iter();
-    let site = Site::of(sites.next());
+    let site = FetchSite::of(sites.next());
     if sites.next().is_some() {
         return Err(foreign_page());
     }
     match (site, method.is_safe(), origin) {
-        (Site::Ours, _, _) | (Site::Unsaid, true, _) | (Site::Unsaid, false, Origin::Ours) => Ok(()),
-        (Site::Unsaid, false, Origin::Unsaid) | (Site::Foreign, _, _) => Err(foreign_page()),
+        (FetchSite::Ours, _, _)
+        | (FetchSite::Unsaid, true, _)
+        | (FetchSite::Unsaid, false, RequestOrigin::Ours) => Ok(()),
+        (FetchSite::Unsaid, false, RequestOrigin::Unsaid) | (FetchSite::Foreign, _, _) => Err(foreign_page()),
     }
 }
 
 /// What a browser says of the page that made it ask.
-enum Site {
+enum FetchSite {
     Ours,
     Foreign,
     /// Nothing, or that there was none: somebody typed the address.
     Unsaid,
 }
 
-impl Site {
+impl FetchSite {
     fn of(said: Option<&HeaderValue>) -> Self {
         match said.map(HeaderValue::as_bytes) {
             Some(b"same-origin") => Self::Ours,
@@ -262,7 +264,11 @@ fn log_in(app: &App, request: &Request, peer: Option<Peer>) -> Result<Caller, Ap
         }
     };
     let Some(caller) = caller else {
-        count(app, &Key::Address(address(peer)), app.limits.client_per_minute)?;
+        count(
+            app,
+            &RateKey::Address(address(peer)),
+            app.limits.client_per_minute,
+        )?;
         if shown {
             count_failure(app, peer)?;
         }
@@ -300,18 +306,18 @@ pub(crate) fn count_failure(app: &App, peer: Option<Peer>) -> Result<(), ApiErro
 }
 
 /// Who shows wrong tokens and codes.
-pub(crate) fn failed(peer: Option<Peer>) -> Key {
-    Key::Failed(address(peer))
+pub(crate) fn failed(peer: Option<Peer>) -> RateKey {
+    RateKey::Failed(address(peer))
 }
 
 /// Counts one for a key, or says when to come again and what else can be done.
-pub(crate) fn count(app: &App, key: &Key, limit: u32) -> Result<(), ApiError> {
-    let counted = app.rates.count(key.clone(), limit, app.clock.ticks_ms());
+pub(crate) fn count(app: &App, key: &RateKey, limit: u32) -> Result<(), ApiError> {
+    let counted = app.rates.count(key.clone(), limit, app.clock.monotonic_ms());
     counted.map_err(|wait_s| too_many(app, key, wait_s))
 }
 
 /// The refusal of one too many.
-pub(crate) fn too_many(app: &App, key: &Key, wait_s: u64) -> ApiError {
+pub(crate) fn too_many(app: &App, key: &RateKey, wait_s: u64) -> ApiError {
     app.metrics.rate_limited();
     ApiError::rate_limited(key, wait_s)
 }
@@ -333,15 +339,15 @@ fn places(app: &App, request: &Request) -> Option<[Option<OwnedSemaphorePermit>;
     }
     let own = match request.extensions().get::<Caller>() {
         Some(Caller::Bearer | Caller::Browser(_) | Caller::InProcess) => None,
-        Some(Caller::Anybody) | None => Some(place(&app.anonymous)?),
+        Some(Caller::Anonymous) | None => Some(place(&app.anonymous)?),
     };
     Some([Some(place(&app.in_flight)?), own])
 }
 
 /// Has a request answered, in a place of its own and within its time. A stream leaves the place as soon as it begins.
-async fn answer(app: &App, door: Door, request: Request, next: Next) -> Response {
+async fn answer(app: &App, door: RouteAccess, request: Request, next: Next) -> Response {
     let place = places(app, &request);
-    if place.is_none() && door != Door::Pulse {
+    if place.is_none() && door != RouteAccess::Health {
         let message = "as many requests are worked on as this daemon takes at a time";
         return ApiError::unavailable("overloaded", message, "ask again in a moment").into_response();
     }

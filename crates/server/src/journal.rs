@@ -2,10 +2,10 @@
 
 use wakeful_api::{
     CreateCategory, CreateNote, CreateTask, GetTask, JournalCategoryList, ListCategories, ListNotes,
-    ListSagas, ListTasks, NoteList, ResolveSaga, SagaList, Task, TaskList, Text, UpdateTask, Written,
+    ListSagas, ListTasks, NoteList, ResolveSaga, SagaList, Task, TaskList, Text, UpdateTask, WriteReceipt,
 };
 use wakeful_core::id::TurnId;
-use wakeful_core::journal::{Mutation, Refusal};
+use wakeful_core::journal::{Mutation, WriteError};
 use wakeful_ports::journal::TaskFilter;
 
 use crate::app::App;
@@ -46,10 +46,10 @@ async fn task(call: Call, asked: GetTask) -> Result<Task, ApiError> {
         ..TaskFilter::default()
     };
     let tasks = call.open()?.journal.tasks(filter).await?;
-    Ok(tasks.first().map(view::task).ok_or(Refusal::UnknownTask(id))?)
+    Ok(tasks.first().map(view::task).ok_or(WriteError::UnknownTask(id))?)
 }
 
-async fn create_task(call: Call, asked: CreateTask) -> Result<Written, ApiError> {
+async fn create_task(call: Call, asked: CreateTask) -> Result<WriteReceipt, ApiError> {
     let mutation = Mutation::CreateTask {
         title: asked.title,
         details: asked.details.unwrap_or_default(),
@@ -58,7 +58,7 @@ async fn create_task(call: Call, asked: CreateTask) -> Result<Written, ApiError>
     write(&call, mutation, asked.key).await
 }
 
-async fn update_task(call: Call, asked: UpdateTask) -> Result<Written, ApiError> {
+async fn update_task(call: Call, asked: UpdateTask) -> Result<WriteReceipt, ApiError> {
     let mutation = Mutation::UpdateTask {
         task: asked.task_id.0,
         title: asked.title,
@@ -76,7 +76,7 @@ async fn notes(call: Call, asked: ListNotes) -> Result<NoteList, ApiError> {
     Ok(NoteList { notes })
 }
 
-async fn create_note(call: Call, asked: CreateNote) -> Result<Written, ApiError> {
+async fn create_note(call: Call, asked: CreateNote) -> Result<WriteReceipt, ApiError> {
     let mutation = Mutation::CreateNote {
         text: asked.text,
         task: asked.task_id.map(|id| id.0),
@@ -90,7 +90,7 @@ async fn categories(call: Call, _: ListCategories) -> Result<JournalCategoryList
     Ok(JournalCategoryList { categories })
 }
 
-async fn create_category(call: Call, asked: CreateCategory) -> Result<Written, ApiError> {
+async fn create_category(call: Call, asked: CreateCategory) -> Result<WriteReceipt, ApiError> {
     write(&call, Mutation::CreateCategory { name: asked.name }, asked.key).await
 }
 
@@ -113,7 +113,7 @@ pub(crate) async fn write(
     app: &App,
     mutation: Mutation,
     key: Option<Text<TurnId>>,
-) -> Result<Written, ApiError> {
+) -> Result<WriteReceipt, ApiError> {
     let key = key.map(|key| key.to_string());
     Ok(view::written(&app.open()?.journal.write(mutation, key).await?))
 }

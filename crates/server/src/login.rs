@@ -19,15 +19,15 @@ use axum::response::{IntoResponse as _, Response};
 use subtle::ConstantTimeEq as _;
 use wakeful_api::{
     CreateLoginLink, CreateLoginPage, CreateStreamTicket, EnterLogin, GetLoginPage, ListLogins, LogOut,
-    LoggedIn, LoginLink, LoginList, LoginPage, RevokeAllLogins, RevokeLogin, StreamTicket,
+    LoginGrant, LoginLink, LoginList, LoginPage, RevokeAllLogins, RevokeLogin, StreamTicket,
 };
 use wakeful_core::key::Digest;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock;
 
 use self::code::{CODE_MS, Codes};
-use self::list::{LOGIN_MS, LoginRecord, NewLogin, Unsaved, token_hash};
-pub(crate) use self::list::{LoginId, Session};
+use self::list::{LOGIN_MS, LoginRecord, LoginSaveError, NewLogin, token_hash};
+pub(crate) use self::list::{LoginId, LoginSession};
 use self::page::LoginPageFile;
 use self::ticket::{TICKET_MS, Tickets};
 use crate::app::App;
@@ -102,7 +102,7 @@ pub(crate) fn routes() -> Routes {
 pub(crate) struct Logins {
     host: Arc<dyn LoginHost>,
     codes: Codes,
-    list: list::LoginList,
+    list: list::LoginStore,
     tickets: Tickets,
 }
 
@@ -118,7 +118,7 @@ pub(crate) enum SecondProof<'a> {
 impl Logins {
     pub(crate) fn load(host: Arc<dyn LoginHost>, api_token: &str) -> Self {
         Self {
-            list: list::LoginList::load(Arc::clone(&host), api_token),
+            list: list::LoginStore::load(Arc::clone(&host), api_token),
             host,
             codes: Codes::default(),
             tickets: Tickets::default(),
@@ -129,7 +129,7 @@ impl Logins {
     pub(crate) fn find(&self, cookies: &str, proof: SecondProof<'_>, clock: &dyn Clock) -> Option<LoginId> {
         let is_proven = |id: LoginId, expected: &Digest| match proof {
             SecondProof::Token(token) => token_hash(token).as_bytes().ct_eq(expected.as_bytes()).into(),
-            SecondProof::Ticket(ticket) => self.tickets.take(ticket, id, clock.ticks_ms()),
+            SecondProof::Ticket(ticket) => self.tickets.take(ticket, id, clock.monotonic_ms()),
         };
         let pairs = cookies.split(';').filter_map(|pair| pair.trim().split_once('='));
         let mut values = pairs.filter(|(name, _)| *name == COOKIE).map(|(_, value)| value);
@@ -137,7 +137,7 @@ impl Logins {
     }
 
     /// What a stream of a login holds; none when the login has ended.
-    pub(crate) fn session(&self, id: LoginId, now: Millis) -> Option<Session> {
+    pub(crate) fn session(&self, id: LoginId, now: Millis) -> Option<LoginSession> {
         self.list.session(id, now)
     }
 }
@@ -155,7 +155,7 @@ pub(crate) fn touch(app: &App, id: LoginId) {
 }
 
 fn random(app: &App) -> String {
-    Digest::from_bytes(app.entropy.bytes32()).to_string()
+    Digest::from_bytes(app.entropy.random_bytes()).to_string()
 }
 
 /// When something ends that works for so long from now.
@@ -183,7 +183,7 @@ fn require_bearer(caller: Caller) -> Result<(), ApiError> {
 async fn link(app: Call, _: CreateLoginLink) -> Result<LoginLink, ApiError> {
     require_bearer(app.caller())?;
     let code = random(&app);
-    app.logins.codes.add(&code, None, app.clock.ticks_ms());
+    app.logins.codes.add(&code, None, app.clock.monotonic_ms());
     Ok(LoginLink {
         url: link_url(&app, &code),
         expires_at: expiry(&app, CODE_MS),
@@ -194,7 +194,7 @@ async fn page(call: Call, _: CreateLoginPage) -> Result<LoginPage, ApiError> {
     require_bearer(call.caller())?;
     let app = call.app;
     let code = random(&app);
-    let name = LoginId::from_bytes(app.entropy.bytes32()).to_string();
+    let name = LoginId::from_bytes(app.entropy.random_bytes()).to_string();
     let (host, url) = (Arc::clone(&app.logins.host), link_url(&app, &code));
     let written = blocking(move || LoginPageFile::write(&host, &name, &url)).await?;
     let file = written.map_err(|error| {
@@ -206,11 +206,11 @@ async fn page(call: Call, _: CreateLoginPage) -> Result<LoginPage, ApiError> {
         )
     })?;
     let path = file.path().display().to_string();
-    app.logins.codes.add(&code, Some(file), app.clock.ticks_ms());
+    app.logins.codes.add(&code, Some(file), app.clock.monotonic_ms());
     let expires_at = expiry(&app, CODE_MS);
     tokio::spawn(async move {
         app.clock.sleep(CODE_MS).await;
-        app.logins.codes.remove_expired(app.clock.ticks_ms());
+        app.logins.codes.remove_expired(app.clock.monotonic_ms());
     });
     Ok(LoginPage { path, expires_at })
 }
@@ -221,7 +221,11 @@ async fn enter_page(call: Call, _: GetLoginPage) -> Result<Response, ApiError> {
 
 async fn enter(call: Call, asked: EnterLogin) -> Result<Response, ApiError> {
     let app = &call.app;
-    if !app.logins.codes.take(asked.code.as_str(), app.clock.ticks_ms()) {
+    if !app
+        .logins
+        .codes
+        .take(asked.code.as_str(), app.clock.monotonic_ms())
+    {
         crate::guard::count_failure(app, call.peer())?;
         let message = "the login link was used before, or is older than a minute";
         return Err(ApiError::unknown("login_link_expired", message, NEW_LINK));
@@ -241,14 +245,14 @@ async fn enter(call: Call, asked: EnterLogin) -> Result<Response, ApiError> {
     let adding = app.clone();
     blocking(move || adding.logins.list.add(new)).await?;
     let headers = [(header::SET_COOKIE, set_cookie(app, &cookie, LOGIN_MS / 1_000))];
-    Ok((headers, Json(LoggedIn { token })).into_response())
+    Ok((headers, Json(LoginGrant { token })).into_response())
 }
 
 const NEW_LINK: &str = "`wakeful open` makes a new one";
 
 /// An id that no login has.
 fn free_id(app: &App) -> Result<LoginId, ApiError> {
-    let mut draws = (0..ID_DRAWS_MAX).map(|_| LoginId::from_bytes(app.entropy.bytes32()));
+    let mut draws = (0..ID_DRAWS_MAX).map(|_| LoginId::from_bytes(app.entropy.random_bytes()));
     let free = draws.find(|id| !app.logins.list.contains(*id));
     free.ok_or_else(|| ApiError::unavailable("no_login_id", "no free login id was drawn", "try again"))
 }
@@ -305,7 +309,7 @@ async fn ticket(app: Call, _: CreateStreamTicket) -> Result<StreamTicket, ApiErr
         ));
     };
     let ticket = random(&app);
-    app.logins.tickets.add(&ticket, login, app.clock.ticks_ms());
+    app.logins.tickets.add(&ticket, login, app.clock.monotonic_ms());
     let expires_at = expiry(&app, TICKET_MS);
     Ok(StreamTicket { ticket, expires_at })
 }
@@ -314,7 +318,7 @@ async fn ticket(app: Call, _: CreateStreamTicket) -> Result<StreamTicket, ApiErr
 async fn end(app: &App, is_chosen: impl Fn(LoginId) -> bool + Send + 'static) -> Result<usize, ApiError> {
     let ending = app.clone();
     let ended = blocking(move || ending.logins.list.revoke(is_chosen)).await?;
-    ended.map_err(|error: Unsaved| {
+    ended.map_err(|error: LoginSaveError| {
         let message = format!("ended in this daemon, but {error}; a restart would bring it back");
         let hint = "delete logins.json in the home, or make it writable and try again";
         ApiError::unavailable("login_list_unsaved", &message, hint)

@@ -2,19 +2,19 @@
 
 use axum::http::HeaderMap;
 use axum::http::StatusCode;
-use wakeful_api::{Accepted, Admission, Attached, SendMessage};
+use wakeful_api::{AcceptedMessage, Admission, AttachmentInput, SendMessage};
 use wakeful_core::attachment;
 use wakeful_core::conversation::Attachment;
 use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::key::Digest;
-use wakeful_core::message::{PROMPT_BYTES_MAX, Wishes};
+use wakeful_core::message::{PROMPT_BYTES_MAX, RunOptions};
 use wakeful_core::run::ROUNDS_MAX;
-use wakeful_runtime::api::Post;
+use wakeful_runtime::api::IncomingMessage;
 
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Parameters;
-use crate::rate::Key;
+use crate::rate::RateKey;
 use crate::route::{Call, Routes};
 use crate::{guard, view};
 
@@ -35,35 +35,39 @@ pub(crate) fn routes() -> Routes {
 fn count(app: &App, path: &Parameters) -> Result<(), ApiError> {
     let agents = path.iter().filter_map(|(_, value)| AgentId::parse(value).ok());
     for agent in agents {
-        guard::count(app, &Key::Agent(agent.to_string()), app.limits.turns_per_minute)?;
+        guard::count(
+            app,
+            &RateKey::Agent(agent.to_string()),
+            app.limits.turns_per_minute,
+        )?;
     }
     Ok(())
 }
 
-async fn send(call: Call, asked: SendMessage) -> Result<Accepted, ApiError> {
+async fn send(call: Call, asked: SendMessage) -> Result<AcceptedMessage, ApiError> {
     let turn = key(&call, asked.key.as_ref().map(|key| &key.0))?;
     check(&asked)?;
-    let wishes = Wishes {
+    let wishes = RunOptions {
         model_ref: asked.model,
         max_rounds: asked.max_rounds,
         workspace: asked.workspace,
         deny_tools: asked.deny_tools.into_iter().collect(),
         ask_tools: asked.ask_tools.into_iter().collect(),
     };
-    let post = Post {
+    let post = IncomingMessage {
         agent: asked.agent_id.0.clone(),
         turn,
         text: asked.text,
         attachments: attached(asked.attachments)?,
         wishes: call
             .host
-            .wishes(wishes)
+            .check_options(wishes)
             .map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?,
         priority: asked.priority.unwrap_or_default(),
     };
     let posted = call.runtime()?.messages.send(post).await?;
     call.metrics.message_accepted();
-    Ok(Accepted {
+    Ok(AcceptedMessage {
         run_key: posted.run_key.to_string(),
         agent_id: asked.agent_id.to_string(),
         admission: if posted.is_new {
@@ -81,7 +85,7 @@ pub(crate) fn key(call: &Call, in_body: Option<&TurnId>) -> Result<TurnId, ApiEr
         (Some(header), _) => Ok(header),
         (None, Some(body)) => Ok(body.clone()),
         (None, None) => Ok(TurnId::parse(
-            &Digest::from_bytes(call.entropy.bytes32()).to_string(),
+            &Digest::from_bytes(call.entropy.random_bytes()).to_string(),
         )?),
     }
 }
@@ -106,7 +110,7 @@ fn two_keys() -> ApiError {
 }
 
 /// What comes with a message, checked.
-fn attached(attachments: Vec<Attached>) -> Result<Vec<Attachment>, ApiError> {
+fn attached(attachments: Vec<AttachmentInput>) -> Result<Vec<Attachment>, ApiError> {
     let attachments: Vec<Attachment> = attachments.into_iter().map(view::attachment).collect();
     attachment::check(&attachments).map_err(|error| {
         let hint = "attach pictures, PDFs and plain text, or put other files into the workspace";

@@ -10,8 +10,8 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use wakeful_api::{Activity, AgentStatus, GetMetrics};
 
-use crate::agent::Stalled;
-use crate::app::Open;
+use crate::agent::StuckIndex;
+use crate::app::ServedHome;
 use crate::error::ApiError;
 use crate::route::{Call, Routes};
 
@@ -58,14 +58,14 @@ pub(crate) fn routes() -> Routes {
 
 async fn show(call: Call, _: GetMetrics) -> Result<Response, ApiError> {
     let app = &call.app;
-    let mut page = Page::default();
+    let mut page = MetricsText::default();
     page.begin("wakeful_build_info", "gauge", "The running program, by version.");
     page.line("wakeful_build_info", &[("version", &app.facts.version)], 1);
     counters(&mut page, &app.metrics);
     // Before the daemon serves there are no agents to count, and its scraper should see the rest nevertheless.
     if let Ok(open) = app.open() {
         let agents = open.runtime.agents.list(false).await?;
-        let stalled = Stalled::of(&open);
+        let stalled = StuckIndex::of(&open);
         let agents: Vec<_> = agents.iter().map(|agent| stalled.status(agent)).collect();
         gauges(&mut page, &agents);
         waiting(&open, &mut page).await?;
@@ -79,7 +79,7 @@ async fn show(call: Call, _: GetMetrics) -> Result<Response, ApiError> {
     Ok(([(header::CONTENT_TYPE, FORMAT)], page.0).into_response())
 }
 
-fn counters(page: &mut Page, metrics: &Metrics) {
+fn counters(page: &mut MetricsText, metrics: &Metrics) {
     let name = "wakeful_http_requests_total";
     page.begin(
         name,
@@ -109,7 +109,7 @@ fn counters(page: &mut Page, metrics: &Metrics) {
     page.line(name, &[], metrics.rate_limited.load(Ordering::Relaxed));
 }
 
-fn gauges(page: &mut Page, agents: &[AgentStatus]) {
+fn gauges(page: &mut MetricsText, agents: &[AgentStatus]) {
     let count = |activity| agents.iter().filter(|agent| agent.activity == activity).count();
     page.begin("wakeful_agents", "gauge", "Listed agents, by what they do.");
     for (word, activity) in [
@@ -143,8 +143,8 @@ fn gauges(page: &mut Page, agents: &[AgentStatus]) {
 }
 
 /// What waits for a person.
-async fn waiting(open: &Open, page: &mut Page) -> Result<(), ApiError> {
-    let owed = open.runtime.decisions.owed().await?;
+async fn waiting(open: &ServedHome, page: &mut MetricsText) -> Result<(), ApiError> {
+    let owed = open.runtime.decisions.human_backlog().await?;
     let brakes = open.runtime.brakes.list().await?;
     for (name, help, value) in [
         (
@@ -171,9 +171,9 @@ async fn waiting(open: &Open, page: &mut Page) -> Result<(), ApiError> {
 
 /// The text as it grows.
 #[derive(Default)]
-struct Page(String);
+struct MetricsText(String);
 
-impl Page {
+impl MetricsText {
     fn begin(&mut self, name: &str, kind: &str, help: &str) {
         // Writing into a string cannot fail.
         let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");

@@ -17,7 +17,7 @@ const KEYS_MAX: usize = 4_096;
 
 /// Who or what is counted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Key {
+pub(crate) enum RateKey {
     /// Whoever shows the token.
     Token,
     /// Whoever shows the token by the home's socket: programs that come over TCP must not use up the operator's requests.
@@ -36,7 +36,7 @@ pub(crate) enum Key {
     Others,
 }
 
-impl Key {
+impl RateKey {
     /// What there are too many of.
     pub(crate) const fn noun(&self) -> &'static str {
         match self {
@@ -66,11 +66,11 @@ impl Key {
 
 /// The counters.
 #[derive(Debug, Default)]
-pub(crate) struct Rates(Mutex<BTreeMap<Key, Window>>);
+pub(crate) struct Rates(Mutex<BTreeMap<RateKey, Window>>);
 
 /// How a counter stands, without counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum RateStatus {
     /// Nothing was counted within the last minute.
     Unknown,
     /// One more would pass.
@@ -99,7 +99,7 @@ impl Window {
 
 impl Rates {
     /// Counts one. The error is for how many seconds there will be none.
-    pub(crate) fn count(&self, key: Key, limit: u32, now_ms: u64) -> Result<(), u64> {
+    pub(crate) fn count(&self, key: RateKey, limit: u32, now_ms: u64) -> Result<(), u64> {
         if limit == 0 {
             return Ok(());
         }
@@ -108,7 +108,7 @@ impl Rates {
             windows.retain(|_, window| !window.is_over(now_ms));
         }
         let has_place = windows.len() < KEYS_MAX || windows.contains_key(&key);
-        let key = if has_place { key } else { Key::Others };
+        let key = if has_place { key } else { RateKey::Others };
         let fresh = Window {
             began_ms: now_ms,
             count: 0,
@@ -125,18 +125,18 @@ impl Rates {
     }
 
     /// Looks without counting.
-    pub(crate) fn standing(&self, key: &Key, limit: u32, now_ms: u64) -> Standing {
+    pub(crate) fn standing(&self, key: &RateKey, limit: u32, now_ms: u64) -> RateStatus {
         let windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let window = windows.get(key).filter(|window| !window.is_over(now_ms));
         match window.map(|window| window.full_for_s(limit, now_ms)) {
-            None => Standing::Unknown,
-            Some(Some(wait_s)) if limit > 0 => Standing::Full(wait_s),
-            Some(_) => Standing::Room,
+            None => RateStatus::Unknown,
+            Some(Some(wait_s)) if limit > 0 => RateStatus::Full(wait_s),
+            Some(_) => RateStatus::Room,
         }
     }
 
     /// Forgets what was counted.
-    pub(crate) fn forget(&self, key: &Key) {
+    pub(crate) fn forget(&self, key: &RateKey) {
         let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         windows.remove(key);
     }
@@ -149,41 +149,41 @@ mod tests {
     #[test]
     fn a_window_lets_as_many_pass_as_it_says_and_begins_anew_after_a_minute() {
         let rates = Rates::default();
-        assert_eq!(rates.count(Key::Token, 2, 1_000), Ok(()));
-        assert_eq!(rates.count(Key::Token, 2, 1_500), Ok(()));
-        assert_eq!(rates.count(Key::Token, 2, 2_000), Err(59));
-        assert_eq!(rates.count(Key::Agent("a".into()), 2, 2_000), Ok(()));
-        assert_eq!(rates.count(Key::Token, 2, 60_999), Err(1));
-        assert_eq!(rates.count(Key::Token, 2, 61_000), Ok(()));
+        assert_eq!(rates.count(RateKey::Token, 2, 1_000), Ok(()));
+        assert_eq!(rates.count(RateKey::Token, 2, 1_500), Ok(()));
+        assert_eq!(rates.count(RateKey::Token, 2, 2_000), Err(59));
+        assert_eq!(rates.count(RateKey::Agent("a".into()), 2, 2_000), Ok(()));
+        assert_eq!(rates.count(RateKey::Token, 2, 60_999), Err(1));
+        assert_eq!(rates.count(RateKey::Token, 2, 61_000), Ok(()));
     }
 
     #[test]
     fn looking_counts_nothing_and_what_is_forgotten_is_unknown() {
         let rates = Rates::default();
-        let standing = |now_ms| rates.standing(&Key::Token, 2, now_ms);
-        assert_eq!(standing(1_000), Standing::Unknown);
-        assert_eq!(rates.count(Key::Token, 2, 1_000), Ok(()));
+        let standing = |now_ms| rates.standing(&RateKey::Token, 2, now_ms);
+        assert_eq!(standing(1_000), RateStatus::Unknown);
+        assert_eq!(rates.count(RateKey::Token, 2, 1_000), Ok(()));
         assert_eq!(
             (standing(1_000), standing(1_000)),
-            (Standing::Room, Standing::Room)
+            (RateStatus::Room, RateStatus::Room)
         );
-        assert_eq!(rates.count(Key::Token, 2, 1_000), Ok(()));
-        assert_eq!(standing(2_000), Standing::Full(59));
-        assert_eq!(standing(61_000), Standing::Unknown, "its minute is over");
+        assert_eq!(rates.count(RateKey::Token, 2, 1_000), Ok(()));
+        assert_eq!(standing(2_000), RateStatus::Full(59));
+        assert_eq!(standing(61_000), RateStatus::Unknown, "its minute is over");
         assert_eq!(
-            rates.standing(&Key::Token, 0, 2_000),
-            Standing::Room,
+            rates.standing(&RateKey::Token, 0, 2_000),
+            RateStatus::Room,
             "without a limit"
         );
-        rates.forget(&Key::Token);
-        assert_eq!(standing(2_000), Standing::Unknown);
+        rates.forget(&RateKey::Token);
+        assert_eq!(standing(2_000), RateStatus::Unknown);
     }
 
     #[test]
     fn without_a_limit_nothing_is_counted() {
         let rates = Rates::default();
         for now_ms in 0..10_000 {
-            assert_eq!(rates.count(Key::Token, 0, now_ms), Ok(()));
+            assert_eq!(rates.count(RateKey::Token, 0, now_ms), Ok(()));
         }
         assert!(rates.0.lock().expect("lock").is_empty());
     }
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn the_table_is_bounded_and_newcomers_share_a_counter_until_places_are_free() {
         let rates = Rates::default();
-        let key = |n: usize| Key::Agent(n.to_string());
+        let key = |n: usize| RateKey::Agent(n.to_string());
         for n in 0..KEYS_MAX + 10 {
             let _ = rates.count(key(n), 5, 0);
         }

@@ -42,7 +42,7 @@ impl Call {
     /// Who asks. The guard has put it there for every request of the API.
     pub(crate) fn caller(&self) -> Caller {
         let caller = self.head.extensions.get::<Caller>();
-        caller.copied().unwrap_or(Caller::Anybody)
+        caller.copied().unwrap_or(Caller::Anonymous)
     }
 
     /// The other end of the connection, where it is known.
@@ -56,7 +56,7 @@ impl Call {
             Caller::Browser(_) => Ok(Channel::Page),
             Caller::Bearer => Ok(Channel::Api),
             Caller::InProcess => Ok(Channel::Cli),
-            Caller::Anybody => Err(ApiError::unauthorized()),
+            Caller::Anonymous => Err(ApiError::unauthorized()),
         }
     }
 

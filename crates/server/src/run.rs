@@ -6,7 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use wakeful_api::{
     AbandonRun, CancelRun, GetRun, ListAgentRuns, ListRuns, PendingCancel, ResumeRun, Run, RunList,
 };
-use wakeful_runtime::api::Cancelled;
+use wakeful_runtime::api::CancelAck;
 use wakeful_runtime::rows::RunFilter;
 
 use crate::app::App;
@@ -60,22 +60,20 @@ async fn show(call: Call, asked: GetRun) -> Result<Run, ApiError> {
 }
 
 async fn cancel(call: Call, asked: CancelRun) -> Result<Response, ApiError> {
-    Ok(
-        match call.runtime()?.runs.cancel_at_once(asked.run_key.0).await? {
-            Cancelled::Stored(stored) => Json(view::run(&stored)).into_response(),
-            Cancelled::Pending(pending) => {
-                let answer = PendingCancel {
-                    run_key: asked.run_key.to_string(),
-                    not_durable: view::not_durable(&pending),
-                };
-                (StatusCode::ACCEPTED, Json(answer)).into_response()
-            }
-        },
-    )
+    Ok(match call.runtime()?.runs.cancel_now(asked.run_key.0).await? {
+        CancelAck::Stored(stored) => Json(view::run(&stored)).into_response(),
+        CancelAck::Pending(pending) => {
+            let answer = PendingCancel {
+                run_key: asked.run_key.to_string(),
+                not_durable: view::not_durable(&pending),
+            };
+            (StatusCode::ACCEPTED, Json(answer)).into_response()
+        }
+    })
 }
 
 async fn resume(call: Call, asked: ResumeRun) -> Result<Run, ApiError> {
-    Ok(view::run(&call.runtime()?.runs.retry(asked.run_key.0).await?))
+    Ok(view::run(&call.runtime()?.runs.resume(asked.run_key.0).await?))
 }
 
 async fn abandon(call: Call, asked: AbandonRun) -> Result<Run, ApiError> {

@@ -4,16 +4,16 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use wakeful_api::{
-    Control, DaemonState, GetHealth, GetReadiness, GetRuntimeStatus, Health, HealthStatus, LastFailure,
-    Phase, Readiness, Ready, RuntimeStatus, ShutDown,
+    AgentControl, DaemonState, FailurePhase, GetHealth, GetReadiness, GetRuntimeStatus, Health, HealthStatus,
+    LastFailure, Readiness, ReadinessStatus, RuntimeStatus, ShutDown,
 };
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_runtime::api::AgentView;
 use wakeful_runtime::rows::RunFilter;
 
-use crate::agent::Stalled;
-use crate::app::{App, Open};
+use crate::agent::StuckIndex;
+use crate::app::{App, ServedHome};
 use crate::error::ApiError;
 use crate::route::{Call, Routes};
 use crate::view;
@@ -54,18 +54,18 @@ async fn ready(call: Call, _: GetReadiness) -> Result<Response, ApiError> {
         Readiness::Ready => StatusCode::OK,
         Readiness::Recovering | Readiness::Failing | Readiness::Stopping => StatusCode::SERVICE_UNAVAILABLE,
     };
-    Ok((http, Json(Ready { status, code })).into_response())
+    Ok((http, Json(ReadinessStatus { status, code })).into_response())
 }
 
 async fn status(call: Call, _: GetRuntimeStatus) -> Result<RuntimeStatus, ApiError> {
     let (app, open) = (&call.app, call.open()?);
     let agents = open.runtime.agents.list(false).await?;
     let last_failure = last_failure(app, &open).await?;
-    let counts = Counts::of(&agents, &Stalled::of(&open));
+    let counts = ActivityCounts::of(&agents, &StuckIndex::of(&open));
     let facts = &app.facts;
     let stuck = open.stuck.all();
     let brakes = open.runtime.brakes.list().await?;
-    let owed = open.runtime.decisions.owed().await?;
+    let owed = open.runtime.decisions.human_backlog().await?;
     app.try_storage().await;
     Ok(RuntimeStatus {
         version: facts.version.clone(),
@@ -100,27 +100,27 @@ async fn status(call: Call, _: GetRuntimeStatus) -> Result<RuntimeStatus, ApiErr
     })
 }
 
-async fn shut_down(call: Call, _: ShutDown) -> Result<Ready, ApiError> {
+async fn shut_down(call: Call, _: ShutDown) -> Result<ReadinessStatus, ApiError> {
     call.host.stop();
     let (status, code) = (Readiness::Stopping, None);
-    Ok(Ready { status, code })
+    Ok(ReadinessStatus { status, code })
 }
 
 /// Agents by what they do.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Counts {
+struct ActivityCounts {
     active: u64,
     processing: u64,
     waiting: u64,
 }
 
-impl Counts {
-    fn of(agents: &[AgentView], stalled: &Stalled) -> Self {
+impl ActivityCounts {
+    fn of(agents: &[AgentView], stalled: &StuckIndex) -> Self {
         agents
             .iter()
             .map(|agent| stalled.status(agent))
             .fold(Self::default(), |mut counts, agent| {
-                counts.active += u64::from(agent.control == Control::Running);
+                counts.active += u64::from(agent.control == AgentControl::Running);
                 counts.processing += u64::from(agent.open_run.is_some());
                 counts.waiting += u64::from(agent.open_run.is_none() && agent.pending > 0);
                 counts
@@ -129,7 +129,7 @@ impl Counts {
 }
 
 /// The newest failure: of a run, or what the binary knows of.
-async fn last_failure(app: &App, open: &Open) -> Result<Option<LastFailure>, ApiError> {
+async fn last_failure(app: &App, open: &ServedHome) -> Result<Option<LastFailure>, ApiError> {
     let filter = RunFilter {
         limit: FAILURE_RUNS_MAX,
         ..RunFilter::default()
@@ -143,7 +143,7 @@ async fn last_failure(app: &App, open: &Open) -> Result<Option<LastFailure>, Api
     let of_run = LastFailure {
         occurred_at: failed.row.ended_at.map(Millis::rfc3339).unwrap_or_default(),
         summary: summary.unwrap_or_else(|| "a run failed".to_owned()),
-        phase: Phase::RuntimeTurn,
+        phase: FailurePhase::RuntimeTurn,
         detail_hint: format!("GET /api/runs/{}", failed.row.run_key),
     };
     // One spelling of time, so that text compares like time.

@@ -7,9 +7,9 @@ use wakeful_api::{
 };
 use wakeful_core::id::RuleId;
 use wakeful_core::key::Digest;
-use wakeful_core::timer::{Status, TimerError};
+use wakeful_core::schedule::{ScheduleError, ScheduleStatus};
 use wakeful_runtime::rows::ScheduleFilter;
-use wakeful_runtime::{EngineError, ScheduleFault};
+use wakeful_runtime::{EngineError, ScheduleRefusal};
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -26,9 +26,15 @@ pub(crate) fn routes() -> Routes {
         .add(add)
         .add(show)
         .add(edit)
-        .add(async |call: Call, asked: PauseSchedule| set(&call, asked.schedule_id, Status::Paused).await)
-        .add(async |call: Call, asked: ResumeSchedule| set(&call, asked.schedule_id, Status::Active).await)
-        .add(async |call: Call, asked: DisableSchedule| set(&call, asked.schedule_id, Status::Disabled).await)
+        .add(async |call: Call, asked: PauseSchedule| {
+            set(&call, asked.schedule_id, ScheduleStatus::Paused).await
+        })
+        .add(async |call: Call, asked: ResumeSchedule| {
+            set(&call, asked.schedule_id, ScheduleStatus::Active).await
+        })
+        .add(async |call: Call, asked: DisableSchedule| {
+            set(&call, asked.schedule_id, ScheduleStatus::Disabled).await
+        })
         .add(trigger)
         .add(history)
         .add(raise)
@@ -54,7 +60,7 @@ async fn add(call: Call, mut asked: AddSchedule) -> Result<Schedule, ApiError> {
     let draft = view::draft(
         asked,
         schedule_id,
-        runtime.schedules.makes_up_for_missed(),
+        runtime.schedules.catches_up_by_default(),
         call.clock.now(),
     );
     Ok(view::schedule(&runtime.schedules.add(draft.map_err(bad)?).await?))
@@ -91,7 +97,7 @@ async fn raise(call: Call, asked: RaiseEvent) -> Result<EventFirings, ApiError> 
         .open()?
         .runtime
         .schedules
-        .happened(asked.event.0.clone(), key.clone())
+        .raise_event(asked.event.0.clone(), key.clone())
         .await?;
     Ok(EventFirings {
         event: asked.event.to_string(),
@@ -114,7 +120,7 @@ async fn history(call: Call, asked: ListScheduledExecutions) -> Result<ScheduleH
     })
 }
 
-async fn set(app: &App, schedule: Text<RuleId>, status: Status) -> Result<Schedule, ApiError> {
+async fn set(app: &App, schedule: Text<RuleId>, status: ScheduleStatus) -> Result<Schedule, ApiError> {
     Ok(view::schedule(
         &app.open()?
             .runtime
@@ -124,11 +130,11 @@ async fn set(app: &App, schedule: Text<RuleId>, status: Status) -> Result<Schedu
     ))
 }
 
-fn bad(error: TimerError) -> ApiError {
-    EngineError::from(ScheduleFault::from(error)).into()
+fn bad(error: ScheduleError) -> ApiError {
+    EngineError::from(ScheduleRefusal::from(error)).into()
 }
 
 fn made_up(app: &App) -> Result<RuleId, ApiError> {
-    let digits = Digest::from_bytes(app.entropy.bytes32()).to_string();
+    let digits = Digest::from_bytes(app.entropy.random_bytes()).to_string();
     Ok(RuleId::parse(digits.get(..NAME_DIGITS).unwrap_or(&digits))?)
 }

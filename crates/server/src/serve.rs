@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::connection::{Client, connection, raw_response};
+use crate::connection::{ConnectionClient, connection, raw_response};
 use crate::descriptor;
 use crate::error::ApiError;
 use crate::peer::{LocalPeer, Peer};
@@ -23,7 +23,7 @@ const DRAIN_MS_MAX: u64 = 5_000;
 
 /// Rest after an accept that failed, which is nearly always for want of file descriptors: trying again at once would
 /// only burn the processor until somebody hangs up.
-const ACCEPT_REST_MS: u64 = 100;
+const ACCEPT_RETRY_MS: u64 = 100;
 
 /// Most clients that are turned away at the same time. Those beyond it are answered before they have asked.
 const TURNED_AWAY_MAX: usize = 32;
@@ -37,14 +37,14 @@ const TURNED_AWAY_BYTES: usize = 4 * 1024;
 
 /// How a server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
+pub struct ServerEnd {
     /// Connections that were cut off because they did not end in time.
     pub cut_off: usize,
 }
 
 /// Serves until `stop` resolves; then nobody is let in any more, and whoever is inside has a few seconds. Streams end
 /// when the stage says so, which must happen by then. Raises the process's limit of open files.
-pub async fn serve(listener: TcpListener, app: Router, stop: impl Future<Output = ()>) -> Ended {
+pub async fn serve(listener: TcpListener, app: Router, stop: impl Future<Output = ()>) -> ServerEnd {
     serve_at_most(descriptor::raise().network, listener, app, stop).await
 }
 
@@ -54,13 +54,13 @@ pub async fn serve_at_most(
     listener: TcpListener,
     app: Router,
     stop: impl Future<Output = ()>,
-) -> Ended {
+) -> ServerEnd {
     let listener = Listener::Network(listener);
     serve_within(Slots::new(connections_max), listener, app, stop).await
 }
 
 /// The same by the home's socket, for processes of this program's own user and of root.
-pub async fn serve_local(listener: UnixListener, app: Router, stop: impl Future<Output = ()>) -> Ended {
+pub async fn serve_local(listener: UnixListener, app: Router, stop: impl Future<Output = ()>) -> ServerEnd {
     let slots = Slots::new(descriptor::raise().local);
     serve_within(slots, Listener::Local(listener), app, stop).await
 }
@@ -104,7 +104,7 @@ async fn serve_within(
     listener: Listener,
     app: Router,
     stop: impl Future<Output = ()>,
-) -> Ended {
+) -> ServerEnd {
     let (stopping, asked) = watch::channel(false);
     let (mut connections, mut turned_away) = (JoinSet::new(), JoinSet::new());
     let mut stop = std::pin::pin!(stop);
@@ -117,7 +117,7 @@ async fn serve_within(
             accepted = listener.accept(), if slots.may_accept() => match accepted {
                 Ok(Some((stream, peer))) => match slots.open() {
                     Some(slot) => {
-                        let client = Client { peer, slot };
+                        let client = ConnectionClient { peer, slot };
                         connections.spawn(connection(stream, client, app.clone(), asked.clone()));
                     }
                     None if turned_away.len() < TURNED_AWAY_MAX => {
@@ -127,7 +127,7 @@ async fn serve_within(
                 },
                 Ok(None) => {}
                 Err(error) if is_of_one_client(&error) => {}
-                Err(_) => tokio::time::sleep(Duration::from_millis(ACCEPT_REST_MS)).await,
+                Err(_) => tokio::time::sleep(Duration::from_millis(ACCEPT_RETRY_MS)).await,
             },
         }
     }
@@ -139,7 +139,7 @@ async fn serve_within(
     turned_away.abort_all();
     connections.abort_all();
     while connections.join_next().await.is_some() {}
-    Ended { cut_off }
+    ServerEnd { cut_off }
 }
 
 /// Whether only this client is concerned, so that the next can be taken at once.

@@ -55,7 +55,7 @@ pub(crate) struct Slot {
 
 /// A request in progress, until dropped: with the last byte of its response.
 #[derive(Debug)]
-pub(crate) struct Busy(Arc<Slot>);
+pub(crate) struct RequestGuard(Arc<Slot>);
 
 impl Slots {
     /// Slots for so many connections.
@@ -112,7 +112,7 @@ impl Slot {
     }
 
     /// A request begins. None when the connection was told to close before it came.
-    pub(crate) fn begin(self: &Arc<Self>) -> Option<Busy> {
+    pub(crate) fn begin(self: &Arc<Self>) -> Option<RequestGuard> {
         let mut state = self.slots.state();
         let entry = state.open.get_mut(&self.id)?;
         let (is_authenticated, since) = (entry.is_authenticated, entry.idle_since.take());
@@ -123,7 +123,7 @@ impl Slot {
             state.anonymous_busy = state.anonymous_busy.saturating_add(1);
         }
         drop(state);
-        Some(Busy(Arc::clone(self)))
+        Some(RequestGuard(Arc::clone(self)))
     }
 
     /// The request in progress showed a valid login: the connection is closed for others only after those without one.
@@ -159,7 +159,7 @@ impl Slot {
     }
 }
 
-impl Drop for Busy {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         let Self(slot) = self;
         let mut state = slot.slots.state();
@@ -247,7 +247,7 @@ mod tests {
     fn requests_without_a_login_leave_the_reserved_part_free() {
         let slots = Slots::new(8);
         let all: Vec<Arc<Slot>> = (0..8).map(|_| opened(&slots)).collect();
-        let busy: Vec<Busy> = all.iter().filter_map(Slot::begin).collect();
+        let busy: Vec<RequestGuard> = all.iter().filter_map(Slot::begin).collect();
         let last = all.last().expect("eight");
         assert!(!last.admits_anonymous(), "the eighth is reserved");
         last.authenticate();

@@ -4,8 +4,8 @@ mod budget;
 mod decision;
 mod event;
 mod journal;
+mod journal_write;
 mod message;
-mod order;
 mod schedule;
 mod source;
 mod subscription;
@@ -15,32 +15,32 @@ pub use self::budget::{budget, receipt, spending};
 pub use self::decision::{brake, brakes, decision, decisions, not_durable};
 pub use self::event::event;
 pub use self::journal::{change, journal_category, note, record, saga, task, written};
+pub use self::journal_write::{listing, mutation};
 pub use self::message::queued;
-pub use self::order::{listing, mutation};
 pub use self::schedule::{UPCOMING_SHOWN, draft, edit, execution, execution_row, schedule, schedules};
 pub use self::source::{new_source, source, source_scan};
 pub use self::subscription::{new_subscription, subscription, subscriptions};
 pub use self::why::{why, why_not};
-pub use crate::trigger::external_trigger;
+pub use crate::external_trigger::external_trigger;
 use wakeful_api::{
-    Activity, AgentStatus, Attached, Block, GuidanceRoot, LoadedAgentsMd, Run, RunLine, Step, StepKind,
-    Stuck, TokenUsage, ToolCall, TranscriptLine,
+    Activity, AgentStatus, AttachmentInput, Block, GuidanceRoot, LoadedAgentsMd, Run, RunSummary, Step,
+    StepKind, StuckAgent, TokenUsage, ToolCall, TranscriptLine,
 };
 use wakeful_core::conversation::{self, Usage};
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::Guidance;
-use wakeful_core::run::{Phase, RunStatus, Turn};
-use wakeful_core::step::Status;
+use wakeful_core::run::{RunMachine, RunPhase, RunStatus};
+use wakeful_core::step::StepStatus;
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::api::{AgentView, Line, Previewed};
+use wakeful_runtime::api::{AgentView, Previewed, TranscriptItem};
 use wakeful_runtime::rows::{RunRow, StepRow};
 use wakeful_runtime::run::decode;
 use wakeful_runtime::stored_run::StoredRun;
 
 /// Whether an agent's work goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Going {
+pub enum WorkHealth {
     /// Nothing is in its way.
     Well,
     /// It cannot go on; the runtime's status says why.
@@ -70,7 +70,7 @@ const fn some(count: u64) -> Option<u64> {
 
 /// An agent as it stands.
 #[must_use]
-pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
+pub fn agent_status(view: &AgentView, going: WorkHealth) -> AgentStatus {
     let overview = &view.overview;
     let agent = &overview.agent;
     let has_work = overview.open_run.is_some() || overview.queued > 0;
@@ -85,14 +85,14 @@ pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
             // Another process may have tried its run.
             _ if overview.is_waiting_for_budget => Activity::Stuck,
             // A note that somebody was stuck may be a moment older than the end of their work.
-            (Going::Stuck, _) if has_work => Activity::Stuck,
-            (Going::Well | Going::Stuck, Some(_)) if overview.pending_decisions > 0 => {
+            (WorkHealth::Stuck, _) if has_work => Activity::Stuck,
+            (WorkHealth::Well | WorkHealth::Stuck, Some(_)) if overview.pending_decisions > 0 => {
                 Activity::WaitingOnHuman
             }
-            (Going::Well | Going::Stuck, Some(_)) if overview.is_braked => Activity::Waiting,
-            (Going::Well | Going::Stuck, Some(_)) => Activity::Working,
-            (Going::Well | Going::Stuck, None) if has_work => Activity::Queued,
-            (Going::Well | Going::Stuck, None) => Activity::Asleep,
+            (WorkHealth::Well | WorkHealth::Stuck, Some(_)) if overview.is_braked => Activity::Waiting,
+            (WorkHealth::Well | WorkHealth::Stuck, Some(_)) => Activity::Working,
+            (WorkHealth::Well | WorkHealth::Stuck, None) if has_work => Activity::Queued,
+            (WorkHealth::Well | WorkHealth::Stuck, None) => Activity::Asleep,
         },
         workspace: agent.workspace.clone(),
         model: agent.model_ref.clone(),
@@ -131,9 +131,9 @@ pub fn loaded_agents_md(guidance: &Guidance) -> Vec<LoadedAgentsMd> {
 
 /// A run in a list.
 #[must_use]
-pub fn run_line(found: &Previewed<RunRow>) -> RunLine {
+pub fn run_line(found: &Previewed<RunRow>) -> RunSummary {
     let row = &found.row;
-    RunLine {
+    RunSummary {
         run_key: row.run_key.to_string(),
         agent_id: row.agent_id.to_string(),
         status: row.status,
@@ -150,13 +150,13 @@ pub fn run_line(found: &Previewed<RunRow>) -> RunLine {
 /// Whether a run waits for money. The states of runs that ended need not be read.
 fn is_parked(row: &RunRow) -> bool {
     let turn = (row.status == RunStatus::Open).then(|| decode(row));
-    turn.is_some_and(|turn| turn.is_ok_and(|turn| matches!(turn.phase, Phase::Parked { .. })))
+    turn.is_some_and(|turn| turn.is_ok_and(|turn| matches!(turn.phase, RunPhase::Parked { .. })))
 }
 
 /// The runs that an open run waits for.
 fn waiting_on(row: &RunRow) -> Vec<String> {
     let turn = (row.status == RunStatus::Open).then(|| decode(row));
-    let waits = turn.and_then(Result::ok).filter(Turn::waits_on_runs);
+    let waits = turn.and_then(Result::ok).filter(RunMachine::waits_on_runs);
     let children = waits.map(|turn| turn.children()).unwrap_or_default().into_iter();
     children.map(|(_, child)| child.run_key.to_string()).collect()
 }
@@ -170,8 +170,8 @@ pub fn run(stored: &StoredRun) -> Run {
         calls.map(|step| step.operation_id.to_string()).collect()
     };
     let parked = match turn.map(|turn| &turn.phase) {
-        Some(Phase::Parked { exceeded, .. }) => Some(budget::parked(exceeded)),
-        Some(Phase::Modelling { .. } | Phase::Acting { .. } | Phase::Ended { .. }) | None => None,
+        Some(RunPhase::Parked { exceeded, .. }) => Some(budget::parked(exceeded)),
+        Some(RunPhase::Modelling { .. } | RunPhase::Acting { .. } | RunPhase::Ended { .. }) | None => None,
     };
     let unreadable = stored.machine.as_ref().and_then(|turn| turn.as_ref().err());
     Run {
@@ -181,8 +181,8 @@ pub fn run(stored: &StoredRun) -> Run {
         final_text: stored.final_text.clone(),
         rounds: stored.rounds(),
         tool_calls: stored.tool_calls().map(tool_call).collect(),
-        denied: ids(Status::Denied),
-        unknown: ids(Status::OutcomeUnknown),
+        denied: ids(StepStatus::Denied),
+        unknown: ids(StepStatus::OutcomeUnknown),
         token_usage: usage(stored.usage()),
         duration_ms: row.ended_at.map_or(0, |ended| ended.since(row.started_at)),
         cost_usd: Some(stored.cost)
@@ -232,7 +232,7 @@ fn step(step: &StepRow) -> Step {
 
 /// One line of a conversation.
 #[must_use]
-pub fn transcript_line(line: &Line) -> TranscriptLine {
+pub fn transcript_line(line: &TranscriptItem) -> TranscriptLine {
     let blocks = line.blocks.clone();
     TranscriptLine {
         run_key: line.row.run_key.to_string(),
@@ -274,8 +274,8 @@ fn block(block: conversation::Block) -> Block {
 
 /// Something that comes with a message, as it came; not checked.
 #[must_use]
-pub fn attachment(attached: Attached) -> conversation::Attachment {
-    let Attached {
+pub fn attachment(attached: AttachmentInput) -> conversation::Attachment {
+    let AttachmentInput {
         name,
         media_type,
         data,
@@ -289,8 +289,8 @@ pub fn attachment(attached: Attached) -> conversation::Attachment {
 
 /// An agent whose work cannot go on.
 #[must_use]
-pub fn stuck(agent: &AgentId, error: &EngineError) -> Stuck {
-    Stuck {
+pub fn stuck(agent: &AgentId, error: &EngineError) -> StuckAgent {
+    StuckAgent {
         agent_id: agent.to_string(),
         problem: error.into(),
     }

@@ -16,9 +16,9 @@ const CODES_MAX: usize = 64;
 
 /// The codes that were not used yet.
 #[derive(Default)]
-pub(crate) struct Codes(Mutex<VecDeque<Waiting>>);
+pub(crate) struct Codes(Mutex<VecDeque<PendingCode>>);
 
-struct Waiting {
+struct PendingCode {
     hash: Digest,
     expires_ms: u64,
     /// The file that holds the code. Dropping it deletes the file.
@@ -35,7 +35,7 @@ impl Codes {
         } else {
             None
         };
-        codes.push_back(Waiting {
+        codes.push_back(PendingCode {
             hash: Digest::of(code.as_bytes()),
             expires_ms: now_ms.saturating_add(CODE_MS),
             _page: page,
@@ -64,7 +64,7 @@ impl Codes {
     }
 
     /// Forgets the other codes. Their files are deleted after the lock is given back.
-    fn keep_only(&self, is_kept: impl FnMut(&Waiting) -> bool) {
+    fn keep_only(&self, is_kept: impl FnMut(&PendingCode) -> bool) {
         let mut codes = self.lock();
         let (kept, forgotten): (VecDeque<_>, VecDeque<_>) =
             std::mem::take(&mut *codes).into_iter().partition(is_kept);
@@ -73,7 +73,7 @@ impl Codes {
         drop(forgotten);
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<PendingCode>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

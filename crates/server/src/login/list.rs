@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::watch;
 use tokio::time::Instant;
-use wakeful_core::key::{Digest, h};
+use wakeful_core::key::{Digest, derived_hash};
 use wakeful_core::time::Millis;
 
 use super::LoginHost;
@@ -84,7 +84,7 @@ pub(crate) struct LoginRecord {
 
 /// The saved list.
 #[derive(Serialize, Deserialize)]
-struct Saved {
+struct SavedLogins {
     version: u32,
     /// A hash of the API's token: a new token ends all logins.
     api_token_hash: Digest,
@@ -115,7 +115,7 @@ struct Entry {
 }
 
 /// The logins, newest last.
-pub(crate) struct LoginList {
+pub(crate) struct LoginStore {
     host: Arc<dyn LoginHost>,
     api_token_hash: Digest,
     entries: Mutex<VecDeque<Entry>>,
@@ -126,12 +126,12 @@ pub(crate) struct LoginList {
 /// The list could be neither saved nor deleted, so a restart brings back logins that were ended.
 #[derive(Debug, thiserror::Error)]
 #[error("the list of logins cannot be saved: {0}")]
-pub(crate) struct Unsaved(std::io::Error);
+pub(crate) struct LoginSaveError(std::io::Error);
 
-impl LoginList {
+impl LoginStore {
     /// Reads the saved list. One that cannot be used is as good as none: everyone logs in again.
     pub(crate) fn load(host: Arc<dyn LoginHost>, api_token: &str) -> Self {
-        let api_token_hash = h("login.api_token", &[api_token]);
+        let api_token_hash = derived_hash("login.api_token", &[api_token]);
         let saved = read(&*host).filter(|saved| {
             let is_same_token: bool = saved
                 .api_token_hash
@@ -226,11 +226,11 @@ impl LoginList {
     }
 
     /// What a stream of this login holds; none when the login has ended.
-    pub(crate) fn session(&self, id: LoginId, now: Millis) -> Option<Session> {
+    pub(crate) fn session(&self, id: LoginId, now: Millis) -> Option<LoginSession> {
         let entries = self.lock();
         let entry = entries.iter().find(|entry| entry.record.id == id)?;
         let left_ms = u64::try_from(entry.record.expires_at.0.saturating_sub(now.0)).ok()?;
-        Some(Session {
+        Some(LoginSession {
             alive: entry.alive.subscribe(),
             expires: Instant::now() + Duration::from_millis(left_ms),
         })
@@ -247,7 +247,7 @@ impl LoginList {
     }
 
     /// Ends the logins that are chosen: at once in memory, then in the file. How many there were.
-    pub(crate) fn revoke(&self, is_chosen: impl Fn(LoginId) -> bool) -> Result<usize, Unsaved> {
+    pub(crate) fn revoke(&self, is_chosen: impl Fn(LoginId) -> bool) -> Result<usize, LoginSaveError> {
         let mut entries = self.lock();
         let before = entries.len();
         entries.retain(|entry| !is_chosen(entry.record.id));
@@ -259,23 +259,23 @@ impl LoginList {
 
     /// A list that cannot be rewritten is deleted, which needs no free space: a restart then ends all logins and brings
     /// none back.
-    fn save_or_delete(&self) -> Result<(), Unsaved> {
+    fn save_or_delete(&self) -> Result<(), LoginSaveError> {
         let Err(error) = self.save() else { return Ok(()) };
         tracing::warn!(%error, "deleting the list of logins: all logins end with this daemon");
-        self.host.remove_list().map_err(Unsaved)
+        self.host.remove_list().map_err(LoginSaveError)
     }
 
     /// Writes the list to its file.
-    pub(crate) fn save(&self) -> Result<(), Unsaved> {
+    pub(crate) fn save(&self) -> Result<(), LoginSaveError> {
         let _saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
         let logins = self.lock().iter().map(|entry| entry.record.clone()).collect();
-        let saved = Saved {
+        let saved = SavedLogins {
             version: VERSION,
             api_token_hash: self.api_token_hash,
             logins,
         };
-        let bytes = serde_json::to_vec(&saved).map_err(|error| Unsaved(error.into()))?;
-        self.host.write_list(&bytes).map_err(Unsaved)
+        let bytes = serde_json::to_vec(&saved).map_err(|error| LoginSaveError(error.into()))?;
+        self.host.write_list(&bytes).map_err(LoginSaveError)
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Entry>> {
@@ -283,7 +283,7 @@ impl LoginList {
     }
 }
 
-fn read(host: &dyn LoginHost) -> Option<Saved> {
+fn read(host: &dyn LoginHost) -> Option<SavedLogins> {
     let bytes = host.read_list().unwrap_or_else(|error| {
         tracing::warn!(%error, "the list of logins cannot be read; all logins are ended");
         None
@@ -295,21 +295,21 @@ fn read(host: &dyn LoginHost) -> Option<Saved> {
 }
 
 fn cookie_hash(secret: &str) -> Digest {
-    h("login.cookie", &[secret])
+    derived_hash("login.cookie", &[secret])
 }
 
 /// The hash of a token, as the list keeps it.
 pub(crate) fn token_hash(token: &str) -> Digest {
-    h("login.token", &[token])
+    derived_hash("login.token", &[token])
 }
 
 /// A login as a stream holds it.
-pub(crate) struct Session {
+pub(crate) struct LoginSession {
     alive: watch::Receiver<()>,
     expires: Instant,
 }
 
-impl Session {
+impl LoginSession {
     /// Whether the login was ended or has expired.
     pub(crate) fn is_over(&self) -> bool {
         // Nothing is ever sent: an error means that the login is gone from the list.

@@ -17,9 +17,9 @@ const TICKETS_MAX: usize = 256;
 
 /// The tickets that were not used yet.
 #[derive(Default)]
-pub(crate) struct Tickets(Mutex<VecDeque<Waiting>>);
+pub(crate) struct Tickets(Mutex<VecDeque<PendingTicket>>);
 
-struct Waiting {
+struct PendingTicket {
     hash: Digest,
     login: LoginId,
     expires_ms: u64,
@@ -33,7 +33,7 @@ impl Tickets {
         if tickets.len() >= TICKETS_MAX {
             tickets.pop_front();
         }
-        tickets.push_back(Waiting {
+        tickets.push_back(PendingTicket {
             hash: Digest::of(ticket.as_bytes()),
             login,
             expires_ms: now_ms.saturating_add(TICKET_MS),

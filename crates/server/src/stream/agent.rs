@@ -10,21 +10,21 @@ use axum::body::Bytes;
 use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_runtime::api::RuntimeApi;
-use wakeful_runtime::hub::News;
+use wakeful_runtime::hub::HubMessage;
 use wakeful_runtime::rows::EventRow;
-use wakeful_runtime::{EngineError, Spoken};
+use wakeful_runtime::{EngineError, TextDelta};
 
-use super::ear::{Ear, Heard};
-use super::flow::{Source, Step};
-use super::{LAG_EVENTS_MAX, PAGE_EVENTS, Stay, ahead, frame};
+use super::body::{FrameSource, NextFrame};
+use super::wait::{StreamEvent, StreamWait};
+use super::{LAG_EVENTS_MAX, PAGE_EVENTS, StreamGuard, ahead, frame};
 use crate::error::ApiError;
 use crate::view;
 
 /// A stream of one agent.
-pub(super) struct Following {
+pub(super) struct AgentStream {
     runtime: Arc<RuntimeApi>,
     agent: AgentId,
-    ear: Ear,
+    ear: StreamWait,
     phase: Phase,
     /// The number of the newest event handed over.
     seq: u64,
@@ -49,15 +49,15 @@ pub(super) async fn open(
     runtime: Arc<RuntimeApi>,
     agent: AgentId,
     after_seq: Option<u64>,
-    stay: Stay,
-) -> Result<Following, ApiError> {
-    let ear = Ear::new(runtime.events.listen(), stay);
+    stay: StreamGuard,
+) -> Result<AgentStream, ApiError> {
+    let ear = StreamWait::new(runtime.events.listen(), stay);
     let newest = runtime.agents.get(agent.clone()).await?.overview.last_seq;
     let seq = after_seq.unwrap_or(newest);
     if seq > newest {
         return Err(ahead());
     }
-    Ok(Following {
+    Ok(AgentStream {
         runtime,
         agent,
         ear,
@@ -67,15 +67,15 @@ pub(super) async fn open(
     })
 }
 
-impl Source for Following {
-    async fn next(mut self: Box<Self>) -> Step<Self> {
+impl FrameSource for AgentStream {
+    async fn next(mut self: Box<Self>) -> NextFrame<Self> {
         let bytes = self.frame().await?;
         self.ear.speak();
         Some((bytes, self))
     }
 }
 
-impl Following {
+impl AgentStream {
     async fn frame(&mut self) -> Option<Bytes> {
         if self.ear.is_over() || self.phase == Phase::Ended {
             return None;
@@ -102,20 +102,20 @@ impl Following {
                     Err(_) => return Some(self.drop_reader("unavailable")),
                 }
             }
-            match self.ear.hear().await {
-                Heard::News(news) => {
+            match self.ear.next().await {
+                StreamEvent::News(news) => {
                     if let Some(words) = self.take(&news) {
                         return Some(words);
                     }
                 }
-                Heard::Old(news) => drop(self.take(&news)),
-                Heard::Lagged => match self.is_far_behind().await {
+                StreamEvent::Old(news) => drop(self.take(&news)),
+                StreamEvent::Lagged => match self.is_far_behind().await {
                     Ok(false) => self.phase = Phase::Reading,
                     Ok(true) => return Some(self.drop_reader("too_slow")),
                     Err(_) => return Some(self.drop_reader("unavailable")),
                 },
-                Heard::Quiet => return Some(frame::ALIVE),
-                Heard::Over => return None,
+                StreamEvent::Quiet => return Some(frame::ALIVE),
+                StreamEvent::Over => return None,
             }
         }
     }
@@ -136,29 +136,29 @@ impl Following {
     }
 
     /// Takes the events of a piece of news, or gives the frame of its words.
-    fn take(&mut self, news: &News) -> Option<Bytes> {
+    fn take(&mut self, news: &HubMessage) -> Option<Bytes> {
         match news {
-            News::Events { agent_id, events } if *agent_id == self.agent => {
+            HubMessage::Events { agent_id, events } if *agent_id == self.agent => {
                 match follows(self.seq, events) {
-                    Follows::Rows(rows) => self.rows = rows,
-                    Follows::Gap => self.phase = Phase::Reading,
+                    NewsEffect::Rows(rows) => self.rows = rows,
+                    NewsEffect::Gap => self.phase = Phase::Reading,
                 }
                 None
             }
-            News::Words {
+            HubMessage::Words {
                 agent_id,
                 run_key,
                 attempt,
                 chunk,
                 text,
-            } if *agent_id == self.agent => Some(frame::delta(Spoken {
+            } if *agent_id == self.agent => Some(frame::delta(TextDelta {
                 agent: agent_id,
                 run: *run_key,
                 attempt: *attempt,
                 chunk: *chunk,
                 text,
             })),
-            News::Events { .. } | News::Words { .. } => None,
+            HubMessage::Events { .. } | HubMessage::Words { .. } => None,
         }
     }
 
@@ -181,7 +181,7 @@ impl Following {
 }
 
 /// What a piece of news means for a stream that has come to a number.
-pub(super) enum Follows {
+pub(super) enum NewsEffect {
     /// These are next; none when all of them are known.
     Rows(VecDeque<EventRow>),
     /// Something is missing between the number and these. The store has it.
@@ -189,12 +189,12 @@ pub(super) enum Follows {
 }
 
 /// Whether events follow on a number. No events at all mean that only the store knows.
-pub(super) fn follows(seq: u64, events: &[EventRow]) -> Follows {
+pub(super) fn follows(seq: u64, events: &[EventRow]) -> NewsEffect {
     let news: VecDeque<EventRow> = events.iter().filter(|row| row.seq > seq).cloned().collect();
     let expected = (1..).map(|step| seq.saturating_add(step));
     let unbroken = news.iter().zip(expected).all(|(row, next)| row.seq == next);
     if events.is_empty() || !unbroken {
-        return Follows::Gap;
+        return NewsEffect::Gap;
     }
-    Follows::Rows(news)
+    NewsEffect::Rows(news)
 }

@@ -8,15 +8,15 @@ use axum::body::Bytes;
 use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_runtime::api::{AgentView, RuntimeApi};
-use wakeful_runtime::hub::News;
+use wakeful_runtime::hub::HubMessage;
 use wakeful_runtime::rows::{EventRow, Visibility};
-use wakeful_runtime::{EngineError, Spoken};
+use wakeful_runtime::{EngineError, TextDelta};
 
-use super::agent::{Follows, follows};
+use super::agent::{NewsEffect, follows};
+use super::body::{FrameSource, NextFrame};
 use super::cursor::{CURSOR_AGENTS_MAX, Positions, Tag};
-use super::ear::{Ear, Heard};
-use super::flow::{Source, Step};
-use super::{LAG_EVENTS_MAX, PAGE_EVENTS, Stay, TOO_MANY_AGENTS, ahead, frame, too_many_agents};
+use super::wait::{StreamEvent, StreamWait};
+use super::{LAG_EVENTS_MAX, PAGE_EVENTS, StreamGuard, TOO_MANY_AGENTS, ahead, frame, too_many_agents};
 use crate::error::ApiError;
 use crate::view;
 
@@ -28,9 +28,9 @@ pub(super) const CURSOR_EACH_CHARS_MAX: usize = 2_048;
 const PRIVATE_MAX: usize = 256;
 
 /// A stream of all listed agents.
-pub(super) struct Following {
+pub(super) struct AllStream {
     runtime: Arc<RuntimeApi>,
-    ear: Ear,
+    ear: StreamWait,
     phase: Phase,
     /// How far each agent's events were handed over.
     positions: Positions,
@@ -54,9 +54,9 @@ enum Phase {
 }
 
 /// Why a stream cannot go on.
-struct Stop(&'static str);
+struct StreamEnd(&'static str);
 
-impl From<EngineError> for Stop {
+impl From<EngineError> for StreamEnd {
     fn from(_: EngineError) -> Self {
         Self("unavailable")
     }
@@ -66,11 +66,11 @@ impl From<EngineError> for Stop {
 pub(super) async fn open(
     runtime: Arc<RuntimeApi>,
     from: Option<Positions>,
-    stay: Stay,
-) -> Result<Following, ApiError> {
-    let ear = Ear::new(runtime.events.listen(), stay);
+    stay: StreamGuard,
+) -> Result<AllStream, ApiError> {
+    let ear = StreamWait::new(runtime.events.listen(), stay);
     let (positions, behind) = begin(&runtime.agents.list(false).await?, from.as_ref())?;
-    Ok(Following {
+    Ok(AllStream {
         runtime,
         ear,
         phase: Phase::Opening,
@@ -109,15 +109,15 @@ pub(super) fn begin(
     Ok((positions, behind))
 }
 
-impl Source for Following {
-    async fn next(mut self: Box<Self>) -> Step<Self> {
+impl FrameSource for AllStream {
+    async fn next(mut self: Box<Self>) -> NextFrame<Self> {
         let bytes = self.frame().await?;
         self.ear.speak();
         Some((bytes, self))
     }
 }
 
-impl Following {
+impl AllStream {
     async fn frame(&mut self) -> Option<Bytes> {
         if self.ear.is_over() {
             return None;
@@ -132,7 +132,7 @@ impl Following {
             Phase::Running => {}
         }
         if self.ear.was_stalled() {
-            return Some(self.drop_reader(&Stop("too_slow")));
+            return Some(self.drop_reader(&StreamEnd("too_slow")));
         }
         match self.running().await {
             Ok(frame) => frame,
@@ -140,7 +140,7 @@ impl Following {
         }
     }
 
-    async fn running(&mut self) -> Result<Option<Bytes>, Stop> {
+    async fn running(&mut self) -> Result<Option<Bytes>, StreamEnd> {
         loop {
             if let Some(event) = self.next_event() {
                 return Ok(Some(event));
@@ -149,16 +149,16 @@ impl Following {
                 self.read(agent).await?;
                 continue;
             }
-            match self.ear.hear().await {
-                Heard::News(news) => {
+            match self.ear.next().await {
+                StreamEvent::News(news) => {
                     if let Some(words) = self.take(&news).await? {
                         return Ok(Some(words));
                     }
                 }
-                Heard::Old(news) => drop(self.take(&news).await?),
-                Heard::Lagged => self.look_around().await?,
-                Heard::Quiet => return Ok(Some(self.quiet())),
-                Heard::Over => return Ok(None),
+                StreamEvent::Old(news) => drop(self.take(&news).await?),
+                StreamEvent::Lagged => self.look_around().await?,
+                StreamEvent::Quiet => return Ok(Some(self.quiet())),
+                StreamEvent::Over => return Ok(None),
             }
         }
     }
@@ -178,7 +178,7 @@ impl Following {
     }
 
     /// Reads the next page of an agent. A short one is its last.
-    async fn read(&mut self, agent: AgentId) -> Result<(), Stop> {
+    async fn read(&mut self, agent: AgentId) -> Result<(), StreamEnd> {
         let seq = self.positions.get(Tag::of(&agent)).unwrap_or(0);
         let page = self.runtime.events.after(agent.clone(), seq, PAGE_EVENTS).await?;
         if page.len() == PAGE_EVENTS as usize {
@@ -192,21 +192,21 @@ impl Following {
     }
 
     /// Takes the events of a piece of news, or gives the frame of its words.
-    async fn take(&mut self, news: &News) -> Result<Option<Bytes>, Stop> {
+    async fn take(&mut self, news: &HubMessage) -> Result<Option<Bytes>, StreamEnd> {
         match news {
-            News::Events { agent_id, events } => {
+            HubMessage::Events { agent_id, events } => {
                 if let Some(seq) = self.position(agent_id).await? {
                     match follows(seq, events) {
-                        Follows::Rows(rows) => {
+                        NewsEffect::Rows(rows) => {
                             self.rows = rows;
                             self.rows_of = Some(agent_id.clone());
                         }
-                        Follows::Gap => self.behind.push_back(agent_id.clone()),
+                        NewsEffect::Gap => self.behind.push_back(agent_id.clone()),
                     }
                 }
                 Ok(None)
             }
-            News::Words {
+            HubMessage::Words {
                 agent_id,
                 run_key,
                 attempt,
@@ -215,7 +215,7 @@ impl Following {
             } => {
                 let listed = self.position(agent_id).await?;
                 Ok(listed.map(|_| {
-                    frame::delta(Spoken {
+                    frame::delta(TextDelta {
                         agent: agent_id,
                         run: *run_key,
                         attempt: *attempt,
@@ -229,7 +229,7 @@ impl Following {
 
     /// How far a listed agent's events were handed over. One that is met for the first time begins with its first
     /// event; none for a private one.
-    async fn position(&mut self, agent: &AgentId) -> Result<Option<u64>, Stop> {
+    async fn position(&mut self, agent: &AgentId) -> Result<Option<u64>, StreamEnd> {
         let tag = Tag::of(agent);
         if let Some(seq) = self.positions.get(tag) {
             return Ok(Some(seq));
@@ -250,16 +250,16 @@ impl Following {
         }
     }
 
-    fn join(&mut self, tag: Tag) -> Result<u64, Stop> {
+    fn join(&mut self, tag: Tag) -> Result<u64, StreamEnd> {
         if self.positions.len() == CURSOR_AGENTS_MAX {
-            return Err(Stop(TOO_MANY_AGENTS));
+            return Err(StreamEnd(TOO_MANY_AGENTS));
         }
         self.positions.set(tag, 0);
         Ok(0)
     }
 
     /// News were lost: finds out who has more, and who is new.
-    async fn look_around(&mut self) -> Result<(), Stop> {
+    async fn look_around(&mut self) -> Result<(), StreamEnd> {
         let mut missing = 0_u64;
         for view in self.runtime.agents.list(false).await? {
             let (agent, newest) = (view.overview.agent.agent_id, view.overview.last_seq);
@@ -274,7 +274,7 @@ impl Following {
             }
         }
         if missing > LAG_EVENTS_MAX {
-            return Err(Stop("too_slow"));
+            return Err(StreamEnd("too_slow"));
         }
         Ok(())
     }
@@ -288,7 +288,7 @@ impl Following {
         frame::place(&cursor, &json!({"cursor": cursor}))
     }
 
-    fn drop_reader(&mut self, stop: &Stop) -> Bytes {
+    fn drop_reader(&mut self, stop: &StreamEnd) -> Bytes {
         self.phase = Phase::Ended;
         let cursor = self.positions.encode();
         frame::dropped(&cursor, &json!({"code": stop.0, "cursor": cursor}))

@@ -4,7 +4,7 @@ use axum::body::Bytes;
 use serde::Serialize;
 use serde_json::json;
 use wakeful_api::Delta;
-use wakeful_runtime::Spoken;
+use wakeful_runtime::TextDelta;
 
 /// What a client sees when nothing happens: that the stream is there.
 pub(super) const ALIVE: Bytes = Bytes::from_static(b":\n\n");
@@ -34,7 +34,7 @@ pub(super) fn event(id: Option<&str>, data: &str) -> Bytes {
 }
 
 /// Words that a model is saying.
-pub(super) fn delta(spoken: Spoken<'_>) -> Bytes {
+pub(super) fn delta(spoken: TextDelta<'_>) -> Bytes {
     let delta = Delta {
         agent_id: spoken.agent.to_string(),
         run_key: spoken.run.to_string(),

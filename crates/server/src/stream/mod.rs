@@ -28,14 +28,14 @@
 
 mod agent;
 mod all;
+mod body;
 mod cursor;
-mod ear;
 mod feed;
-mod flow;
 mod frame;
-mod patience;
 #[cfg(test)]
 mod tests;
+mod wait;
+mod write_timeout;
 
 use std::sync::Arc;
 
@@ -45,14 +45,14 @@ use axum::response::Response;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use wakeful_api::{EventFeed, ListAgentEvents, ListEvents};
 
-use crate::app::{App, Stage};
+use crate::app::{App, DaemonStage};
 use crate::error::ApiError;
 use crate::guard::Caller;
-use crate::login::Session;
+use crate::login::LoginSession;
 use crate::peer::Peer;
 
 use self::cursor::Positions;
-pub(crate) use self::patience::Patient;
+pub(crate) use self::write_timeout::WriteTimeout;
 
 /// Most events that a stream may have fallen behind and still be brought up to date. One that is further behind
 /// reads more slowly than the agents write, and would never arrive.
@@ -65,7 +65,7 @@ const PAGE_EVENTS: u32 = 200;
 pub(crate) const STALL_MS_MAX: u64 = 30_000;
 
 /// Silence after which a stream says that it is there. Shorter than the patience of common proxies.
-const QUIET_MS: u64 = 15_000;
+const KEEPALIVE_MS: u64 = 15_000;
 
 /// The events of one agent from a number on, or from now on. The header `Last-Event-ID` goes before `after_seq`.
 pub(crate) async fn agent(app: &App, head: &Parts, asked: ListAgentEvents) -> Result<Response, ApiError> {
@@ -81,8 +81,14 @@ pub(crate) async fn agent(app: &App, head: &Parts, asked: ListAgentEvents) -> Re
         Some(id) => Some(seq_of(id)?),
         None => asked.after_seq,
     };
-    let stream = agent::open(app.runtime()?, asked.agent_id.0, after_seq, Stay::at(app, head)?).await;
-    Ok(flow::respond(stream?))
+    let stream = agent::open(
+        app.runtime()?,
+        asked.agent_id.0,
+        after_seq,
+        StreamGuard::at(app, head)?,
+    )
+    .await;
+    Ok(body::respond(stream?))
 }
 
 /// The events of all listed agents from a cursor on, or from now on. The header `Last-Event-ID` goes before `cursor`.
@@ -92,8 +98,8 @@ pub(crate) async fn all(app: &App, head: &Parts, asked: ListEvents) -> Result<Re
         None => asked.cursor.as_deref(),
     };
     let from = cursor.map(Positions::decode).transpose()?;
-    let stream = all::open(app.runtime()?, from, Stay::at(app, head)?).await;
-    Ok(flow::respond(stream?))
+    let stream = all::open(app.runtime()?, from, StreamGuard::at(app, head)?).await;
+    Ok(body::respond(stream?))
 }
 
 /// A page of all listed agents' events: what follows a cursor, or else the newest.
@@ -103,22 +109,22 @@ pub(crate) async fn feed(app: &App, asked: ListEvents) -> Result<EventFeed, ApiE
 }
 
 /// What a stream holds as long as it lives.
-struct Stay {
-    stage: watch::Receiver<Stage>,
+struct StreamGuard {
+    stage: watch::Receiver<DaemonStage>,
     /// The login of the browser that reads; none for a program with the API's token.
-    session: Option<Session>,
+    session: Option<LoginSession>,
     /// Given back when the stream ends; nobody looks at it before.
     _permit: OwnedSemaphorePermit,
 }
 
-impl Stay {
+impl StreamGuard {
     fn at(app: &App, head: &Parts) -> Result<Self, ApiError> {
         let session = match head.extensions.get::<Caller>() {
             Some(Caller::Browser(login)) => {
                 let session = app.logins.session(*login, app.clock.now());
                 Some(session.ok_or_else(ApiError::unauthorized)?)
             }
-            Some(Caller::Bearer | Caller::InProcess | Caller::Anybody) | None => None,
+            Some(Caller::Bearer | Caller::InProcess | Caller::Anonymous) | None => None,
         };
         let (streams, message, hint) = match head.extensions.get::<Peer>() {
             Some(Peer::Local(_)) => (

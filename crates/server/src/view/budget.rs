@@ -1,15 +1,16 @@
 //! Money over the wire: dollars as text, so that none is rounded.
 
 use wakeful_api::{
-    AgentBudget, AgentSpending, Attempt, AttemptTimeline, Budget, CapOrigin, DaySpending, Parked, Receipt,
+    AgentBudget, AgentSpending, Attempt, AttemptTimeline, Budget, CapOrigin, DaySpending, ParkedReason,
+    PrivacyReceipt,
 };
 use wakeful_core::attempt::{AttemptRecord, Timeline};
-use wakeful_core::budget::{Day, Exceeded, MicroUsd};
+use wakeful_core::budget::{BudgetExceeded, MicroUsd, UtcDay};
 use wakeful_core::id::AgentId;
 use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_core::time::Millis;
 use wakeful_runtime::api;
-use wakeful_runtime::rows::{ReceiptRow, SpendDay, StepRow};
+use wakeful_runtime::rows::{PrivacyReceiptRow, SpendDay, StepRow};
 
 use super::usage;
 
@@ -77,8 +78,8 @@ fn day_spending(spent: &SpendDay) -> DaySpending {
 
 /// A confirmation of a provider.
 #[must_use]
-pub fn receipt(row: &ReceiptRow) -> Receipt {
-    Receipt {
+pub fn receipt(row: &PrivacyReceiptRow) -> PrivacyReceipt {
+    PrivacyReceipt {
         provider: row.provider.clone(),
         policy_version: row.policy_version.to_string(),
         channel: row.channel,
@@ -86,8 +87,8 @@ pub fn receipt(row: &ReceiptRow) -> Receipt {
     }
 }
 
-pub(super) fn parked(exceeded: &Exceeded) -> Parked {
-    Parked {
+pub(super) fn parked(exceeded: &BudgetExceeded) -> ParkedReason {
+    ParkedReason {
         code: BUDGET_EXCEEDED.to_owned(),
         scope: exceeded.scope,
         cap_usd: exceeded.cap.to_string(),
@@ -149,6 +150,6 @@ fn attempt(step: &StepRow, record: &AttemptRecord, waited_ms: u64) -> Attempt {
 }
 
 /// A day as people write it.
-fn day(day: Day) -> String {
+fn day(day: UtcDay) -> String {
     day.begins().rfc3339().chars().take(10).collect()
 }

@@ -1,12 +1,12 @@
 //! Questions and brakes over the wire.
 
-use wakeful_api::{Announcement, Answer, Brake, BrakeList, Decision, DecisionList, NotDurable};
+use wakeful_api::{Answer, Brake, BrakeList, Decision, DecisionList, DecisionNotification, NotDurable};
 use wakeful_core::decision;
 use wakeful_core::stop::StopTarget;
 use wakeful_core::time::Millis;
 use wakeful_runtime::PendingStop;
-use wakeful_runtime::api::Arguments;
-use wakeful_runtime::rows::{AnnouncementRow, BrakeRow, Owed};
+use wakeful_runtime::api::DecisionInput;
+use wakeful_runtime::rows::{BrakeRow, DecisionNotificationRow, HumanBacklog};
 
 /// Most questions in one answer: more than anybody answers at a sitting.
 const DECISIONS_MAX: usize = 500;
@@ -15,13 +15,13 @@ const DECISIONS_MAX: usize = 500;
 #[must_use]
 pub fn decision(
     decision: &decision::Decision,
-    arguments: &Arguments,
-    announcements: &[AnnouncementRow],
+    arguments: &DecisionInput,
+    announcements: &[DecisionNotificationRow],
 ) -> Decision {
     let glance = glance(decision);
     let (input, is_input_cut, input_gone) = match arguments {
-        Arguments::Whole(json) => (decision::visible(json), false, None),
-        Arguments::Gone(why) => (glance.input, glance.is_input_cut, Some(*why)),
+        DecisionInput::Whole(json) => (decision::escape_invisible(json), false, None),
+        DecisionInput::Gone(why) => (glance.input, glance.is_input_cut, Some(*why)),
     };
     Decision {
         input,
@@ -42,7 +42,7 @@ fn glance(decision: &decision::Decision) -> Decision {
         version: decision.version,
         title: inquiry.title.clone(),
         tool: inquiry.tool.clone(),
-        input: decision::visible(&inquiry.input),
+        input: decision::escape_invisible(&inquiry.input),
         is_input_cut: inquiry.is_input_cut(),
         input_gone: None,
         options: inquiry.options.clone(),
@@ -66,7 +66,7 @@ fn glance(decision: &decision::Decision) -> Decision {
 
 /// Questions, as many as one answer holds.
 #[must_use]
-pub fn decisions(found: &[decision::Decision], owed: Owed) -> DecisionList {
+pub fn decisions(found: &[decision::Decision], owed: HumanBacklog) -> DecisionList {
     let shown = found.iter().take(DECISIONS_MAX);
     DecisionList {
         decisions: shown.map(glance).collect(),
@@ -74,8 +74,8 @@ pub fn decisions(found: &[decision::Decision], owed: Owed) -> DecisionList {
     }
 }
 
-fn announcement(row: &AnnouncementRow) -> Announcement {
-    Announcement {
+fn announcement(row: &DecisionNotificationRow) -> DecisionNotification {
+    DecisionNotification {
         way: row.way.clone(),
         severity: row.severity,
         is_done: row.is_done,

@@ -1,9 +1,9 @@
 //! The journal over the wire.
 
 use serde_json::Value;
-use wakeful_api::{JournalCategory, JournalChange, JournalRecord, Note, Saga, Task, Text, Written};
+use wakeful_api::{JournalCategory, JournalChange, JournalRecord, Note, Saga, Task, Text, WriteReceipt};
 use wakeful_core::journal::{self, RecordId};
-use wakeful_ports::journal::{Change, Receipt};
+use wakeful_ports::journal::CommittedChange;
 use wakeful_runtime::rows::SagaRow;
 
 /// A task.
@@ -50,7 +50,7 @@ pub fn record(fields: Value) -> Option<JournalRecord> {
 
 /// One record that a committed transaction wrote.
 #[must_use]
-pub fn change(change: &Change) -> JournalChange {
+pub fn change(change: &CommittedChange) -> JournalChange {
     JournalChange {
         seq: change.seq,
         host: change.unit.host.to_string(),
@@ -66,8 +66,8 @@ pub fn change(change: &Change) -> JournalChange {
 
 /// What was written.
 #[must_use]
-pub fn written(receipt: &Receipt) -> Written {
-    Written {
+pub fn written(receipt: &journal::WriteReceipt) -> WriteReceipt {
+    WriteReceipt {
         kind: receipt.kind,
         record_id: receipt.record_id.to_string(),
         version: receipt.version,

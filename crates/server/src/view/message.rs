@@ -1,15 +1,15 @@
 //! Messages and what they came from, over the wire.
 
-use wakeful_api::{Queued, RunCause};
+use wakeful_api::{QueuedMessage, RunCause};
 use wakeful_runtime::api::Previewed;
 use wakeful_runtime::rows::QueueRow;
-use wakeful_runtime::stored_run::Cause;
+use wakeful_runtime::stored_run::CauseReport;
 
 /// A message that waits.
 #[must_use]
-pub fn queued(waiting: &Previewed<QueueRow>) -> Queued {
+pub fn queued(waiting: &Previewed<QueueRow>) -> QueuedMessage {
     let message = &waiting.row.message;
-    Queued {
+    QueuedMessage {
         run_key: message.run_key.to_string(),
         seq: waiting.row.seq,
         priority: message.cause.priority,
@@ -19,7 +19,7 @@ pub fn queued(waiting: &Previewed<QueueRow>) -> Queued {
 }
 
 /// Why a run ran.
-pub(super) fn cause(cause: &Cause) -> RunCause {
+pub(super) fn cause(cause: &CauseReport) -> RunCause {
     let message = &cause.message;
     let wake = cause.wake.as_ref();
     // Gates were written by this program; a row that somebody else changed shows none.

@@ -5,17 +5,17 @@ use wakeful_api::{
     UnreadableSchedule,
 };
 use wakeful_core::id::RuleId;
+use wakeful_core::schedule::{self, FiringTime, Guard, ScheduleDraft, ScheduleError};
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{Draft, Guard, Pattern, Timer, TimerError, When};
-use wakeful_runtime::api::Edit;
-use wakeful_runtime::rows::{Execution, ExecutionRow, Schedules};
+use wakeful_runtime::api::ScheduleEdit;
+use wakeful_runtime::rows::{ExecutionWithRun, ScheduleRows, ScheduledExecutionRow};
 
 /// Firings that are shown of what is to come.
 pub const UPCOMING_SHOWN: usize = 3;
 
 /// A schedule, with what is to come.
 #[must_use]
-pub fn schedule(timer: &Timer) -> Schedule {
+pub fn schedule(timer: &schedule::Schedule) -> Schedule {
     let upcoming = match timer.next_execution_at {
         // Worked out from the moment before the next one, which is known.
         Some(next) => timer.upcoming(Millis(next.0.saturating_sub(1)), UPCOMING_SHOWN),
@@ -29,7 +29,7 @@ pub fn schedule(timer: &Timer) -> Schedule {
         revision: timer.revision,
         label: timer.label.clone(),
         pattern: pattern(&timer.when),
-        say: timer.say.clone(),
+        say: timer.message.clone(),
         status: timer.status,
         concurrency: timer.concurrency,
         allows_catch_up: timer.allows_catch_up,
@@ -50,7 +50,7 @@ pub fn schedule(timer: &Timer) -> Schedule {
 
 /// Schedules, with those that cannot be read beside them.
 #[must_use]
-pub fn schedules(found: &Schedules) -> ScheduleList {
+pub fn schedules(found: &ScheduleRows) -> ScheduleList {
     let unreadable = found.unreadable.iter().map(|row| UnreadableSchedule {
         schedule_id: row.schedule_id.clone(),
         agent_id: row.agent_id.clone(),
@@ -62,14 +62,14 @@ pub fn schedules(found: &Schedules) -> ScheduleList {
     }
 }
 
-fn pattern(when: &When) -> SchedulePattern {
+fn pattern(when: &FiringTime) -> SchedulePattern {
     match when {
-        When::Cron { cron, time_zone } => SchedulePattern {
+        FiringTime::Cron { cron, time_zone } => SchedulePattern {
             cron: Some(cron.clone()),
             time_zone: Some(time_zone.clone()),
             ..SchedulePattern::default()
         },
-        When::Every {
+        FiringTime::Every {
             interval_seconds,
             anchor,
         } => SchedulePattern {
@@ -77,7 +77,7 @@ fn pattern(when: &When) -> SchedulePattern {
             anchor: Some(anchor.rfc3339()),
             ..SchedulePattern::default()
         },
-        When::At { at } => SchedulePattern {
+        FiringTime::At { at } => SchedulePattern {
             at: Some(at.rfc3339()),
             ..SchedulePattern::default()
         },
@@ -86,8 +86,8 @@ fn pattern(when: &When) -> SchedulePattern {
 
 /// A record whose run nobody has looked for.
 #[must_use]
-pub fn execution_row(row: &ExecutionRow) -> ScheduledExecution {
-    execution(&Execution {
+pub fn execution_row(row: &ScheduledExecutionRow) -> ScheduledExecution {
+    execution(&ExecutionWithRun {
         row: row.clone(),
         run_status: None,
         run_started_at: None,
@@ -97,7 +97,7 @@ pub fn execution_row(row: &ExecutionRow) -> ScheduledExecution {
 
 /// A record, with what became of its run.
 #[must_use]
-pub fn execution(execution: &Execution) -> ScheduledExecution {
+pub fn execution(execution: &ExecutionWithRun) -> ScheduledExecution {
     let row = &execution.row;
     ScheduledExecution {
         schedule_id: row.schedule_id.to_string(),
@@ -125,10 +125,10 @@ pub fn draft(
     schedule_id: RuleId,
     makes_up_for_missed: bool,
     now: Millis,
-) -> Result<Draft, TimerError> {
+) -> Result<ScheduleDraft, ScheduleError> {
     let when = when(&told.pattern, now)?;
-    let plain = Draft::new(schedule_id, told.agent_id.0, when, told.say);
-    Ok(Draft {
+    let plain = ScheduleDraft::new(schedule_id, told.agent_id.0, when, told.say);
+    Ok(ScheduleDraft {
         label: told.label.unwrap_or_else(|| plain.label.clone()),
         is_paused: told.is_paused,
         concurrency: told.concurrency.unwrap_or_default(),
@@ -148,8 +148,8 @@ pub fn draft(
 }
 
 /// What is to be different, as the runtime knows it.
-pub fn edit(told: EditSchedule, now: Millis) -> Result<Edit, TimerError> {
-    Ok(Edit {
+pub fn edit(told: EditSchedule, now: Millis) -> Result<ScheduleEdit, ScheduleError> {
+    Ok(ScheduleEdit {
         label: told.label,
         when: told.pattern.map(|pattern| when(&pattern, now)).transpose()?,
         say: told.say,
@@ -164,13 +164,13 @@ pub fn edit(told: EditSchedule, now: Millis) -> Result<Edit, TimerError> {
 /// What is to be there instead, or that nothing is; none where nothing was said.
 fn other<T>(
     field: &'static str,
-    given: Option<Result<T, TimerError>>,
+    given: Option<Result<T, ScheduleError>>,
     none: bool,
-) -> Result<Option<Option<T>>, TimerError> {
+) -> Result<Option<Option<T>>, ScheduleError> {
     match (given.transpose()?, none) {
         (Some(_), true) => {
             let problem = "is given and taken away in one call; say one of them".to_owned();
-            Err(TimerError::Field { field, problem })
+            Err(ScheduleError::Field { field, problem })
         }
         (Some(given), false) => Ok(Some(Some(given))),
         (None, true) => Ok(Some(None)),
@@ -178,8 +178,8 @@ fn other<T>(
     }
 }
 
-fn when(pattern: &SchedulePattern, now: Millis) -> Result<When, TimerError> {
-    let given = Pattern {
+fn when(pattern: &SchedulePattern, now: Millis) -> Result<FiringTime, ScheduleError> {
+    let given = schedule::SchedulePattern {
         cron: pattern.cron.as_deref(),
         time_zone: pattern.time_zone.as_deref(),
         interval_seconds: pattern.interval_seconds,

@@ -2,20 +2,20 @@
 
 use wakeful_api::{AddSource, Source, SourceScan};
 use wakeful_core::id::SourceId;
-use wakeful_ports::outside::Listed;
-use wakeful_runtime::outside::{Looked, NewSource};
+use wakeful_ports::watch::SourceStatus;
+use wakeful_runtime::watch::{NewSource, ScanSummary};
 
 /// A source.
 #[must_use]
-pub fn source(listed: &Listed) -> Source {
-    let Listed { source, entries } = listed;
+pub fn source(listed: &SourceStatus) -> Source {
+    let SourceStatus { source, entries } = listed;
     Source {
         source_id: source.source_id.to_string(),
         kind: source.kind,
         path: source.path.clone(),
         created_at: source.created_at.rfc3339(),
         entries: *entries,
-        trouble: source.trouble.clone(),
+        trouble: source.last_error.clone(),
     }
 }
 
@@ -31,7 +31,7 @@ pub fn new_source(new: AddSource) -> NewSource {
 
 /// What a look came to.
 #[must_use]
-pub fn source_scan(source: &SourceId, looked: Looked) -> SourceScan {
+pub fn source_scan(source: &SourceId, looked: ScanSummary) -> SourceScan {
     SourceScan {
         source_id: source.to_string(),
         changes: looked.changes,

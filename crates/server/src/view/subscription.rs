@@ -1,21 +1,21 @@
 //! Subscriptions over the wire.
 
 use wakeful_api::{CreateSubscription, Subscription, SubscriptionList};
-use wakeful_core::subscription::Terms;
+use wakeful_core::subscription::SubscriptionSpec;
 use wakeful_runtime::api::subscription::NewSubscription;
 use wakeful_runtime::rows::SubscriptionRow;
 
 /// A subscription.
 #[must_use]
 pub fn subscription(row: &SubscriptionRow) -> Subscription {
-    let Terms {
+    let SubscriptionSpec {
         any,
         all,
         predicate,
         guard,
         cooldown_ms,
         debounce_ms,
-        say,
+        message: say,
     } = row.terms.clone();
     Subscription {
         subscription_id: row.subscription_id.to_string(),
@@ -51,14 +51,14 @@ pub fn new_subscription(new: CreateSubscription) -> NewSubscription {
     NewSubscription {
         subscription_id: new.subscription_id.map(|id| id.0),
         agent_id: new.agent_id.0,
-        terms: Terms {
+        terms: SubscriptionSpec {
             any: new.any,
             all: new.all,
             predicate: new.predicate,
             guard: new.guard,
             cooldown_ms: new.cooldown_ms,
             debounce_ms: new.debounce_ms,
-            say: new.say,
+            message: new.say,
         },
     }
 }

@@ -1,18 +1,18 @@
 //! Why something woke an agent, and why nothing did, over the wire and in words.
 
-use wakeful_api::{Hold, NextMoment, RefusalCount, WaitingWake, Wake, WakeCause, WhyNot, WhyRun};
-use wakeful_core::cause::{Cause, Origin, spelled};
+use wakeful_api::{Hold, NextFiring, QueuedWake, RefusalCount, Wake, WakeCause, WhyNot, WhyRun};
+use wakeful_core::cause::{Cause, MessageOrigin, spelled};
 use wakeful_core::key::RunKey;
 use wakeful_core::run::RunStatus;
+use wakeful_core::schedule::Schedule;
 use wakeful_core::time::Millis;
-use wakeful_core::timer::Timer;
 use wakeful_core::wake::{self, Refusal, WakeOutcome};
 use wakeful_runtime::api;
-use wakeful_runtime::rows::{Execution, QueueRow, RefusalRow, WakeRow};
+use wakeful_runtime::rows::{ExecutionWithRun, QueueRow, WakeRefusalRow, WakeRow};
 
 /// Why there is a run, or why there is none.
 #[must_use]
-pub fn why(why: &api::Why) -> WhyRun {
+pub fn why(why: &api::WhyReport) -> WhyRun {
     let cause = cause(&why.cause, &why.run_key);
     let waits = why.status == RunStatus::Queued;
     let verdict = why.verdict;
@@ -42,7 +42,7 @@ pub fn why(why: &api::Why) -> WhyRun {
 
 /// What kept an agent from being woken.
 #[must_use]
-pub fn why_not(why: &api::WhyNot) -> WhyNot {
+pub fn why_not(why: &api::WhyNotReport) -> WhyNot {
     let agent = &why.overview.agent;
     WhyNot {
         agent_id: agent.agent_id.to_string(),
@@ -63,7 +63,7 @@ pub fn why_not(why: &api::WhyNot) -> WhyNot {
     }
 }
 
-fn summary(why: &api::WhyNot) -> String {
+fn summary(why: &api::WhyNotReport) -> String {
     let rules = match (why.subscription_count, why.schedule_count) {
         (0, 0) => "; it has no subscription and no schedule, so only a person wakes it",
         (_, _) => "",
@@ -106,8 +106,8 @@ fn cause(cause: &Cause, own: &RunKey) -> WakeCause {
         run_key: None,
     };
     match origin {
-        Origin::Operator | Origin::Trigger { .. } => plain,
-        Origin::Subscription {
+        MessageOrigin::Operator | MessageOrigin::Trigger { .. } => plain,
+        MessageOrigin::Subscription {
             change,
             tokens,
             author,
@@ -118,11 +118,11 @@ fn cause(cause: &Cause, own: &RunKey) -> WakeCause {
             change: Some(change.0.to_string()),
             ..plain
         },
-        Origin::Schedule { scheduled_at, .. } => WakeCause {
+        MessageOrigin::Schedule { scheduled_at, .. } => WakeCause {
             scheduled_at: Some(scheduled_at.rfc3339()),
             ..plain
         },
-        Origin::Run { run } => WakeCause {
+        MessageOrigin::Run { run } => WakeCause {
             run_key: Some(run.to_string()),
             ..plain
         },
@@ -151,8 +151,8 @@ fn hold(hold: &wake::Hold) -> Hold {
     }
 }
 
-fn waiting(row: &QueueRow, now: Millis) -> WaitingWake {
-    WaitingWake {
+fn waiting(row: &QueueRow, now: Millis) -> QueuedWake {
+    QueuedWake {
         run_key: row.message.run_key.to_string(),
         cause: cause(&row.message.cause, &row.message.run_key),
         since: row.message.admitted_at.rfc3339(),
@@ -160,7 +160,7 @@ fn waiting(row: &QueueRow, now: Millis) -> WaitingWake {
     }
 }
 
-fn refusal_count(row: &RefusalRow) -> RefusalCount {
+fn refusal_count(row: &WakeRefusalRow) -> RefusalCount {
     let begins = row.day.begins().rfc3339();
     RefusalCount {
         source: row.source.as_str().to_owned(),
@@ -173,12 +173,12 @@ fn refusal_count(row: &RefusalRow) -> RefusalCount {
     }
 }
 
-fn next_moment((timer, last): &(Timer, Option<Execution>)) -> NextMoment {
+fn next_moment((timer, last): &(Schedule, Option<ExecutionWithRun>)) -> NextFiring {
     let last = last.as_ref().map(|one| match &one.row.reason {
         Some(reason) => format!("{}: {reason}", one.row.outcome.as_str()),
         None => one.row.outcome.as_str().to_owned(),
     });
-    NextMoment {
+    NextFiring {
         schedule_id: timer.schedule_id.to_string(),
         status: timer.status,
         next_at: timer.next_execution_at.map(Millis::rfc3339),
@@ -204,7 +204,7 @@ fn verdict_words(verdict: WakeOutcome, absorbed_by: Option<RunKey>) -> String {
 /// What would have to change for another verdict.
 fn way_out(verdict: WakeOutcome) -> Option<String> {
     let refusal = Refusal::of_code(verdict.as_str());
-    refusal.and_then(|refusal| refusal.way_out()).map(str::to_owned)
+    refusal.and_then(|refusal| refusal.hint()).map(str::to_owned)
 }
 
 fn count(count: usize) -> u64 {

@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering;
 use axum::body::Body;
 use axum::http::Method;
 
-use super::world::{BEARER, World, posted, request};
+use super::test_server::{BEARER, TestServer, posted, request};
 
 const MESSAGES: &str = "/api/agents/main/messages";
 
 #[tokio::test]
 async fn a_body_is_checked_and_the_wrong_part_named() {
-    let world = World::new();
+    let world = TestServer::new();
     let long = format!(r#"{{"text":"{}"}}"#, "a".repeat(256 * 1024 + 1));
     for (body, code, named) in [
         ("", "bad_json", "JSON"),
@@ -46,7 +46,7 @@ async fn a_body_is_checked_and_the_wrong_part_named() {
 
 #[tokio::test]
 async fn a_message_says_neither_whose_word_it_is_nor_what_it_belongs_to() {
-    let world = World::new();
+    let world = TestServer::new();
     for (field, value) in [
         ("authority", r#""operator_instruction""#),
         ("origin", r#"{"kind":"operator"}"#),
@@ -83,7 +83,7 @@ async fn a_message_says_neither_whose_word_it_is_nor_what_it_belongs_to() {
 
 #[tokio::test]
 async fn a_body_is_read_up_to_a_mebibyte_and_one_with_attachments_up_to_what_they_may_weigh() {
-    let world = World::new();
+    let world = TestServer::new();
     let mebibytes = |path, count: usize| {
         let mut request = posted(path, "", &[BEARER]);
         *request.body_mut() = Body::from("x".repeat(count * 1024 * 1024 + 1));
@@ -97,7 +97,7 @@ async fn a_body_is_read_up_to_a_mebibyte_and_one_with_attachments_up_to_what_the
 
 #[tokio::test]
 async fn a_body_must_say_that_it_is_json() {
-    let world = World::new();
+    let world = TestServer::new();
     for kind in [
         "text/plain",
         "application/x-www-form-urlencoded",
@@ -121,7 +121,7 @@ async fn a_body_must_say_that_it_is_json() {
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_does_not_come_is_not_waited_for() {
-    let world = World::new();
+    let world = TestServer::new();
     let mut request = posted(MESSAGES, "", &[BEARER]);
     *request.body_mut() = Body::new(Never);
     let began = tokio::time::Instant::now();
@@ -149,7 +149,7 @@ impl hyper::body::Body for Never {
 
 #[tokio::test]
 async fn a_key_may_stand_in_two_places_but_must_be_one() {
-    let world = World::new();
+    let world = TestServer::new();
     let body = r#"{"text":"a","key":"k"}"#;
     let both = |key| posted(MESSAGES, body, &[BEARER, ("idempotency-key", key)]);
     assert_eq!(
@@ -176,7 +176,7 @@ async fn a_key_may_stand_in_two_places_but_must_be_one() {
 
 #[tokio::test]
 async fn what_the_machine_cannot_do_is_told_apart_from_what_is_wrong() {
-    let world = World::new();
+    let world = TestServer::new();
     let answer = world.post(MESSAGES, r#"{"text":"a","model":"nobody"}"#).await;
     assert_eq!(answer.code(), (409, "model_unknown".to_owned()));
     let answer = world.post("/api/agents", r#"{"agent_id":"main"}"#).await;
@@ -185,7 +185,7 @@ async fn what_the_machine_cannot_do_is_told_apart_from_what_is_wrong() {
 
 #[tokio::test]
 async fn names_and_numbers_in_paths_and_queries_are_checked() {
-    let world = World::new();
+    let world = TestServer::new();
     let key = "0".repeat(64);
     for (path, status, code) in [
         ("/api/agents/Main/status", 400, "bad_id"),
@@ -230,7 +230,7 @@ async fn names_and_numbers_in_paths_and_queries_are_checked() {
 
 #[tokio::test]
 async fn pausing_needs_no_body() {
-    let world = World::new();
+    let world = TestServer::new();
     let answer = world
         .send(request(Method::POST, "/api/agents/main/pause", &[BEARER]))
         .await;
@@ -239,7 +239,7 @@ async fn pausing_needs_no_body() {
 
 #[tokio::test]
 async fn numbers_are_shown_in_the_form_that_prometheus_reads() {
-    let world = World::new();
+    let world = TestServer::new();
     world.post(MESSAGES, r#"{"text":"a"}"#).await;
     world.get("/api/nothing").await;
     let numbers = world.get("/metrics").await;

@@ -6,16 +6,16 @@ use std::sync::atomic::Ordering;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::task::JoinHandle;
-use wakeful_server::{Ended, serve_at_most, serve_local};
+use wakeful_server::{ServerEnd, serve_at_most, serve_local};
 
-use super::world::{HOST, TOKEN, World};
+use super::test_server::{HOST, TOKEN, TestServer};
 
 /// Connections that the server of a test takes.
 const CONNECTIONS: usize = 8;
 
 struct Served {
     address: SocketAddr,
-    server: JoinHandle<Ended>,
+    server: JoinHandle<ServerEnd>,
 }
 
 impl Drop for Served {
@@ -24,7 +24,7 @@ impl Drop for Served {
     }
 }
 
-async fn served(world: &World) -> Served {
+async fn served(world: &TestServer) -> Served {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let serving = serve_at_most(CONNECTIONS, listener, world.app.clone(), std::future::pending());
@@ -57,7 +57,7 @@ fn error_code(answer: &str) -> String {
 
 #[tokio::test]
 async fn idle_connections_give_way_and_are_told_why() {
-    let world = World::new();
+    let world = TestServer::new();
     let served = served(&world).await;
     let mut idle = Vec::new();
     for _ in 0..3 * CONNECTIONS {
@@ -77,7 +77,7 @@ async fn idle_connections_give_way_and_are_told_why() {
 
 #[tokio::test]
 async fn a_connection_that_showed_the_token_outlives_a_flood() {
-    let world = World::new();
+    let world = TestServer::new();
     let served = served(&world).await;
     let mut client = connect(&served).await;
     let first = ask(&mut client, &with_token("GET /api/brake")).await;
@@ -95,7 +95,7 @@ async fn a_connection_that_showed_the_token_outlives_a_flood() {
 
 #[tokio::test]
 async fn requests_without_a_token_leave_slots_to_those_with_one() {
-    let world = World::new();
+    let world = TestServer::new();
     let served = served(&world).await;
     let shown = world.post("/api/agents/main/trigger", "").await;
     let shown: wakeful_api::ExternalTrigger = serde_json::from_str(&shown.body).expect("a trigger");
@@ -124,7 +124,7 @@ async fn requests_without_a_token_leave_slots_to_those_with_one() {
 
 #[tokio::test]
 async fn when_every_connection_is_at_work_the_next_is_told_so() {
-    let world = World::new();
+    let world = TestServer::new();
     let served = served(&world).await;
     let mut streams = Vec::new();
     for _ in 0..CONNECTIONS {
@@ -142,7 +142,7 @@ async fn when_every_connection_is_at_work_the_next_is_told_so() {
 
 #[tokio::test]
 async fn a_client_that_sends_on_after_a_refusal_still_reads_it() {
-    let world = World::new();
+    let world = TestServer::new();
     let served = served(&world).await;
     let mut client = connect(&served).await;
     let head = with_token("POST /api/brake");
@@ -166,7 +166,7 @@ async fn a_client_that_sends_on_after_a_refusal_still_reads_it() {
 
 #[tokio::test]
 async fn the_socket_wants_the_token_and_no_name_and_knows_tools() {
-    let world = World::new();
+    let world = TestServer::new();
     let folder = std::env::temp_dir().join(format!("wakeful-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let path = folder.join("s");

@@ -5,7 +5,7 @@ use std::task::{Context, Waker};
 use serde_json::{Value, json};
 
 use super::login::Browser;
-use super::world::{HOST, World, posted};
+use super::test_server::{HOST, TestServer, posted};
 
 fn json(body: &str) -> Value {
     serde_json::from_str(body).expect("JSON")
@@ -13,7 +13,7 @@ fn json(body: &str) -> Value {
 
 #[tokio::test]
 async fn a_question_is_listed_shown_by_its_first_digits_and_answered() {
-    let world = World::new();
+    let world = TestServer::new();
     let name = world.services.ask().inquiry.decision_id.to_string();
     let list = json(&world.get("/api/decisions").await.body);
     assert_eq!(list["decisions"][0]["decision_id"], name.as_str());
@@ -44,7 +44,7 @@ async fn a_question_is_listed_shown_by_its_first_digits_and_answered() {
 
 #[tokio::test]
 async fn an_answer_that_stands_is_told_although_nothing_beside_it_can_be_read() {
-    let world = World::new();
+    let world = TestServer::new();
     let path = format!("/api/decisions/{}", world.services.ask().inquiry.decision_id);
     // The question itself, and nothing after it.
     world.services.storage.fail_reads_after(1);
@@ -61,7 +61,7 @@ async fn an_answer_that_stands_is_told_although_nothing_beside_it_can_be_read() 
 
 #[tokio::test]
 async fn an_answer_that_cannot_be_taken_says_why_in_a_code() {
-    let world = World::new();
+    let world = TestServer::new();
     let name = world.services.ask().inquiry.decision_id.to_string();
     let path = format!("/api/decisions/{name}/answer");
     let long = format!(r#"{{"option":"deny","note":"{}"}}"#, "x".repeat(2_001));
@@ -96,7 +96,7 @@ async fn an_answer_that_cannot_be_taken_says_why_in_a_code() {
 
 #[tokio::test]
 async fn a_hand_on_the_brake_is_kept_with_the_way_it_came() {
-    let world = World::new();
+    let world = TestServer::new();
     let by_program = world.post("/api/brake", r#"{"reason":"it runs wild"}"#).await;
     let list = json(&by_program.body);
     assert_eq!(
@@ -130,7 +130,7 @@ async fn a_hand_on_the_brake_is_kept_with_the_way_it_came() {
 
 #[tokio::test]
 async fn every_status_says_what_is_held_and_what_waits() {
-    let world = World::new();
+    let world = TestServer::new();
     let status = json(&world.get("/api/runtime/status").await.body);
     assert_eq!(status["brakes"], json!([]));
     assert_eq!(
@@ -158,7 +158,7 @@ async fn every_status_says_what_is_held_and_what_waits() {
 /// Whoever goes away right after the commit does not keep anybody from looking at what was written.
 #[tokio::test]
 async fn what_somebody_asks_for_is_carried_through_although_they_go_away() {
-    let world = World::new();
+    let world = TestServer::new();
     let name = world.services.ask().inquiry.decision_id.to_string();
     let answer = format!("/api/decisions/{name}/answer");
     assert_eq!(world.post("/api/brake", "{}").await.status, 200);

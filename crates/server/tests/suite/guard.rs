@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use axum::http::Method;
-use wakeful_server::Stage;
+use wakeful_server::DaemonStage;
 
-use super::world::{Answer, BEARER, HOST, World, posted, request};
+use super::test_server::{Answer, BEARER, HOST, TestServer, posted, request};
 
 const MESSAGES: &str = "/api/agents/main/messages";
 const MESSAGE: &str = r#"{"text":"hello"}"#;
@@ -16,7 +16,7 @@ fn refused(answer: &Answer, status: u16, code: &str) {
 
 #[tokio::test]
 async fn without_the_token_the_api_and_the_numbers_are_closed() {
-    let world = World::new();
+    let world = TestServer::new();
     for path in [
         "/api/agents",
         "/api/status",
@@ -46,7 +46,7 @@ async fn without_the_token_the_api_and_the_numbers_are_closed() {
 
 #[tokio::test]
 async fn health_the_contract_and_the_page_are_open() {
-    let world = World::new();
+    let world = TestServer::new();
     for path in ["/healthz", "/readyz", "/api/openapi.json", "/"] {
         let answer = world.send(request(Method::GET, path, &[])).await;
         assert_eq!(answer.status, 200, "{path}");
@@ -55,7 +55,7 @@ async fn health_the_contract_and_the_page_are_open() {
 
 #[tokio::test]
 async fn a_foreign_name_is_refused_even_with_the_token_and_for_health() {
-    let world = World::new();
+    let world = TestServer::new();
     for path in ["/api/agents", "/healthz", "/"] {
         for host in ["evil.example:7717", "127.0.0.1:80", ""] {
             let mut request = request(Method::GET, path, &[BEARER]);
@@ -72,14 +72,14 @@ async fn a_foreign_name_is_refused_even_with_the_token_and_for_health() {
 
 #[tokio::test]
 async fn a_request_line_cannot_hide_a_foreign_name_behind_ours() {
-    let world = World::new();
+    let world = TestServer::new();
     let request = request(Method::GET, "http://evil.example:7717/api/agents", &[BEARER]);
     refused(&world.send(request).await, 421, "host_refused");
 }
 
 #[tokio::test]
 async fn a_request_that_names_two_hosts_is_refused_whatever_they_are() {
-    let world = World::new();
+    let world = TestServer::new();
     for second in ["evil.example:7717", "localhost:7717", HOST] {
         for path in ["/api/agents", "/healthz", "/"] {
             let answer = world
@@ -92,7 +92,7 @@ async fn a_request_that_names_two_hosts_is_refused_whatever_they_are() {
 
 #[tokio::test]
 async fn a_page_of_ours_does_not_vouch_for_a_second_origin() {
-    let world = World::new();
+    let world = TestServer::new();
     let ours = format!("http://{HOST}");
     let origins = [("origin", ours.as_str()), ("origin", "http://evil.example")];
     let headers = [BEARER, origins[0], origins[1]];
@@ -105,7 +105,7 @@ async fn a_page_of_ours_does_not_vouch_for_a_second_origin() {
 
 #[tokio::test]
 async fn a_foreign_page_is_refused_even_with_the_token() {
-    let world = World::new();
+    let world = TestServer::new();
     for origin in ["http://evil.example", "null", "http://127.0.0.1:3000"] {
         for path in ["/api/agents", "/", "/healthz"] {
             let answer = world
@@ -128,8 +128,8 @@ async fn a_foreign_page_is_refused_even_with_the_token() {
 
 #[tokio::test]
 async fn until_the_database_is_open_the_api_says_so_and_health_is_fine() {
-    let world = World::new();
-    world.stage.send_replace(Stage::Recovering);
+    let world = TestServer::new();
+    world.stage.send_replace(DaemonStage::Recovering);
     for path in ["/api/agents", "/api/runtime/status", "/api/nothing"] {
         let answer = world.get(path).await;
         refused(&answer, 503, "recovering");
@@ -151,21 +151,21 @@ async fn until_the_database_is_open_the_api_says_so_and_health_is_fine() {
 
 #[tokio::test]
 async fn a_daemon_that_stops_says_so() {
-    let world = World::new();
+    let world = TestServer::new();
     let asked = world.post("/api/runtime/shutdown", "").await;
     assert_eq!(
         (asked.status.as_u16(), asked.body.as_str()),
         (202, r#"{"status":"stopping"}"#)
     );
     assert!(world.told.stop.load(Ordering::Relaxed));
-    world.stage.send_replace(Stage::Stopping);
+    world.stage.send_replace(DaemonStage::Stopping);
     refused(&world.get("/api/agents").await, 503, "stopping");
     assert_eq!(world.get("/readyz").await.body, r#"{"status":"stopping"}"#);
 }
 
 #[tokio::test]
 async fn unknown_paths_and_wrong_methods_have_the_shape_of_errors() {
-    let world = World::new();
+    let world = TestServer::new();
     refused(&world.get("/api/nothing").await, 404, "not_found");
     refused(&world.get("/api").await, 404, "not_found");
     let answer = world
@@ -180,7 +180,7 @@ async fn unknown_paths_and_wrong_methods_have_the_shape_of_errors() {
 
 #[tokio::test]
 async fn every_answer_carries_the_headers_that_keep_browsers_careful() {
-    let world = World::new();
+    let world = TestServer::new();
     let anonymous = world.send(request(Method::GET, "/api/agents", &[])).await;
     for answer in [world.get("/api/agents").await, world.get("/").await, anonymous] {
         assert!(

@@ -4,7 +4,7 @@ use wakeful_api::client::{Client, ClientError};
 use wakeful_api::{Channel, GetAgentStatus, ListAgents, SetBrake, Text};
 use wakeful_core::id::AgentId;
 
-use super::world::in_process;
+use super::test_server::in_process;
 
 #[tokio::test]
 async fn a_call_of_the_own_process_needs_no_token_and_comes_by_cli() {

@@ -5,30 +5,31 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use wakeful_core::journal::{Author, Category, Kind, Mutation, Note, Record, RecordId, Task};
+use wakeful_core::journal::{Author, Category, Mutation, Note, Record, RecordId, RecordKind, Task};
 use wakeful_core::key::{Digest, OperationId, RunKey};
-use wakeful_core::saga::{Input, Saga};
+use wakeful_core::saga::{Saga, SagaInput};
 use wakeful_core::time::Millis;
 use wakeful_ports::journal::{
-    Change, Heard, Journal, JournalError, Known, Listing, Order, Pending, Receipt, TaskFilter, Undone,
+    CommitListener, CommittedChange, Journal, JournalError, JournalFuture, OperationStatus, RecordQuery,
+    TaskFilter, UndoOutcome, WriteReceipt, WriteRequest,
 };
-use wakeful_server::{Open, Stage};
+use wakeful_server::{DaemonStage, ServedHome};
 
 use super::services::at_once;
-use super::world::World;
+use super::test_server::TestServer;
 
 fn operation() -> OperationId {
     OperationId(Digest::of(b"operation"))
 }
 
 fn task_id() -> RecordId {
-    RecordId::derived(Kind::Task, &operation())
+    RecordId::derived(RecordKind::Task, &operation())
 }
 
 /// A server whose journal has one task.
-fn with_task() -> World {
-    let world = World::new();
-    let written = world.services.journal.write(Order {
+fn with_task() -> TestServer {
+    let world = TestServer::new();
+    let written = world.services.journal.write(WriteRequest {
         operation_id: operation(),
         author: Author::Person,
         mutation: Mutation::CreateTask {
@@ -43,11 +44,11 @@ fn with_task() -> World {
 }
 
 /// A write to the journal that could not be undone.
-fn keep_stuck_saga(world: &World) {
+fn keep_stuck_saga(world: &TestServer) {
     let saga = Saga::intended(operation())
-        .apply(Input::GivenUp { why: "ended".into() })
+        .apply(SagaInput::Abandoned { why: "ended".into() })
         .and_then(|saga| {
-            saga.apply(Input::NotUndone {
+            saga.apply(SagaInput::UndoFailed {
                 why: "changed".into(),
             })
         });
@@ -60,7 +61,7 @@ fn keep_stuck_saga(world: &World) {
 }
 
 /// The status of an answer, and its code when it is no success.
-async fn posted(world: &World, path: &str, body: Value) -> (u16, String) {
+async fn posted(world: &TestServer, path: &str, body: Value) -> (u16, String) {
     let answer = world.post(path, &body.to_string()).await;
     let told: Value = serde_json::from_str(&answer.body).expect("JSON");
     let code = told["error"]["code"].as_str().unwrap_or_default().to_owned();
@@ -222,9 +223,9 @@ async fn records_of_any_kind_and_changes_are_shown() {
 
 #[tokio::test]
 async fn a_journal_that_is_gone_is_told_with_the_way_out() {
-    let world = World::new();
+    let world = TestServer::new();
     let open = world.services.open.clone();
-    world.stage.send_replace(Stage::Ready(Open {
+    world.stage.send_replace(DaemonStage::Ready(ServedHome {
         journal: Arc::new(open.runtime.journal(Arc::new(MissingJournal))),
         ..open
     }));
@@ -263,60 +264,60 @@ async fn tasks_are_shown_and_a_stuck_saga_can_be_kept() {
 /// A journal whose file is gone, as every call on it finds out.
 struct MissingJournal;
 
-fn missing<T: Send + 'static>() -> Pending<'static, T> {
+fn missing<T: Send + 'static>() -> JournalFuture<'static, T> {
     Box::pin(std::future::ready(Err(JournalError::Missing)))
 }
 
 impl Journal for MissingJournal {
-    fn write(&self, _: Order) -> Pending<'_, Receipt> {
+    fn write(&self, _: WriteRequest) -> JournalFuture<'_, WriteReceipt> {
         missing()
     }
 
-    fn undo(&self, _: OperationId, _: Millis) -> Pending<'_, Undone> {
+    fn undo(&self, _: OperationId, _: Millis) -> JournalFuture<'_, UndoOutcome> {
         missing()
     }
 
-    fn known(&self, _: OperationId) -> Pending<'_, Known> {
+    fn operation_status(&self, _: OperationId) -> JournalFuture<'_, OperationStatus> {
         missing()
     }
 
-    fn tasks(&self, _: TaskFilter) -> Pending<'_, Vec<Task>> {
+    fn tasks(&self, _: TaskFilter) -> JournalFuture<'_, Vec<Task>> {
         missing()
     }
 
-    fn notes(&self, _: Option<RecordId>, _: u32) -> Pending<'_, Vec<Note>> {
+    fn notes(&self, _: Option<RecordId>, _: u32) -> JournalFuture<'_, Vec<Note>> {
         missing()
     }
 
-    fn categories(&self) -> Pending<'_, Vec<Category>> {
+    fn categories(&self) -> JournalFuture<'_, Vec<Category>> {
         missing()
     }
 
-    fn newest_change_not_by(&self, _: Author) -> Pending<'_, Option<(u64, Millis)>> {
+    fn newest_change_not_by(&self, _: Author) -> JournalFuture<'_, Option<(u64, Millis)>> {
         missing()
     }
 
-    fn changes(&self, _: u64, _: u32) -> Pending<'_, Vec<Change>> {
+    fn changes(&self, _: u64, _: u32) -> JournalFuture<'_, Vec<CommittedChange>> {
         missing()
     }
 
-    fn last_seq(&self) -> Pending<'_, u64> {
+    fn last_seq(&self) -> JournalFuture<'_, u64> {
         missing()
     }
 
-    fn records(&self, _: Listing, _: u32) -> Pending<'_, Vec<Record>> {
+    fn records(&self, _: RecordQuery, _: u32) -> JournalFuture<'_, Vec<Record>> {
         missing()
     }
 
-    fn found(&self, _: String, _: u32) -> Pending<'_, Vec<Record>> {
+    fn records_with_prefix(&self, _: String, _: u32) -> JournalFuture<'_, Vec<Record>> {
         missing()
     }
 
-    fn entities(&self, _: Vec<RecordId>) -> Pending<'_, BTreeMap<RecordId, Value>> {
+    fn entities(&self, _: Vec<RecordId>) -> JournalFuture<'_, BTreeMap<RecordId, Value>> {
         missing()
     }
 
-    fn heard(&self) -> Box<dyn Heard> {
+    fn subscribe_commits(&self) -> Box<dyn CommitListener> {
         Box::new(Silence)
     }
 }
@@ -324,7 +325,7 @@ impl Journal for MissingJournal {
 /// Nothing is committed to a journal that is gone.
 struct Silence;
 
-impl Heard for Silence {
+impl CommitListener for Silence {
     fn next(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(std::future::pending())
     }

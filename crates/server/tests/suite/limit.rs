@@ -3,12 +3,12 @@
 use std::sync::atomic::Ordering;
 
 use axum::http::Method;
-use wakeful_server::Limits;
+use wakeful_server::RateLimits;
 
-use super::world::{BEARER, World, request};
+use super::test_server::{BEARER, TestServer, request};
 
 const MESSAGE: &str = r#"{"text":"hello"}"#;
-const OFF: Limits = Limits {
+const OFF: RateLimits = RateLimits {
     client_per_minute: 0,
     turns_per_minute: 0,
     failures_per_minute: 0,
@@ -16,7 +16,7 @@ const OFF: Limits = Limits {
 
 #[tokio::test]
 async fn a_client_that_asks_too_often_is_told_when_to_come_again() {
-    let world = World::limited(Limits {
+    let world = TestServer::limited(RateLimits {
         client_per_minute: 2,
         ..OFF
     });
@@ -34,7 +34,7 @@ async fn a_client_that_asks_too_often_is_told_when_to_come_again() {
 
 #[tokio::test]
 async fn an_agent_takes_so_many_messages_a_minute_and_no_body_is_read_beyond() {
-    let world = World::limited(Limits {
+    let world = TestServer::limited(RateLimits {
         turns_per_minute: 1,
         ..OFF
     });
@@ -58,7 +58,7 @@ async fn an_agent_takes_so_many_messages_a_minute_and_no_body_is_read_beyond() {
 
 #[tokio::test]
 async fn guessing_is_slowed_down_and_the_right_token_still_passes() {
-    let world = World::limited(Limits {
+    let world = TestServer::limited(RateLimits {
         failures_per_minute: 3,
         ..OFF
     });
@@ -79,7 +79,7 @@ async fn guessing_is_slowed_down_and_the_right_token_still_passes() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_takes_too_long_is_given_up() {
-    let world = World::new();
+    let world = TestServer::new();
     let _held = world.services.storage.hold_writes().await;
     let began = tokio::time::Instant::now();
     let answer = world.post("/api/agents/main/messages", MESSAGE).await;
@@ -93,7 +93,7 @@ async fn an_answer_that_takes_too_long_is_given_up() {
 
 #[tokio::test(start_paused = true)]
 async fn beyond_so_many_requests_at_once_the_next_is_sent_away_but_health_answers() {
-    let world = World::new();
+    let world = TestServer::new();
     let _held = world.services.storage.hold_writes().await;
     let post = || Box::pin(world.post("/api/agents/main/messages", MESSAGE));
     let mut many: Vec<_> = (0..256).map(|_| post()).collect();

@@ -2,9 +2,9 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use wakeful_server::Limits;
+use wakeful_server::RateLimits;
 
-use super::world::{Answer, HOST, TOKEN, World, posted, request};
+use super::test_server::{Answer, HOST, TOKEN, TestServer, posted, request};
 
 const PAUSE: &str = "/api/agents/main/pause";
 
@@ -16,7 +16,7 @@ pub(super) struct Browser {
 
 impl Browser {
     /// Logs in with a fresh link.
-    pub(super) async fn enter(world: &World) -> Self {
+    pub(super) async fn enter(world: &TestServer) -> Self {
         let entered = enter(world, &code(world).await).await;
         assert_eq!(entered.status, 200, "{entered:?}");
         let set = entered.header("set-cookie");
@@ -36,17 +36,17 @@ impl Browser {
         [&own, others].concat()
     }
 
-    pub(super) async fn get(&self, world: &World, path: &str) -> Answer {
+    pub(super) async fn get(&self, world: &TestServer, path: &str) -> Answer {
         world.send(request(Method::GET, path, &self.headers(&[]))).await
     }
 
-    pub(super) async fn ask(&self, world: &World, method: Method, path: &str) -> Answer {
+    pub(super) async fn ask(&self, world: &TestServer, method: Method, path: &str) -> Answer {
         let headers = self.headers(&[("sec-fetch-site", "same-origin")]);
         world.send(request(method, path, &headers)).await
     }
 
     /// A fresh ticket for a stream.
-    pub(super) async fn ticket(&self, world: &World) -> String {
+    pub(super) async fn ticket(&self, world: &TestServer) -> String {
         let answer = self.ask(world, Method::POST, "/api/stream-tickets").await;
         assert_eq!(answer.status, 201, "{answer:?}");
         let body: Value = serde_json::from_str(&answer.body).expect("JSON");
@@ -54,7 +54,7 @@ impl Browser {
     }
 
     /// The ids of the logins, newest first, and the one that is this browser's.
-    pub(super) async fn logins(&self, world: &World) -> (Vec<String>, String) {
+    pub(super) async fn logins(&self, world: &TestServer) -> (Vec<String>, String) {
         let list: Value = serde_json::from_str(&self.get(world, "/api/logins").await.body).expect("JSON");
         let logins = list["logins"].as_array().expect("a list").clone();
         let id = |login: &Value| login["id"].as_str().expect("an id").to_owned();
@@ -64,7 +64,7 @@ impl Browser {
 }
 
 /// The code of a fresh link.
-pub(super) async fn code(world: &World) -> String {
+pub(super) async fn code(world: &TestServer) -> String {
     let answer = world.post("/api/login-links", "").await;
     assert_eq!(answer.status, 201);
     let link: Value = serde_json::from_str(&answer.body).expect("JSON");
@@ -74,13 +74,13 @@ pub(super) async fn code(world: &World) -> String {
 }
 
 /// What the page does with a code.
-async fn enter(world: &World, code: &str) -> Answer {
+async fn enter(world: &TestServer, code: &str) -> Answer {
     let body = json!({"code": code}).to_string();
     world.send(posted("/login", &body, &[])).await
 }
 
 /// The refusal of a stream that is opened as `EventSource` does: with the cookie, and with what stands in the address.
-pub(super) async fn refused_stream(world: &World, cookie: &str, query: &str) -> Answer {
+pub(super) async fn refused_stream(world: &TestServer, cookie: &str, query: &str) -> Answer {
     let headers = [
         ("cookie", cookie),
         ("accept", "text/event-stream"),
@@ -98,7 +98,7 @@ pub(super) fn refused() -> (u16, String) {
 
 #[tokio::test]
 async fn a_link_becomes_a_login_once() {
-    let world = World::new();
+    let world = TestServer::new();
     let code = code(&world).await;
     let entered = enter(&world, &code).await;
     assert_eq!(entered.status, 200);
@@ -115,7 +115,7 @@ async fn a_link_becomes_a_login_once() {
 
 #[tokio::test]
 async fn a_link_is_worth_nothing_after_a_minute() {
-    let world = World::new();
+    let world = TestServer::new();
     let (first, second) = (code(&world).await, code(&world).await);
     world.time.pass(59_999);
     assert_eq!(enter(&world, &first).await.status, 200);
@@ -125,7 +125,7 @@ async fn a_link_is_worth_nothing_after_a_minute() {
 
 #[tokio::test]
 async fn looking_at_a_link_does_not_use_it_up() {
-    let world = World::new();
+    let world = TestServer::new();
     let code = code(&world).await;
     for method in [Method::HEAD, Method::GET] {
         assert_eq!(world.send(request(method, "/login", &[])).await.status, 200);
@@ -135,7 +135,7 @@ async fn looking_at_a_link_does_not_use_it_up() {
 
 #[tokio::test]
 async fn a_login_is_entered_only_from_our_own_page() {
-    let world = World::new();
+    let world = TestServer::new();
     let code = code(&world).await;
     let body = json!({"code": code}).to_string();
     for origin in ["null", "http://127.0.0.1:8080", "http://evil.example"] {
@@ -149,7 +149,7 @@ async fn a_login_is_entered_only_from_our_own_page() {
 
 #[tokio::test]
 async fn what_is_no_code_is_refused() {
-    let world = World::new();
+    let world = TestServer::new();
     for code in ["", "12", &"G".repeat(64)] {
         let answer = enter(&world, code).await;
         assert_eq!(answer.code(), (400, "bad_field".to_owned()), "{code}");
@@ -159,7 +159,7 @@ async fn what_is_no_code_is_refused() {
 
 #[tokio::test]
 async fn guessing_codes_is_slowed_down() {
-    let world = World::limited(Limits {
+    let world = TestServer::limited(RateLimits {
         client_per_minute: 0,
         turns_per_minute: 0,
         failures_per_minute: 1,
@@ -174,7 +174,7 @@ async fn guessing_codes_is_slowed_down() {
 
 #[tokio::test]
 async fn a_login_page_holds_the_link_and_is_deleted_with_it() {
-    let world = World::new();
+    let world = TestServer::new();
     let write = async || {
         let answer = world.post("/api/login-pages", "").await;
         assert_eq!(answer.status, 201);
@@ -198,7 +198,7 @@ async fn a_login_page_holds_the_link_and_is_deleted_with_it() {
 
 #[tokio::test]
 async fn a_cookie_alone_opens_nothing() {
-    let world = World::new();
+    let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     let headers = [
         ("cookie", browser.cookie.as_str()),
@@ -224,7 +224,7 @@ async fn a_cookie_alone_opens_nothing() {
 
 #[tokio::test]
 async fn a_token_alone_opens_nothing() {
-    let world = World::new();
+    let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     let headers = [("x-wakeful-token", browser.token.as_str())];
     let answer = world.send(request(Method::GET, "/api/agents", &headers)).await;
@@ -233,7 +233,7 @@ async fn a_token_alone_opens_nothing() {
 
 #[tokio::test]
 async fn the_token_of_another_login_opens_nothing() {
-    let world = World::new();
+    let world = TestServer::new();
     let (mine, other) = (Browser::enter(&world).await, Browser::enter(&world).await);
     let secret = mine.cookie.rsplit_once('.').expect("a secret").1.to_owned();
     for token in [other.token.as_str(), secret.as_str(), "", TOKEN] {
@@ -245,7 +245,7 @@ async fn the_token_of_another_login_opens_nothing() {
 
 #[tokio::test]
 async fn a_cookie_that_was_changed_opens_nothing() {
-    let world = World::new();
+    let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     for at in "wakeful_session=".len()..browser.cookie.len() {
         let mut bytes = browser.cookie.clone().into_bytes();
@@ -260,7 +260,7 @@ async fn a_cookie_that_was_changed_opens_nothing() {
 
 #[tokio::test]
 async fn a_browser_changes_nothing_unless_it_says_that_the_page_was_ours() {
-    let world = World::new();
+    let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     let with = |headers: &[(&str, &str)]| request(Method::POST, PAUSE, &browser.headers(headers));
     for headers in [
@@ -289,7 +289,7 @@ async fn a_browser_changes_nothing_unless_it_says_that_the_page_was_ours() {
 
 #[tokio::test]
 async fn with_a_login_not_even_reading_is_for_a_page_that_is_not_ours() {
-    let world = World::new();
+    let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     let ours = format!("http://{HOST}");
     for path in ["/api/agents", "/metrics"] {
@@ -322,7 +322,7 @@ async fn with_a_login_not_even_reading_is_for_a_page_that_is_not_ours() {
 
 #[tokio::test]
 async fn a_login_cannot_make_further_logins() {
-    let world = World::new();
+    let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     for path in ["/api/login-links", "/api/login-pages"] {
         let answer = browser.ask(&world, Method::POST, path).await;
@@ -332,7 +332,7 @@ async fn a_login_cannot_make_further_logins() {
 
 #[tokio::test]
 async fn after_a_logout_the_login_is_worth_nothing() {
-    let world = World::new();
+    let world = TestServer::new();
     let (mine, other) = (Browser::enter(&world).await, Browser::enter(&world).await);
     let left = mine.ask(&world, Method::POST, "/api/logout").await;
     assert_eq!(left.status, 204);
@@ -346,7 +346,7 @@ async fn after_a_logout_the_login_is_worth_nothing() {
 
 #[tokio::test]
 async fn our_cookie_is_found_among_others() {
-    let world = World::new();
+    let world = TestServer::new();
     let Browser { cookie, token } = Browser::enter(&world).await;
     let cookie = format!("a=b; wakeful_session=old; {cookie}; c");
     let browser = Browser { cookie, token };

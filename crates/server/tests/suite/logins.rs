@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use tracing::{Dispatch, Level, dispatcher};
 
 use super::login::{Browser, code, refused, refused_stream};
-use super::world::{BEARER, TOKEN, World, posted, request};
+use super::test_server::{BEARER, TOKEN, TestServer, posted, request};
 
 #[tokio::test]
 async fn a_ticket_opens_one_stream_of_its_login() {
-    let world = World::new();
+    let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     let ticket = format!("ticket={}", browser.ticket(&world).await);
     let headers = [
@@ -33,7 +33,7 @@ async fn a_ticket_opens_one_stream_of_its_login() {
 
 #[tokio::test]
 async fn a_ticket_is_worth_nothing_after_half_a_minute() {
-    let world = World::new();
+    let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     let ticket = browser.ticket(&world).await;
     world.time.pass(30_000);
@@ -43,7 +43,7 @@ async fn a_ticket_is_worth_nothing_after_half_a_minute() {
 
 #[tokio::test]
 async fn a_ticket_of_another_login_opens_nothing() {
-    let world = World::new();
+    let world = TestServer::new();
     let (mine, other) = (Browser::enter(&world).await, Browser::enter(&world).await);
     let query = format!("ticket={}", other.ticket(&world).await);
     assert_eq!(
@@ -60,7 +60,7 @@ async fn a_ticket_of_another_login_opens_nothing() {
 
 #[tokio::test]
 async fn a_ticket_opens_nothing_but_streams() {
-    let world = World::new();
+    let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     let headers = [
         ("cookie", browser.cookie.as_str()),
@@ -82,7 +82,7 @@ async fn a_ticket_opens_nothing_but_streams() {
 
 #[tokio::test]
 async fn a_login_survives_a_restart_but_not_a_new_token() {
-    let world = World::new();
+    let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     let restarted = world.restarted(TOKEN);
     assert_eq!(browser.get(&restarted, "/api/agents").await.status, 200);
@@ -92,7 +92,7 @@ async fn a_login_survives_a_restart_but_not_a_new_token() {
 
 #[tokio::test]
 async fn a_login_ends_after_thirty_days() {
-    let world = World::new();
+    let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     world.time.pass(30 * 24 * 60 * 60 * 1_000 - 1);
     assert_eq!(browser.get(&world, "/api/agents").await.status, 200);
@@ -102,7 +102,7 @@ async fn a_login_ends_after_thirty_days() {
 
 #[tokio::test]
 async fn only_hashes_of_secrets_are_saved() {
-    let world = World::new();
+    let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     let saved = world.logins.list.lock().expect("a lock").clone().expect("a list");
     let saved = String::from_utf8(saved).expect("text");
@@ -112,7 +112,7 @@ async fn only_hashes_of_secrets_are_saved() {
 
 #[tokio::test]
 async fn logins_are_listed_with_their_browser_and_last_use() {
-    let world = World::new();
+    let world = TestServer::new();
     let body = json!({"code": code(&world).await}).to_string();
     let firefox = [(
         "user-agent",
@@ -137,7 +137,7 @@ async fn logins_are_listed_with_their_browser_and_last_use() {
 
 #[tokio::test]
 async fn a_revoked_login_stays_revoked_after_a_restart() {
-    let world = World::new();
+    let world = TestServer::new();
     let (mine, other) = (Browser::enter(&world).await, Browser::enter(&world).await);
     let (ids, current) = mine.logins(&world).await;
     let theirs = ids.iter().find(|id| **id != current).expect("the other login");
@@ -157,7 +157,7 @@ async fn a_revoked_login_stays_revoked_after_a_restart() {
 
 #[tokio::test]
 async fn all_logins_can_be_revoked_at_once() {
-    let world = World::new();
+    let world = TestServer::new();
     let browsers = [Browser::enter(&world).await, Browser::enter(&world).await];
     let headers = [BEARER];
     let answer = world.send(request(Method::DELETE, "/api/logins", &headers)).await;
@@ -173,7 +173,7 @@ async fn all_logins_can_be_revoked_at_once() {
 
 #[tokio::test]
 async fn on_a_full_disk_a_revoked_login_does_not_come_back() {
-    let world = World::new();
+    let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     world.logins.is_full.store(true, Ordering::Relaxed);
     assert_eq!(browser.ask(&world, Method::POST, "/api/logout").await.status, 204);
@@ -184,7 +184,7 @@ async fn on_a_full_disk_a_revoked_login_does_not_come_back() {
 
 #[tokio::test]
 async fn the_streams_of_a_revoked_login_end() {
-    let world = World::new();
+    let world = TestServer::new();
     let (mine, other) = (Browser::enter(&world).await, Browser::enter(&world).await);
     let follow = async |browser: &Browser| {
         let headers = browser.headers(&[("accept", "text/event-stream")]);
@@ -234,7 +234,7 @@ fn log_of(work: impl Future<Output = ()>) -> Vec<String> {
 #[test]
 fn beyond_64_logins_the_least_recently_used_ends() {
     let log = log_of(async {
-        let world = World::new();
+        let world = TestServer::new();
         let (idle, used) = (Browser::enter(&world).await, Browser::enter(&world).await);
         world.time.pass(3_600_000);
         assert_eq!(used.get(&world, "/api/agents").await.status, 200);

@@ -1,7 +1,9 @@
+mod agent_control;
 mod body;
 mod connections;
 mod contract;
 mod decision;
+mod external_trigger;
 mod guard;
 mod in_process;
 mod journal;
@@ -15,7 +17,5 @@ mod services;
 mod source;
 mod stream;
 mod subscription;
-mod tending;
-mod trigger;
+mod test_server;
 mod view;
-mod world;

@@ -2,11 +2,11 @@
 
 use axum::http::Method;
 
-use super::world::{World, request};
+use super::test_server::{TestServer, request};
 
 #[tokio::test]
 async fn the_page_is_shown_for_its_own_paths_and_missing_files_are_missing() {
-    let world = World::new();
+    let world = TestServer::new();
     let get = |path: &str| request(Method::GET, path, &[]);
     let page = world.send(get("/")).await;
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");

@@ -1,11 +1,11 @@
 //! Schedules over HTTP: what is wrong is named, and what is asked for reaches the service.
 
-use super::world::{BEARER, World, posted};
+use super::test_server::{BEARER, TestServer, posted};
 use axum::http::StatusCode;
 
 #[tokio::test]
 async fn a_schedule_that_cannot_be_had_is_refused_with_the_field_that_is_wrong() {
-    let world = World::new();
+    let world = TestServer::new();
     for (pattern, field, status) in [
         (r#"{"cron":"every day","time_zone":"Europe/Berlin"}"#, "cron", 409),
         (
@@ -42,7 +42,7 @@ async fn a_schedule_that_cannot_be_had_is_refused_with_the_field_that_is_wrong()
 
 #[tokio::test]
 async fn a_schedule_that_was_made_says_when_it_fires() {
-    let world = World::new();
+    let world = TestServer::new();
     let body = r#"{"schedule_id":"daily","agent_id":"main","say":"Look.",
         "pattern":{"cron":"0 7 * * *","time_zone":"Europe/Berlin"}}"#;
     let answer = world.post("/api/schedules", body).await;
@@ -55,7 +55,7 @@ async fn a_schedule_that_was_made_says_when_it_fires() {
 
 #[tokio::test]
 async fn a_schedule_that_is_not_there_is_not_found() {
-    let world = World::new();
+    let world = TestServer::new();
     for path in ["/api/schedules/gone", "/api/schedules/gone/executions"] {
         assert_eq!(world.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
     }
@@ -73,7 +73,7 @@ async fn a_schedule_that_is_not_there_is_not_found() {
 
 #[tokio::test]
 async fn what_nobody_says_about_missed_firings_is_as_the_home_settles_it() {
-    let world = World::new();
+    let world = TestServer::new();
     for (said, expected) in [
         ("", true),
         (r#","allows_catch_up":false"#, false),
@@ -89,7 +89,7 @@ async fn what_nobody_says_about_missed_firings_is_as_the_home_settles_it() {
 
 #[tokio::test]
 async fn a_guard_and_an_event_are_told_back_and_what_is_none_is_named() {
-    let world = World::new();
+    let world = TestServer::new();
     let add = async |more: &str| {
         let body =
             format!(r#"{{"agent_id":"main","say":"Look.","pattern":{{"interval_seconds":60}},{more}}}"#);
@@ -121,7 +121,7 @@ async fn a_guard_and_an_event_are_told_back_and_what_is_none_is_named() {
 
 #[tokio::test]
 async fn an_event_is_named_by_its_key_wherever_that_stands() {
-    let world = World::new();
+    let world = TestServer::new();
     let path = "/api/events/backup.done";
     let body = r#"{"schedule_id":"daily","agent_id":"main","say":"Look.","event":"backup.done",
         "concurrency":"allow","pattern":{"interval_seconds":60}}"#;

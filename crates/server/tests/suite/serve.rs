@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
-use wakeful_server::{Ended, Stage, serve};
+use wakeful_server::{DaemonStage, ServerEnd, serve};
 
-use super::world::{HOST, TOKEN, World};
+use super::test_server::{HOST, TOKEN, TestServer};
 
 #[tokio::test]
 async fn a_server_answers_and_ends_when_it_is_told_to() {
-    let world = World::new();
+    let world = TestServer::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let (stop, stopped) = oneshot::channel::<()>();
@@ -27,12 +27,12 @@ async fn a_server_answers_and_ends_when_it_is_told_to() {
     stop.send(()).expect("it runs");
     // A connection that waits for its next request is hung up on; nobody waits for it.
     assert_eq!(client.read(&mut answer).await.expect("an end"), 0);
-    assert_eq!(server.await.expect("it ended"), Ended { cut_off: 0 });
+    assert_eq!(server.await.expect("it ended"), ServerEnd { cut_off: 0 });
 }
 
 #[tokio::test]
 async fn a_stream_ends_with_the_daemon_and_holds_nobody_up() {
-    let world = World::new();
+    let world = TestServer::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let (stop, stopped) = oneshot::channel::<()>();
@@ -47,7 +47,7 @@ async fn a_stream_ends_with_the_daemon_and_holds_nobody_up() {
     let mut answer = vec![0; 4_096];
     let length = client.read(&mut answer).await.expect("an answer");
     assert!(answer[..length].starts_with(b"HTTP/1.1 200 OK\r\n"));
-    world.stage.send_replace(Stage::Stopping);
+    world.stage.send_replace(DaemonStage::Stopping);
     stop.send(()).expect("it runs");
     let mut rest = Vec::new();
     client.read_to_end(&mut rest).await.expect("an end");
@@ -56,12 +56,12 @@ async fn a_stream_ends_with_the_daemon_and_holds_nobody_up() {
         "the stream is whole: {}",
         String::from_utf8_lossy(&rest)
     );
-    assert_eq!(server.await.expect("it ended"), Ended { cut_off: 0 });
+    assert_eq!(server.await.expect("it ended"), ServerEnd { cut_off: 0 });
 }
 
 #[tokio::test]
 async fn whoever_descends_from_a_tool_neither_answers_nor_releases_and_still_may_brake() {
-    let world = World::new();
+    let world = TestServer::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let server = tokio::spawn(serve(listener, world.app, std::future::pending()));
@@ -112,7 +112,7 @@ async fn status_of_head(address: std::net::SocketAddr, bytes: usize) -> String {
 
 #[tokio::test]
 async fn a_head_of_more_than_64_kib_is_refused() {
-    let world = World::new();
+    let world = TestServer::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let server = tokio::spawn(serve(listener, world.app, std::future::pending()));

@@ -8,25 +8,25 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::sync::{Mutex, RwLock, RwLockWriteGuard};
 use wakeful_core::conversation::Usage;
-use wakeful_core::decision::{Decision, Inquiry, ProposedAction};
+use wakeful_core::decision::{ApprovalRequest, Decision, ProposedAction};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::step::EffectClass;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle, Mode};
+use wakeful_core::wake::{AgentControl, InteractionMode, Lifecycle};
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::outside::Hearing;
+use wakeful_ports::watch::WatchMode;
 use wakeful_runtime::api::{ApiContext, RuntimeApi};
 use wakeful_runtime::hub::Hub;
-use wakeful_runtime::outside::SourceApi;
 use wakeful_runtime::rows::{Agent, Visibility};
-use wakeful_runtime::service::Stuck;
-use wakeful_runtime::{Governance, StoreError};
-use wakeful_server::Open;
+use wakeful_runtime::service::StuckAgents;
+use wakeful_runtime::watch::SourceApi;
+use wakeful_runtime::{EngineDefaults, StoreError};
+use wakeful_server::ServedHome;
 use wakeful_store::{FaultFuture, FaultPoint, Faults, JournalStore, Store};
 
 use super::source::FolderScript;
-use super::world::NOON_MS;
+use super::test_server::NOON_MS;
 
 /// The one agent there is.
 pub(super) const MAIN: &str = "main";
@@ -37,7 +37,7 @@ const DEVICE: &str = "here";
 /// What stands behind a server: databases in memory, and what a test does to them.
 pub(super) struct InMemoryServices {
     /// The services, as a daemon hands them to its server.
-    pub(super) open: Open,
+    pub(super) open: ServedHome,
     /// The database of agents, past the storage under test.
     pub(super) store: Store,
     /// The person's records.
@@ -65,9 +65,9 @@ impl InMemoryServices {
             clock,
             entropy,
             hub: Arc::clone(&hub),
-            governance: Governance {
-                makes_up_for_missed: true,
-                ..Governance::default()
+            governance: EngineDefaults {
+                catches_up_by_default: true,
+                ..EngineDefaults::default()
             },
         };
         Self {
@@ -88,10 +88,10 @@ impl InMemoryServices {
     }
 }
 
-fn open(context: ApiContext, journal: &JournalStore, folders: &Arc<FolderScript>) -> Open {
+fn open(context: ApiContext, journal: &JournalStore, folders: &Arc<FolderScript>) -> ServedHome {
     let runtime = Arc::new(RuntimeApi::new(context.clone()));
-    Open {
-        stuck: Stuck::default(),
+    ServedHome {
+        stuck: StuckAgents::default(),
         journal: Arc::new(runtime.journal(Arc::new(journal.clone()))),
         subscriptions: Arc::new(runtime.subscriptions(Arc::new(journal.clone()), Arc::default())),
         runtime,
@@ -101,7 +101,7 @@ fn open(context: ApiContext, journal: &JournalStore, folders: &Arc<FolderScript>
             clock: context.clock,
             entropy: context.entropy,
             device: DEVICE.to_owned(),
-            hearing: Hearing::Off,
+            hearing: WatchMode::Off,
             turn: Mutex::default(),
         }),
     }
@@ -195,8 +195,8 @@ fn agent() -> Agent {
         agent_id: main(),
         visibility: Visibility::Public,
         lifecycle: Lifecycle::Active,
-        control: Control::Running,
-        mode: Mode::default(),
+        control: AgentControl::Running,
+        mode: InteractionMode::default(),
         sleep_until: None,
         workspace: "/tmp".to_owned(),
         model_ref: None,
@@ -213,7 +213,7 @@ pub(super) fn main() -> AgentId {
 
 fn question() -> Decision {
     let operation = OperationId(Digest::of(b"operation"));
-    let inquiry = Inquiry::new(
+    let inquiry = ApprovalRequest::new(
         ProposedAction {
             operation_id: operation,
             tool: "ExecCommand",

@@ -9,12 +9,12 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tower::ServiceExt as _;
 use wakeful_core::id::SourceId;
-use wakeful_core::outside::{BadSource, Change, Difference, Known, SOURCES_MAX, Source, SourceKind};
 use wakeful_core::time::Millis;
-use wakeful_ports::outside::{Hearing, Looking, Lookout, Sight, Sources as _};
+use wakeful_core::watch::{BadSource, EntryChange, EntryDiff, EntryState, SOURCES_MAX, Source, SourceKind};
+use wakeful_ports::watch::{ScanFuture, ScanResult, SourceScanner, SourceStore as _, WatchMode};
 
 use super::services::at_once;
-use super::world::{BEARER, World, posted, request};
+use super::test_server::{BEARER, TestServer, posted, request};
 
 /// How often others are let go on before something is given up.
 const ROUNDS_MAX: usize = 1_000;
@@ -23,7 +23,7 @@ const ROUNDS_MAX: usize = 1_000;
 #[derive(Default)]
 pub(super) struct FolderScript {
     /// What the next looks find; nothing after that.
-    sights: Mutex<VecDeque<Sight>>,
+    sights: Mutex<VecDeque<ScanResult>>,
     /// A look at `/slow` has begun.
     begun: Notify,
     /// It may end.
@@ -33,33 +33,39 @@ pub(super) struct FolderScript {
 impl FolderScript {
     /// The next look finds so many files that are new or changed, and so many that it cannot read.
     fn find(&self, changed: u64, unreadable: u64) {
-        let difference = |number: u64| Difference {
+        let difference = |number: u64| EntryDiff {
             name: number.to_string().into_bytes(),
-            now: Some(Known {
+            now: Some(EntryState {
                 mark: vec![u8::try_from(unreadable).expect("a small number")],
                 size: 0,
                 stamp: None,
             }),
-            change: Some(Change::Changed),
+            change: Some(EntryChange::Changed),
         };
-        let sight = Sight {
+        let sight = ScanResult {
             differences: (0..changed).map(difference).collect(),
             unreadable,
-            deaf: None,
+            watch_error: None,
         };
         self.sights.lock().expect("a lock").push_back(sight);
     }
 }
 
-impl Lookout for FolderScript {
-    fn place(&self, _: SourceKind, path: String) -> Looking<'_, String> {
+impl SourceScanner for FolderScript {
+    fn canonical_path(&self, _: SourceKind, path: String) -> ScanFuture<'_, String> {
         Box::pin(std::future::ready(match path.as_str() {
             "/gone" => Err(BadSource::NoFolder(path)),
             _ => Ok(path),
         }))
     }
 
-    fn look(&self, source: Source, _: BTreeMap<Vec<u8>, Known>, _: Hearing, _: Millis) -> Looking<'_, Sight> {
+    fn scan(
+        &self,
+        source: Source,
+        _: BTreeMap<Vec<u8>, EntryState>,
+        _: WatchMode,
+        _: Millis,
+    ) -> ScanFuture<'_, ScanResult> {
         Box::pin(async move {
             if source.path == "/slow" {
                 self.begun.notify_one();
@@ -70,15 +76,15 @@ impl Lookout for FolderScript {
         })
     }
 
-    fn forget(&self, _: &SourceId) {}
+    fn unwatch(&self, _: &SourceId) {}
 
-    fn stirred(&self) -> Pin<Box<dyn Future<Output = BTreeSet<SourceId>> + Send + '_>> {
+    fn changed_sources(&self) -> Pin<Box<dyn Future<Output = BTreeSet<SourceId>> + Send + '_>> {
         Box::pin(std::future::pending())
     }
 }
 
 /// As many sources are watched as may be.
-fn watch_all(world: &World) {
+fn watch_all(world: &TestServer) {
     for number in 0..SOURCES_MAX {
         let source = Source {
             source_id: SourceId::parse(&format!("source-{number}")).expect("a name"),
@@ -88,7 +94,7 @@ fn watch_all(world: &World) {
             created_at: Millis(0),
             version: 1,
             is_fresh: false,
-            trouble: None,
+            last_error: None,
         };
         at_once(world.services.journal.add_source(source, SOURCES_MAX)).expect("a source");
     }
@@ -96,7 +102,7 @@ fn watch_all(world: &World) {
 
 #[tokio::test]
 async fn sources_are_listed_added_looked_at_and_removed() {
-    let world = World::new();
+    let world = TestServer::new();
     world.services.folders.find(3, 0);
     let body = r#"{"source_id": "notes", "kind": "folder", "path": "/home/me/notes"}"#;
     let added = world.post("/api/sources", body).await;
@@ -118,7 +124,7 @@ async fn sources_are_listed_added_looked_at_and_removed() {
 
 #[tokio::test]
 async fn what_cannot_be_watched_is_told_with_its_code() {
-    let world = World::new();
+    let world = TestServer::new();
     watch_all(&world);
     for (body, status, code) in [
         (r#"{"kind": "folder", "path": "/gone"}"#, 409, "no_such_folder"),
@@ -140,7 +146,7 @@ async fn what_cannot_be_watched_is_told_with_its_code() {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_hangs_up_while_a_source_is_added_does_not_leave_it_half_made() {
-    let world = World::new();
+    let world = TestServer::new();
     let add = posted(
         "/api/sources",
         r#"{"kind": "folder", "path": "/slow"}"#,

@@ -1,6 +1,6 @@
 //! How streams are asked for, and how many there can be.
 
-use super::world::World;
+use super::test_server::TestServer;
 
 const EVENTS: &str = "/api/agents/main/events";
 
@@ -9,7 +9,7 @@ const ATTEMPTS_MAX: usize = 2_049;
 
 #[tokio::test]
 async fn the_last_event_a_client_saw_goes_before_the_number_in_the_address() {
-    let world = World::new();
+    let world = TestServer::new();
     // The log is empty, so that any number but 0 is beyond its end.
     let behind = format!("{EVENTS}?after_seq=7");
     assert!(world.follow(&behind, &[("last-event-id", "0")]).await.is_ok());
@@ -23,7 +23,7 @@ async fn the_last_event_a_client_saw_goes_before_the_number_in_the_address() {
 
 #[tokio::test]
 async fn a_stream_does_not_go_backwards() {
-    let world = World::new();
+    let world = TestServer::new();
     let path = format!("{EVENTS}?before_seq=7");
     let refused = world.follow(&path, &[]).await.expect_err("a page");
     assert_eq!(refused.code(), (400, "bad_query".to_owned()));
@@ -32,7 +32,7 @@ async fn a_stream_does_not_go_backwards() {
 
 #[tokio::test]
 async fn beyond_so_many_streams_the_next_is_sent_away_until_one_ends() {
-    let world = World::new();
+    let world = TestServer::new();
     let mut open = Vec::new();
     let refused = loop {
         // How many there are depends on the files that this machine lets a process open.

@@ -1,12 +1,12 @@
 //! Subscriptions over HTTP.
 
-use super::world::{BEARER, World, request};
+use super::test_server::{BEARER, TestServer, request};
 use axum::http::Method;
 use serde_json::{Value, json};
 
 /// A server whose agent has one subscription.
-async fn with_subscription() -> World {
-    let world = World::new();
+async fn with_subscription() -> TestServer {
+    let world = TestServer::new();
     let body = json!({"agent_id": "main", "any": ["TASK"], "subscription_id": "gym"});
     let made = world.post("/api/subscriptions", &body.to_string()).await;
     assert_eq!(made.status, 200, "{}", made.body);

@@ -5,28 +5,28 @@ use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::{Block, Role};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::time::Millis;
-use wakeful_runtime::api::Line;
-use wakeful_runtime::rows::{EntryRow, EventRow};
-use wakeful_server::view::{self, Going};
+use wakeful_runtime::api::TranscriptItem;
+use wakeful_runtime::rows::{EventRow, TranscriptEntryRow};
+use wakeful_server::view::{self, WorkHealth};
 
 use super::services::{at_once, main};
-use super::world::World;
+use super::test_server::TestServer;
 
 #[test]
 fn what_an_agent_does_is_told_by_its_run_its_queue_and_what_is_in_its_way() {
-    let (world, run) = (World::new(), Some(RunKey(Digest::ZERO)));
+    let (world, run) = (TestServer::new(), Some(RunKey(Digest::ZERO)));
     let asleep = at_once(world.services.open.runtime.agents.get(main())).expect("the agent");
     for (open_run, queued, (asks, is_braked), going, activity) in [
-        (None, 0, (0, false), Going::Well, Activity::Asleep),
-        (None, 0, (0, true), Going::Well, Activity::Asleep),
-        (None, 2, (0, false), Going::Well, Activity::Queued),
-        (run, 0, (0, false), Going::Well, Activity::Working),
-        (run, 0, (1, false), Going::Well, Activity::WaitingOnHuman),
-        (run, 0, (1, true), Going::Well, Activity::WaitingOnHuman),
-        (run, 0, (0, true), Going::Well, Activity::Waiting),
-        (run, 2, (0, false), Going::Stuck, Activity::Stuck),
-        (None, 2, (0, false), Going::Stuck, Activity::Stuck),
-        (None, 0, (0, false), Going::Stuck, Activity::Asleep),
+        (None, 0, (0, false), WorkHealth::Well, Activity::Asleep),
+        (None, 0, (0, true), WorkHealth::Well, Activity::Asleep),
+        (None, 2, (0, false), WorkHealth::Well, Activity::Queued),
+        (run, 0, (0, false), WorkHealth::Well, Activity::Working),
+        (run, 0, (1, false), WorkHealth::Well, Activity::WaitingOnHuman),
+        (run, 0, (1, true), WorkHealth::Well, Activity::WaitingOnHuman),
+        (run, 0, (0, true), WorkHealth::Well, Activity::Waiting),
+        (run, 2, (0, false), WorkHealth::Stuck, Activity::Stuck),
+        (None, 2, (0, false), WorkHealth::Stuck, Activity::Stuck),
+        (None, 0, (0, false), WorkHealth::Stuck, Activity::Asleep),
     ] {
         let mut agent = asleep.clone();
         (agent.overview.open_run, agent.overview.queued) = (open_run, queued);
@@ -68,8 +68,8 @@ fn an_event_whose_payload_is_gone_still_has_its_place_and_a_line() {
 
 #[test]
 fn a_line_that_was_erased_is_shown_as_such() {
-    let line = |blocks: Option<Vec<Block>>| Line {
-        row: EntryRow {
+    let line = |blocks: Option<Vec<Block>>| TranscriptItem {
+        row: TranscriptEntryRow {
             run_key: RunKey(Digest::ZERO),
             role: Role::Assistant,
             content: BlobHash(Digest::ZERO),

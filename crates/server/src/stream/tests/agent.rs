@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::json;
-use wakeful_runtime::hub::BEHIND_MAX;
+use wakeful_runtime::hub::LISTENER_LAG_MAX;
 
 use super::super::agent::open;
 use super::super::{LAG_EVENTS_MAX, STALL_MS_MAX};
@@ -138,7 +138,7 @@ async fn an_event_whose_news_were_crowded_out_by_others_comes_nevertheless() {
     let mut client = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
     logs.write("main", 1);
-    (0..=BEHIND_MAX).for_each(|_| logs.say("other", "…"));
+    (0..=LISTENER_LAG_MAX).for_each(|_| logs.say("other", "…"));
     assert_eq!(client.seqs(1).await, [1]);
 }
 
@@ -147,7 +147,7 @@ async fn a_reader_that_missed_news_is_brought_up_to_date_from_the_store() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     let mut client = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
-    let many = BEHIND_MAX + 500;
+    let many = LISTENER_LAG_MAX + 500;
     logs.write("main", many);
     let expected: Vec<u64> = (1..).take(many).collect();
     assert_eq!(client.seqs(many).await, expected);
@@ -162,9 +162,9 @@ async fn a_reader_too_far_behind_is_dropped_with_its_place() {
     assert_eq!(client.seqs(1).await, [1]);
     logs.append(
         "main",
-        usize::try_from(LAG_EVENTS_MAX).expect("small") - BEHIND_MAX,
+        usize::try_from(LAG_EVENTS_MAX).expect("small") - LISTENER_LAG_MAX,
     );
-    logs.write("main", BEHIND_MAX + 1);
+    logs.write("main", LISTENER_LAG_MAX + 1);
     assert_eq!(client.see().await, dropped("too_slow", 1));
     assert!(client.has_ended().await);
 }
@@ -294,7 +294,7 @@ async fn a_store_that_went_away_ends_the_stream_with_its_place() {
 
 /// What the world may do to a stream.
 #[derive(Debug, Clone)]
-enum Mishap {
+enum StreamFault {
     Write(usize),
     AppendUntold(usize),
     TellNothing,
@@ -305,16 +305,16 @@ enum Mishap {
     Reconnect,
 }
 
-fn mishap() -> impl Strategy<Value = Mishap> {
+fn mishap() -> impl Strategy<Value = StreamFault> {
     prop_oneof![
-        4 => (1_usize..5).prop_map(Mishap::Write),
-        2 => (1_usize..300).prop_map(Mishap::AppendUntold),
-        1 => Just(Mishap::TellNothing),
-        2 => (0_usize..400).prop_map(Mishap::TellLate),
-        1 => Just(Mishap::Flood),
-        1 => Just(Mishap::Say),
-        4 => (1_usize..50).prop_map(Mishap::Read),
-        2 => Just(Mishap::Reconnect),
+        4 => (1_usize..5).prop_map(StreamFault::Write),
+        2 => (1_usize..300).prop_map(StreamFault::AppendUntold),
+        1 => Just(StreamFault::TellNothing),
+        2 => (0_usize..400).prop_map(StreamFault::TellLate),
+        1 => Just(StreamFault::Flood),
+        1 => Just(StreamFault::Say),
+        4 => (1_usize..50).prop_map(StreamFault::Read),
+        2 => Just(StreamFault::Reconnect),
     ]
 }
 
@@ -336,24 +336,24 @@ async fn read(client: &mut Client, seen: &mut Vec<u64>, at_most: usize) {
     }
 }
 
-async fn live_through(mishaps: Vec<Mishap>) {
+async fn live_through(mishaps: Vec<StreamFault>) {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     let mut client = follow(&logs, &daemon, Some(0)).await;
     let (mut seen, mut written) = (Vec::new(), Vec::new());
     for mishap in mishaps {
         match mishap {
-            Mishap::Write(count) => {
+            StreamFault::Write(count) => {
                 let events = logs.append("main", count);
                 logs.tell("main", &events);
                 written.extend(events);
             }
-            Mishap::AppendUntold(count) => written.extend(logs.append("main", count)),
-            Mishap::TellNothing => logs.tell("main", &[]),
-            Mishap::TellLate(at) => logs.tell("main", written.get(at..).unwrap_or_default()),
-            Mishap::Flood => (0..BEHIND_MAX + 1).for_each(|_| logs.say("main", "…")),
-            Mishap::Say => logs.say("main", "…"),
-            Mishap::Read(count) => read(&mut client, &mut seen, count).await,
-            Mishap::Reconnect => {
+            StreamFault::AppendUntold(count) => written.extend(logs.append("main", count)),
+            StreamFault::TellNothing => logs.tell("main", &[]),
+            StreamFault::TellLate(at) => logs.tell("main", written.get(at..).unwrap_or_default()),
+            StreamFault::Flood => (0..LISTENER_LAG_MAX + 1).for_each(|_| logs.say("main", "…")),
+            StreamFault::Say => logs.say("main", "…"),
+            StreamFault::Read(count) => read(&mut client, &mut seen, count).await,
+            StreamFault::Reconnect => {
                 client = follow(&logs, &daemon, Some(seen.last().copied().unwrap_or(0))).await
             }
         }

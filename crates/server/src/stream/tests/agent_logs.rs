@@ -9,14 +9,14 @@ use std::task::{Context, Poll, Waker};
 use wakeful_core::conversation::Usage;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::report::payload::RunStarted;
-use wakeful_core::report::{Draft, Event, Sealed};
+use wakeful_core::report::{Event, EventDraft, SealedEvent};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle, Mode};
+use wakeful_core::wake::{AgentControl, InteractionMode, Lifecycle};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::api::{ApiContext, RuntimeApi};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::rows::{Agent, Visibility};
-use wakeful_runtime::{Observer as _, Spoken, StoreError};
+use wakeful_runtime::{Observer as _, StoreError, TextDelta};
 use wakeful_store::{FaultFuture, FaultPoint, Faults, Store};
 
 /// The agents, and the services that a stream reads them by.
@@ -89,8 +89,8 @@ impl AgentLogs {
             agent_id: super::id(agent),
             visibility,
             lifecycle: Lifecycle::Active,
-            control: Control::Running,
-            mode: Mode::default(),
+            control: AgentControl::Running,
+            mode: InteractionMode::default(),
             sleep_until: None,
             workspace: "/w".to_owned(),
             model_ref: None,
@@ -116,12 +116,12 @@ impl AgentLogs {
         let appended = self.store.write(move |tx| {
             let mut head = tx.lock_head_to_announce(&agent)?.expect("an agent");
             let events = moments.iter().map(|at| {
-                let draft = Draft::new(RunStarted {
+                let draft = EventDraft::new(RunStarted {
                     run_key: RunKey(Digest::ZERO),
                     model_ref: "m".to_owned(),
                     max_rounds: 1,
                 });
-                let sealed = Sealed::new(draft, Millis(*at), None, [1; 32]).expect("canonical");
+                let sealed = SealedEvent::new(draft, Millis(*at), None, [1; 32]).expect("canonical");
                 let event = head.chain(&agent, sealed);
                 tx.append_event(&agent, &event).map(|()| event)
             });
@@ -133,7 +133,7 @@ impl AgentLogs {
     }
 
     pub(super) fn tell(&self, agent: &str, events: &[Event]) {
-        self.hub.saw(&super::id(agent), events);
+        self.hub.on_events(&super::id(agent), events);
     }
 
     /// Events as a run writes them: durable, then told one by one.
@@ -144,7 +144,7 @@ impl AgentLogs {
     }
 
     pub(super) fn say(&self, agent: &str, text: &str) {
-        self.hub.heard(&Spoken {
+        self.hub.on_text_delta(&TextDelta {
             agent: &super::id(agent),
             run: RunKey(Digest::ZERO),
             attempt: 0,
@@ -191,7 +191,7 @@ impl Clock for Midnight {
         Millis(0)
     }
 
-    fn ticks_ms(&self) -> u64 {
+    fn monotonic_ms(&self) -> u64 {
         0
     }
 
@@ -203,7 +203,7 @@ impl Clock for Midnight {
 struct Ones;
 
 impl Entropy for Ones {
-    fn bytes32(&self) -> [u8; 32] {
+    fn random_bytes(&self) -> [u8; 32] {
         [1; 32]
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::json;
-use wakeful_runtime::hub::BEHIND_MAX;
+use wakeful_runtime::hub::LISTENER_LAG_MAX;
 use wakeful_runtime::rows::Visibility;
 
 use super::super::all::{CURSOR_EACH_CHARS_MAX, open};
@@ -135,14 +135,14 @@ async fn a_reader_that_missed_news_gets_them_of_old_and_new_agents() {
     assert!(client.is_silent().await);
     logs.make("b", Visibility::Public);
     logs.write("b", 300);
-    logs.write("a", BEHIND_MAX + 100);
-    let mut got = client.events(BEHIND_MAX + 400).await;
+    logs.write("a", LISTENER_LAG_MAX + 100);
+    let mut got = client.events(LISTENER_LAG_MAX + 400).await;
     assert!(client.is_silent().await);
     let (of_a, of_b): (Vec<_>, Vec<_>) = got.drain(..).partition(|(agent, _)| agent == "a");
     assert!(
         of_a.into_iter()
             .map(|(_, seq)| seq)
-            .eq((1..).take(BEHIND_MAX + 100))
+            .eq((1..).take(LISTENER_LAG_MAX + 100))
     );
     assert!(of_b.into_iter().map(|(_, seq)| seq).eq(1..=300));
 }
@@ -163,8 +163,8 @@ async fn a_reader_that_missed_too_much_of_all_agents_together_is_dropped() {
     assert!(client.is_silent().await);
     let half = usize::try_from(LAG_EVENTS_MAX / 2).expect("small");
     logs.append("b", half);
-    logs.append("a", half - BEHIND_MAX);
-    logs.write("a", BEHIND_MAX + 1);
+    logs.append("a", half - LISTENER_LAG_MAX);
+    logs.write("a", LISTENER_LAG_MAX + 1);
     assert_eq!(client.see().await, dropped("too_slow", &cursor));
     assert!(client.has_ended().await);
 }
@@ -299,7 +299,7 @@ fn an_agent_id_is_its_own_tag_in_any_crowd_we_expect() {
 const AGENTS: [&str; 3] = ["a", "b", "c"];
 
 #[derive(Debug, Clone)]
-enum Mishap {
+enum StreamFault {
     Write(usize, usize),
     AppendUntold(usize, usize),
     TellNothing(usize),
@@ -308,14 +308,14 @@ enum Mishap {
     Reconnect,
 }
 
-fn mishap() -> impl Strategy<Value = Mishap> {
+fn mishap() -> impl Strategy<Value = StreamFault> {
     prop_oneof![
-        4 => (0..3_usize, 1_usize..5).prop_map(|(agent, count)| Mishap::Write(agent, count)),
-        2 => (0..3_usize, 1_usize..250).prop_map(|(agent, count)| Mishap::AppendUntold(agent, count)),
-        1 => (0..3_usize).prop_map(Mishap::TellNothing),
-        1 => Just(Mishap::Flood),
-        4 => (1_usize..50).prop_map(Mishap::Read),
-        2 => Just(Mishap::Reconnect),
+        4 => (0..3_usize, 1_usize..5).prop_map(|(agent, count)| StreamFault::Write(agent, count)),
+        2 => (0..3_usize, 1_usize..250).prop_map(|(agent, count)| StreamFault::AppendUntold(agent, count)),
+        1 => (0..3_usize).prop_map(StreamFault::TellNothing),
+        1 => Just(StreamFault::Flood),
+        4 => (1_usize..50).prop_map(StreamFault::Read),
+        2 => Just(StreamFault::Reconnect),
     ]
 }
 
@@ -333,24 +333,24 @@ async fn read(client: &mut Client, got: &mut Vec<(String, u64)>, place: &mut Str
     }
 }
 
-async fn live_through(mishaps: Vec<Mishap>) {
+async fn live_through(mishaps: Vec<StreamFault>) {
     let (logs, daemon) = (AgentLogs::of(&AGENTS), Daemon::new());
     let (mut client, mut place) = follow(&logs, &daemon, None).await;
     let (mut got, mut counts) = (Vec::new(), [0_u64; 3]);
     for mishap in mishaps {
         match mishap {
-            Mishap::Write(agent, count) => {
+            StreamFault::Write(agent, count) => {
                 logs.write(AGENTS[agent], count);
                 counts[agent] += u64::try_from(count).expect("small");
             }
-            Mishap::AppendUntold(agent, count) => {
+            StreamFault::AppendUntold(agent, count) => {
                 logs.append(AGENTS[agent], count);
                 counts[agent] += u64::try_from(count).expect("small");
             }
-            Mishap::TellNothing(agent) => logs.tell(AGENTS[agent], &[]),
-            Mishap::Flood => (0..BEHIND_MAX + 1).for_each(|_| logs.say("a", "…")),
-            Mishap::Read(count) => read(&mut client, &mut got, &mut place, count).await,
-            Mishap::Reconnect => (client, _) = follow(&logs, &daemon, Some(&place)).await,
+            StreamFault::TellNothing(agent) => logs.tell(AGENTS[agent], &[]),
+            StreamFault::Flood => (0..LISTENER_LAG_MAX + 1).for_each(|_| logs.say("a", "…")),
+            StreamFault::Read(count) => read(&mut client, &mut got, &mut place, count).await,
+            StreamFault::Reconnect => (client, _) = follow(&logs, &daemon, Some(&place)).await,
         }
     }
     AGENTS.iter().for_each(|agent| logs.tell(agent, &[]));

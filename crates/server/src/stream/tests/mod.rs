@@ -19,9 +19,9 @@ use tokio::time::Instant;
 use wakeful_core::id::AgentId;
 
 use self::agent_logs::AgentLogs;
-use super::flow::{Source, respond};
-use super::{STALL_MS_MAX, Stay, last_event_id, seq_of};
-use crate::app::Stage;
+use super::body::{FrameSource, respond};
+use super::{STALL_MS_MAX, StreamGuard, last_event_id, seq_of};
+use crate::app::DaemonStage;
 use crate::connection::{self, connection};
 use crate::peer::Peer;
 use crate::slots::Slots;
@@ -31,16 +31,16 @@ fn id(name: &str) -> AgentId {
 }
 
 /// A daemon that can be stopped.
-struct Daemon(watch::Sender<Stage>);
+struct Daemon(watch::Sender<DaemonStage>);
 
 impl Daemon {
     fn new() -> Self {
-        Self(watch::Sender::new(Stage::Recovering))
+        Self(watch::Sender::new(DaemonStage::Recovering))
     }
 
-    fn stay(&self) -> Stay {
+    fn stay(&self) -> StreamGuard {
         let permit = Arc::new(Semaphore::new(1)).try_acquire_owned();
-        Stay {
+        StreamGuard {
             stage: self.0.subscribe(),
             session: None,
             _permit: permit.expect("a permit"),
@@ -48,7 +48,7 @@ impl Daemon {
     }
 
     fn stop(&self) {
-        self.0.send_replace(Stage::Stopping);
+        self.0.send_replace(DaemonStage::Stopping);
     }
 }
 
@@ -64,7 +64,7 @@ struct Seen {
 }
 
 impl Client {
-    fn of(source: impl Source) -> Self {
+    fn of(source: impl FrameSource) -> Self {
         Self(respond(source).into_body())
     }
 
@@ -169,7 +169,7 @@ async fn a_client_that_reads_nothing_is_hung_up_on_and_gives_its_place_back() {
     let request = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
     client.write_all(request).await.expect("sent");
     assert_eq!(logs.listeners(), 1);
-    let served = connection::Client {
+    let served = connection::ConnectionClient {
         peer: Peer::Network("127.0.0.1:1".parse().expect("an address")),
         slot: Slots::new(1).open().expect("a slot"),
     };

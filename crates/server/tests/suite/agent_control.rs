@@ -6,16 +6,16 @@ use axum::http::{Method, StatusCode};
 use serde_json::Value;
 use wakeful_core::cause::Priority;
 use wakeful_core::id::TurnId;
-use wakeful_core::message::Wishes;
+use wakeful_core::message::RunOptions;
 use wakeful_core::run::RunStatus;
-use wakeful_runtime::api::Post;
+use wakeful_runtime::api::IncomingMessage;
 use wakeful_store::rows::RunRow;
 
-use super::world::{World, posted, request};
+use super::test_server::{TestServer, posted, request};
 
 #[tokio::test]
 async fn an_agent_is_looked_after_by_one_path_for_each_change() {
-    let world = World::new();
+    let world = TestServer::new();
     let change = async |path: &str, body: &str, field: &str, wanted: &str| {
         let answer = world.post(&format!("/api/agents/main/{path}"), body).await;
         assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.body);
@@ -52,7 +52,7 @@ async fn an_agent_is_looked_after_by_one_path_for_each_change() {
 
 #[tokio::test]
 async fn an_agent_that_nothing_tried_to_wake_says_so() {
-    let world = World::new();
+    let world = TestServer::new();
     let answer = world
         .get("/api/agents/main/why-not?since=2020-01-01T00:00:00Z")
         .await;
@@ -72,7 +72,7 @@ async fn an_agent_that_nothing_tried_to_wake_says_so() {
 
 #[tokio::test]
 async fn guesses_at_the_addresses_of_triggers_are_bounded_like_wrong_tokens() {
-    let world = World::limited(wakeful_server::Limits {
+    let world = TestServer::limited(wakeful_server::RateLimits {
         failures_per_minute: 3,
         client_per_minute: 0,
         turns_per_minute: 0,
@@ -92,7 +92,7 @@ async fn guesses_at_the_addresses_of_triggers_are_bounded_like_wrong_tokens() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_starts_while_its_queue_is_cleared_is_not_cancelled() {
-    let world = World::new();
+    let world = TestServer::new();
     world
         .post("/api/agents/main/messages", r#"{"text":"hello"}"#)
         .await;
@@ -132,14 +132,14 @@ async fn a_run_that_starts_while_its_queue_is_cleared_is_not_cancelled() {
 
 #[tokio::test]
 async fn a_queue_longer_than_a_page_is_cleared() {
-    let world = World::new();
+    let world = TestServer::new();
     for turn in 0..501 {
-        let sent = world.services.open.runtime.messages.send(Post {
+        let sent = world.services.open.runtime.messages.send(IncomingMessage {
             agent: main(),
             turn: TurnId::parse(&turn.to_string()).expect("a turn"),
             text: "hello".to_owned(),
             attachments: Vec::new(),
-            wishes: Wishes::default(),
+            wishes: RunOptions::default(),
             priority: Priority::default(),
         });
         sent.await.expect("queued");

@@ -6,16 +6,16 @@ use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 use tokio::time::Instant;
-use wakeful_runtime::hub::{Listener, News};
+use wakeful_runtime::hub::{HubMessage, Listener};
 
-use super::{QUIET_MS, STALL_MS_MAX, Stay};
-use crate::app::Stage;
-use crate::login::Session;
+use super::{KEEPALIVE_MS, STALL_MS_MAX, StreamGuard};
+use crate::app::DaemonStage;
+use crate::login::LoginSession;
 
 /// A listener with its patience.
-pub(super) struct Ear {
+pub(super) struct StreamWait {
     listener: Listener,
-    stay: Stay,
+    stay: StreamGuard,
     /// When the newest frame was handed over.
     spoke_at: Instant,
     /// How many of the next news were there before the stream had caught up. What was said in them is in the events.
@@ -23,12 +23,12 @@ pub(super) struct Ear {
 }
 
 /// What was heard.
-pub(super) enum Heard {
+pub(super) enum StreamEvent {
     /// Something happened.
-    News(Arc<News>),
+    News(Arc<HubMessage>),
     /// Something happened before the stream had caught up: its events may be known already, its words are no longer
     /// being said.
-    Old(Arc<News>),
+    Old(Arc<HubMessage>),
     /// So much happened that some of it was lost here. The store knows.
     Lagged,
     /// Nothing, for a while.
@@ -37,8 +37,8 @@ pub(super) enum Heard {
     Over,
 }
 
-impl Ear {
-    pub(super) fn new(listener: Listener, stay: Stay) -> Self {
+impl StreamWait {
+    pub(super) fn new(listener: Listener, stay: StreamGuard) -> Self {
         Self {
             listener,
             stay,
@@ -48,27 +48,27 @@ impl Ear {
     }
 
     /// Waits.
-    pub(super) async fn hear(&mut self) -> Heard {
-        let quiet_at = self.spoke_at + Duration::from_millis(QUIET_MS);
+    pub(super) async fn next(&mut self) -> StreamEvent {
+        let quiet_at = self.spoke_at + Duration::from_millis(KEEPALIVE_MS);
         tokio::select! {
             // In this order: the end goes before everything, and silence is what is left.
             biased;
-            () = stopping(&mut self.stay.stage) => Heard::Over,
-            () = logged_out(self.stay.session.as_mut()) => Heard::Over,
+            () = stopping(&mut self.stay.stage) => StreamEvent::Over,
+            () = logged_out(self.stay.session.as_mut()) => StreamEvent::Over,
             news = self.listener.recv() => self.heard(news),
-            () = tokio::time::sleep_until(quiet_at) => Heard::Quiet,
+            () = tokio::time::sleep_until(quiet_at) => StreamEvent::Quiet,
         }
     }
 
-    fn heard(&mut self, news: Result<Arc<News>, RecvError>) -> Heard {
+    fn heard(&mut self, news: Result<Arc<HubMessage>, RecvError>) -> StreamEvent {
         match news {
             Ok(news) if self.stale > 0 => {
                 self.stale -= 1;
-                Heard::Old(news)
+                StreamEvent::Old(news)
             }
-            Ok(news) => Heard::News(news),
-            Err(RecvError::Lagged(_)) => Heard::Lagged,
-            Err(RecvError::Closed) => Heard::Over,
+            Ok(news) => StreamEvent::News(news),
+            Err(RecvError::Lagged(_)) => StreamEvent::Lagged,
+            Err(RecvError::Closed) => StreamEvent::Over,
         }
     }
 
@@ -79,8 +79,8 @@ impl Ear {
 
     /// Whether the daemon is stopping, or the reader's login has ended.
     pub(super) fn is_over(&self) -> bool {
-        let is_stopping = matches!(&*self.stay.stage.borrow(), Stage::Stopping);
-        is_stopping || self.stay.session.as_ref().is_some_and(Session::is_over)
+        let is_stopping = matches!(&*self.stay.stage.borrow(), DaemonStage::Stopping);
+        is_stopping || self.stay.session.as_ref().is_some_and(LoginSession::is_over)
     }
 
     /// A frame is handed over.
@@ -96,14 +96,16 @@ impl Ear {
 }
 
 /// Waits for the end of a reader's login; for ever where a program reads.
-async fn logged_out(session: Option<&mut Session>) {
+async fn logged_out(session: Option<&mut LoginSession>) {
     match session {
         Some(session) => session.over().await,
         None => std::future::pending().await,
     }
 }
 
-async fn stopping(stage: &mut watch::Receiver<Stage>) {
+async fn stopping(stage: &mut watch::Receiver<DaemonStage>) {
     // An error means that whoever tells the stage is gone, which is an end as well.
-    let _ = stage.wait_for(|stage| matches!(stage, Stage::Stopping)).await;
+    let _ = stage
+        .wait_for(|stage| matches!(stage, DaemonStage::Stopping))
+        .await;
 }

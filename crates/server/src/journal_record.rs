@@ -3,9 +3,9 @@
 use axum::http::StatusCode;
 use wakeful_api::{
     GetRecord, JournalChangeList, JournalRecord, JournalRecordList, ListChanges, ListRecords, WriteJournal,
-    Written,
+    WriteReceipt,
 };
-use wakeful_core::journal::Refusal;
+use wakeful_core::journal::WriteError;
 
 use crate::error::ApiError;
 use crate::journal::write;
@@ -23,7 +23,7 @@ pub(crate) fn routes() -> Routes {
 async fn list(call: Call, asked: ListRecords) -> Result<JournalRecordList, ApiError> {
     let limit = asked.limit.0;
     let prefix = asked.prefix.as_ref().map(|prefix| prefix.as_str().to_owned());
-    let missing = |refusal: Refusal| ApiError::of(StatusCode::NOT_FOUND, (&refusal).into());
+    let missing = |refusal: WriteError| ApiError::of(StatusCode::NOT_FOUND, (&refusal).into());
     let found = match view::listing(asked).map_err(missing)? {
         Some(listing) => call.open()?.journal.records(listing, limit).await?,
         None => {
@@ -41,10 +41,10 @@ async fn show(call: Call, asked: GetRecord) -> Result<JournalRecord, ApiError> {
     let id = asked.record_id.to_string();
     let found = call.open()?.journal.found(id.clone(), 1).await?;
     let found = found.into_iter().find_map(view::record);
-    Ok(found.ok_or(Refusal::UnknownRecord { kind: "record", id })?)
+    Ok(found.ok_or(WriteError::UnknownRecord { kind: "record", id })?)
 }
 
-async fn write_record(call: Call, asked: WriteJournal) -> Result<Written, ApiError> {
+async fn write_record(call: Call, asked: WriteJournal) -> Result<WriteReceipt, ApiError> {
     write(&call, view::mutation(asked.write)?, asked.key).await
 }
 

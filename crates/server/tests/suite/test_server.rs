@@ -17,15 +17,17 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tower::ServiceExt as _;
 use wakeful_api::client::Client;
-use wakeful_api::{AgentModelState, Model, ModelSource};
+use wakeful_api::{AgentModelState, DefaultModel, ModelSource};
 use wakeful_core::id::AgentId;
-use wakeful_core::message::Wishes;
+use wakeful_core::message::RunOptions;
 use wakeful_core::problem::Problem;
 use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
-use wakeful_server::{Access, Facts, Host, InProcess, Limits, LoginHost, Options, Peer, Stage, router};
+use wakeful_server::{
+    Access, DaemonFacts, DaemonStage, Host, InProcess, LoginHost, Options, Peer, RateLimits, router,
+};
 
 use super::services::{InMemoryServices, main};
 
@@ -34,38 +36,38 @@ pub(super) const HOST: &str = "127.0.0.1:7717";
 pub(super) const NOON_MS: i64 = 1_771_344_000_000;
 
 /// A server and the strings it hangs on.
-pub(super) struct World {
+pub(super) struct TestServer {
     pub(super) app: Router,
-    pub(super) stage: watch::Sender<Stage>,
+    pub(super) stage: watch::Sender<DaemonStage>,
     pub(super) time: Arc<Time>,
-    pub(super) told: Arc<Told>,
+    pub(super) told: Arc<RecordingHost>,
     pub(super) services: InMemoryServices,
     pub(super) logins: Arc<LoginFiles>,
 }
 
-impl World {
+impl TestServer {
     pub(super) fn new() -> Self {
-        Self::limited(Limits::default())
+        Self::limited(RateLimits::default())
     }
 
-    pub(super) fn limited(limits: Limits) -> Self {
+    pub(super) fn limited(limits: RateLimits) -> Self {
         Self::with_token(TOKEN, limits)
     }
 
-    pub(super) fn with_token(token: &str, limits: Limits) -> Self {
+    pub(super) fn with_token(token: &str, limits: RateLimits) -> Self {
         Self::on(Arc::default(), token, limits)
     }
 
     /// The same home after a restart, with this token.
     pub(super) fn restarted(&self, token: &str) -> Self {
-        Self::on(Arc::clone(&self.logins), token, Limits::default())
+        Self::on(Arc::clone(&self.logins), token, RateLimits::default())
     }
 
-    fn on(logins: Arc<LoginFiles>, token: &str, limits: Limits) -> Self {
-        let (time, told) = (Arc::new(Time::default()), Arc::new(Told::default()));
+    fn on(logins: Arc<LoginFiles>, token: &str, limits: RateLimits) -> Self {
+        let (time, told) = (Arc::new(Time::default()), Arc::new(RecordingHost::default()));
         let entropy: Arc<dyn Entropy> = Arc::new(Counter::default());
         let services = InMemoryServices::new(Arc::clone(&time) as _, Arc::clone(&entropy));
-        let (stage, receiver) = watch::channel(Stage::Ready(services.open.clone()));
+        let (stage, receiver) = watch::channel(DaemonStage::Ready(services.open.clone()));
         let options = Options {
             stage: receiver,
             host: Arc::clone(&told) as Arc<dyn Host>,
@@ -123,7 +125,7 @@ pub(super) fn in_process() -> Client {
     let (clock, entropy) = (Arc::new(Time::default()), Arc::new(Counter::default()));
     let parts = InProcess {
         open: InMemoryServices::new(clock.clone(), entropy.clone()).open,
-        host: Arc::new(Told::default()),
+        host: Arc::new(RecordingHost::default()),
         facts: facts(),
         clock,
         entropy,
@@ -204,15 +206,15 @@ impl Answer {
     }
 }
 
-fn facts() -> Facts {
-    Facts {
+fn facts() -> DaemonFacts {
+    DaemonFacts {
         version: "0.1.0".to_owned(),
         pid: 7,
         home_dir: "/home".to_owned(),
         database: "sqlite".to_owned(),
         started_at: Millis(0),
         config_fingerprint: "f".to_owned(),
-        model: Model {
+        model: DefaultModel {
             reference: "demo".to_owned(),
             is_demo: true,
         },
@@ -233,10 +235,10 @@ impl Time {
 
 impl Clock for Time {
     fn now(&self) -> Millis {
-        Millis(NOON_MS + i64::try_from(self.ticks_ms()).expect("a time"))
+        Millis(NOON_MS + i64::try_from(self.monotonic_ms()).expect("a time"))
     }
 
-    fn ticks_ms(&self) -> u64 {
+    fn monotonic_ms(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
@@ -250,7 +252,7 @@ impl Clock for Time {
 pub(super) struct Counter(AtomicU64);
 
 impl Entropy for Counter {
-    fn bytes32(&self) -> [u8; 32] {
+    fn random_bytes(&self) -> [u8; 32] {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&self.0.fetch_add(1, Ordering::Relaxed).to_le_bytes());
         bytes
@@ -259,18 +261,18 @@ impl Entropy for Counter {
 
 /// What the binary was told.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct RecordingHost {
     pub(super) stop: AtomicBool,
     /// Whether everybody who asks is a tool's process.
     pub(super) is_tool: AtomicBool,
 }
 
-impl Host for Told {
+impl Host for RecordingHost {
     fn workspace(&self, _agent: &AgentId, wanted: Option<&str>) -> Result<String, Problem> {
         Ok(wanted.unwrap_or("/tmp").to_owned())
     }
 
-    fn wishes(&self, wishes: Wishes) -> Result<Wishes, Problem> {
+    fn check_options(&self, wishes: RunOptions) -> Result<RunOptions, Problem> {
         if wishes.model_ref.as_deref() == Some("nobody") {
             return Err(Problem::new(
                 "model_unknown",
@@ -310,7 +312,7 @@ impl Host for Told {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    fn broke(&self, _error: &EngineError) {}
+    fn on_service_failed(&self, _error: &EngineError) {}
 }
 
 /// The files of a home that logins are kept in.

@@ -11,20 +11,20 @@ use subtle::ConstantTimeEq as _;
 use tokio::sync::SemaphorePermit;
 use wakeful_api::{
     DeliverExternalTrigger, ExternalTrigger, GetExternalTrigger, RevokeExternalTrigger,
-    RotateExternalTrigger, TriggerDelivered,
+    RotateExternalTrigger, TriggerDeliveryResult,
 };
 use wakeful_core::external_trigger::{DeliveryMode, TriggerStatus};
 use wakeful_core::id::{RuleId, TraceId, TurnId};
 use wakeful_core::key::Digest;
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::api::{Capability, Delivery};
+use wakeful_runtime::api::{TriggerCapability, TriggerDelivery};
 
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::bounded;
 use crate::guard::{Peer, count, count_failure, failed, too_many};
-use crate::rate::{Key, Standing};
+use crate::rate::{RateKey, RateStatus};
 use crate::route::{Call, Routes, to_its_end};
 
 /// Largest body of a delivery. It is evidence for an agent to look further, not a way to send files.
@@ -62,8 +62,8 @@ fn token(secret: &Digest, trigger: &str, generation: u64) -> Digest {
 
 /// A trigger over the wire, with its address while it is active.
 #[must_use]
-pub fn external_trigger(capability: &Capability) -> ExternalTrigger {
-    let Capability { row, secret } = capability;
+pub fn external_trigger(capability: &TriggerCapability) -> ExternalTrigger {
+    let TriggerCapability { row, secret } = capability;
     let id = row.trigger_id.as_str();
     let path = || format!("/api/triggers/{id}/{}", token(secret, id, row.generation));
     ExternalTrigger {
@@ -80,9 +80,9 @@ pub fn external_trigger(capability: &Capability) -> ExternalTrigger {
 
 /// Whether an address is that of this trigger, in a time that tells nothing. Where there is no trigger the same is worked
 /// out in vain.
-fn is_right(capability: Option<&Capability>, id: &str, shown: &str) -> bool {
+fn is_right(capability: Option<&TriggerCapability>, id: &str, shown: &str) -> bool {
     let (secret, generation, status) = match capability {
-        Some(Capability { row, secret }) => (*secret, row.generation, row.status),
+        Some(TriggerCapability { row, secret }) => (*secret, row.generation, row.status),
         None => (Digest::ZERO, 0, TriggerStatus::Revoked),
     };
     let wanted = token(&secret, id, generation);
@@ -92,13 +92,13 @@ fn is_right(capability: Option<&Capability>, id: &str, shown: &str) -> bool {
 
 /// What deliveries by an address are counted under. Only who knew it is ever counted by it: guesses would use up what
 /// belongs to others, and the table's places.
-fn key_of(id: &str, shown: &str) -> Key {
-    Key::Trigger(Digest::of(format!("{id}/{shown}").as_bytes()))
+fn key_of(id: &str, shown: &str) -> RateKey {
+    RateKey::Trigger(Digest::of(format!("{id}/{shown}").as_bytes()))
 }
 
 /// Forgets how often an address that holds no more was used: its next delivery hears that there is no such trigger.
-fn forget(app: &App, capability: &Capability, generation: u64) {
-    let Capability { row, secret } = capability;
+fn forget(app: &App, capability: &TriggerCapability, generation: u64) {
+    let TriggerCapability { row, secret } = capability;
     let id = row.trigger_id.as_str();
     app.rates
         .forget(&key_of(id, &token(secret, id, generation).to_string()));
@@ -107,17 +107,21 @@ fn forget(app: &App, capability: &Capability, generation: u64) {
 /// Refuses what is sure to be refused, before anything is read from the database: an address that was right within this
 /// minute and is used up. Whoever showed too many wrong ones has to wait while another such address is looked up, unless
 /// its own was right within this minute: then a flood of guesses costs one look at a time, and a right address still passes.
-fn admit<'a>(app: &'a App, key: &Key, peer: Option<Peer>) -> Result<Option<SemaphorePermit<'a>>, ApiError> {
-    let now = app.clock.ticks_ms();
+fn admit<'a>(
+    app: &'a App,
+    key: &RateKey,
+    peer: Option<Peer>,
+) -> Result<Option<SemaphorePermit<'a>>, ApiError> {
+    let now = app.clock.monotonic_ms();
     match app.rates.standing(key, DELIVERIES_PER_MINUTE_MAX, now) {
-        Standing::Full(wait_s) => return Err(too_many(app, key, wait_s)),
-        Standing::Room => return Ok(None),
-        Standing::Unknown => {}
+        RateStatus::Full(wait_s) => return Err(too_many(app, key, wait_s)),
+        RateStatus::Room => return Ok(None),
+        RateStatus::Unknown => {}
     }
     let failed = failed(peer);
     match app.rates.standing(&failed, app.limits.failures_per_minute, now) {
-        Standing::Unknown | Standing::Room => Ok(None),
-        Standing::Full(wait_s) => match app.guesses.try_acquire() {
+        RateStatus::Unknown | RateStatus::Room => Ok(None),
+        RateStatus::Full(wait_s) => match app.guesses.try_acquire() {
             Ok(place) => Ok(Some(place)),
             Err(_) => Err(too_many(app, &failed, wait_s)),
         },
@@ -143,10 +147,10 @@ async fn revoke(call: Call, asked: RevokeExternalTrigger) -> Result<ExternalTrig
 }
 
 /// The body is read last: not one byte of a delivery is taken in before its address was found to be right.
-async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDelivered, ApiError> {
+async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDeliveryResult, ApiError> {
     let (mut parts, body) = request.into_parts();
     let Ok(Path((id, shown))) = Path::<(String, String)>::from_request_parts(&mut parts, &()).await else {
-        return Err(EngineError::NoTrigger.into());
+        return Err(EngineError::UnknownTrigger.into());
     };
     let peer = parts.extensions.get::<Peer>().copied();
     let runtime = app.runtime()?;
@@ -157,9 +161,9 @@ async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDelivered, A
         Err(_) => None,
     };
     let right = is_right(capability.as_ref(), &id, &shown);
-    let Some(Capability { row, .. }) = capability.filter(|_| right) else {
+    let Some(TriggerCapability { row, .. }) = capability.filter(|_| right) else {
         count_failure(&app, peer)?;
-        return Err(EngineError::NoTrigger.into());
+        return Err(EngineError::UnknownTrigger.into());
     };
     drop(place);
     let place = Arc::clone(&app.deliveries).try_acquire_owned().map_err(|_| {
@@ -167,7 +171,7 @@ async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDelivered, A
         ApiError::unavailable("overloaded", message, "send it again in a moment")
     })?;
     count(&app, &key, DELIVERIES_PER_MINUTE_MAX)?;
-    let delivery = Delivery {
+    let delivery = TriggerDelivery {
         name: name(&parts.headers)?,
         correlation: trace(&parts.headers, CORRELATION_HEADER)?,
         causation: trace(&parts.headers, CAUSATION_HEADER)?,
@@ -182,7 +186,7 @@ async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDelivered, A
         Ok(runtime.triggers.deliver(row, delivery).await?)
     })
     .await?;
-    Ok(TriggerDelivered {
+    Ok(TriggerDeliveryResult {
         run_key: posted.run_key.to_string(),
         is_new: posted.is_new,
     })
@@ -216,13 +220,13 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use wakeful_core::id::AgentId;
-    use wakeful_runtime::rows::TriggerRow;
+    use wakeful_runtime::rows::ExternalTriggerRow;
 
     use super::*;
 
-    fn capability(generation: u64, status: TriggerStatus) -> Capability {
-        Capability {
-            row: TriggerRow {
+    fn capability(generation: u64, status: TriggerStatus) -> TriggerCapability {
+        TriggerCapability {
+            row: ExternalTriggerRow {
                 trigger_id: RuleId::parse("trigger-1").expect("a name"),
                 agent_id: AgentId::parse("coach").expect("a name"),
                 generation,

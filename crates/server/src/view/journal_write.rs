@@ -1,14 +1,14 @@
 //! Writes to the journal, from the wire.
 
-use wakeful_api::{BlockWrite, JournalWrite, ListRecords, Listed, Text};
-use wakeful_core::journal::{self, Day, LinkKind, Mutation, RecordId, Refusal, Target};
-use wakeful_ports::journal::Listing;
+use wakeful_api::{DayPlanBlockWrite, JournalWrite, ListRecords, RecordListKind, Text};
+use wakeful_core::journal::{self, CalendarDay, LinkKind, Mutation, RatingTarget, RecordId, WriteError};
+use wakeful_ports::journal::RecordQuery;
 
 /// The upper end of a scale that none was given for.
 const MOST_DEFAULT: u32 = 5;
 
 /// A requested write, as the journal knows it.
-pub fn mutation(write: JournalWrite) -> Result<Mutation, Refusal> {
+pub fn mutation(write: JournalWrite) -> Result<Mutation, WriteError> {
     Ok(match write {
         JournalWrite::RenameCategory { category_id, name } => Mutation::RenameCategory {
             category: category_id.0,
@@ -65,7 +65,7 @@ pub fn mutation(write: JournalWrite) -> Result<Mutation, Refusal> {
 }
 
 /// A write to a checklist.
-fn checklist(write: JournalWrite) -> Result<Mutation, Refusal> {
+fn checklist(write: JournalWrite) -> Result<Mutation, WriteError> {
     Ok(match write {
         JournalWrite::CreateChecklist {
             task_id,
@@ -102,12 +102,12 @@ fn checklist(write: JournalWrite) -> Result<Mutation, Refusal> {
         | JournalWrite::StartTime { .. }
         | JournalWrite::StopTime { .. }
         | JournalWrite::AddTime { .. }
-        | JournalWrite::UpdateTime { .. } => return Err(Refusal::NothingToChange),
+        | JournalWrite::UpdateTime { .. } => return Err(WriteError::NothingToChange),
     })
 }
 
 /// A write to the time that was spent.
-fn time(write: JournalWrite) -> Result<Mutation, Refusal> {
+fn time(write: JournalWrite) -> Result<Mutation, WriteError> {
     Ok(match write {
         JournalWrite::StartTime { task_id, description } => Mutation::StartTime {
             task: task_id.0,
@@ -147,12 +147,12 @@ fn time(write: JournalWrite) -> Result<Mutation, Refusal> {
         | JournalWrite::CreateChecklist { .. }
         | JournalWrite::AddItems { .. }
         | JournalWrite::UpdateItem { .. }
-        | JournalWrite::OrderItems { .. } => return Err(Refusal::NothingToChange),
+        | JournalWrite::OrderItems { .. } => return Err(WriteError::NothingToChange),
     })
 }
 
-fn block(write: BlockWrite) -> journal::BlockWrite {
-    journal::BlockWrite {
+fn block(write: DayPlanBlockWrite) -> journal::DayPlanBlockWrite {
+    journal::DayPlanBlockWrite {
         block: write.block_id.map(|id| id.0),
         starts_at: write.starts_at.0,
         ends_at: write.ends_at.0,
@@ -167,17 +167,20 @@ fn ids(given: Vec<Text<RecordId>>) -> Vec<RecordId> {
 }
 
 /// What is rated: a record or a day, and not both.
-fn target(record: Option<Text<RecordId>>, day: Option<Text<Day>>) -> Result<Target, Refusal> {
+fn target(
+    record: Option<Text<RecordId>>,
+    day: Option<Text<CalendarDay>>,
+) -> Result<RatingTarget, WriteError> {
     match (record, day) {
-        (Some(record), None) => Ok(Target::Record(record.0)),
-        (None, Some(day)) => Ok(Target::Day(day.0)),
-        (Some(_), Some(_)) => Err(Refusal::BadDay),
-        (None, None) => Err(Refusal::BadId { field: "record_id" }),
+        (Some(record), None) => Ok(RatingTarget::Record(record.0)),
+        (None, Some(day)) => Ok(RatingTarget::Day(day.0)),
+        (Some(_), Some(_)) => Err(WriteError::BadDay),
+        (None, None) => Err(WriteError::BadId { field: "record_id" }),
     }
 }
 
 /// What is to be listed; none means any kind, by the first digits of an id. The error is the field that the kind needs.
-pub fn listing(asked: ListRecords) -> Result<Option<Listing>, Refusal> {
+pub fn listing(asked: ListRecords) -> Result<Option<RecordQuery>, WriteError> {
     let ListRecords {
         kind,
         of,
@@ -186,25 +189,25 @@ pub fn listing(asked: ListRecords) -> Result<Option<Listing>, Refusal> {
         ..
     } = asked;
     let (record, day) = (of.map(|of| of.0), date.map(|date| date.0));
-    let needed = |id: Option<RecordId>| id.ok_or(Refusal::BadId { field: "of" });
+    let needed = |id: Option<RecordId>| id.ok_or(WriteError::BadId { field: "of" });
     Ok(Some(match kind {
-        Listed::Checklist => Listing::Checklists { task: record },
-        Listed::ChecklistItem => Listing::Items {
+        RecordListKind::Checklist => RecordQuery::Checklists { task: record },
+        RecordListKind::ChecklistItem => RecordQuery::Items {
             checklist: needed(record)?,
         },
-        Listed::TimeEntry => Listing::TimeEntries {
+        RecordListKind::TimeEntry => RecordQuery::TimeEntries {
             task: record,
             running,
         },
-        Listed::DayPlan => Listing::DayPlans { day },
-        Listed::DayPlanBlock => Listing::Blocks {
+        RecordListKind::DayPlan => RecordQuery::DayPlans { day },
+        RecordListKind::DayPlanBlock => RecordQuery::Blocks {
             plan: needed(record.or_else(|| day.as_ref().map(RecordId::of_day_plan)))?,
         },
-        Listed::Rating => Listing::Ratings {
+        RecordListKind::Rating => RecordQuery::Ratings {
             // A record goes before a day where both are named.
-            target: record.map(Target::Record).or(day.map(Target::Day)),
+            target: record.map(RatingTarget::Record).or(day.map(RatingTarget::Day)),
         },
-        Listed::Link => Listing::Links { of: record },
-        Listed::Any => return Ok(None),
+        RecordListKind::Link => RecordQuery::Links { of: record },
+        RecordListKind::Any => return Ok(None),
     }))
 }

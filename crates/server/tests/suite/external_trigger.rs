@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use axum::http::StatusCode;
-use wakeful_server::Limits;
+use wakeful_server::RateLimits;
 
-use super::world::{World, posted};
+use super::test_server::{TestServer, posted};
 
 /// Deliveries that one address may have within a minute.
 const DELIVERIES: usize = 600;
@@ -17,8 +17,8 @@ const FAILURES: u32 = 3;
 /// How often others are let go on before something is given up.
 const ROUNDS_MAX: usize = 10_000;
 
-fn world() -> Arc<World> {
-    Arc::new(World::limited(Limits {
+fn server_with_trigger() -> Arc<TestServer> {
+    Arc::new(TestServer::limited(RateLimits {
         failures_per_minute: FAILURES,
         client_per_minute: 0,
         turns_per_minute: 0,
@@ -26,27 +26,27 @@ fn world() -> Arc<World> {
 }
 
 /// What is done to the trigger, and the address that it has then.
-async fn address(world: &World, deed: &str) -> Option<String> {
+async fn address(world: &TestServer, deed: &str) -> Option<String> {
     let shown = world.post(&format!("/api/agents/main/trigger{deed}"), "").await;
     assert_eq!(shown.status, StatusCode::OK, "{}", shown.body);
     let shown: wakeful_api::ExternalTrigger = serde_json::from_str(&shown.body).expect("a trigger");
     shown.trigger_path
 }
 
-async fn call(world: &World, path: &str) -> StatusCode {
+async fn call(world: &TestServer, path: &str) -> StatusCode {
     world.send(posted(path, "x", &[])).await.status
 }
 
-fn looks(world: &World) -> usize {
+fn looks(world: &TestServer) -> usize {
     world.services.storage.reads.load(Ordering::Relaxed)
 }
 
-fn writes(world: &World) -> usize {
+fn writes(world: &TestServer) -> usize {
     world.services.storage.writes.load(Ordering::Relaxed)
 }
 
 /// Lets others go on until so many looks have begun.
-async fn until_looked(world: &World, count: usize) {
+async fn until_looked(world: &TestServer, count: usize) {
     let mut rounds = 0..ROUNDS_MAX;
     while looks(world) != count && rounds.next().is_some() {
         tokio::task::yield_now().await;
@@ -56,7 +56,7 @@ async fn until_looked(world: &World, count: usize) {
 
 #[tokio::test]
 async fn an_address_that_is_used_up_is_refused_before_anything_is_read() {
-    let world = world();
+    let world = server_with_trigger();
     let first = address(&world, "").await.expect("an address");
     let before = looks(&world);
     for number in 0..DELIVERIES {
@@ -90,7 +90,7 @@ async fn an_address_that_is_used_up_is_refused_before_anything_is_read() {
 
 #[tokio::test(start_paused = true)]
 async fn too_many_guesses_cost_one_look_at_a_time_and_a_right_address_still_passes() {
-    let world = world();
+    let world = server_with_trigger();
     let right = address(&world, "").await.expect("an address");
     let wrong = |id: u32| format!("/api/triggers/trigger-{id}/{}", "0".repeat(64));
     for id in 0..FAILURES {
@@ -123,7 +123,7 @@ async fn a_burst_of_deliveries_is_kept_a_few_at_a_time_and_leaves_room_for_other
     /// Deliveries that are worked on at once, and those of them that are written at once.
     const PLACES: usize = 128;
     const AT_ONCE: usize = 8;
-    let world = world();
+    let world = server_with_trigger();
     let path = address(&world, "").await.expect("an address");
     let (looked, written) = (looks(&world), writes(&world));
     let full = world.services.storage.hold_writes().await;

@@ -12,22 +12,22 @@ use axum::response::Response;
 use hyper::body::Frame;
 
 /// Where frames come from.
-pub(super) trait Source: Sized + Send + 'static {
+pub(super) trait FrameSource: Sized + Send + 'static {
     /// The next frame, and whoever knows the ones after it. None at the end.
-    fn next(self: Box<Self>) -> impl Future<Output = Step<Self>> + Send;
+    fn next(self: Box<Self>) -> impl Future<Output = NextFrame<Self>> + Send;
 }
 
 /// A frame and the rest.
-pub(super) type Step<S> = Option<(Bytes, Box<S>)>;
+pub(super) type NextFrame<S> = Option<(Bytes, Box<S>)>;
 
 /// A source that is being read.
-struct Flow<S> {
-    next: Option<Pin<Box<dyn Future<Output = Step<S>> + Send>>>,
+struct StreamBody<S> {
+    next: Option<Pin<Box<dyn Future<Output = NextFrame<S>> + Send>>>,
 }
 
 /// Answers with a stream.
-pub(super) fn respond<S: Source>(source: S) -> Response {
-    let flow = Flow {
+pub(super) fn respond<S: FrameSource>(source: S) -> Response {
+    let flow = StreamBody {
         next: Some(Box::pin(Box::new(source).next())),
     };
     let mut response = Response::new(Body::new(flow));
@@ -45,7 +45,7 @@ pub(super) fn respond<S: Source>(source: S) -> Response {
     response
 }
 
-impl<S: Source> hyper::body::Body for Flow<S> {
+impl<S: FrameSource> hyper::body::Body for StreamBody<S> {
     type Data = Bytes;
     type Error = Infallible;
 

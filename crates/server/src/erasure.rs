@@ -1,7 +1,7 @@
 //! Erasing over HTTP.
 
 use wakeful_api::{EraseContent, Erasure, SEQ_MAX};
-use wakeful_runtime::proof::{Erase, REASON_CHARS_MAX, What, reason};
+use wakeful_runtime::proof::{ErasureRequest, ErasureTarget, REASON_CHARS_MAX, reason};
 
 use crate::error::ApiError;
 use crate::route::{Call, Routes};
@@ -17,7 +17,7 @@ async fn erase(call: Call, asked: EraseContent) -> Result<Erasure, ApiError> {
             format!("reason: must have 1 to {REASON_CHARS_MAX} characters without control characters");
         ApiError::bad("bad_reason", message, "say in a sentence why it has to go")
     })?;
-    let wanted = Erase {
+    let wanted = ErasureRequest {
         agent: asked.agent_id.0,
         what,
         reason,
@@ -26,9 +26,9 @@ async fn erase(call: Call, asked: EraseContent) -> Result<Erasure, ApiError> {
     Ok(call.runtime()?.events.erase(wanted).await?)
 }
 
-fn what(asked: &EraseContent) -> Result<What, ApiError> {
+fn what(asked: &EraseContent) -> Result<ErasureTarget, ApiError> {
     match (&asked.run_key, asked.first_seq, asked.last_seq) {
-        (Some(run), None, None) => Ok(What::Run(run.0)),
+        (Some(run), None, None) => Ok(ErasureTarget::Run(run.0)),
         (None, Some(first), last) if (1..=SEQ_MAX).contains(&first) && last <= Some(SEQ_MAX) => {
             match last.unwrap_or(first) {
                 last if last < first => Err(ApiError::conflict(
@@ -36,7 +36,7 @@ fn what(asked: &EraseContent) -> Result<What, ApiError> {
                     "last_seq is before first_seq",
                     "give the first event first",
                 )),
-                last => Ok(What::Events { first, last }),
+                last => Ok(ErasureTarget::Events { first, last }),
             }
         }
         (None, Some(_) | None, _) | (Some(_), _, _) => Err(ApiError::bad(

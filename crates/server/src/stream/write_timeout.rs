@@ -15,13 +15,13 @@ use tokio::time::Sleep;
 use super::STALL_MS_MAX;
 
 /// A connection with patience.
-pub(crate) struct Patient<C> {
+pub(crate) struct WriteTimeout<C> {
     inner: C,
     /// Runs while a write waits.
     giving_up: Option<Pin<Box<Sleep>>>,
 }
 
-impl<C> Patient<C> {
+impl<C> WriteTimeout<C> {
     pub(crate) const fn new(inner: C) -> Self {
         Self {
             inner,
@@ -51,7 +51,7 @@ impl<C> Patient<C> {
     }
 }
 
-impl<C: AsyncRead + Unpin> AsyncRead for Patient<C> {
+impl<C: AsyncRead + Unpin> AsyncRead for WriteTimeout<C> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -61,7 +61,7 @@ impl<C: AsyncRead + Unpin> AsyncRead for Patient<C> {
     }
 }
 
-impl<C: AsyncWrite + Unpin> AsyncWrite for Patient<C> {
+impl<C: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<C> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -103,7 +103,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_never_reads_is_given_up_after_half_a_minute() {
         let (_client, server) = tokio::io::duplex(16);
-        let (mut server, begun) = (Patient::new(server), Instant::now());
+        let (mut server, begun) = (WriteTimeout::new(server), Instant::now());
         let error = server.write_all(&[0; 64]).await.expect_err("nobody reads");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert_eq!(begun.elapsed().as_millis(), u128::from(STALL_MS_MAX));
@@ -113,7 +113,7 @@ mod tests {
     async fn a_client_that_reads_a_little_now_and_then_is_borne_with() {
         let (mut client, server) = tokio::io::duplex(16);
         // It owns its end, so that the reader is not left waiting when it gives up.
-        let writing = async move { Patient::new(server).write_all(&[0; 64]).await };
+        let writing = async move { WriteTimeout::new(server).write_all(&[0; 64]).await };
         let reading = async {
             let mut bytes = [0; 16];
             for _ in 0..4 {
@@ -128,7 +128,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_connection_on_which_nothing_is_said_is_not_given_up() {
         let (mut client, server) = tokio::io::duplex(16);
-        let mut server = Patient::new(server);
+        let mut server = WriteTimeout::new(server);
         server.write_all(b"a").await.expect("room");
         advance(Duration::from_millis(10 * STALL_MS_MAX)).await;
         server.write_all(b"b").await.expect("room");
