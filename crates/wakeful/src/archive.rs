@@ -13,7 +13,7 @@ mod write;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::read::{Contents, extract, verify};
+pub(crate) use self::read::{ArchiveContents, extract, verify};
 pub(crate) use self::write::Writer;
 
 /// The first entry.
@@ -33,7 +33,7 @@ const ABOUT_BYTES_MAX: u64 = 1 << 20;
 
 /// What a backup says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct About {
+pub(crate) struct BackupManifest {
     /// Which format it has.
     pub(crate) format: u32,
     /// The version of the program that made it.
@@ -50,7 +50,7 @@ pub(crate) struct About {
 
 /// Why a file cannot be used as a backup.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Bad {
+pub(crate) enum ArchiveError {
     #[error("it is no backup of Wakeful")]
     Foreign,
     #[error("it was made by a development build of Wakeful, whose homes this program cannot read")]

@@ -1,21 +1,21 @@
 //! The API as the commands of this program call it: at the home's daemon, or in this process where none runs.
 
-mod decisions;
+mod decision;
 pub(crate) mod in_process;
 pub(crate) mod journal;
-pub(crate) mod stops;
-mod subscriptions;
+pub(crate) mod stop;
+mod subscription;
 
 use wakeful_api::client::{Client, ClientError};
 use wakeful_api::{Endpoint, Hex, ListRuns};
 use wakeful_core::key::{Digest, RunKey};
 
-pub(crate) use self::decisions::{Standing, by_a_person, decision_id};
+pub(crate) use self::decision::{AttentionSummary, decision_id, refuse_tool_process};
+use crate::discover::daemon;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::home::Home;
-use crate::place::{Place, reading};
-use crate::reach::daemon;
+use crate::open_home::{OpenHome, with_read_only};
 use crate::show::Out;
 
 /// The API of a home.
@@ -31,7 +31,7 @@ pub(crate) async fn read<T>(
     if let Some(client) = daemon(shared).await? {
         return command(&Backend { client }).await;
     }
-    reading(shared, async |store| {
+    with_read_only(shared, async |store| {
         command(&Backend::of_store(store, shared)?).await
     })
     .await
@@ -46,7 +46,7 @@ pub(crate) async fn write<T>(
     if let Some(client) = daemon(shared).await? {
         return command(&Backend { client }).await;
     }
-    write_in_process(Place::open_for_writing(shared).await?, out, command).await
+    write_in_process(OpenHome::open_for_writing(shared).await?, out, command).await
 }
 
 /// For commands that write to a home that exists: without a daemon it is locked, and never created.
@@ -71,16 +71,16 @@ pub(crate) async fn write_unlocked<T>(
     if let Some(client) = daemon(shared).await? {
         return command(&Backend { client }).await;
     }
-    write_in_process(Place::open_beside(shared).await?, out, command).await
+    write_in_process(OpenHome::open_unlocked(shared).await?, out, command).await
 }
 
 async fn write_in_process<T>(
-    place: Place,
+    place: OpenHome,
     out: &Out,
     command: impl AsyncFnOnce(&Backend) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     place
-        .work(out, async |place| command(&Backend::of_place(place)?).await)
+        .run_and_close(out, async |place| command(&Backend::of_place(place)?).await)
         .await
 }
 
@@ -137,7 +137,7 @@ impl From<ClientError> for Failure {
                 let failure: Self = problem.into();
                 match failure.code() {
                     "stopping" => {
-                        failure.hinting("call again when it has ended, or `wakeful daemon restart`")
+                        failure.with_hint("call again when it has ended, or `wakeful daemon restart`")
                     }
                     _ => failure,
                 }

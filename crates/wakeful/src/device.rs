@@ -10,7 +10,7 @@ use wakeful_core::proof::signing::DeviceKey;
 use wakeful_ports::clock::Entropy as _;
 
 use crate::failure::Failure;
-use crate::world::RealEntropy;
+use crate::system::RealEntropy;
 
 /// Reads the key. A file that others can read is refused: whoever reads it signs as this device.
 pub(crate) fn read(path: &Path) -> Result<DeviceKey, Failure> {
@@ -71,7 +71,7 @@ fn make(path: &Path) -> std::io::Result<()> {
     let draft = path.with_extension(format!("draft.{}", std::process::id()));
     // What a process of the same number left.
     let _ = fs::remove_file(&draft);
-    let text = Digest::from_bytes(RealEntropy.bytes32()).to_string();
+    let text = Digest::from_bytes(RealEntropy.random_bytes()).to_string();
     let mut new = fs::OpenOptions::new();
     let mut file = new.write(true).create_new(true).mode(0o600).open(&draft)?;
     let linked = file

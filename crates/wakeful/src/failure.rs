@@ -61,7 +61,7 @@ impl Failure {
     }
 
     /// The same failure with something beside it that programs may read.
-    pub(crate) fn beside(self, name: &'static str, value: serde_json::Value) -> Self {
+    pub(crate) fn with_field(self, name: &'static str, value: serde_json::Value) -> Self {
         Self {
             beside: Some((name, value)),
             ..self
@@ -102,7 +102,7 @@ impl Failure {
     }
 
     /// The same failure with another exit status.
-    pub(crate) fn exiting(self, exit: u8) -> Self {
+    pub(crate) fn with_exit(self, exit: u8) -> Self {
         Self { exit, ..self }
     }
 
@@ -123,7 +123,7 @@ impl Failure {
     }
 
     /// The same failure with another way out.
-    pub(crate) fn hinting(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.problem.hint = hint.into();
         self
     }

@@ -14,8 +14,8 @@ use std::pin::Pin;
 use rustix::fs::OFlags;
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::{GUIDANCE_BYTES_MAX, Guidance, GuidanceFile, GuidanceKind};
-use wakeful_ports::guidance::Guide;
-use wakeful_tools::guidance::{KINDS, Reading, reading, settle};
+use wakeful_ports::guidance::GuidanceSource;
+use wakeful_tools::guidance::{GuidanceLocation, KINDS, reading, settle};
 
 /// Finds the guidance of agents whose home this is.
 #[derive(Debug, Clone)]
@@ -51,8 +51,8 @@ impl GuidanceFiles {
     fn of_workspace(&self, workspace: &Path, notes: &mut Vec<String>) -> Option<GuidanceFile> {
         let root = workspace.canonicalize().ok()?;
         let kept = match reading(&self.home, &root) {
-            Reading::Files(_hold) => return first(&root, &KINDS, notes),
-            Reading::Kept(kept) => kept,
+            GuidanceLocation::Files(_hold) => return first(&root, &KINDS, notes),
+            GuidanceLocation::Kept(kept) => kept,
         };
         let mut texts = KINDS.into_iter().zip(kept);
         let (kind, text) = texts.find_map(|(kind, text)| Some((kind, text?)))?;
@@ -74,7 +74,7 @@ impl GuidanceFiles {
     }
 }
 
-impl Guide for GuidanceFiles {
+impl GuidanceSource for GuidanceFiles {
     fn guidance<'a>(
         &'a self,
         agent: &'a AgentId,

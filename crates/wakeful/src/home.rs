@@ -12,7 +12,7 @@ use crate::failure::Failure;
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
 /// How often it looks.
-const LOCK_LOOK: Duration = Duration::from_millis(20);
+const LOCK_POLL: Duration = Duration::from_millis(20);
 
 /// Marks a folder as ours, so that we never fill somebody else's.
 const MARKER: &str = "wakeful-home";
@@ -76,7 +76,7 @@ impl Home {
                 .create(&folder)
                 .map_err(|error| read_only(&error, "cannot write in the home"))?;
         }
-        crate::closed::remember(home.root());
+        crate::denied_paths::remember(home.root());
         home.make_slot();
         Ok(home)
     }
@@ -205,7 +205,7 @@ impl Home {
             match self.try_lock()? {
                 Ok(lock) => return Ok(lock),
                 Err(pid) if Instant::now() >= deadline => return Err(self.busy(&pid)),
-                Err(_) => std::thread::sleep(LOCK_LOOK),
+                Err(_) => std::thread::sleep(LOCK_POLL),
             }
         }
     }

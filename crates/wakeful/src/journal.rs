@@ -11,31 +11,34 @@ use tokio::sync::OnceCell;
 use wakeful_core::id::SourceId;
 use wakeful_core::journal::{Author, Category, Note, Record, RecordId, Task};
 use wakeful_core::key::OperationId;
-use wakeful_core::outside::{Known as KnownEntry, Source as Outside};
 use wakeful_core::time::Millis;
+use wakeful_core::watch::{EntryState as KnownEntry, Source as Outside};
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::journal::{
-    Change, Heard, Journal, JournalError, Known, Listing, Order, Pending, Receipt, TaskFilter, Undone,
+    CommitListener, CommittedChange, Journal, JournalError, JournalFuture, OperationStatus, RecordQuery,
+    TaskFilter, UndoOutcome, WriteReceipt, WriteRequest,
 };
-use wakeful_ports::outside::{Added, Finding, Listed, Sources};
-use wakeful_store::{Bell, JournalStore, PostgresOptions, SqliteOptions, Store, StoreError, Upgraded};
+use wakeful_ports::watch::{AddSourceOutcome, SourceChanges, SourceStatus, SourceStore};
+use wakeful_store::{
+    CommitNotifier, JournalStore, PostgresOptions, SchemaUpgrade, SqliteOptions, Store, StoreError,
+};
 
 use crate::home::Home;
-use crate::world::{RealClock, fresh_id};
+use crate::system::{RealClock, fresh_id};
 
 /// Connections to a server: the journal's writers follow one another anyway.
 const CONNECTIONS: usize = 2;
 
 /// Where a journal is.
 #[derive(Clone)]
-pub(crate) enum Source {
+pub(crate) enum JournalLocation {
     /// A file of the home.
     File { path: PathBuf, blobs: PathBuf },
     /// A server.
     Server { url: String },
 }
 
-impl Source {
+impl JournalLocation {
     /// The home's own file, unless a server was named.
     pub(crate) fn of(home: &Home, database: Option<&str>) -> Self {
         match database {
@@ -88,21 +91,21 @@ pub(crate) enum Access {
 pub(crate) struct HomeJournal {
     /// Where it is written down which journal is meant.
     store: Store,
-    source: Source,
+    source: JournalLocation,
     access: Access,
     opened: OnceCell<JournalStore>,
     /// Rung after each commit; whoever listens need not wait for the journal to be opened.
-    bell: Bell,
+    bell: CommitNotifier,
 }
 
 impl HomeJournal {
-    pub(crate) fn new(store: Store, source: Source, access: Access) -> Arc<Self> {
+    pub(crate) fn new(store: Store, source: JournalLocation, access: Access) -> Arc<Self> {
         Arc::new(Self {
             store,
             source,
             access,
             opened: OnceCell::new(),
-            bell: Bell::default(),
+            bell: CommitNotifier::default(),
         })
     }
 
@@ -140,7 +143,7 @@ impl HomeJournal {
             return Ok(journal);
         }
         journal.close().await;
-        Err(JournalError::Another)
+        Err(JournalError::WrongJournal)
     }
 
     /// Opens or makes the journal that is to be meant from now on.
@@ -148,20 +151,20 @@ impl HomeJournal {
         let journal = self.source.open().await?;
         let host_id = journal.host_id().await?;
         let now = RealClock::new().now();
-        let remembered = self.store.write(move |tx| tx.remember_journal(&host_id, now));
+        let remembered = self.store.write(move |tx| tx.set_journal_host(&host_id, now));
         remembered.await?;
         Ok(journal)
     }
 
     /// Means the journal that is there, or a new one, whatever was meant before.
-    pub(crate) async fn adopt_anew(&self) -> Result<(), JournalError> {
+    pub(crate) async fn adopt_other(&self) -> Result<(), JournalError> {
         self.adopt().await?.close().await;
         Ok(())
     }
 
     /// Brings a journal of an older program up to date, so that whoever only reads it can. Says what it was brought up
     /// to date from, where a file was. What else is wrong with it is told to those who need it.
-    pub(crate) async fn bring_up_to_date(&self) -> Result<Option<Upgraded>, JournalError> {
+    pub(crate) async fn bring_up_to_date(&self) -> Result<Option<SchemaUpgrade>, JournalError> {
         match self.source.open_to_read().await {
             Ok(journal) => journal.close().await,
             Err(StoreError::OlderSchema { .. }) => {
@@ -193,19 +196,19 @@ fn or_empty<T: Default>(error: JournalError) -> Result<T, JournalError> {
 }
 
 impl Journal for HomeJournal {
-    fn write(&self, order: Order) -> Pending<'_, Receipt> {
+    fn write(&self, order: WriteRequest) -> JournalFuture<'_, WriteReceipt> {
         Box::pin(async move { self.get().await?.write(order).await })
     }
 
-    fn undo(&self, operation: OperationId, at: Millis) -> Pending<'_, Undone> {
+    fn undo(&self, operation: OperationId, at: Millis) -> JournalFuture<'_, UndoOutcome> {
         Box::pin(async move { self.get().await?.undo(operation, at).await })
     }
 
-    fn known(&self, operation: OperationId) -> Pending<'_, Known> {
-        Box::pin(async move { self.get().await?.known(operation).await })
+    fn operation_status(&self, operation: OperationId) -> JournalFuture<'_, OperationStatus> {
+        Box::pin(async move { self.get().await?.operation_status(operation).await })
     }
 
-    fn tasks(&self, filter: TaskFilter) -> Pending<'_, Vec<Task>> {
+    fn tasks(&self, filter: TaskFilter) -> JournalFuture<'_, Vec<Task>> {
         Box::pin(async move {
             match self.get().await {
                 Ok(journal) => journal.tasks(filter).await,
@@ -214,7 +217,7 @@ impl Journal for HomeJournal {
         })
     }
 
-    fn notes(&self, task: Option<RecordId>, limit: u32) -> Pending<'_, Vec<Note>> {
+    fn notes(&self, task: Option<RecordId>, limit: u32) -> JournalFuture<'_, Vec<Note>> {
         Box::pin(async move {
             match self.get().await {
                 Ok(journal) => journal.notes(task, limit).await,
@@ -223,7 +226,7 @@ impl Journal for HomeJournal {
         })
     }
 
-    fn categories(&self) -> Pending<'_, Vec<Category>> {
+    fn categories(&self) -> JournalFuture<'_, Vec<Category>> {
         Box::pin(async move {
             match self.get().await {
                 Ok(journal) => journal.categories().await,
@@ -232,7 +235,7 @@ impl Journal for HomeJournal {
         })
     }
 
-    fn newest_change_not_by(&self, author: Author) -> Pending<'_, Option<(u64, Millis)>> {
+    fn newest_change_not_by(&self, author: Author) -> JournalFuture<'_, Option<(u64, Millis)>> {
         Box::pin(async move {
             match self.get().await {
                 Ok(journal) => journal.newest_change_not_by(author).await,
@@ -242,7 +245,7 @@ impl Journal for HomeJournal {
         })
     }
 
-    fn changes(&self, after_seq: u64, limit: u32) -> Pending<'_, Vec<Change>> {
+    fn changes(&self, after_seq: u64, limit: u32) -> JournalFuture<'_, Vec<CommittedChange>> {
         Box::pin(async move {
             match self.get().await {
                 Ok(journal) => journal.changes(after_seq, limit).await,
@@ -251,7 +254,7 @@ impl Journal for HomeJournal {
         })
     }
 
-    fn last_seq(&self) -> Pending<'_, u64> {
+    fn last_seq(&self) -> JournalFuture<'_, u64> {
         Box::pin(async move {
             match self.get().await {
                 Ok(journal) => journal.last_seq().await,
@@ -260,7 +263,7 @@ impl Journal for HomeJournal {
         })
     }
 
-    fn records(&self, listing: Listing, limit: u32) -> Pending<'_, Vec<Record>> {
+    fn records(&self, listing: RecordQuery, limit: u32) -> JournalFuture<'_, Vec<Record>> {
         Box::pin(async move {
             match self.get().await {
                 Ok(journal) => journal.records(listing, limit).await,
@@ -269,16 +272,16 @@ impl Journal for HomeJournal {
         })
     }
 
-    fn found(&self, id_prefix: String, limit: u32) -> Pending<'_, Vec<Record>> {
+    fn records_with_prefix(&self, id_prefix: String, limit: u32) -> JournalFuture<'_, Vec<Record>> {
         Box::pin(async move {
             match self.get().await {
-                Ok(journal) => journal.found(id_prefix, limit).await,
+                Ok(journal) => journal.records_with_prefix(id_prefix, limit).await,
                 Err(error) => or_empty(error),
             }
         })
     }
 
-    fn entities(&self, ids: Vec<RecordId>) -> Pending<'_, BTreeMap<RecordId, Value>> {
+    fn entities(&self, ids: Vec<RecordId>) -> JournalFuture<'_, BTreeMap<RecordId, Value>> {
         Box::pin(async move {
             match self.get().await {
                 Ok(journal) => journal.entities(ids).await,
@@ -287,13 +290,13 @@ impl Journal for HomeJournal {
         })
     }
 
-    fn heard(&self) -> Box<dyn Heard> {
-        self.bell.heard()
+    fn subscribe_commits(&self) -> Box<dyn CommitListener> {
+        self.bell.subscribe()
     }
 }
 
-impl Sources for HomeJournal {
-    fn sources(&self) -> Pending<'_, Vec<Listed>> {
+impl SourceStore for HomeJournal {
+    fn sources(&self) -> JournalFuture<'_, Vec<SourceStatus>> {
         Box::pin(async move {
             // A home that never had a journal has no sources, and need not have a journal for it.
             let is_new =
@@ -308,28 +311,28 @@ impl Sources for HomeJournal {
         })
     }
 
-    fn add_source(&self, source: Outside, at_most: u32) -> Pending<'_, Added> {
+    fn add_source(&self, source: Outside, at_most: u32) -> JournalFuture<'_, AddSourceOutcome> {
         Box::pin(async move { self.get().await?.add_source(source, at_most).await })
     }
 
-    fn remove_source(&self, source: SourceId) -> Pending<'_, Option<Outside>> {
+    fn remove_source(&self, source: SourceId) -> JournalFuture<'_, Option<Outside>> {
         Box::pin(async move { self.get().await?.remove_source(source).await })
     }
 
-    fn seen(
+    fn entries(
         &self,
         source: SourceId,
         after: Option<Vec<u8>>,
         limit: u32,
-    ) -> Pending<'_, Vec<(Vec<u8>, KnownEntry)>> {
-        Box::pin(async move { self.get().await?.seen(source, after, limit).await })
+    ) -> JournalFuture<'_, Vec<(Vec<u8>, KnownEntry)>> {
+        Box::pin(async move { self.get().await?.entries(source, after, limit).await })
     }
 
-    fn find(&self, finding: Finding) -> Pending<'_, bool> {
-        Box::pin(async move { self.get().await?.find(finding).await })
+    fn record_changes(&self, finding: SourceChanges) -> JournalFuture<'_, bool> {
+        Box::pin(async move { self.get().await?.record_changes(finding).await })
     }
 
-    fn set_trouble(&self, source: SourceId, trouble: Option<String>) -> Pending<'_, ()> {
-        Box::pin(async move { self.get().await?.set_trouble(source, trouble).await })
+    fn set_last_error(&self, source: SourceId, trouble: Option<String>) -> JournalFuture<'_, ()> {
+        Box::pin(async move { self.get().await?.set_last_error(source, trouble).await })
     }
 }

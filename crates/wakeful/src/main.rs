@@ -20,10 +20,11 @@
 mod archive;
 mod backend;
 mod cli;
-mod closed;
 mod config;
 mod daemon;
+mod denied_paths;
 mod device;
+mod discover;
 mod failure;
 mod global_args;
 mod guidance;
@@ -31,22 +32,21 @@ mod home;
 mod journal;
 mod model;
 mod notify;
-mod permits;
-mod place;
-mod reach;
+mod open_home;
+mod policy;
 mod redact;
 mod secret;
 mod show;
 mod signals;
+mod system;
 mod workspace;
-mod world;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // The sandbox restricts the process it runs in, so it is entered before any thread exists.
     let mut args = std::env::args_os().skip(1);
-    if args.next().is_some_and(|verb| verb == place::SANDBOX_VERB) {
+    if args.next().is_some_and(|verb| verb == open_home::SANDBOX_VERB) {
         return wakeful_tools::sandbox::enter(args);
     }
     cli::main()

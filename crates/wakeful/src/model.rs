@@ -1,6 +1,6 @@
 //! Who can be asked: the models that a person named, configured or has a key for.
 
-mod provision;
+mod provider;
 mod script;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,18 +8,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use wakeful_api::{AgentModelState, ModelSource};
 use wakeful_core::id::{AgentId, PolicyVersion};
-use wakeful_core::inference::Boundary;
+use wakeful_core::inference::DataBoundary;
 use wakeful_core::run::ROUTE_MAX;
 use wakeful_models::{
-    Candidate, Clients, Credential, Hosted, Known, ModelRef, Models, Scripted, Thinking, Unusable, host_of,
+    BuiltinProvider, Credential, HostedModel, HttpClients, ModelRef, Models, RouteModel, ScriptedModel,
+    Thinking, UnusableModel, host_of,
 };
 use wakeful_store::rows::Agent;
 
-pub(crate) use self::provision::Provision;
+pub(crate) use self::provider::ProviderConfig;
 use crate::config::{Settings, ThinkingSetting};
 use crate::failure::Failure;
 use crate::global_args::text_variable;
-use crate::secret::Handle;
+use crate::secret::SecretHandle;
 use crate::show::Out;
 
 /// The built-in script, as it is spelled.
@@ -29,11 +30,11 @@ pub(crate) const DEMO: &str = "demo";
 #[derive(Debug, Clone)]
 pub(crate) struct ModelRegistry {
     config: Arc<Settings>,
-    clients: Clients,
+    clients: HttpClients,
     // A keyring takes its time and may ask a person. As many entries as there are providers in the settings.
-    keyring: Arc<Mutex<BTreeMap<Handle, Credential>>>,
+    keyring: Arc<Mutex<BTreeMap<SecretHandle, Credential>>>,
     // What was asked before, so that a conversation may go on where the provider has it. At most MADE_MAX.
-    made: Arc<Mutex<BTreeMap<String, Hosted>>>,
+    made: Arc<Mutex<BTreeMap<String, HostedModel>>>,
 }
 
 /// Most models that are kept. Beyond it one is made anew for each run, which only costs what it knew.
@@ -41,13 +42,13 @@ const MADE_MAX: usize = 64;
 
 /// Whose run begins.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Whose<'a> {
+pub(crate) struct RunOwner<'a> {
     pub(crate) agent: &'a AgentId,
     /// The model that a person chose for it, which wins over its section in the settings.
     pub(crate) chosen: Option<&'a str>,
 }
 
-impl<'a> From<&'a Agent> for Whose<'a> {
+impl<'a> From<&'a Agent> for RunOwner<'a> {
     fn from(agent: &'a Agent) -> Self {
         Self {
             agent: &agent.agent_id,
@@ -58,17 +59,17 @@ impl<'a> From<&'a Agent> for Whose<'a> {
 
 /// The models of a run that begins, and why these.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Chain {
+pub(crate) struct ModelChain {
     /// Who is asked first.
     pub(crate) model_ref: String,
     /// Who is asked when that one fails for good, in this order.
     pub(crate) fallbacks: Vec<String>,
-    pub(crate) why: Why,
+    pub(crate) why: ModelChoiceReason,
 }
 
 /// Why a model is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum ModelChoiceReason {
     /// The call names it.
     Asked,
     /// A person chose it for the agent, or the agent's own section does.
@@ -85,50 +86,65 @@ impl ModelRegistry {
     pub(crate) fn new(config: &Settings) -> Self {
         Self {
             config: Arc::new(config.clone()),
-            clients: Clients::default(),
+            clients: HttpClients::default(),
             keyring: Arc::default(),
             made: Arc::default(),
         }
     }
 
     /// The model of runs that name none, and why it is that one.
-    pub(crate) fn default_ref(&self) -> Result<(String, Why), Failure> {
+    pub(crate) fn default_ref(&self) -> Result<(String, ModelChoiceReason), Failure> {
         if let Some(reference) = &self.config.model.default {
-            return Ok((reference.clone(), Why::Configured));
+            return Ok((reference.clone(), ModelChoiceReason::Configured));
         }
-        let provider = self.config.provider.name.as_deref().and_then(Known::named);
+        let provider = self
+            .config
+            .provider
+            .name
+            .as_deref()
+            .and_then(BuiltinProvider::named);
         if let Some((known, model)) = provider.and_then(|known| Some((known, known.default_model?))) {
-            return Ok((format!("{}/{model}", known.name), Why::Configured));
+            return Ok((format!("{}/{model}", known.name), ModelChoiceReason::Configured));
         }
-        for known in Known::ALL {
+        for known in BuiltinProvider::ALL {
             let Some(model) = known.default_model else {
                 continue;
             };
             for variable in known.key_variables {
                 if text_variable(variable)?.is_some() {
-                    return Ok((format!("{}/{model}", known.name), Why::Key(variable)));
+                    return Ok((
+                        format!("{}/{model}", known.name),
+                        ModelChoiceReason::Key(variable),
+                    ));
                 }
             }
         }
-        Ok((DEMO.to_owned(), Why::Demo))
+        Ok((DEMO.to_owned(), ModelChoiceReason::Demo))
     }
 
     /// The models of a run that begins now. Whoever names a model for one call gets that one and no other; a route brings
     /// its own fallbacks.
-    pub(crate) fn chain(&self, whose: Option<Whose<'_>>, wished: Option<&str>) -> Result<Chain, Failure> {
+    pub(crate) fn chain(
+        &self,
+        whose: Option<RunOwner<'_>>,
+        wished: Option<&str>,
+    ) -> Result<ModelChain, Failure> {
         let own = whose.and_then(|whose| self.config.agents.get(whose.agent.as_str()));
         let own_fallbacks = own.and_then(|own| own.fallbacks.clone());
         let chosen = whose.and_then(|whose| whose.chosen).map(str::to_owned);
         let chosen = chosen.or_else(|| own.and_then(|own| own.model.clone()));
         let (reference, fallbacks, why) = match (wished, chosen) {
-            (Some(wished), _) => (wished.to_owned(), Vec::new(), Why::Asked),
-            (None, Some(model)) => (model, own_fallbacks.unwrap_or_default(), Why::Agent),
+            (Some(wished), _) => (wished.to_owned(), Vec::new(), ModelChoiceReason::Asked),
+            (None, Some(model)) => (model, own_fallbacks.unwrap_or_default(), ModelChoiceReason::Agent),
             (None, None) => {
                 let (reference, why) = self.default_ref()?;
                 let fallbacks = match why {
                     // A demo that falls back to somebody who wants money would be a surprise.
-                    Why::Demo => Vec::new(),
-                    Why::Asked | Why::Agent | Why::Configured | Why::Key(_) => {
+                    ModelChoiceReason::Demo => Vec::new(),
+                    ModelChoiceReason::Asked
+                    | ModelChoiceReason::Agent
+                    | ModelChoiceReason::Configured
+                    | ModelChoiceReason::Key(_) => {
                         own_fallbacks.unwrap_or_else(|| self.config.model.fallbacks.clone())
                     }
                 };
@@ -142,7 +158,7 @@ impl ModelRegistry {
             }
         };
         let others = fallbacks.into_iter().filter(|other| *other != model_ref);
-        Ok(Chain {
+        Ok(ModelChain {
             fallbacks: others.take(ROUTE_MAX - 1).collect(),
             model_ref,
             why,
@@ -150,14 +166,17 @@ impl ModelRegistry {
     }
 
     /// Which models an agent's next run asks, and who chose them; none where that cannot be said, as of a route that is gone.
-    pub(crate) fn state(&self, whose: Whose<'_>) -> Option<AgentModelState> {
+    pub(crate) fn state(&self, whose: RunOwner<'_>) -> Option<AgentModelState> {
         let chain = self.chain(Some(whose), None).ok()?;
         let own = self.config.agents.get(whose.agent.as_str());
         let chosen = whose.chosen.map(str::to_owned);
         Some(AgentModelState {
             source: match chain.why {
-                Why::Agent => ModelSource::AgentOverride,
-                Why::Asked | Why::Configured | Why::Key(_) | Why::Demo => ModelSource::RuntimeDefault,
+                ModelChoiceReason::Agent => ModelSource::AgentOverride,
+                ModelChoiceReason::Asked
+                | ModelChoiceReason::Configured
+                | ModelChoiceReason::Key(_)
+                | ModelChoiceReason::Demo => ModelSource::RuntimeDefault,
             },
             runtime_default_model: self.default_ref().ok()?.0,
             effective_model: chain.model_ref,
@@ -197,7 +216,7 @@ impl ModelRegistry {
                     candidate
                 }
                 Err((boundary, failure)) => {
-                    let why = Unusable {
+                    let why = UnusableModel {
                         provider: name.split(['/', ':']).next().unwrap_or_default().to_owned(),
                         boundary,
                         code: match failure.code() {
@@ -219,8 +238,8 @@ impl ModelRegistry {
         }
     }
 
-    fn candidate(&self, name: &str) -> Result<Candidate, (Boundary, Failure)> {
-        let here = |failure| (Boundary::Process, failure);
+    fn candidate(&self, name: &str) -> Result<RouteModel, (DataBoundary, Failure)> {
+        let here = |failure| (DataBoundary::Process, failure);
         match parsed(name).map_err(here)? {
             ModelRef::Demo => Ok(built_in().map_err(here)?.into()),
             ModelRef::Scripted { file } => Ok(script::load(&file).map_err(here)?.1.into()),
@@ -244,8 +263,8 @@ impl ModelRegistry {
     }
 
     /// How a provider is reached, as far as that is known without looking for its key.
-    pub(crate) fn provision(&self, name: &str) -> Result<Provision, Failure> {
-        Provision::new(name, self.config.providers.get(name))
+    pub(crate) fn provision(&self, name: &str) -> Result<ProviderConfig, Failure> {
+        ProviderConfig::new(name, self.config.providers.get(name))
     }
 
     /// Whether a model wants money, told without its key; a route does when one of its models does.
@@ -256,7 +275,7 @@ impl ModelRegistry {
                     return !price.price().is_free();
                 }
                 // Plain http is for this machine alone, and without a key nobody pays for that.
-                let is_here = |at: Provision| {
+                let is_here = |at: ProviderConfig| {
                     let url = at.base_url.as_ref().map(|(url, _)| url.as_str());
                     url.is_some_and(|url| url.starts_with("http://")) && !at.sends_key()
                 };
@@ -271,7 +290,7 @@ impl ModelRegistry {
     }
 
     /// One model of a provider, or why it cannot be asked.
-    pub(crate) fn hosted(&self, provider: &str, model: &str) -> Result<Hosted, Failure> {
+    pub(crate) fn hosted(&self, provider: &str, model: &str) -> Result<HostedModel, Failure> {
         let provision = self.provision(provider)?;
         let made = provision.hosted(model, &format!("{provider}/{model}"), self);
         made.map_err(|(_, failure)| failure)
@@ -279,12 +298,15 @@ impl ModelRegistry {
 
     /// The names of all providers, built in and configured.
     pub(crate) fn providers(&self) -> Vec<String> {
-        let mut names: Vec<String> = Known::ALL.iter().map(|known| known.name.to_owned()).collect();
+        let mut names: Vec<String> = BuiltinProvider::ALL
+            .iter()
+            .map(|known| known.name.to_owned())
+            .collect();
         let own = self
             .config
             .providers
             .keys()
-            .filter(|name| Known::named(name).is_none());
+            .filter(|name| BuiltinProvider::named(name).is_none());
         names.extend(own.cloned());
         names
     }
@@ -295,11 +317,11 @@ impl ModelRegistry {
 
     /// The versions of all permissions that hold here.
     pub(crate) fn policy_versions(&self) -> BTreeSet<PolicyVersion> {
-        self.config.policy_versions(&moved(&self.config))
+        self.config.policy_versions(&redirected_providers(&self.config))
     }
 
     /// The model as it was made before, if it is the same one still.
-    fn kept(&self, model_ref: &str, fresh: Hosted) -> Hosted {
+    fn kept(&self, model_ref: &str, fresh: HostedModel) -> HostedModel {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         match made.get(model_ref) {
             Some(kept) if kept.is_same(&fresh) => kept.clone(),
@@ -312,13 +334,13 @@ impl ModelRegistry {
         }
     }
 
-    fn clients(&self) -> Clients {
+    fn clients(&self) -> HttpClients {
         self.clients.clone()
     }
 
     /// The key behind a handle. What a keyring said is kept for as long as the process lives.
-    fn key(&self, handle: &Handle) -> Result<Option<Credential>, Failure> {
-        let is_kept = matches!(handle, Handle::Keyring { .. });
+    fn key(&self, handle: &SecretHandle) -> Result<Option<Credential>, Failure> {
+        let is_kept = matches!(handle, SecretHandle::Keyring { .. });
         let kept = || self.keyring.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(key) = kept().get(handle).filter(|_| is_kept) {
             return Ok(Some(key.clone()));
@@ -331,31 +353,32 @@ impl ModelRegistry {
     }
 }
 
-impl Chain {
+impl ModelChain {
     /// Says who answers where nobody named one.
-    pub(crate) fn tell(&self, out: &Out) {
+    pub(crate) fn print_chosen_model(&self, out: &Out) {
         match &self.why {
-            Why::Demo => out.note(
+            ModelChoiceReason::Demo => out.note(
                 "no model is configured: the built-in demo script answers (give one with --model, such as anthropic/MODEL)",
             ),
-            Why::Key(variable) => out.note(&format!(
+            ModelChoiceReason::Key(variable) => out.note(&format!(
                 "no model is configured: {} answers, because {variable} is set (another with --model, or for good with \
                  `wakeful config set model.default REF`)",
                 self.model_ref
             )),
-            Why::Asked | Why::Agent | Why::Configured => {}
+            ModelChoiceReason::Asked | ModelChoiceReason::Agent | ModelChoiceReason::Configured => {}
         }
     }
 }
 
 /// The providers that are not at an address that is built in, each with who listens there.
-pub(crate) fn moved(config: &Settings) -> Vec<String> {
-    let known = Known::ALL.iter().map(|known| known.name);
+pub(crate) fn redirected_providers(config: &Settings) -> Vec<String> {
+    let known = BuiltinProvider::ALL.iter().map(|known| known.name);
     let names: BTreeSet<&str> = known.chain(config.providers.keys().map(String::as_str)).collect();
     let hosts = names.into_iter().filter_map(|name| {
         // One that cannot be put together cannot be asked either.
-        let host = Provision::new(name, config.providers.get(name)).ok()?.host();
-        let built_in = Known::named(name).map(|known| known.base_url.unwrap_or(known.kind.base_url()));
+        let host = ProviderConfig::new(name, config.providers.get(name)).ok()?.host();
+        let built_in =
+            BuiltinProvider::named(name).map(|known| known.base_url.unwrap_or(known.kind.base_url()));
         let is_at_home = built_in.and_then(host_of).is_some_and(|own| own == host);
         (!is_at_home).then(|| format!("{name} {host}"))
     });
@@ -377,8 +400,8 @@ pub(crate) fn demo() -> Result<Models, Failure> {
     Ok(Models::new(vec![(DEMO.to_owned(), built_in()?.into())]))
 }
 
-fn built_in() -> Result<Scripted, Failure> {
-    Scripted::demo().map_err(|error| Failure::new("script_invalid", error.to_string(), ""))
+fn built_in() -> Result<ScriptedModel, Failure> {
+    ScriptedModel::demo().map_err(|error| Failure::new("script_invalid", error.to_string(), ""))
 }
 
 fn parsed(name: &str) -> Result<ModelRef, Failure> {

@@ -18,7 +18,7 @@ const HANDLE_BYTES_MAX: usize = 4_200;
 
 /// Where a key is. It says nothing of the key itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Handle {
+pub(crate) enum SecretHandle {
     /// In this variable of the environment.
     Env(String),
     /// In this file, which only we may read.
@@ -33,7 +33,7 @@ pub(crate) enum Handle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BadHandle;
 
-impl Handle {
+impl SecretHandle {
     pub(crate) fn parse(text: &str) -> Result<Self, BadHandle> {
         if text.len() > HANDLE_BYTES_MAX || text.contains(char::is_control) {
             return Err(BadHandle);
@@ -131,7 +131,7 @@ impl Handle {
     }
 }
 
-impl std::fmt::Display for Handle {
+impl std::fmt::Display for SecretHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Env(name) => write!(f, "env:{name}"),
@@ -142,7 +142,7 @@ impl std::fmt::Display for Handle {
     }
 }
 
-fn unavailable(handle: &Handle, why: &str, hint: &str) -> Failure {
+fn unavailable(handle: &SecretHandle, why: &str, hint: &str) -> Failure {
     Failure::new(NO_SECRET, format!("{handle}: {why}"), hint)
 }
 
@@ -161,7 +161,7 @@ mod tests {
     fn a_handle_is_shown_as_it_is_read_and_a_key_is_none() {
         for text in ["env:MY_KEY", "file:/a/b c", "keyring:wakeful/open ai/x", "none"] {
             assert_eq!(
-                Handle::parse(text).map(|handle| handle.to_string()),
+                SecretHandle::parse(text).map(|handle| handle.to_string()),
                 Ok(text.to_owned())
             );
         }
@@ -179,7 +179,7 @@ mod tests {
             "none:",
             "None",
         ] {
-            assert_eq!(Handle::parse(text), Err(BadHandle), "{text}");
+            assert_eq!(SecretHandle::parse(text), Err(BadHandle), "{text}");
         }
     }
 
@@ -187,7 +187,7 @@ mod tests {
     fn a_file_that_others_may_read_holds_no_key() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("key");
-        let handle = Handle::File(path.clone());
+        let handle = SecretHandle::File(path.clone());
         let code = || {
             handle
                 .resolve()
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(code(), Err("secret_invalid".to_owned()));
         std::fs::write(&path, "k".repeat(CREDENTIAL_BYTES_MAX + 65)).expect("a file");
         assert_eq!(code(), Err("secret_invalid".to_owned()));
-        let folder = Handle::File(folder.path().to_owned());
+        let folder = SecretHandle::File(folder.path().to_owned());
         assert_eq!(folder.resolve().expect_err("a folder").code(), "secret_exposed");
     }
 }

@@ -1,7 +1,7 @@
 //! What people and programs read. Answers go to standard output, prose about them to standard error.
 
-mod clean;
 pub(crate) mod retention;
+mod sanitize;
 mod text;
 mod view;
 
@@ -17,19 +17,19 @@ use wakeful_runtime::Observer;
 use wakeful_runtime::hub::Hub;
 
 use crate::failure::Failure;
-pub(crate) use text::Driver;
-pub(crate) use view::{ResumedView, Waits};
+pub(crate) use text::DriverPresence;
+pub(crate) use view::{QueuedView, ResumedView};
 
 /// Where a verb's answer goes, and in which form.
 #[derive(Debug)]
 pub(crate) struct Out {
-    form: Form,
+    form: WebhookFormat,
     /// Whether part of an answer could not be written.
     lost: AtomicBool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum WebhookFormat {
     Text,
     Json,
 }
@@ -37,12 +37,16 @@ enum Form {
 impl Out {
     /// Whether answers are written as JSON.
     pub(crate) fn is_json(&self) -> bool {
-        self.form == Form::Json
+        self.form == WebhookFormat::Json
     }
 
     pub(crate) const fn new(json: bool) -> Self {
         Self {
-            form: if json { Form::Json } else { Form::Text },
+            form: if json {
+                WebhookFormat::Json
+            } else {
+                WebhookFormat::Text
+            },
             lost: AtomicBool::new(false),
         }
     }
@@ -50,8 +54,8 @@ impl Out {
     /// A finished run: the final text, or one object.
     pub(crate) fn run(&self, run: &Run) {
         match self.form {
-            Form::Json => self.json(&view::in_short(run)),
-            Form::Text => {
+            WebhookFormat::Json => self.json(&view::in_short(run)),
+            WebhookFormat::Text => {
                 self.text(&run.final_text);
                 text::ending(run).iter().for_each(|line| prose(line));
             }
@@ -61,27 +65,27 @@ impl Out {
     /// A run with every step.
     pub(crate) fn run_in_full(&self, run: &Run) {
         match self.form {
-            Form::Json => self.json(run),
-            Form::Text => self.text(&text::run(run)),
+            WebhookFormat::Json => self.json(run),
+            WebhookFormat::Text => self.text(&text::run(run)),
         }
     }
 
-    pub(crate) fn runs(&self, runs: &RunList, state: RunState, waits: &Waits) {
+    pub(crate) fn runs(&self, runs: &RunList, state: RunState, waits: &QueuedView) {
         match self.form {
-            Form::Json => self.json(&view::runs(runs, waits)),
-            Form::Text => self.text(&text::runs_and_waits(runs, state, waits)),
+            WebhookFormat::Json => self.json(&view::runs(runs, waits)),
+            WebhookFormat::Text => self.text(&text::runs_and_waits(runs, state, waits)),
         }
     }
 
     pub(crate) fn agents(&self, agents: &[AgentStatus]) {
         match self.form {
-            Form::Json => self.json(&serde_json::json!({"agents": agents})),
-            Form::Text => self.text(&text::agents(agents, Driver::Somebody)),
+            WebhookFormat::Json => self.json(&serde_json::json!({"agents": agents})),
+            WebhookFormat::Text => self.text(&text::agents(agents, DriverPresence::Daemon)),
         }
     }
 
     /// Agents as people read them.
-    pub(crate) fn agents_text(&self, agents: &[AgentStatus], driver: Driver) -> String {
+    pub(crate) fn agents_text(&self, agents: &[AgentStatus], driver: DriverPresence) -> String {
         text::agents(agents, driver)
     }
 
@@ -92,31 +96,31 @@ impl Out {
 
     pub(crate) fn agent(&self, agent: &AgentStatus) {
         match self.form {
-            Form::Json => self.json(agent),
-            Form::Text => self.text(&text::agent(agent)),
+            WebhookFormat::Json => self.json(agent),
+            WebhookFormat::Text => self.text(&text::agent(agent)),
         }
     }
 
     pub(crate) fn transcript(&self, transcript: &Transcript) {
         match self.form {
-            Form::Json => transcript.lines.iter().for_each(|line| self.json(line)),
-            Form::Text => self.text(&text::transcript(&transcript.lines)),
+            WebhookFormat::Json => transcript.lines.iter().for_each(|line| self.json(line)),
+            WebhookFormat::Text => self.text(&text::transcript(&transcript.lines)),
         }
     }
 
     /// No run was resumed.
     pub(crate) fn nothing_resumed(&self, view: &ResumedView) {
         match self.form {
-            Form::Json => self.json(view),
-            Form::Text => self.text(&text::nothing_resumed(view)),
+            WebhookFormat::Json => self.json(view),
+            WebhookFormat::Text => self.text(&text::nothing_resumed(view)),
         }
     }
 
     /// An answer that is one object for programs, and these words for people.
     pub(crate) fn answer<T: serde::Serialize>(&self, object: &T, words: &str) {
         match self.form {
-            Form::Json => self.json(object),
-            Form::Text => self.text(words),
+            WebhookFormat::Json => self.json(object),
+            WebhookFormat::Text => self.text(words),
         }
     }
 
@@ -154,7 +158,7 @@ impl Out {
 
     /// A failure that people were told of already.
     pub(crate) fn failure_alone(&self, failure: &Failure) {
-        if self.form == Form::Json {
+        if self.form == WebhookFormat::Json {
             self.json(&failure.json());
         }
     }
@@ -162,7 +166,7 @@ impl Out {
     /// A terminal obeys what it is shown, so it is shown no more than letters. A file gets every byte.
     fn text(&self, text: &str) {
         if std::io::stdout().is_terminal() {
-            self.bytes(format!("{}\n", clean::text(text)).as_bytes());
+            self.bytes(format!("{}\n", sanitize::text(text)).as_bytes());
         } else {
             self.bytes(format!("{text}\n").as_bytes());
         }
@@ -171,13 +175,13 @@ impl Out {
     fn json<T: serde::Serialize>(&self, value: &T) {
         // Our own views have only string keys, so they always have a JSON form.
         let line = serde_json::to_string(value).unwrap_or_default();
-        self.bytes(format!("{}\n", clean::json(&line)).as_bytes());
+        self.bytes(format!("{}\n", sanitize::json(&line)).as_bytes());
     }
 }
 
 /// Shows a run as it goes, one line per event that means something to a person, and tells the loop that drives it.
 pub(crate) struct Progress {
-    form: Form,
+    form: WebhookFormat,
     hub: Arc<Hub>,
 }
 
@@ -190,7 +194,7 @@ impl Progress {
 impl Out {
     /// An event of a run that is watched, if it means something to a person.
     pub(crate) fn progress(&self, said: &Payload) {
-        if self.form == Form::Text
+        if self.form == WebhookFormat::Text
             && let Some(line) = text::progress(said)
         {
             prose(&line);
@@ -199,13 +203,13 @@ impl Out {
 }
 
 impl Observer for Progress {
-    fn settled(&self) {
-        self.hub.settled();
+    fn on_spend_settled(&self) {
+        self.hub.on_spend_settled();
     }
 
-    fn saw(&self, agent: &AgentId, events: &[Event]) {
-        self.hub.saw(agent, events);
-        if self.form == Form::Json {
+    fn on_events(&self, agent: &AgentId, events: &[Event]) {
+        self.hub.on_events(agent, events);
+        if self.form == WebhookFormat::Json {
             return;
         }
         for event in events {
@@ -219,7 +223,7 @@ impl Observer for Progress {
 
 /// Writes a line beside the answer. Much of it was said by a model or a tool, and a terminal may be listening.
 fn prose(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", clean::text(line));
+    let _ = writeln!(std::io::stderr(), "{}", sanitize::text(line));
 }
 
 /// The cap that holds where no cap was set.

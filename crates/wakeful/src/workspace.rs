@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use wakeful_tools::{Workspace, WorkspaceError};
 
 use crate::failure::Failure;
-use crate::world::fresh_id;
+use crate::system::fresh_id;
 use wakeful_core::problem::with_causes;
 
 /// A workspace that was looked at.

@@ -1,6 +1,6 @@
 //! The headers of tar archives, as POSIX has them: 512 bytes with the name and the size of a file.
 
-use super::Bad;
+use super::ArchiveError;
 
 /// Everything in an archive comes in blocks of this size.
 pub(super) const BLOCK: usize = 512;
@@ -53,11 +53,11 @@ impl Header {
     }
 
     /// As it was written by [`Header::encode`]. None at the end of the archive, which is a block of zeros.
-    pub(super) fn decode(block: &[u8; BLOCK]) -> Result<Option<Self>, Bad> {
+    pub(super) fn decode(block: &[u8; BLOCK]) -> Result<Option<Self>, ArchiveError> {
         if block.iter().all(|byte| *byte == 0) {
             return Ok(None);
         }
-        let damaged = |what: &str| Bad::Damaged(what.to_owned());
+        let damaged = |what: &str| ArchiveError::Damaged(what.to_owned());
         let part = |range: std::ops::Range<usize>| block.get(range).unwrap_or_default();
         if part(MAGIC) != b"ustar\x0000" {
             return Err(damaged("a header is missing"));

@@ -9,20 +9,20 @@ use sha2::{Digest as _, Sha256};
 use wakeful_core::key::Digest;
 
 use super::block::{BLOCK, Header};
-use super::{ABOUT, ABOUT_BYTES_MAX, About, Bad, FILES_MAX, FORMAT, SUMS, is_inside};
+use super::{ABOUT, ABOUT_BYTES_MAX, ArchiveError, BackupManifest, FILES_MAX, FORMAT, SUMS, is_inside};
 
 /// How much is read at once.
 const PIECE: usize = 1 << 16;
 
 /// What is in a backup that is whole.
 #[derive(Debug)]
-pub(crate) struct Contents {
-    pub(crate) about: About,
+pub(crate) struct ArchiveContents {
+    pub(crate) about: BackupManifest,
     /// Every file with its size and checksum.
     pub(crate) files: BTreeMap<String, (u64, Digest)>,
 }
 
-impl Contents {
+impl ArchiveContents {
     /// How many bytes its files have.
     pub(crate) fn bytes(&self) -> u64 {
         self.files.values().map(|(size, _)| size).sum()
@@ -30,62 +30,71 @@ impl Contents {
 }
 
 /// Reads all of a file and answers what is in it, or why it cannot be trusted.
-pub(crate) fn verify(path: &Path) -> Result<Contents, Bad> {
+pub(crate) fn verify(path: &Path) -> Result<ArchiveContents, ArchiveError> {
     let mut from = BufReader::with_capacity(PIECE, File::open(path)?);
     let (digest, about) = read_about(&mut from)?;
     let mut files = BTreeMap::new();
     let mut seen = BTreeMap::from([(ABOUT.to_owned(), digest)]);
     let sums = loop {
-        let header = next(&mut from)?.ok_or(Bad::Truncated)?;
+        let header = next(&mut from)?.ok_or(ArchiveError::Truncated)?;
         if header.name == SUMS {
             let mut sums = Vec::new();
             body(&mut from, &header, &mut sums)?;
             break sums;
         }
         if !is_inside(&header.name) || seen.len() >= FILES_MAX {
-            return Err(Bad::Damaged(format!("{:?} is no file of a home", header.name)));
+            return Err(ArchiveError::Damaged(format!(
+                "{:?} is no file of a home",
+                header.name
+            )));
         }
         let digest = body(&mut from, &header, &mut io::sink())?;
         if seen.insert(header.name.clone(), digest).is_some() {
-            return Err(Bad::Damaged(format!("{} is in it twice", header.name)));
+            return Err(ArchiveError::Damaged(format!("{} is in it twice", header.name)));
         }
         files.insert(header.name, (header.size, digest));
     };
     end(&mut from)?;
     compare(&seen, &sums)?;
-    Ok(Contents { about, files })
+    Ok(ArchiveContents { about, files })
 }
 
 /// The first entry. A file that begins otherwise is not ours; one of a newer format may go on in any way.
-fn read_about(from: &mut impl Read) -> Result<(Digest, About), Bad> {
+fn read_about(from: &mut impl Read) -> Result<(Digest, BackupManifest), ArchiveError> {
     let header = match next(from) {
         Ok(Some(header)) if header.name == ABOUT && header.size <= ABOUT_BYTES_MAX => header,
-        Err(Bad::Io(error)) => return Err(Bad::Io(error)),
+        Err(ArchiveError::Io(error)) => return Err(ArchiveError::Io(error)),
         Ok(_)
-        | Err(Bad::Foreign | Bad::Development | Bad::Newer { .. } | Bad::Truncated | Bad::Damaged(_)) => {
-            return Err(Bad::Foreign);
+        | Err(
+            ArchiveError::Foreign
+            | ArchiveError::Development
+            | ArchiveError::Newer { .. }
+            | ArchiveError::Truncated
+            | ArchiveError::Damaged(_),
+        ) => {
+            return Err(ArchiveError::Foreign);
         }
     };
     let mut text = Vec::new();
     let digest = body(from, &header, &mut text)?;
-    let value: serde_json::Value = serde_json::from_slice(&text).map_err(|_| Bad::Foreign)?;
+    let value: serde_json::Value = serde_json::from_slice(&text).map_err(|_| ArchiveError::Foreign)?;
     let format = value.get("format").and_then(serde_json::Value::as_u64);
     let found = format
         .and_then(|format| u32::try_from(format).ok())
-        .ok_or(Bad::Foreign)?;
+        .ok_or(ArchiveError::Foreign)?;
     match found {
         FORMAT => {}
-        found if found > FORMAT => return Err(Bad::Newer { found }),
-        _ => return Err(Bad::Development),
+        found if found > FORMAT => return Err(ArchiveError::Newer { found }),
+        _ => return Err(ArchiveError::Development),
     }
     let about = serde_json::from_value(value);
-    let about = about.map_err(|error| Bad::Damaged(format!("{ABOUT}: {error}")))?;
+    let about = about.map_err(|error| ArchiveError::Damaged(format!("{ABOUT}: {error}")))?;
     Ok((digest, about))
 }
 
 /// Every file has its checksum, and every checksum its file.
-fn compare(seen: &BTreeMap<String, Digest>, sums: &[u8]) -> Result<(), Bad> {
-    let damaged = |what: String| Bad::Damaged(what);
+fn compare(seen: &BTreeMap<String, Digest>, sums: &[u8]) -> Result<(), ArchiveError> {
+    let damaged = |what: String| ArchiveError::Damaged(what);
     let text = std::str::from_utf8(sums).map_err(|_| damaged(format!("{SUMS} is no text")))?;
     let mut named = 0;
     for line in text.lines() {
@@ -107,20 +116,23 @@ fn compare(seen: &BTreeMap<String, Digest>, sums: &[u8]) -> Result<(), Bad> {
 /// Reads an archive that was found whole and hands out its files. Each is compared once more with what was found.
 pub(crate) fn extract(
     path: &Path,
-    contents: &Contents,
+    contents: &ArchiveContents,
     mut place: impl FnMut(&str) -> io::Result<File>,
-) -> Result<(), Bad> {
+) -> Result<(), ArchiveError> {
     let mut from = BufReader::with_capacity(PIECE, File::open(path)?);
     let mut left = contents.files.len();
     while left > 0 {
-        let header = next(&mut from)?.ok_or(Bad::Truncated)?;
+        let header = next(&mut from)?.ok_or(ArchiveError::Truncated)?;
         let Some((size, digest)) = contents.files.get(&header.name) else {
             body(&mut from, &header, &mut io::sink())?;
             continue;
         };
         let mut file = place(&header.name)?;
         if header.size != *size || body(&mut from, &header, &mut file)? != *digest {
-            return Err(Bad::Damaged(format!("{} changed while it was read", header.name)));
+            return Err(ArchiveError::Damaged(format!(
+                "{} changed while it was read",
+                header.name
+            )));
         }
         file.sync_all()?;
         left -= 1;
@@ -128,27 +140,27 @@ pub(crate) fn extract(
     Ok(())
 }
 
-fn next(from: &mut impl Read) -> Result<Option<Header>, Bad> {
+fn next(from: &mut impl Read) -> Result<Option<Header>, ArchiveError> {
     let mut block = [0; BLOCK];
     whole(from, &mut block)?;
     Header::decode(&block)
 }
 
 /// The archive ends with two blocks of zeros, and the file with it.
-fn end(from: &mut impl Read) -> Result<(), Bad> {
+fn end(from: &mut impl Read) -> Result<(), ArchiveError> {
     for _ in 0..2 {
         if next(from)?.is_some() {
-            return Err(Bad::Damaged("it goes on after its end".to_owned()));
+            return Err(ArchiveError::Damaged("it goes on after its end".to_owned()));
         }
     }
     match from.read(&mut [0])? {
         0 => Ok(()),
-        _ => Err(Bad::Damaged("it goes on after its end".to_owned())),
+        _ => Err(ArchiveError::Damaged("it goes on after its end".to_owned())),
     }
 }
 
 /// Copies the body of an entry and says its checksum.
-fn body(from: &mut impl Read, header: &Header, to: &mut dyn Write) -> Result<Digest, Bad> {
+fn body(from: &mut impl Read, header: &Header, to: &mut dyn Write) -> Result<Digest, ArchiveError> {
     let mut hasher = Sha256::new();
     let (mut piece, mut left) = (vec![0; PIECE], header.size);
     while left > 0 {
@@ -162,17 +174,20 @@ fn body(from: &mut impl Read, header: &Header, to: &mut dyn Write) -> Result<Dig
     let mut padding = vec![0; header.padding()];
     whole(from, &mut padding)?;
     if padding.iter().any(|byte| *byte != 0) {
-        return Err(Bad::Damaged(format!("something stands behind {}", header.name)));
+        return Err(ArchiveError::Damaged(format!(
+            "something stands behind {}",
+            header.name
+        )));
     }
     Ok(Digest::from_bytes(hasher.finalize().into()))
 }
 
-fn whole(from: &mut impl Read, bytes: &mut [u8]) -> Result<(), Bad> {
+fn whole(from: &mut impl Read, bytes: &mut [u8]) -> Result<(), ArchiveError> {
     from.read_exact(bytes).map_err(|error| {
         if error.kind() == io::ErrorKind::UnexpectedEof {
-            Bad::Truncated
+            ArchiveError::Truncated
         } else {
-            Bad::Io(error)
+            ArchiveError::Io(error)
         }
     })
 }

@@ -10,8 +10,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn about() -> About {
-    About {
+fn about() -> BackupManifest {
+    BackupManifest {
         format: FORMAT,
         program: "0.1.0".to_owned(),
         made_at: "2026-11-15T12:00:00.000Z".to_owned(),
@@ -94,7 +94,8 @@ fn a_cut_archive_is_truncated_wherever_it_is_cut() {
         fs::write(&cut, &whole[..length]).expect("written");
         let found = verify(&cut).expect_err("not whole");
         // Before its first entry is complete nobody can tell what it was to be.
-        let is_named = matches!(found, Bad::Truncated) || (length < 1_024 && matches!(found, Bad::Foreign));
+        let is_named = matches!(found, ArchiveError::Truncated)
+            || (length < 1_024 && matches!(found, ArchiveError::Foreign));
         assert!(is_named, "{length}: {found:?}");
     }
 }
@@ -106,7 +107,10 @@ fn other_files_and_newer_formats_are_told_apart() {
     for bytes in [&b""[..], b"hello", &[0; 4_096], &[0x5a; 4_096]] {
         fs::write(&path, bytes).expect("written");
         assert!(
-            matches!(verify(&path), Err(Bad::Foreign | Bad::Truncated)),
+            matches!(
+                verify(&path),
+                Err(ArchiveError::Foreign | ArchiveError::Truncated)
+            ),
             "{bytes:?}"
         );
     }
@@ -120,8 +124,8 @@ fn other_files_and_newer_formats_are_told_apart() {
         writer.finish().expect("finished");
         verify(&path)
     };
-    assert!(matches!(of_format(3), Err(Bad::Newer { found: 3 })));
-    assert!(matches!(of_format(1), Err(Bad::Development)));
+    assert!(matches!(of_format(3), Err(ArchiveError::Newer { found: 3 })));
+    assert!(matches!(of_format(1), Err(ArchiveError::Development)));
 }
 
 #[test]
@@ -141,10 +145,10 @@ fn no_name_leads_out_of_the_home() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("evil");
     write(&path, &[("../evil", b"x")]);
-    assert!(matches!(verify(&path), Err(Bad::Damaged(_))));
+    assert!(matches!(verify(&path), Err(ArchiveError::Damaged(_))));
     let path = folder.path().join("twice");
     write(&path, &[("a", b"x"), ("a", b"y")]);
-    assert!(matches!(verify(&path), Err(Bad::Damaged(_))));
+    assert!(matches!(verify(&path), Err(ArchiveError::Damaged(_))));
 }
 
 #[test]

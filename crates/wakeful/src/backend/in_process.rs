@@ -4,18 +4,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use wakeful_api::Model;
+use wakeful_api::DefaultModel;
 use wakeful_api::client::Client;
 use wakeful_core::id::AgentId;
 use wakeful_ports::clock::Clock as _;
-use wakeful_ports::outside::Hearing;
+use wakeful_ports::watch::WatchMode;
 use wakeful_runtime::Halt;
 use wakeful_runtime::api::{ApiContext, RuntimeApi};
-use wakeful_runtime::outside::SourceApi;
-use wakeful_runtime::service::Stuck;
-use wakeful_server::{Facts, InProcess, Open};
+use wakeful_runtime::service::StuckAgents;
+use wakeful_runtime::watch::SourceApi;
+use wakeful_server::{DaemonFacts, InProcess, ServedHome};
 use wakeful_store::Store;
-use wakeful_tools::outside::Outlook;
+use wakeful_tools::watch::LocalScanner;
 
 use super::Backend;
 use crate::config::{self, Overrides, Settings};
@@ -24,14 +24,14 @@ use crate::device;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::home::Home;
-use crate::journal::{Access, HomeJournal, Source};
+use crate::journal::{Access, HomeJournal, JournalLocation};
 use crate::model::{DEMO, ModelRegistry};
-use crate::place::Place;
-use crate::world::{RealClock, RealEntropy};
+use crate::open_home::OpenHome;
+use crate::system::{RealClock, RealEntropy};
 
 impl Backend {
     /// On the databases of a home that is open for writing.
-    pub(crate) fn of_place(place: &Place) -> Result<Self, Failure> {
+    pub(crate) fn of_place(place: &OpenHome) -> Result<Self, Failure> {
         // Sources alone are named after the device, and `source add` checks the key first.
         let device = device_of(&place.home).unwrap_or_default();
         let config = settings(place.home.root());
@@ -43,7 +43,7 @@ impl Backend {
     }
 
     /// The same with the API of a loop that runs in this process, and under its settings.
-    pub(crate) fn of_api(place: &Place, api: RuntimeApi, config: &Settings) -> Result<Self, Failure> {
+    pub(crate) fn of_api(place: &OpenHome, api: RuntimeApi, config: &Settings) -> Result<Self, Failure> {
         Parts::of(place).serve(api, config)
     }
 
@@ -51,8 +51,8 @@ impl Backend {
     pub(crate) fn of_store(store: &Store, shared: &GlobalArgs) -> Result<Self, Failure> {
         let home = shared.home()?;
         let source = match shared.database() {
-            Some(url) => Source::Server { url: url.to_owned() },
-            None => Source::of(&Home::open(&home)?, None),
+            Some(url) => JournalLocation::Server { url: url.to_owned() },
+            None => JournalLocation::of(&Home::open(&home)?, None),
         };
         // It closes when it is dropped: nothing is written to it.
         let journal = HomeJournal::new(store.clone(), source, Access::Read);
@@ -75,7 +75,7 @@ fn settings(home: &Path) -> Settings {
 /// The API of a process that runs no loop.
 fn api(store: &Store, config: &Settings) -> RuntimeApi {
     let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
-    RuntimeApi::alone(ApiContext {
+    RuntimeApi::without_service(ApiContext {
         governance: config.governance(),
         ..ApiContext::new(store.clone(), clock, entropy)
     })
@@ -89,7 +89,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(place: &'a Place) -> Self {
+    fn of(place: &'a OpenHome) -> Self {
         Self {
             journal: &place.journal,
             home: place.home.root(),
@@ -106,13 +106,13 @@ impl<'a> Parts<'a> {
         } = self;
         let runtime = Arc::new(api);
         let parts = InProcess {
-            open: Open {
-                stuck: Stuck::default(),
+            open: ServedHome {
+                stuck: StuckAgents::default(),
                 journal: Arc::new(runtime.journal(Arc::clone(journal) as _)),
                 // No other part of this process matches changes.
                 subscriptions: Arc::new(runtime.subscriptions(Arc::clone(journal) as _, Arc::default())),
                 runtime,
-                sources: Arc::new(source_api(home, journal, device, Hearing::Off)),
+                sources: Arc::new(source_api(home, journal, device, WatchMode::Off)),
             },
             facts: facts(config, home)?,
             host: Arc::new(DaemonHost {
@@ -131,17 +131,17 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn facts(config: &Settings, home: &Path) -> Result<Facts, Failure> {
+fn facts(config: &Settings, home: &Path) -> Result<DaemonFacts, Failure> {
     let default_model = ModelRegistry::new(config).default_ref();
     let reference = default_model.map_or_else(|_| DEMO.to_owned(), |(reference, _)| reference);
-    Ok(Facts {
+    Ok(DaemonFacts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
         home_dir: home.display().to_string(),
         database: String::new(),
         started_at: RealClock::new().now(),
         config_fingerprint: String::new(),
-        model: Model {
+        model: DefaultModel {
             is_demo: reference == DEMO,
             reference,
         },
@@ -161,11 +161,11 @@ pub(crate) fn source_api(
     home: &Path,
     journal: &Arc<HomeJournal>,
     device: String,
-    hearing: Hearing,
+    hearing: WatchMode,
 ) -> SourceApi {
     SourceApi {
         sources: Arc::clone(journal) as _,
-        lookout: Arc::new(Outlook::new(home)),
+        lookout: Arc::new(LocalScanner::new(home)),
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
         device,

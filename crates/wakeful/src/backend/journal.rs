@@ -1,10 +1,10 @@
 //! The journal.
 
 use wakeful_api::{
-    Hex, JournalChangeList, JournalRecord, Limit, ListChanges, ListRecords, ListTasks, Listed, RecordKind,
-    Task,
+    Hex, JournalChangeList, JournalRecord, Limit, ListChanges, ListRecords, ListTasks, RecordKind,
+    RecordListKind, Task,
 };
-use wakeful_core::journal::Refusal;
+use wakeful_core::journal::WriteError;
 use wakeful_core::problem::Problem;
 
 use super::Backend;
@@ -35,11 +35,13 @@ impl Backend {
     /// A task that was deleted is not unknown, and can be brought back.
     async fn why_no_task(&self, hex: &str) -> Failure {
         match self.journal_record(hex).await {
-            Ok(record) if record.removed && record.kind == RecordKind::Task => refused(&Refusal::Removed {
-                kind: "task",
-                id: record.id.to_string(),
-            }),
-            Ok(_) | Err(_) => refused(&Refusal::UnknownTask(hex.to_owned())),
+            Ok(record) if record.removed && record.kind == RecordKind::Task => {
+                refused(&WriteError::Removed {
+                    kind: "task",
+                    id: record.id.to_string(),
+                })
+            }
+            Ok(_) | Err(_) => refused(&WriteError::UnknownTask(hex.to_owned())),
         }
     }
 
@@ -48,13 +50,13 @@ impl Backend {
         let hex = digits(given, "record")?;
         let wanted = ListRecords {
             prefix: Some(hex.clone()),
-            ..ListRecords::all(Listed::Any, Limit(2))
+            ..ListRecords::all(RecordListKind::Any, Limit(2))
         };
         let mut found = self.call(wanted).await?.records.into_iter();
         let hex = hex.as_str();
         match (found.next(), found.next()) {
             (Some(record), None) => Ok(record),
-            (None, _) => Err(refused(&Refusal::UnknownRecord {
+            (None, _) => Err(refused(&WriteError::UnknownRecord {
                 kind: "record",
                 id: hex.to_owned(),
             })),
@@ -93,6 +95,6 @@ fn digits(given: &str, kind: &str) -> Result<Hex<1, 32>, Failure> {
     })
 }
 
-fn refused(refusal: &Refusal) -> Failure {
+fn refused(refusal: &WriteError) -> Failure {
     Problem::from(refusal).into()
 }

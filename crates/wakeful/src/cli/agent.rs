@@ -10,7 +10,7 @@ use wakeful_api::{
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::Mode;
+use wakeful_core::wake::InteractionMode;
 use wakeful_ports::clock::Clock as _;
 use wakeful_server::view::loaded_agents_md;
 
@@ -18,14 +18,14 @@ use super::GlobalArgs;
 use super::why::shifted;
 use crate::backend::{read, write, write_existing};
 use crate::config::{self, Overrides};
-use crate::daemon::files::{Found, RunFolder};
-use crate::daemon::life::database_name;
+use crate::daemon::files::{CrossFinding, RunDir};
+use crate::daemon::lifecycle::database_name;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
-use crate::model::{ModelRegistry, Whose};
+use crate::model::{ModelRegistry, RunOwner};
 use crate::show::Out;
+use crate::system::RealClock;
 use crate::workspace::WorkspacePath;
-use crate::world::RealClock;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentVerb {
@@ -38,7 +38,7 @@ pub(crate) enum AgentVerb {
         workspace: Option<PathBuf>,
         /// Who may wake it
         #[arg(long, value_enum, default_value = "hybrid")]
-        mode: WokenBy,
+        mode: ModeArg,
     },
     /// List agents
     List {
@@ -110,7 +110,7 @@ pub(crate) enum AgentVerb {
         id: String,
         /// Who may
         #[arg(value_enum)]
-        mode: WokenBy,
+        mode: ModeArg,
     },
     /// Let an agent sleep: until then only you wake it, and the rest waits
     #[command(group = clap::ArgGroup::new("moment").required(true))]
@@ -155,7 +155,7 @@ pub(crate) enum TriggerVerb {
 
 /// Who may wake an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WokenBy {
+pub(crate) enum ModeArg {
     /// Changes, moments and calls from outside; you may, too, and that is recorded
     Autonomous,
     /// Only people
@@ -164,12 +164,12 @@ pub(crate) enum WokenBy {
     Hybrid,
 }
 
-impl From<WokenBy> for Mode {
-    fn from(by: WokenBy) -> Self {
+impl From<ModeArg> for InteractionMode {
+    fn from(by: ModeArg) -> Self {
         match by {
-            WokenBy::Autonomous => Self::Autonomous,
-            WokenBy::Interactive => Self::Interactive,
-            WokenBy::Hybrid => Self::Hybrid,
+            ModeArg::Autonomous => Self::Autonomous,
+            ModeArg::Interactive => Self::Interactive,
+            ModeArg::Hybrid => Self::Hybrid,
         }
     }
 }
@@ -273,7 +273,7 @@ fn modelled(agent: &AgentId, status: AgentStatus, registry: &ModelRegistry) -> A
     let chosen = status.model.as_deref();
     let model_state = match &status.model_state {
         Some(told) => Some(told.clone()),
-        None => registry.state(Whose { agent, chosen }),
+        None => registry.state(RunOwner { agent, chosen }),
     };
     AgentStatus {
         model_state,
@@ -310,7 +310,7 @@ async fn trigger(verb: &TriggerVerb, shared: &GlobalArgs, out: &Out) -> Result<(
 /// Where systems outside reach the daemon that works on this database; none where none does.
 fn base_url(shared: &GlobalArgs) -> Result<Option<String>, Failure> {
     let home = shared.home()?;
-    let Found::Alive(record) = RunFolder::of(&home).found() else {
+    let CrossFinding::Alive(record) = RunDir::of(&home).found() else {
         return Ok(None);
     };
     if record.database != shared.database().map(database_name) {
@@ -351,7 +351,7 @@ async fn change(
 struct NewAgent<'a> {
     id: &'a str,
     workspace: Option<&'a Path>,
-    mode: Mode,
+    mode: InteractionMode,
 }
 
 async fn create(new: NewAgent<'_>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {

@@ -15,15 +15,15 @@ use wakeful_ports::journal::JournalError;
 use wakeful_store::{
     BUSY_MS, DatabaseKind, StoreError, blob_file, copy_sqlite, identify_sqlite, keep_files, sqlite_blob_files,
 };
-use wakeful_tools::tree::{self, Bounds};
+use wakeful_tools::remove_tree::{self, RemovalLimits};
 
 use super::GlobalArgs;
-use crate::archive::{self, ABOUT, About, Bad, FORMAT, Writer};
-use crate::closed;
+use crate::archive::{self, ABOUT, ArchiveError, BackupManifest, FORMAT, Writer};
+use crate::denied_paths;
 use crate::failure::{DISK_FULL, Failure};
 use crate::home::Home;
 use crate::show::Out;
-use crate::world::{RealClock, fresh_id};
+use crate::system::{RealClock, fresh_id};
 
 /// Names of blobs that are read at once.
 const PAGE: u32 = 1_000;
@@ -51,7 +51,7 @@ pub(crate) fn backup(args: &BackupArgs, shared: &GlobalArgs, out: &Out) -> Resul
     refuse_existing(&target)?;
     let made_at = RealClock::new().now();
     let (about, files) = make(&home, &target, args.with_secrets, made_at)?;
-    closed::remember(&target);
+    denied_paths::remember(&target);
     let bytes = fs::metadata(&target).map_or(0, |found| found.len());
     let object = json!({
         "file": target, "bytes": bytes, "files": files, "made_at": about.made_at, "schema": about.schema,
@@ -72,16 +72,21 @@ pub(crate) fn backup(args: &BackupArgs, shared: &GlobalArgs, out: &Out) -> Resul
 }
 
 /// Makes the file under another name, reads it back, and gives it its name last.
-fn make(home: &Home, target: &Path, with_secrets: bool, made_at: Millis) -> Result<(About, usize), Failure> {
+fn make(
+    home: &Home,
+    target: &Path,
+    with_secrets: bool,
+    made_at: Millis,
+) -> Result<(BackupManifest, usize), Failure> {
     let parent = target.parent().unwrap_or(target);
-    let rooms = Rooms::make(parent).map_err(|error| unwritable(parent, &error))?;
+    let rooms = StagingDir::make(parent).map_err(|error| unwritable(parent, &error))?;
     let draft = rooms.folder.join("backup.tar");
     // Until the last blob is copied, nobody sweeps one away. Where nobody can write, nobody sweeps.
     let _kept = keep_files(&home.blobs()).ok();
     let databases = copy_databases(home, &rooms.folder).map_err(elsewhere)?;
     let (_, agents_copy) = databases.first().ok_or(StoreError::Absent)?;
     let identity = identify_sqlite(agents_copy, DatabaseKind::Agents, BUSY_MS)?;
-    let about = About {
+    let about = BackupManifest {
         format: FORMAT,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         made_at: made_at.rfc3339(),
@@ -136,9 +141,9 @@ fn copy_databases(home: &Home, into: &Path) -> Result<Vec<(&'static str, PathBuf
 fn write(
     home: &Home,
     draft: &Path,
-    about: &About,
+    about: &BackupManifest,
     databases: &[(&'static str, PathBuf)],
-) -> Result<usize, Broken> {
+) -> Result<usize, BackupError> {
     let file = OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -183,7 +188,7 @@ fn write(
 
 /// Why a file could not be put together.
 #[derive(Debug, thiserror::Error)]
-enum Broken {
+enum BackupError {
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error(transparent)]
@@ -193,12 +198,12 @@ enum Broken {
     Missing(PathBuf),
 }
 
-fn add(writer: &mut Writer, name: &str, path: &Path) -> Result<(), Broken> {
+fn add(writer: &mut Writer, name: &str, path: &Path) -> Result<(), BackupError> {
     let file = File::open(path).map_err(|error| {
         if error.kind() == io::ErrorKind::NotFound {
-            Broken::Missing(path.to_owned())
+            BackupError::Missing(path.to_owned())
         } else {
-            Broken::Io(error)
+            BackupError::Io(error)
         }
     })?;
     let size = file.metadata()?.len();
@@ -233,11 +238,11 @@ fn is_file(path: &Path) -> bool {
 }
 
 /// A private folder beside the target, removed with all that is left in it.
-struct Rooms {
+struct StagingDir {
     folder: PathBuf,
 }
 
-impl Rooms {
+impl StagingDir {
     fn make(parent: &Path) -> io::Result<Self> {
         let folder = parent.join(format!(".wakeful-backup-{}", fresh_id()));
         DirBuilder::new().mode(0o700).create(&folder)?;
@@ -245,10 +250,10 @@ impl Rooms {
     }
 }
 
-impl Drop for Rooms {
+impl Drop for StagingDir {
     fn drop(&mut self) {
         // What stays behind is only litter, and its name says whose.
-        let _left = tree::remove(&self.folder, Bounds::PATIENT);
+        let _left = remove_tree::remove(&self.folder, RemovalLimits::PATIENT);
     }
 }
 
@@ -282,11 +287,11 @@ fn existing(target: &Path) -> Failure {
     Failure::usage("backup_exists", message, "give another name, or move it away")
 }
 
-fn told(target: &Path, broken: &Broken) -> Failure {
+fn told(target: &Path, broken: &BackupError) -> Failure {
     match broken {
-        Broken::Io(error) => unwritable(target, error),
-        Broken::Store(error) => Failure::from(wakeful_core::problem::Problem::from(error)),
-        Broken::Missing(path) => Failure::new(
+        BackupError::Io(error) => unwritable(target, error),
+        BackupError::Store(error) => Failure::from(wakeful_core::problem::Problem::from(error)),
+        BackupError::Missing(path) => Failure::new(
             "blob_missing",
             format!("the database names {}, which is gone", path.display()),
             "put the file back from an older backup; `wakeful doctor` counts what is missing",
@@ -308,22 +313,24 @@ pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
 /// The same failure; for a copy another disk is a way out as well.
 fn elsewhere(failure: Failure) -> Failure {
     match failure.code() {
-        DISK_FULL => failure.hinting("free some space, or choose another disk"),
+        DISK_FULL => failure.with_hint("free some space, or choose another disk"),
         _ => failure,
     }
 }
 
 /// Why a file cannot be used as a backup.
-pub(crate) fn unusable(path: &Path, bad: &Bad) -> Failure {
+pub(crate) fn unusable(path: &Path, bad: &ArchiveError) -> Failure {
     let (code, hint) = match bad {
-        Bad::Foreign => ("backup_foreign", "give a file that `wakeful backup` made"),
-        Bad::Development => (
+        ArchiveError::Foreign => ("backup_foreign", "give a file that `wakeful backup` made"),
+        ArchiveError::Development => (
             "development_home",
             "restore it with the build that made it, or use another backup",
         ),
-        Bad::Newer { .. } => ("backup_newer", "use the newer wakeful that made it"),
-        Bad::Truncated | Bad::Damaged(_) => ("backup_damaged", "use another copy of it, or another backup"),
-        Bad::Io(_) => ("backup_unreadable", "give a file that you may read"),
+        ArchiveError::Newer { .. } => ("backup_newer", "use the newer wakeful that made it"),
+        ArchiveError::Truncated | ArchiveError::Damaged(_) => {
+            ("backup_damaged", "use another copy of it, or another backup")
+        }
+        ArchiveError::Io(_) => ("backup_unreadable", "give a file that you may read"),
     };
     Failure::new(code, format!("{}: {bad}", path.display()), hint)
 }

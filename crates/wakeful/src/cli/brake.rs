@@ -6,7 +6,7 @@ use wakeful_core::id::AgentId;
 use wakeful_runtime::api::REASON_CHARS_MAX;
 
 use super::GlobalArgs;
-use crate::backend::{by_a_person, read, stops, write_unlocked};
+use crate::backend::{read, refuse_tool_process, stop, write_unlocked};
 use crate::failure::Failure;
 use crate::show::Out;
 
@@ -47,17 +47,17 @@ pub(crate) async fn brake(verb: &BrakeVerb, shared: &GlobalArgs, out: &Out) -> R
                     "say it in fewer words",
                 ));
             }
-            stops::brake(shared, out, agent, reason.clone()).await?
+            stop::brake(shared, out, agent, reason.clone()).await?
         }
         BrakeVerb::Off { agent } => {
-            by_a_person()?;
+            refuse_tool_process()?;
             let agent_id = agent.as_deref().map(AgentId::parse).transpose()?.map(Text);
             let release = ReleaseBrake { agent_id };
             write_unlocked(shared, out, async |backend| backend.call(release).await).await?
         }
         BrakeVerb::Status => match read(shared, async |backend| backend.call(ListBrakes {}).await).await {
             Ok(brakes) => brakes,
-            Err(failure) => stops::brakes_in_slot(shared, failure)?,
+            Err(failure) => stop::brakes_in_slot(shared, failure)?,
         },
     };
     tell(&brakes, out);

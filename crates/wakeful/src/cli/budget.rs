@@ -14,11 +14,11 @@ use wakeful_server::view;
 use super::GlobalArgs;
 use crate::backend::{read, write};
 use crate::config::{self, Overrides};
+use crate::discover::daemon;
 use crate::failure::Failure;
-use crate::place::{Place, governance};
-use crate::reach::daemon;
+use crate::open_home::{OpenHome, governance};
 use crate::show::Out;
-use crate::world::{RealClock, RealEntropy};
+use crate::system::{RealClock, RealEntropy};
 
 /// Days that are shown to a person: a week. Programs get the month.
 const DAYS_SHOWN: usize = 7;
@@ -113,10 +113,10 @@ async fn reset_day(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
             "stop it with `wakeful daemon stop`, set the clock right, and try again",
         ));
     }
-    let place = Place::open_for_writing(shared).await?;
-    let reset = place.work(out, async |place| {
+    let place = OpenHome::open_for_writing(shared).await?;
+    let reset = place.run_and_close(out, async |place| {
         let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
-        let api = RuntimeApi::alone(ApiContext {
+        let api = RuntimeApi::without_service(ApiContext {
             governance: governance(place.home.root()),
             ..ApiContext::new(place.store.clone(), clock, entropy)
         });

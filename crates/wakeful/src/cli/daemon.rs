@@ -10,10 +10,10 @@ use wakeful_api::{GetRuntimeStatus, LastFailure, RuntimeStatus};
 use super::GlobalArgs;
 use super::serve::ServeArgs;
 use super::status::needs;
-use crate::backend::Standing;
-use crate::daemon::files::{Found, Record, RunFolder};
+use crate::backend::AttentionSummary;
+use crate::daemon::files::{CrossFinding, DaemonRecord, RunDir};
+use crate::discover::client_of;
 use crate::failure::Failure;
-use crate::reach::client_of;
 use crate::show::Out;
 
 /// Lines of the log that are shown unless asked otherwise.
@@ -49,7 +49,7 @@ fn lines(text: &str) -> Result<usize, String> {
 
 /// Runs the verb.
 pub(crate) async fn daemon(verb: &DaemonVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
-    let folder = RunFolder::of(&shared.home()?);
+    let folder = RunDir::of(&shared.home()?);
     match verb {
         DaemonVerb::Start(args) => start::start(args, shared, &folder, out).await?,
         DaemonVerb::Stop => stop::stop(&folder, out).await?,
@@ -66,11 +66,11 @@ pub(crate) async fn daemon(verb: &DaemonVerb, shared: &GlobalArgs, out: &Out) ->
 }
 
 /// How the daemon stands, as far as this process can tell.
-async fn status(shared: &GlobalArgs, folder: &RunFolder, out: &Out) -> Result<(), Failure> {
+async fn status(shared: &GlobalArgs, folder: &RunDir, out: &Out) -> Result<(), Failure> {
     let record = match folder.found() {
-        Found::Alive(record) => record,
-        found @ (Found::Nobody | Found::Stale) => {
-            let stale = found == Found::Stale;
+        CrossFinding::Alive(record) => record,
+        found @ (CrossFinding::Absent | CrossFinding::Stale) => {
+            let stale = found == CrossFinding::Stale;
             let answer = json!({"running": false, "stale_files": stale, "last_failure": folder.failure()});
             out.answer(&answer, &not_running(stale, folder.failure().as_ref()));
             return Ok(());
@@ -103,7 +103,7 @@ async fn status(shared: &GlobalArgs, folder: &RunFolder, out: &Out) -> Result<()
 }
 
 /// Asks the daemon itself, whatever its database. One that hangs is found out by the question it has no work with.
-async fn ask(record: &Record) -> Result<RuntimeStatus, Failure> {
+async fn ask(record: &DaemonRecord) -> Result<RuntimeStatus, Failure> {
     let client = client_of(record)?;
     client.readiness().await?;
     Ok(client.call(&GetRuntimeStatus {}).await?)
@@ -119,7 +119,7 @@ fn not_running(stale: bool, failure: Option<&LastFailure>) -> String {
     lines.join("\n")
 }
 
-fn running(record: &Record, status: Option<&RuntimeStatus>, matches: bool, health: &str) -> String {
+fn running(record: &DaemonRecord, status: Option<&RuntimeStatus>, matches: bool, health: &str) -> String {
     let mut lines = vec![
         format!("daemon    process {} since {}", record.pid, record.started_at),
         format!("address   http://{}", record.http_addr),
@@ -133,7 +133,7 @@ fn running(record: &Record, status: Option<&RuntimeStatus>, matches: bool, healt
             "doing     {} agents at work, {} waiting, {} listening",
             status.processing_agent_count, status.waiting_agent_count, status.listener_count
         ));
-        lines.extend(needs(&Standing::from(status)));
+        lines.extend(needs(&AttentionSummary::from(status)));
         lines.extend(status.last_failure.as_ref().map(failed));
     }
     if !matches {
@@ -151,7 +151,7 @@ fn failed(failure: &LastFailure) -> String {
     )
 }
 
-fn logs(folder: &RunFolder, lines: usize, out: &Out) {
+fn logs(folder: &RunDir, lines: usize, out: &Out) {
     let (tail, failure) = (folder.log_tail(lines), folder.failure());
     let answer = json!({
         "log_path": folder.log_path(), "metadata_path": folder.record_path(),

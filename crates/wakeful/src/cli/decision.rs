@@ -2,14 +2,14 @@
 
 use clap::Subcommand;
 use wakeful_api::{
-    Announcement, AnswerDecision, Badge, BlastRadius, Channel, Decision, DecisionList, DecisionStatus,
-    GetDecision, InputGone, ListDecisions, Severity,
+    AnswerDecision, Badge, BlastRadius, Channel, Decision, DecisionList, DecisionNotification,
+    DecisionStatus, GetDecision, InputGone, ListDecisions, Severity,
 };
-use wakeful_core::failure::clip;
+use wakeful_core::failure::truncate_chars;
 use wakeful_core::policy::rule_words;
 
 use super::GlobalArgs;
-use crate::backend::{by_a_person, decision_id, read, write_unlocked};
+use crate::backend::{decision_id, read, refuse_tool_process, write_unlocked};
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure, UNDECIDED};
 use crate::notify::{DesktopSession, NotificationPayload, notify_targets};
@@ -79,7 +79,7 @@ pub(crate) async fn decision(verb: &DecisionVerb, shared: &GlobalArgs, out: &Out
             note,
             version,
         } => {
-            by_a_person()?;
+            refuse_tool_process()?;
             let answer = AnswerDecision {
                 decision_id: decision_id(id)?,
                 option: option.clone(),
@@ -140,12 +140,12 @@ fn table(list: &DecisionList, all: bool) -> String {
         "DECISION", "SEVERITY", "STATUS", "AGENT", "ASKED"
     );
     let lines = list.decisions.iter().map(|one| {
-        let (name, agent) = (short(&one.decision_id), clip(&one.agent_id, 20));
+        let (name, agent) = (short(&one.decision_id), truncate_chars(&one.agent_id, 20));
         let question = format!("{} {}", one.title, one.input);
         let question = match one.is_input_cut || question.chars().count() > LINE_CHARS_MAX {
             true => format!(
                 "{} (cut; `decision show` has all of it)",
-                clip(&question, LINE_CHARS_MAX)
+                truncate_chars(&question, LINE_CHARS_MAX)
             ),
             false => question,
         };
@@ -218,7 +218,7 @@ fn in_full(one: &Decision, by: Channel) -> String {
     }
     lines.extend(one.announcements.iter().map(told));
     if one.status == DecisionStatus::Pending {
-        lines.push(format!("\nanswer it {}", ways(one, by)));
+        lines.push(format!("\nanswer it {}", how_to_answer(one, by)));
     }
     lines.join("\n")
 }
@@ -243,7 +243,7 @@ fn channels(one: &Decision) -> String {
     words.join(", ")
 }
 
-fn told(one: &Announcement) -> String {
+fn told(one: &DecisionNotification) -> String {
     let (way, severity) = (&one.way, severity(one.severity));
     match (&one.error, one.is_done) {
         (_, true) => format!("told      by {way} at {} (as {severity})", one.at),
@@ -257,7 +257,7 @@ fn told(one: &Announcement) -> String {
 
 /// How a question is answered by whoever comes by this way now: with commands to be copied where they are taken, and else by
 /// what has to be done first. The same command is a program at a daemon, and the command line where there is none.
-fn ways(one: &Decision, by: Channel) -> String {
+fn how_to_answer(one: &Decision, by: Channel) -> String {
     let name = short(&one.decision_id);
     let commands = one
         .options
@@ -300,7 +300,7 @@ pub(super) fn undecided(run: &str, pending: &[Decision], by: Channel, out: &Out)
             "{} {}{cut} — answer it {}",
             one.title,
             one.input,
-            ways(one, by)
+            how_to_answer(one, by)
         ));
     }
     let message = match pending.len() {
@@ -309,14 +309,14 @@ pub(super) fn undecided(run: &str, pending: &[Decision], by: Channel, out: &Out)
     };
     let hint = match pending {
         [] => "`wakeful decision list` shows what is asked".to_owned(),
-        [one] => format!("answer it {}", ways(one, by)),
+        [one] => format!("answer it {}", how_to_answer(one, by)),
         [_, ..] if pending.iter().all(|one| one.may_answer.contains(&by)) => {
             "answer each with `wakeful decision answer ID OPTION`".to_owned()
         }
         [_, ..] => "`wakeful decision show ID` says how each is answered".to_owned(),
     };
-    let failure = Failure::new(PENDING, message, hint).exiting(UNDECIDED);
-    failure.beside("decisions", serde_json::json!(pending))
+    let failure = Failure::new(PENDING, message, hint).with_exit(UNDECIDED);
+    failure.with_field("decisions", serde_json::json!(pending))
 }
 
 /// The code of a run that waits for a person.

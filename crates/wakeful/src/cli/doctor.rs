@@ -1,10 +1,10 @@
 //! `wakeful doctor`: looks at everything that can be out of order, explains it, and mends what can be mended
 //! without losing anything. Without `--fix` it changes nothing.
 
-mod care;
 mod database;
 mod files;
 mod sandbox;
+mod storage;
 
 use clap::Args;
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub(crate) struct DoctorArgs {
 
 /// Whether anything may be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum DoctorMode {
     Look,
     Fix,
 }
@@ -37,7 +37,7 @@ enum Mode {
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Status {
+enum CheckStatus {
     Ok,
     /// Works, but a person should know.
     Warning,
@@ -51,7 +51,7 @@ enum Status {
 #[derive(Debug, Serialize)]
 struct Check {
     name: &'static str,
-    status: Status,
+    status: CheckStatus,
     message: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     hint: String,
@@ -61,7 +61,7 @@ impl Check {
     fn ok(name: &'static str, message: impl Into<String>) -> Self {
         Self {
             name,
-            status: Status::Ok,
+            status: CheckStatus::Ok,
             message: message.into(),
             hint: String::new(),
         }
@@ -69,7 +69,7 @@ impl Check {
 
     fn warning(name: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
-            status: Status::Warning,
+            status: CheckStatus::Warning,
             hint: hint.into(),
             ..Self::ok(name, message)
         }
@@ -77,7 +77,7 @@ impl Check {
 
     fn problem(name: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
-            status: Status::Problem,
+            status: CheckStatus::Problem,
             hint: hint.into(),
             ..Self::ok(name, message)
         }
@@ -94,16 +94,16 @@ impl Check {
     }
 
     /// A problem that can be mended: it is, or what would be done is told.
-    fn mendable(name: &'static str, message: &str, mode: Mode, mend: &Mend<'_>) -> Self {
+    fn mendable(name: &'static str, message: &str, mode: DoctorMode, mend: &Repair<'_>) -> Self {
         match mode {
-            Mode::Look => Self::problem(
+            DoctorMode::Look => Self::problem(
                 name,
                 message,
                 format!("`wakeful doctor --fix` would {}", mend.deed),
             ),
-            Mode::Fix => match (mend.act)() {
+            DoctorMode::Fix => match (mend.act)() {
                 Ok(()) => Self {
-                    status: Status::Fixed,
+                    status: CheckStatus::Fixed,
                     ..Self::ok(name, message)
                 },
                 Err(error) => Self::problem(
@@ -117,7 +117,7 @@ impl Check {
 }
 
 /// How something is mended.
-struct Mend<'a> {
+struct Repair<'a> {
     /// In words that follow "would".
     deed: &'a str,
     act: &'a dyn Fn() -> std::io::Result<()>,
@@ -125,7 +125,11 @@ struct Mend<'a> {
 
 /// Runs the verb.
 pub(crate) async fn doctor(args: &DoctorArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
-    let mode = if args.fix { Mode::Fix } else { Mode::Look };
+    let mode = if args.fix {
+        DoctorMode::Fix
+    } else {
+        DoctorMode::Look
+    };
     let path = shared.home()?;
     let mut checks = vec![match Home::open(&path) {
         Ok(home) => Check::ok("home", format!("{} is a Wakeful home", home.root().display())),
@@ -142,16 +146,16 @@ pub(crate) async fn doctor(args: &DoctorArgs, shared: &GlobalArgs, out: &Out) ->
         .map(|loaded| notify_targets(&loaded.config, &DesktopSession::found()));
     checks
         .extend(targets.and_then(|targets| targets.err().map(|failure| Check::failure("notify", &failure))));
-    let mut use_of_home = files::Use::Free;
+    let mut use_of_home = files::HomeUse::Free;
     if let Some(home) = &home {
         checks.extend(files::config(home, mode));
         let (check, found) = files::lock(home);
         use_of_home = found;
         checks.push(check);
         checks.extend(files::left_behind(home, mode));
-        checks.push(care::scratch(home, use_of_home, mode));
-        checks.extend(care::quarantined(home, mode));
-        checks.extend(care::stop(home, use_of_home, mode));
+        checks.push(storage::scratch(home, use_of_home, mode));
+        checks.extend(storage::quarantined(home, mode));
+        checks.extend(storage::stop(home, use_of_home, mode));
         checks.extend(files::token(
             home,
             settings.as_ref().map(|loaded| &loaded.config),
@@ -161,25 +165,25 @@ pub(crate) async fn doctor(args: &DoctorArgs, shared: &GlobalArgs, out: &Out) ->
     }
     if home.is_some() || shared.database().is_some() {
         checks.extend(database::look(shared, &path, use_of_home).await);
-        checks.extend(care::contents(shared).await);
+        checks.extend(storage::contents(shared).await);
         if args.deep {
-            checks.push(care::deep(shared).await);
+            checks.push(storage::deep(shared).await);
         }
     }
     // With a server of its own the files of a home are not what is worked with.
     if let (Some(home), None) = (&home, shared.database()) {
-        checks.extend(care::pages(home, args.deep));
+        checks.extend(storage::pages(home, args.deep));
     }
     checks.push(sandbox::look().await);
     checks.push(sandbox::limits(home.as_ref().map(Home::root)));
     checks.push(files::space(&path));
     let count = |status| checks.iter().filter(|check| check.status == status).count();
-    let problems = count(Status::Problem);
+    let problems = count(CheckStatus::Problem);
     let object = json!({
         "checks": checks,
         "problems": problems,
-        "warnings": count(Status::Warning),
-        "fixed": count(Status::Fixed),
+        "warnings": count(CheckStatus::Warning),
+        "fixed": count(CheckStatus::Fixed),
     });
     out.answer(&object, &checks.iter().map(line).collect::<Vec<_>>().join("\n"));
     Ok(if problems == 0 { 0 } else { FAILED })
@@ -212,10 +216,10 @@ fn settings(home: &std::path::Path) -> Check {
 
 fn line(check: &Check) -> String {
     let status = match check.status {
-        Status::Ok => "ok",
-        Status::Warning => "warning",
-        Status::Problem => "problem",
-        Status::Fixed => "fixed",
+        CheckStatus::Ok => "ok",
+        CheckStatus::Warning => "warning",
+        CheckStatus::Problem => "problem",
+        CheckStatus::Fixed => "fixed",
     };
     let mut line = format!("{status:<8} {:<12} {}", check.name, check.message);
     if !check.hint.is_empty() {

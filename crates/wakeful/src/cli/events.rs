@@ -7,12 +7,12 @@ use wakeful_api::{
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::report::payload::Payload;
-use wakeful_core::report::present::{Mode, present};
+use wakeful_core::report::present::{DisplayMode, present};
 
 use super::GlobalArgs;
 use crate::backend::{Backend, read};
+use crate::discover::{HomeHolder, ReconnectTimer, daemon_gone, home_holder};
 use crate::failure::Failure;
-use crate::reach::{Patience, Who, stays_away, who};
 use crate::show::Out;
 use crate::signals::Signals;
 
@@ -80,21 +80,21 @@ pub(crate) async fn tail(args: &TailArgs, shared: &GlobalArgs, out: &Out) -> Res
     if args.no_follow {
         return Ok(0);
     }
-    let who = who(shared).await?;
-    if let Some(absence) = who.absence() {
+    let who = home_holder(shared).await?;
+    if let Some(absence) = who.absence_message() {
         out.note(&format!("{absence}, so there is nobody to follow"));
     }
     match who {
-        Who::Daemon(client) => {
+        HomeHolder::Daemon(client) => {
             let tail = Tail { shared, display, out };
             tail.follow(client, place).await
         }
-        Who::Nobody | Who::Other(_) => Ok(0),
+        HomeHolder::None | HomeHolder::Other(_) => Ok(0),
     }
 }
 
 /// Where a stream is, and where it goes on.
-struct Place {
+struct StreamPosition {
     /// All agents where it is none.
     agent: Option<AgentId>,
     after: String,
@@ -115,7 +115,7 @@ async fn newest(
     backend: &Backend,
     agent: Option<&AgentId>,
     limit: u32,
-) -> Result<(Vec<Event>, Place), Failure> {
+) -> Result<(Vec<Event>, StreamPosition), Failure> {
     if let Some(agent) = agent {
         let agent_id = Text(agent.clone());
         let last = backend.call(GetAgentStatus { agent_id }).await?.last_seq;
@@ -126,7 +126,7 @@ async fn newest(
             .events;
         let after = events.last().map_or(last, |event| event.seq).to_string();
         let agent = Some(agent.clone());
-        return Ok((events, Place { agent, after }));
+        return Ok((events, StreamPosition { agent, after }));
     }
     let agent = None;
     if backend.is_daemon() {
@@ -136,7 +136,7 @@ async fn newest(
         };
         let feed = backend.call(newest).await?;
         let after = feed.cursor;
-        return Ok((feed.events, Place { agent, after }));
+        return Ok((feed.events, StreamPosition { agent, after }));
     }
     let mut events = Vec::new();
     for agent in backend.call(ListAgents { with_private: false }).await?.agents {
@@ -152,19 +152,19 @@ async fn newest(
         .saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX));
     events.drain(..surplus);
     let after = String::new();
-    Ok((events, Place { agent, after }))
+    Ok((events, StreamPosition { agent, after }))
 }
 
 /// How events are followed and shown.
 struct Tail<'a> {
     shared: &'a GlobalArgs,
-    display: Mode,
+    display: DisplayMode,
     out: &'a Out,
 }
 
 impl Tail<'_> {
     /// Shows what happens until a person has seen enough.
-    async fn follow(&self, client: Client, place: Place) -> Result<u8, Failure> {
+    async fn follow(&self, client: Client, place: StreamPosition) -> Result<u8, Failure> {
         let mut signals = Signals::listen()?;
         let halt = signals.halt();
         let done = signals.during(
@@ -182,14 +182,14 @@ impl Tail<'_> {
 
     /// Follows without end. A stream that breaks is taken up again where it stood, from another daemon if the first one
     /// is restarted meanwhile.
-    async fn through_restarts(&self, client: Client, place: Place) -> Result<u8, Failure> {
+    async fn through_restarts(&self, client: Client, place: StreamPosition) -> Result<u8, Failure> {
         let (mut client, mut place) = (client, place);
-        let mut patience = Patience::new(self.shared, self.out);
+        let mut patience = ReconnectTimer::new(self.shared, self.out);
         loop {
             let listened = self.listen(&client, &mut place, &mut patience).await;
             let Some(back) = patience.wait(listened.err()).await? else {
                 let hint = "`wakeful daemon start` starts it, `wakeful tail` then goes on".to_owned();
-                return Err(stays_away("nothing more will come", hint));
+                return Err(daemon_gone("nothing more will come", hint));
             };
             client = back;
         }
@@ -199,8 +199,8 @@ impl Tail<'_> {
     async fn listen(
         &self,
         client: &Client,
-        place: &mut Place,
-        patience: &mut Patience<'_>,
+        place: &mut StreamPosition,
+        patience: &mut ReconnectTimer<'_>,
     ) -> Result<(), Failure> {
         let after = Some(place.after.as_str());
         let mut stream = match &place.agent {
@@ -211,7 +211,7 @@ impl Tail<'_> {
             }
             None => client.follow(&ListEvents::default(), after).await?,
         };
-        patience.heard();
+        patience.wait_for_decision_event();
         while let Some(after) = next(&mut stream, self.display, self.out).await? {
             if let Some(after) = after {
                 place.after = after;
@@ -222,7 +222,11 @@ impl Tail<'_> {
 }
 
 /// Shows the next frame; the place after it, if it names one, and none at the end of the stream.
-async fn next(stream: &mut Stream, display: Mode, out: &Out) -> Result<Option<Option<String>>, Failure> {
+async fn next(
+    stream: &mut Stream,
+    display: DisplayMode,
+    out: &Out,
+) -> Result<Option<Option<String>>, Failure> {
     let Some(frame) = stream.next().await? else {
         return Ok(None);
     };
@@ -232,7 +236,7 @@ async fn next(stream: &mut Stream, display: Mode, out: &Out) -> Result<Option<Op
                 show(&event, display, out);
             }
         }
-        "delta" if display == Mode::Debug => {
+        "delta" if display == DisplayMode::Debug => {
             if let Ok(delta) = serde_json::from_str::<Delta>(frame.text()) {
                 out.answer(
                     &delta,
@@ -245,7 +249,7 @@ async fn next(stream: &mut Stream, display: Mode, out: &Out) -> Result<Option<Op
     Ok(Some(frame.id))
 }
 
-fn show(event: &Event, display: Mode, out: &Out) {
+fn show(event: &Event, display: DisplayMode, out: &Out) {
     if !display.shows(&present(
         &event.kind,
         Payload::read(&event.kind, &event.payload).as_ref(),
@@ -261,8 +265,8 @@ fn show(event: &Event, display: Mode, out: &Out) {
     out.answer(event, &words);
 }
 
-fn mode(text: &str) -> Result<Mode, Failure> {
-    Mode::parse(text).ok_or_else(|| {
+fn mode(text: &str) -> Result<DisplayMode, Failure> {
+    DisplayMode::parse(text).ok_or_else(|| {
         let message = format!("--display: {text:?} is no display mode");
         Failure::usage("bad_display", message, "give info, verbose or debug (or 3, 4, 5)")
     })

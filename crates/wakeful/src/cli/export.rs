@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use wakeful_core::proof::bundle::{Check, Line, Proven, Unproven};
+use wakeful_core::proof::bundle::{BundleChecker, BundleError, BundleLine, VerifiedBundle};
 use wakeful_ports::clock::Clock as _;
-use wakeful_runtime::proof::{ExportError, Exported, Leaving, export as export_run};
+use wakeful_runtime::proof::{ExportError, ExportOptions, ExportSummary, export as export_run};
 use wakeful_store::Store;
 
 use super::GlobalArgs;
@@ -19,9 +19,9 @@ use crate::backend::Backend;
 use crate::device;
 use crate::failure::Failure;
 use crate::home::DEVICE_KEY;
-use crate::place::reading;
+use crate::open_home::with_read_only;
 use crate::show::Out;
-use crate::world::RealClock;
+use crate::system::RealClock;
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
@@ -34,18 +34,18 @@ pub(crate) struct ExportArgs {
 
 /// Where the lines go: checked like any bundle from elsewhere before they are written.
 struct Sink<'a> {
-    check: Check,
-    flaw: Option<Unproven>,
-    to: To<'a>,
+    check: BundleChecker,
+    flaw: Option<BundleError>,
+    to: ExportTarget<'a>,
 }
 
-enum To<'a> {
+enum ExportTarget<'a> {
     File(BufWriter<File>),
     Answer(&'a Out),
 }
 
 impl Sink<'_> {
-    fn take(&mut self, line: &Line) -> Result<(), String> {
+    fn take(&mut self, line: &BundleLine) -> Result<(), String> {
         let mut text = serde_json::to_vec(line).map_err(|error| error.to_string())?;
         if let Err(flaw) = self.check.line(&text) {
             let message = flaw.to_string();
@@ -54,8 +54,8 @@ impl Sink<'_> {
         }
         text.push(b'\n');
         match &mut self.to {
-            To::File(file) => file.write_all(&text).map_err(|error| error.to_string()),
-            To::Answer(out) => {
+            ExportTarget::File(file) => file.write_all(&text).map_err(|error| error.to_string()),
+            ExportTarget::Answer(out) => {
                 out.bytes(&text);
                 Ok(())
             }
@@ -69,7 +69,7 @@ impl Sink<'_> {
         shared: &GlobalArgs,
         store: &Store,
         out: &Out,
-    ) -> Result<(Exported, Proven), Failure> {
+    ) -> Result<(ExportSummary, VerifiedBundle), Failure> {
         let mut redactor = redactor(shared, out)?;
         let key = shared.home()?.join(DEVICE_KEY);
         redactor.know(&device::secret(&key).unwrap_or_default());
@@ -80,8 +80,8 @@ impl Sink<'_> {
             redactor.text(text);
             redactor.count() == before
         };
-        let mut take = |line: Line| self.take(&line);
-        let leaving = Leaving {
+        let mut take = |line: BundleLine| self.take(&line);
+        let leaving = ExportOptions {
             key: key.as_ref(),
             may_leave: &mut may_leave,
             write: &mut take,
@@ -94,7 +94,7 @@ impl Sink<'_> {
         };
         let proven = self.check.finish();
         let proven = proven.map_err(|flaw| unproven(&flaw, "the run cannot be exported"))?;
-        if let To::File(mut file) = self.to {
+        if let ExportTarget::File(mut file) = self.to {
             let written = file.flush().and_then(|()| file.get_ref().sync_all());
             written.map_err(|error| unwritable("the bundle", &error))?;
         }
@@ -105,15 +105,15 @@ impl Sink<'_> {
 /// Runs the verb. The database is read as it is, also beside a daemon.
 pub(crate) async fn export(args: &ExportArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let to = match &args.out {
-        Some(path) => To::File(BufWriter::new(create(path)?)),
-        None => To::Answer(out),
+        Some(path) => ExportTarget::File(BufWriter::new(create(path)?)),
+        None => ExportTarget::Answer(out),
     };
     let sink = Sink {
-        check: Check::default(),
+        check: BundleChecker::default(),
         flaw: None,
         to,
     };
-    let done = reading(shared, async |store| sink.write(args, shared, store, out).await).await;
+    let done = with_read_only(shared, async |store| sink.write(args, shared, store, out).await).await;
     let (exported, proven) = match done {
         Ok(done) => done,
         Err(failure) => {
@@ -126,7 +126,7 @@ pub(crate) async fn export(args: &ExportArgs, shared: &GlobalArgs, out: &Out) ->
     Ok(0)
 }
 
-fn tell(args: &ExportArgs, exported: &Exported, proven: &Proven, out: &Out) {
+fn tell(args: &ExportArgs, exported: &ExportSummary, proven: &VerifiedBundle, out: &Out) {
     let keys: Vec<String> = proven.fingerprints().iter().map(ToString::to_string).collect();
     let withheld = match exported.withheld {
         0 => String::new(),

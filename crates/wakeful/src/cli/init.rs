@@ -66,11 +66,11 @@ pub(crate) async fn init(args: &InitArgs, shared: &GlobalArgs, out: &Out) -> Res
     let path = shared.home()?;
     let lasting = config::load_lasting(&path, &flags(args))?;
     let time = if config::path(&path).exists() {
-        Time::Later
+        InitRun::Later
     } else {
-        Time::First
+        InitRun::First
     };
-    let openings = Question::ALL.map(|question| Opening::new(question, &lasting, time, &path));
+    let openings = Question::ALL.map(|question| InitPrompt::new(question, &lasting, time, &path));
     let openings = openings.into_iter().collect::<Result<Vec<_>, _>>()?;
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let settled = if terminal && !args.yes && !shared.json {
@@ -142,40 +142,40 @@ impl Question {
 }
 
 /// A question, what is proposed as its answer, and whether a flag has answered it.
-struct Opening {
+struct InitPrompt {
     question: Question,
     proposed: Option<String>,
-    given: Given,
+    given: AnswerSource,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Given {
+enum AnswerSource {
     ByFlag,
     Open,
 }
 
 /// Whether the home gets its first settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Time {
+enum InitRun {
     First,
     Later,
 }
 
-impl Opening {
-    fn new(question: Question, lasting: &LoadedConfig, time: Time, home: &Path) -> Result<Self, Failure> {
+impl InitPrompt {
+    fn new(question: Question, lasting: &LoadedConfig, time: InitRun, home: &Path) -> Result<Self, Failure> {
         let given = match lasting.origin(question.key()) {
-            SettingOrigin::Flag { .. } => Given::ByFlag,
+            SettingOrigin::Flag { .. } => AnswerSource::ByFlag,
             SettingOrigin::Default | SettingOrigin::File { .. } | SettingOrigin::Environment { .. } => {
-                Given::Open
+                AnswerSource::Open
             }
         };
         let settled = lasting.value(question.key()).map(words);
         let proposed = match (question, settled, time) {
             (_, Some(settled), _) => Some(settled),
             (Question::Workspace, None, _) => Some(default_workspace(home)?),
-            (Question::Cap, None, Time::First) => Some(DAILY_USD.to_owned()),
+            (Question::Cap, None, InitRun::First) => Some(DAILY_USD.to_owned()),
             // Whoever took the cap away is not given it back.
-            (Question::Cap, None, Time::Later) => None,
+            (Question::Cap, None, InitRun::Later) => None,
             (Question::Provider | Question::Model | Question::Agent, None, _) => None,
         };
         Ok(Self {
@@ -213,9 +213,9 @@ impl Answers {
 }
 
 /// What a new home begins with that nobody is asked for: its schedules make up for what they miss while the machine is off.
-fn beginnings(lasting: &LoadedConfig, time: Time) -> Option<ConfigEdit> {
+fn beginnings(lasting: &LoadedConfig, time: InitRun) -> Option<ConfigEdit> {
     let is_open = matches!(lasting.origin("schedule.catch_up"), SettingOrigin::Default);
-    (time == Time::First && is_open).then(|| ConfigEdit::Set {
+    (time == InitRun::First && is_open).then(|| ConfigEdit::Set {
         key: "schedule.catch_up".to_owned(),
         text: true.to_string(),
     })

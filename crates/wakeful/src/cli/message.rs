@@ -7,8 +7,8 @@ use wakeful_core::id::{AgentId, TurnId};
 use super::GlobalArgs;
 use super::run::read_prompt;
 use crate::backend::write_existing;
+use crate::discover::home_holder;
 use crate::failure::Failure;
-use crate::reach::who;
 use crate::show::Out;
 
 #[derive(Debug, Args)]
@@ -21,26 +21,26 @@ pub(crate) struct MessageArgs {
     #[arg(long, value_name = "K")]
     idempotency_key: Option<String>,
     /// How soon it wants its turn; `interject` joins a run that is under way
-    #[arg(long, value_enum, default_value_t = Soon::Normal)]
-    priority: Soon,
+    #[arg(long, value_enum, default_value_t = PriorityArg::Normal)]
+    priority: PriorityArg,
 }
 
 /// How soon a message wants its turn. What each means is told with the wire type.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Soon {
+enum PriorityArg {
     Interject,
     Next,
     Normal,
     Background,
 }
 
-impl From<Soon> for Priority {
-    fn from(soon: Soon) -> Self {
+impl From<PriorityArg> for Priority {
+    fn from(soon: PriorityArg) -> Self {
         match soon {
-            Soon::Interject => Self::Interject,
-            Soon::Next => Self::Next,
-            Soon::Normal => Self::Normal,
-            Soon::Background => Self::Background,
+            PriorityArg::Interject => Self::Interject,
+            PriorityArg::Next => Self::Next,
+            PriorityArg::Normal => Self::Normal,
+            PriorityArg::Background => Self::Background,
         }
     }
 }
@@ -55,9 +55,9 @@ pub(crate) async fn message(args: &MessageArgs, shared: &GlobalArgs, out: &Out) 
         ..SendMessage::new(agent, read_prompt(&args.text)?)
     };
     // Looked at before it is sent: a message that was accepted is not to fail afterwards.
-    let who = who(shared).await?;
+    let who = home_holder(shared).await?;
     let accepted = write_existing(shared, out, async |backend| backend.call(message).await).await?;
-    if let Some(absence) = who.absence() {
+    if let Some(absence) = who.absence_message() {
         out.note(&format!(
             "{absence}: the message waits for one on this database, see `wakeful daemon start`"
         ));
@@ -68,10 +68,10 @@ pub(crate) async fn message(args: &MessageArgs, shared: &GlobalArgs, out: &Out) 
     };
     let key = &accepted.run_key;
     let words = match args.priority {
-        Soon::Interject => {
+        PriorityArg::Interject => {
             format!("{how}: `wakeful why {key}` says which run took it up, or that it became one")
         }
-        Soon::Next | Soon::Normal | Soon::Background => {
+        PriorityArg::Next | PriorityArg::Normal | PriorityArg::Background => {
             format!("{how}: `wakeful runs show {key}` shows the answer")
         }
     };

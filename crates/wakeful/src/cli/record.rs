@@ -9,17 +9,17 @@ use clap::Args;
 use serde_json::json;
 use wakeful_core::conversation::Block;
 use wakeful_core::key::RunKey;
-use wakeful_core::run::{Input, Reads};
-use wakeful_models::{ROUNDS_MAX, Recorded, SCRIPT_BYTES_MAX, Unwritable, write_script};
+use wakeful_core::run::{InputReads, RunInput};
+use wakeful_models::{ROUNDS_MAX, RecordedRound, SCRIPT_BYTES_MAX, ScriptWriteError, write_script};
 use wakeful_store::{StoreError, View};
 
 use super::GlobalArgs;
 use crate::backend::Backend;
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
-use crate::place::reading;
+use crate::open_home::with_read_only;
 use crate::redact::Redactor;
-use crate::secret::Handle;
+use crate::secret::SecretHandle;
 use crate::show::Out;
 
 /// Journal rows read at once.
@@ -37,15 +37,15 @@ pub(crate) struct RecordArgs {
 /// Runs the verb. The database is read as it is, also beside a daemon.
 pub(crate) async fn record(args: &RecordArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let mut redactor = redactor(shared, out)?;
-    let (run, rounds) = reading(shared, async |store| {
+    let (run, rounds) = with_read_only(shared, async |store| {
         let run = Backend::of_store(store, shared)?.find_run(&args.run).await?;
         let rounds = store.read(move |view| rounds(view, &run)).await?;
         Ok((run, rounds))
     })
     .await?;
     let rounds = rounds.ok_or_else(|| unknown(run))?;
-    let rounds: Vec<Recorded> = rounds.map_err(|error| unwritable(&error))?;
-    let clean: Vec<Recorded> = rounds
+    let rounds: Vec<RecordedRound> = rounds.map_err(|error| unwritable(&error))?;
+    let clean: Vec<RecordedRound> = rounds
         .into_iter()
         .map(|round| without_secrets(round, &mut redactor))
         .collect();
@@ -87,7 +87,7 @@ pub(super) fn redactor(shared: &GlobalArgs, out: &Out) -> Result<Redactor, Failu
 fn know_keys(redactor: &mut Redactor, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     for (name, provider) in &settings.config.providers {
-        let Some(Ok(handle)) = provider.key.as_deref().map(Handle::parse) else {
+        let Some(Ok(handle)) = provider.key.as_deref().map(SecretHandle::parse) else {
             continue;
         };
         match handle.text() {
@@ -105,59 +105,59 @@ fn know_keys(redactor: &mut Redactor, shared: &GlobalArgs, out: &Out) -> Result<
 fn rounds(
     view: &mut View<'_>,
     run: &RunKey,
-) -> Result<Option<Result<Vec<Recorded>, Unwritable>>, StoreError> {
+) -> Result<Option<Result<Vec<RecordedRound>, ScriptWriteError>>, StoreError> {
     if view.run(run)?.is_none() {
         return Ok(None);
     }
     let (mut rounds, mut bytes, mut after) = (Vec::new(), 0_usize, 0);
     loop {
-        let page = view.journal(run, after, JOURNAL_PAGE)?;
+        let page = view.run_log(run, after, JOURNAL_PAGE)?;
         let Some(last) = page.last() else {
             return Ok(Some(Ok(rounds)));
         };
         after = last.ordinal;
         for row in &page {
             let malformed = |_| StoreError::Malformed("a journal row cannot be read");
-            let (input, _): (Input, Reads) = serde_json::from_slice(&row.body).map_err(malformed)?;
+            let (input, _): (RunInput, InputReads) = serde_json::from_slice(&row.body).map_err(malformed)?;
             let round = match input {
-                Input::Replied(reply) => {
+                RunInput::Replied(reply) => {
                     let body = view.blob(&reply.content)?.unwrap_or_default();
                     bytes = bytes.saturating_add(body.len());
                     // What was erased said nothing that could be said again.
                     let blocks: Vec<Block> = serde_json::from_slice(&body).unwrap_or_default();
-                    Recorded::Answer {
+                    RecordedRound::Answer {
                         blocks,
                         usage: reply.usage,
                     }
                 }
-                Input::AttemptFailed { failure, .. } => Recorded::Failure(failure),
-                Input::Admitted { .. }
-                | Input::Parked { .. }
-                | Input::Resumed
-                | Input::Settled { .. }
-                | Input::Started { .. }
-                | Input::Postponed
-                | Input::Decided { .. }
-                | Input::Lapsed { .. }
-                | Input::Cancelled => continue,
+                RunInput::AttemptFailed { failure, .. } => RecordedRound::Failure(failure),
+                RunInput::Admitted { .. }
+                | RunInput::Parked { .. }
+                | RunInput::Resumed
+                | RunInput::Settled { .. }
+                | RunInput::Started { .. }
+                | RunInput::Postponed
+                | RunInput::Decided { .. }
+                | RunInput::ApprovalExpired { .. }
+                | RunInput::Cancelled => continue,
             };
             rounds.push(round);
         }
         if rounds.len() > ROUNDS_MAX || bytes > SCRIPT_BYTES_MAX {
-            return Ok(Some(Err(Unwritable::TooLong)));
+            return Ok(Some(Err(ScriptWriteError::TooLong)));
         }
     }
 }
 
-fn without_secrets(round: Recorded, redactor: &mut Redactor) -> Recorded {
+fn without_secrets(round: RecordedRound, redactor: &mut Redactor) -> RecordedRound {
     match round {
-        Recorded::Answer { blocks, usage } => Recorded::Answer {
+        RecordedRound::Answer { blocks, usage } => RecordedRound::Answer {
             blocks: blocks.into_iter().map(|block| redactor.block(block)).collect(),
             usage,
         },
-        Recorded::Failure(mut failure) => {
+        RecordedRound::Failure(mut failure) => {
             failure.artifact.summary = redactor.text(&failure.artifact.summary);
-            Recorded::Failure(failure)
+            RecordedRound::Failure(failure)
         }
     }
 }
@@ -191,11 +191,11 @@ fn unknown(run: RunKey) -> Failure {
     )
 }
 
-fn unwritable(error: &Unwritable) -> Failure {
+fn unwritable(error: &ScriptWriteError) -> Failure {
     let hint = match error {
-        Unwritable::Empty => "record it when the model has been asked",
-        Unwritable::TooLong => "record a shorter run",
-        Unwritable::Refused(_) => "`wakeful transcript` shows it as it is",
+        ScriptWriteError::Empty => "record it when the model has been asked",
+        ScriptWriteError::TooLong => "record a shorter run",
+        ScriptWriteError::Refused(_) => "`wakeful transcript` shows it as it is",
     };
     Failure::new(
         "not_recordable",

@@ -2,12 +2,12 @@
 
 use clap::Args;
 use serde_json::json;
-use wakeful_runtime::proof::{Replayed, replay as run_again};
+use wakeful_runtime::proof::{ReplayResult, replay as run_again};
 
 use super::GlobalArgs;
 use crate::backend::Backend;
 use crate::failure::{Failure, UNVERIFIED};
-use crate::place::reading;
+use crate::open_home::with_read_only;
 use crate::show::Out;
 
 #[derive(Debug, Args)]
@@ -18,11 +18,11 @@ pub(crate) struct ReplayArgs {
 
 /// Runs the verb. The database is read as it is, also beside a daemon.
 pub(crate) async fn replay(args: &ReplayArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
-    let replayed = reading(shared, async |store| {
+    let replayed = with_read_only(shared, async |store| {
         let run = Backend::of_store(store, shared)?.find_run(&args.run).await?;
         Ok(run_again(store, run).await?)
     });
-    let Replayed {
+    let ReplayResult {
         row,
         transitions,
         events,
@@ -35,11 +35,11 @@ pub(crate) async fn replay(args: &ReplayArgs, shared: &GlobalArgs, out: &Out) ->
         let message = format!("run {run} is not what was recorded: {difference}");
         let hint =
             "the journal, the state or the log was changed after it was written: compare with a backup";
-        return Err(Failure::new("replay_differs", message, hint).exiting(UNVERIFIED));
+        return Err(Failure::new("replay_differs", message, hint).with_exit(UNVERIFIED));
     }
     if let Some(altered) = alterations.first() {
         let message = format!("run {run} is not what was recorded: {altered}");
-        return Err(Failure::new("replay_differs", message, altered.hint()).exiting(UNVERIFIED));
+        return Err(Failure::new("replay_differs", message, altered.hint()).with_exit(UNVERIFIED));
     }
     let object = json!({
         "run_key": run, "agent_id": row.agent_id, "outcome": row.status, "ok": true,

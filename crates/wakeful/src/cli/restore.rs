@@ -11,24 +11,24 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
 use wakeful_core::id::{AgentId, Incarnation};
 use wakeful_core::report::payload::AgentStateChanged;
-use wakeful_core::report::{Draft, Sealed};
+use wakeful_core::report::{EventDraft, SealedEvent};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock as _, Entropy as _};
 use wakeful_store::rows::{RunFilter, RunState};
 use wakeful_store::{
-    BUSY_MS, DatabaseKind, Depth, ROWS_MAX, SCHEMA, SqliteOptions, Store, StoreError, Tx, check_sqlite,
+    BUSY_MS, CheckDepth, DatabaseKind, ROWS_MAX, SCHEMA, SqliteOptions, Store, StoreError, Tx, check_sqlite,
     identify_sqlite, reborn_sqlite,
 };
-use wakeful_tools::tree::{self, Bounds};
+use wakeful_tools::remove_tree::{self, RemovalLimits};
 
 use super::GlobalArgs;
 use super::backup::{unusable, unwritable};
-use crate::archive::{self, Bad, Contents};
-use crate::closed;
+use crate::archive::{self, ArchiveContents, ArchiveError};
+use crate::denied_paths;
 use crate::failure::Failure;
 use crate::home::{Home, HomeLock};
 use crate::show::Out;
-use crate::world::{RealClock, RealEntropy, fresh_id};
+use crate::system::{RealClock, RealEntropy, fresh_id};
 
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
@@ -40,7 +40,7 @@ pub(crate) struct RestoreArgs {
 }
 
 /// What became of it.
-struct Restored {
+struct RestoreReport {
     incarnation: Incarnation,
     agents: usize,
     open_runs: usize,
@@ -60,20 +60,20 @@ pub(crate) async fn restore(args: &RestoreArgs, shared: &GlobalArgs, out: &Out) 
     let home = home.canonicalize().unwrap_or(home);
     // Held until the new home is in its place, so that nobody begins to work in the old one.
     let lock = may_replace(&home, args.replace)?;
-    let staged = Staged::beside(&home)?;
+    let staged = StagedHome::beside(&home)?;
     let restored = fill(&staged, &args.file, &contents).await?;
     let aside = move_in(&staged, &home, lock.is_some())?;
     drop(lock);
     [Some(home.as_path()), aside.as_deref()]
         .into_iter()
         .flatten()
-        .for_each(closed::remember);
+        .for_each(denied_paths::remember);
     restored.tell(&contents, &home, aside.as_deref(), out);
     Ok(0)
 }
 
 /// The whole file is read and understood before anything is made.
-fn look(file: &Path) -> Result<Contents, Failure> {
+fn look(file: &Path) -> Result<ArchiveContents, Failure> {
     let contents = archive::verify(file).map_err(|bad| unusable(file, &bad))?;
     let schema = contents.about.schema;
     if schema > SCHEMA {
@@ -88,7 +88,7 @@ fn look(file: &Path) -> Result<Contents, Failure> {
         ));
     }
     if !contents.files.contains_key(Home::DATABASES[0]) {
-        let bad = Bad::Damaged(format!("{} is missing", Home::DATABASES[0]));
+        let bad = ArchiveError::Damaged(format!("{} is missing", Home::DATABASES[0]));
         return Err(unusable(file, &bad));
     }
     Ok(contents)
@@ -115,18 +115,18 @@ fn may_replace(home: &Path, replace: bool) -> Result<Option<HomeLock>, Failure> 
                 Ok(lock) => Ok(Some(lock)),
                 Err(pid) => Err(home
                     .busy(&pid)
-                    .hinting("end it first, for example with `wakeful daemon stop`")),
+                    .with_hint("end it first, for example with `wakeful daemon stop`")),
             }
         }
     }
 }
 
 /// A home that is being made beside its place, removed unless it moves in.
-struct Staged {
+struct StagedHome {
     folder: PathBuf,
 }
 
-impl Staged {
+impl StagedHome {
     fn beside(home: &Path) -> Result<Self, Failure> {
         let parent = home.parent().unwrap_or(home);
         fs::create_dir_all(parent).map_err(|error| unwritable(parent, &error))?;
@@ -137,15 +137,19 @@ impl Staged {
     }
 }
 
-impl Drop for Staged {
+impl Drop for StagedHome {
     fn drop(&mut self) {
         // After it moved in there is nothing left to remove.
-        let _left = tree::remove(&self.folder, Bounds::PATIENT);
+        let _left = remove_tree::remove(&self.folder, RemovalLimits::PATIENT);
     }
 }
 
 /// Takes everything out, looks at it, and begins a new life in it.
-async fn fill(staged: &Staged, file: &Path, contents: &Contents) -> Result<Restored, Failure> {
+async fn fill(
+    staged: &StagedHome,
+    file: &Path,
+    contents: &ArchiveContents,
+) -> Result<RestoreReport, Failure> {
     let home = Home::open_or_create(&staged.folder)?;
     let root = home.root().to_owned();
     let place = |name: &str| -> io::Result<File> {
@@ -159,15 +163,17 @@ async fn fill(staged: &Staged, file: &Path, contents: &Contents) -> Result<Resto
             .open(path)
     };
     archive::extract(file, contents, place).map_err(|bad| match bad {
-        Bad::Io(error) => unwritable(home.root(), &error),
-        bad @ (Bad::Foreign | Bad::Development | Bad::Newer { .. } | Bad::Truncated | Bad::Damaged(_)) => {
-            unusable(file, &bad)
-        }
+        ArchiveError::Io(error) => unwritable(home.root(), &error),
+        bad @ (ArchiveError::Foreign
+        | ArchiveError::Development
+        | ArchiveError::Newer { .. }
+        | ArchiveError::Truncated
+        | ArchiveError::Damaged(_)) => unusable(file, &bad),
     })?;
     let damaged = |error: StoreError| damaged(file, error);
     let is_there = |name: &&str| contents.files.contains_key(*name);
     for name in Home::DATABASES.into_iter().filter(is_there) {
-        check_sqlite(&home.root().join(name), Depth::Quick, BUSY_MS).map_err(damaged)?;
+        check_sqlite(&home.root().join(name), CheckDepth::Quick, BUSY_MS).map_err(damaged)?;
     }
     let identify = |name: &str, kind: DatabaseKind| {
         let found = identify_sqlite(&home.root().join(name), kind, BUSY_MS);
@@ -179,7 +185,11 @@ async fn fill(staged: &Staged, file: &Path, contents: &Contents) -> Result<Resto
         identify(journal, DatabaseKind::Journal)?;
     }
     let store = Store::open_sqlite(&SqliteOptions::new(home.database(), home.blobs()), &fresh_id())?;
-    let number = life_number(&before.incarnation, RealClock::new().now(), RealEntropy.bytes32());
+    let number = life_number(
+        &before.incarnation,
+        RealClock::new().now(),
+        RealEntropy.random_bytes(),
+    );
     // All of a home has one life: whoever hears of a write must be able to tell it from one of the old home.
     for name in Home::DATABASES.into_iter().skip(1).filter(is_there) {
         reborn_sqlite(&home.root().join(name), number).map_err(damaged)?;
@@ -188,7 +198,7 @@ async fn fill(staged: &Staged, file: &Path, contents: &Contents) -> Result<Resto
     let missing = store.inspect_files().await?.missing;
     store.close().await?;
     if missing > 0 {
-        let bad = Bad::Damaged(format!("{missing} blobs are missing"));
+        let bad = ArchiveError::Damaged(format!("{missing} blobs are missing"));
         return Err(unusable(file, &bad));
     }
     sync_tree(home.root()).map_err(|error| unwritable(home.root(), &error))?;
@@ -227,12 +237,12 @@ fn damaged(file: &Path, error: StoreError) -> Failure {
 }
 
 /// A new life, said in the log of every agent.
-async fn begin_life(store: &Store, number: i64, made_at: &str) -> Result<Restored, Failure> {
+async fn begin_life(store: &Store, number: i64, made_at: &str) -> Result<RestoreReport, Failure> {
     let now = RealClock::new().now();
     let heads = store.read(|view| view.heads()).await?;
     let agents: Vec<(AgentId, [u8; 32])> = heads
         .into_iter()
-        .map(|(agent, _)| (agent, RealEntropy.bytes32()))
+        .map(|(agent, _)| (agent, RealEntropy.random_bytes()))
         .collect();
     let (count, made_at) = (agents.len(), made_at.to_owned());
     let begun = store.write(move |tx| {
@@ -253,7 +263,7 @@ async fn begin_life(store: &Store, number: i64, made_at: &str) -> Result<Restore
         ..RunFilter::default()
     };
     let open_runs = store.read(move |view| Ok(view.runs(&open)?.len())).await?;
-    Ok(Restored {
+    Ok(RestoreReport {
         incarnation,
         agents: count,
         open_runs,
@@ -277,7 +287,7 @@ impl NewLife<'_> {
             incarnation: self.incarnation.clone(),
             backup_made_at: self.backup_made_at.to_owned(),
         };
-        let sealed = Sealed::new(Draft::new(restored), self.at, None, salt)
+        let sealed = SealedEvent::new(EventDraft::new(restored), self.at, None, salt)
             .map_err(|_| StoreError::Malformed("event.payload"))?;
         let event = head.chain(agent, sealed);
         tx.append_event(agent, &event)?;
@@ -316,7 +326,7 @@ fn sync_tree(root: &Path) -> io::Result<()> {
 }
 
 /// Puts the new home in its place; says where the old one went.
-fn move_in(staged: &Staged, home: &Path, is_replaced: bool) -> Result<Option<PathBuf>, Failure> {
+fn move_in(staged: &StagedHome, home: &Path, is_replaced: bool) -> Result<Option<PathBuf>, Failure> {
     let parent = home.parent().unwrap_or(home);
     let moved = match is_replaced {
         false => fs::rename(&staged.folder, home).map(|()| None),
@@ -348,9 +358,9 @@ fn aside_of(home: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-impl Restored {
+impl RestoreReport {
     /// Says what the home is now.
-    fn tell(&self, contents: &Contents, home: &Path, aside: Option<&Path>, out: &Out) {
+    fn tell(&self, contents: &ArchiveContents, home: &Path, aside: Option<&Path>, out: &Out) {
         let about = &contents.about;
         let object = json!({
             "home": home, "made_at": about.made_at, "incarnation": self.incarnation,

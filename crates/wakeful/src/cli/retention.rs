@@ -7,21 +7,21 @@ use clap::Subcommand;
 use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_core::report::Event;
-use wakeful_core::retention::{Bounds, Retention};
+use wakeful_core::retention::{Retention, RetentionLimit};
 use wakeful_core::time::Millis;
 use wakeful_runtime::Observer;
-use wakeful_runtime::retention::{Cared, Keeper, Standing, Sweep};
+use wakeful_runtime::retention::{ClassUsage, GcMode, RetentionRound, RetentionWorker};
 use wakeful_store::Store;
-use wakeful_store::rows::{CareRow, Held};
+use wakeful_store::rows::{DataSize, RetentionStateRow};
 
 use super::GlobalArgs;
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
-use crate::place::{Place, reading};
+use crate::open_home::{OpenHome, with_read_only};
 use crate::show::Out;
 use crate::show::retention::{amount, removed_text};
 use crate::signals::Signals;
-use crate::world::{RealClock, RealEntropy};
+use crate::system::{RealClock, RealEntropy};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RetentionVerb {
@@ -36,10 +36,10 @@ pub(crate) enum RetentionVerb {
 }
 
 /// Nobody listens on a command line.
-struct Nobody;
+struct NoObserver;
 
-impl Observer for Nobody {
-    fn saw(&self, _agent: &AgentId, _events: &[Event]) {}
+impl Observer for NoObserver {
+    fn on_events(&self, _agent: &AgentId, _events: &[Event]) {}
 }
 
 /// Runs the verb.
@@ -51,15 +51,17 @@ pub(crate) async fn retention(verb: &RetentionVerb, shared: &GlobalArgs, out: &O
     match verb {
         RetentionVerb::Show | RetentionVerb::Run { dry_run: true } => {
             let (standing, care) =
-                reading(shared, async |store| Ok(keeper(store, rule).standing().await?)).await?;
+                with_read_only(shared, async |store| Ok(keeper(store, rule).usage().await?)).await?;
             show(&rule, &standing, &care, out);
         }
         RetentionVerb::Run { dry_run: false } => {
-            let place = Place::open_beside(shared).await?;
+            let place = OpenHome::open_unlocked(shared).await?;
             let mut signals = Signals::listen()?;
             let halt = signals.halt();
-            let work = place.work(out, async |place| {
-                Ok(keeper(&place.store, rule).round(Sweep::Always, &halt).await?)
+            let work = place.run_and_close(out, async |place| {
+                Ok(keeper(&place.store, rule)
+                    .run_round(GcMode::Always, &halt)
+                    .await?)
             });
             let cared = signals.during(work, out).await?;
             tell(&cared, out);
@@ -68,24 +70,24 @@ pub(crate) async fn retention(verb: &RetentionVerb, shared: &GlobalArgs, out: &O
     Ok(0)
 }
 
-fn keeper(store: &Store, retention: Retention) -> Keeper {
-    Keeper {
+fn keeper(store: &Store, retention: Retention) -> RetentionWorker {
+    RetentionWorker {
         store: store.clone(),
         retention,
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
-        observer: Arc::new(Nobody),
+        observer: Arc::new(NoObserver),
     }
 }
 
-fn show(rule: &Retention, standing: &[Standing], care: &CareRow, out: &Out) {
+fn show(rule: &Retention, standing: &[ClassUsage], care: &RetentionStateRow, out: &Out) {
     let last = care.pruned_at.map(Millis::rfc3339);
     let classes: Vec<serde_json::Value> = standing
         .iter()
         .map(|one| {
-            let Bounds { days, mib } = rule.of(one.class);
+            let RetentionLimit { days, mib } = rule.of(one.class);
             json!({
-                "class": one.class, "rows": one.held.rows, "bytes": one.held.bytes, "days": days, "mib": mib,
+                "class": one.class, "rows": one.size.rows, "bytes": one.size.bytes, "days": days, "mib": mib,
                 "due_rows": one.due.rows, "due_bytes": one.due.bytes, "more_is_due": one.is_more,
             })
         })
@@ -98,7 +100,7 @@ fn show(rule: &Retention, standing: &[Standing], care: &CareRow, out: &Out) {
     out.answer(&json!({"classes": classes, "last_at": last}), &lines.join("\n"));
 }
 
-fn line(one: &Standing, bounds: Bounds) -> String {
+fn line(one: &ClassUsage, bounds: RetentionLimit) -> String {
     let limit = |number: u32, unit: &str| match number {
         0 => format!("any {unit}"),
         number => format!("{number} {unit}"),
@@ -111,14 +113,14 @@ fn line(one: &Standing, bounds: Bounds) -> String {
     format!(
         "{:<10} {} of {} for {}: {due}",
         one.class.as_str(),
-        amount(one.held),
+        amount(one.size),
         limit(bounds.mib, "MiB"),
         limit(bounds.days, "days")
     )
 }
 
-fn tell(cared: &Cared, out: &Out) {
-    let held = |held: &Held| json!({"rows": held.rows, "bytes": held.bytes});
+fn tell(cared: &RetentionRound, out: &Out) {
+    let held = |held: &DataSize| json!({"rows": held.rows, "bytes": held.bytes});
     let pruned: serde_json::Map<String, serde_json::Value> = cared
         .pruned
         .iter()

@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use wakeful_core::conversation::Attachment;
 use wakeful_core::id::{AgentId, TurnId};
-use wakeful_core::key::h;
-use wakeful_core::policy::Rules;
+use wakeful_core::key::derived_hash;
+use wakeful_core::policy::ToolRules;
 use wakeful_core::run::ROUNDS_MAX;
-use wakeful_core::wake::Mode;
+use wakeful_core::wake::InteractionMode;
 use wakeful_models::Models;
 use wakeful_runtime::api::NewAgent;
 use wakeful_store::rows::{Agent, Visibility};
@@ -25,14 +25,14 @@ use wakeful_store::rows::{Agent, Visibility};
 pub(super) use self::prompt::read as read_prompt;
 use super::GlobalArgs;
 use crate::config::{self, LoadedConfig, Overrides};
+use crate::discover::daemon;
 use crate::failure::Failure;
 use crate::home::Home;
-use crate::model::{Chain, ModelRegistry, Whose, canonical};
-use crate::place::{Sandboxing, reading, tool_names};
-use crate::reach::daemon;
+use crate::model::{ModelChain, ModelRegistry, RunOwner, canonical};
+use crate::open_home::{SandboxRequirement, tool_names, with_read_only};
 use crate::show::Out;
+use crate::system::fresh_id;
 use crate::workspace::WorkspacePath;
-use crate::world::fresh_id;
 
 /// Hex digits in the name of a temporary agent that is derived from a key: enough that no two keys ever meet.
 const TEMPORARY_DIGITS: usize = 32;
@@ -91,11 +91,11 @@ impl RunArgs {
         config::load(&shared.home()?, &flags)
     }
 
-    const fn sandboxing(&self) -> Sandboxing {
+    const fn sandboxing(&self) -> SandboxRequirement {
         if self.allow_unsandboxed {
-            Sandboxing::Optional
+            SandboxRequirement::Optional
         } else {
-            Sandboxing::Required
+            SandboxRequirement::Required
         }
     }
 }
@@ -115,13 +115,13 @@ fn offer_to_create(failure: Failure) -> Failure {
         return failure;
     }
     let hint = format!("{}, or add --create-agent", failure.hint());
-    failure.hinting(hint)
+    failure.with_hint(hint)
 }
 
 async fn start(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     // Everything that can be wrong with the call is found before the home is touched.
     let settings = args.settings(shared)?;
-    let call = Call::parse(args)?;
+    let call = CheckedCall::parse(args)?;
     let request = RunRequest {
         call: &call,
         args,
@@ -136,13 +136,13 @@ async fn start(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Fai
 /// A call with the options and the settings it was made with.
 #[derive(Clone, Copy)]
 struct RunRequest<'a> {
-    call: &'a Call,
+    call: &'a CheckedCall,
     args: &'a RunArgs,
     settings: &'a LoadedConfig,
 }
 
 /// A call that was found to be right, as far as one can tell without looking at the home.
-struct Call {
+struct CheckedCall {
     /// The agent that was named.
     named: Option<AgentId>,
     /// Whose run it will be.
@@ -154,7 +154,7 @@ struct Call {
     ask_tools: BTreeSet<String>,
 }
 
-impl Call {
+impl CheckedCall {
     fn parse(args: &RunArgs) -> Result<Self, Failure> {
         let prompt = prompt::read(args.prompt.as_deref().unwrap_or_default())?;
         let attachments = attach::read(&args.attach)?;
@@ -163,7 +163,7 @@ impl Call {
         let turn = TurnId::parse(key.unwrap_or(&fresh_id()))?;
         let named_tools = |names: &[String]| -> Result<BTreeSet<String>, Failure> {
             let tools = names.iter().map(|name| name.trim().to_owned()).collect();
-            Rules::new(tool_names()).check_denied(&tools)?;
+            ToolRules::new(tool_names()).check_denied(&tools)?;
             Ok(tools)
         };
         let (deny_tools, ask_tools) = (named_tools(&args.deny_tools)?, named_tools(&args.ask_tools)?);
@@ -194,9 +194,9 @@ impl Call {
         registry: &ModelRegistry,
         known: Option<&Agent>,
         wished: Option<&str>,
-    ) -> Result<(Chain, Models), Failure> {
-        let named = self.named.as_ref().map(|agent| Whose { agent, chosen: None });
-        let chain = registry.chain(known.map(Whose::from).or(named), wished)?;
+    ) -> Result<(ModelChain, Models), Failure> {
+        let named = self.named.as_ref().map(|agent| RunOwner { agent, chosen: None });
+        let chain = registry.chain(known.map(RunOwner::from).or(named), wished)?;
         let models = registry.route(&chain.model_ref, &chain.fallbacks)?;
         Ok((chain, models))
     }
@@ -224,7 +224,7 @@ impl Call {
             agent_id: self.agent.clone(),
             workspace: workspace.text.clone(),
             visibility,
-            mode: Mode::default(),
+            mode: InteractionMode::default(),
         })
     }
 }
@@ -232,7 +232,7 @@ impl Call {
 /// The agent, if there is a database and it knows one. Whatever stands in the way of knowing will be met again,
 /// and told, when the database is opened for work.
 async fn known(shared: &GlobalArgs, agent: AgentId) -> Option<Agent> {
-    let found = reading(shared, async |store| {
+    let found = with_read_only(shared, async |store| {
         Ok(store.read(move |view| view.agent(&agent)).await?)
     });
     found.await.unwrap_or_default()
@@ -253,7 +253,7 @@ fn workspace(given: Option<&Path>, agent: Option<&Agent>, home: &Path) -> Result
 fn temporary_agent(key: Option<&str>) -> Result<AgentId, Failure> {
     let name = match key {
         Some(key) => {
-            let digest = h("agent.temporary", &[key]).to_string();
+            let digest = derived_hash("agent.temporary", &[key]).to_string();
             digest.chars().take(TEMPORARY_DIGITS).collect()
         }
         None => fresh_id(),

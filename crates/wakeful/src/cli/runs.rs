@@ -10,7 +10,7 @@ use wakeful_core::id::AgentId;
 use super::GlobalArgs;
 use crate::backend::{Backend, read, write_existing};
 use crate::failure::Failure;
-use crate::show::{Out, Waits};
+use crate::show::{Out, QueuedView};
 
 /// Runs shown unless asked otherwise.
 const LIST_DEFAULT: u32 = 20;
@@ -26,8 +26,8 @@ pub(crate) enum RunsVerb {
         #[arg(long, conflicts_with = "state")]
         open: bool,
         /// Only runs that stand like this
-        #[arg(long, value_name = "STATE", value_enum, default_value_t = State::Any)]
-        state: State,
+        #[arg(long, value_name = "STATE", value_enum, default_value_t = RunStateArg::Any)]
+        state: RunStateArg,
         /// Show at most this many
         #[arg(long, value_name = "N", default_value_t = LIST_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
@@ -56,7 +56,7 @@ pub(crate) enum RunsVerb {
 
 /// How runs stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum State {
+pub(crate) enum RunStateArg {
     /// All of them
     Any,
     /// Those that have not ended
@@ -75,9 +75,9 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &GlobalArgs, out: &Out) -> Res
             limit,
         } => {
             let state = match (open, state) {
-                (true, _) | (_, State::Open) => RunState::Open,
-                (false, State::Quarantined) => RunState::Quarantined,
-                (false, State::Any) => RunState::Any,
+                (true, _) | (_, RunStateArg::Open) => RunState::Open,
+                (false, RunStateArg::Quarantined) => RunState::Quarantined,
+                (false, RunStateArg::Any) => RunState::Any,
             };
             let agent = agent.as_deref().map(AgentId::parse).transpose()?;
             let wanted = ListRuns {
@@ -122,20 +122,20 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &GlobalArgs, out: &Out) -> Res
 }
 
 /// What has not begun: message by message of one agent, and of all agents only how many.
-async fn waits(backend: &Backend, agent: Option<AgentId>) -> Result<Waits, Failure> {
+async fn waits(backend: &Backend, agent: Option<AgentId>) -> Result<QueuedView, Failure> {
     let Some(agent) = agent else {
         let list = backend.call(ListAgents { with_private: false }).await?;
         let counts = list
             .agents
             .into_iter()
             .map(|agent| (agent.agent_id, agent.pending));
-        return Ok(Waits::Counts(
+        return Ok(QueuedView::Counts(
             counts.filter(|(_, pending)| *pending > 0).collect(),
         ));
     };
     let agent_id = Text(agent.clone());
     let state = backend.call(GetAgentState { agent_id }).await?;
-    Ok(Waits::Queue(agent, state.queue))
+    Ok(QueuedView::Queue(agent, state.queue))
 }
 
 /// Shows a run with every step. One whose state cannot be read is shown as far as its rows go.

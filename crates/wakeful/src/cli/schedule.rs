@@ -16,7 +16,7 @@ use super::{GlobalArgs, text_variable};
 use crate::backend::{read, write_existing};
 use crate::failure::Failure;
 use crate::show::Out;
-use crate::world::fresh_id;
+use crate::system::fresh_id;
 
 /// Where systems link the zone that holds for all.
 const LOCALTIME: &str = "/etc/localtime";
@@ -24,14 +24,14 @@ const LOCALTIME: &str = "/etc/localtime";
 #[derive(Debug, Subcommand)]
 pub(crate) enum ScheduleVerb {
     /// Wake an agent again and again, or once
-    Add(AddArgs),
+    Add(AddScheduleArgs),
     /// List schedules, and when they fire next
     List {
         /// Only those of this agent
         agent: Option<String>,
     },
     /// Change what a schedule says, or when it fires
-    Edit(EditArgs),
+    Edit(EditScheduleArgs),
     /// Let a schedule rest
     Pause {
         /// Its name
@@ -91,7 +91,7 @@ pub(crate) struct WhenArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct AddArgs {
+pub(crate) struct AddScheduleArgs {
     /// Whom to wake
     agent: String,
     #[command(flatten)]
@@ -122,7 +122,7 @@ pub(crate) struct AddArgs {
     event: Option<String>,
     /// What becomes of a firing while the one before it is under way
     #[arg(long, value_name = "POLICY", default_value = "forbid")]
-    concurrency: Policy,
+    concurrency: ConcurrencyArg,
     /// Be over after the first firing
     #[arg(long)]
     once: bool,
@@ -135,7 +135,7 @@ pub(crate) struct AddArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct EditArgs {
+pub(crate) struct EditScheduleArgs {
     /// Its name
     id: String,
     #[command(flatten)]
@@ -154,7 +154,7 @@ pub(crate) struct EditArgs {
     catch_up: Option<bool>,
     /// What becomes of a firing while the one before it is under way
     #[arg(long, value_name = "POLICY")]
-    concurrency: Option<Policy>,
+    concurrency: Option<ConcurrencyArg>,
     /// What must hold for a firing to wake the agent, in JSON; otherwise it is skipped
     #[arg(long, value_name = "PREDICATE", conflicts_with = "no_guard")]
     guard: Option<String>,
@@ -171,7 +171,7 @@ pub(crate) struct EditArgs {
 
 /// What becomes of a firing while the one before it is under way.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Policy {
+pub(crate) enum ConcurrencyArg {
     /// It waits its turn
     Allow,
     /// It is skipped
@@ -180,12 +180,12 @@ pub(crate) enum Policy {
     Replace,
 }
 
-impl From<Policy> for Concurrency {
-    fn from(policy: Policy) -> Self {
+impl From<ConcurrencyArg> for Concurrency {
+    fn from(policy: ConcurrencyArg) -> Self {
         match policy {
-            Policy::Allow => Self::Allow,
-            Policy::Forbid => Self::Forbid,
-            Policy::Replace => Self::Replace,
+            ConcurrencyArg::Allow => Self::Allow,
+            ConcurrencyArg::Forbid => Self::Forbid,
+            ConcurrencyArg::Replace => Self::Replace,
         }
     }
 }
@@ -276,7 +276,7 @@ async fn raise(name: &str, key: Option<&str>, shared: &GlobalArgs, out: &Out) ->
     Ok(())
 }
 
-async fn add(args: &AddArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
+async fn add(args: &AddScheduleArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let window = args.catch_up_window.as_deref();
     let told = AddSchedule {
         schedule_id: args.id.as_deref().map(name).transpose()?,
@@ -304,7 +304,7 @@ async fn add(args: &AddArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Failu
 }
 
 /// Who says how to make up for what was missed wants it made up for.
-fn catch_up(args: &AddArgs) -> Result<Option<bool>, Failure> {
+fn catch_up(args: &AddScheduleArgs) -> Result<Option<bool>, Failure> {
     let says_how = args.catch_up_window.is_some() || args.catch_up_runs.is_some();
     match args.catch_up {
         Some(false) if says_how => Err(Failure::usage(
@@ -317,7 +317,7 @@ fn catch_up(args: &AddArgs) -> Result<Option<bool>, Failure> {
     }
 }
 
-async fn edit(args: &EditArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
+async fn edit(args: &EditScheduleArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let told = EditSchedule {
         schedule_id: name(&args.id)?,
         label: args.label.clone(),

@@ -6,10 +6,10 @@ use clap::Args;
 
 use super::{GlobalArgs, text_variable};
 use crate::config::{self, LoadedConfig, Overrides};
-use crate::daemon::life::{Start, live};
+use crate::daemon::lifecycle::{DaemonOptions, run_daemon};
 use crate::failure::Failure;
 use crate::model::ModelRegistry;
-use crate::place::Sandboxing;
+use crate::open_home::SandboxRequirement;
 use crate::show::Out;
 
 /// How a daemon is reached, and what it lets its agents do.
@@ -49,17 +49,17 @@ pub(crate) struct ServeArgs {
 
 impl ServeArgs {
     /// What a daemon is started with.
-    pub(super) fn start<'a>(&self, shared: &'a GlobalArgs) -> Result<Start<'a>, Failure> {
+    pub(super) fn start<'a>(&self, shared: &'a GlobalArgs) -> Result<DaemonOptions<'a>, Failure> {
         let settings = self.settings(shared)?;
-        Ok(Start {
+        Ok(DaemonOptions {
             shared,
             models: ModelRegistry::new(&settings.config),
             settings,
             token: self.token()?,
             sandboxing: if self.allow_unsandboxed {
-                Sandboxing::Optional
+                SandboxRequirement::Optional
             } else {
-                Sandboxing::Required
+                SandboxRequirement::Required
             },
         })
     }
@@ -139,5 +139,5 @@ impl ServeArgs {
 
 /// Runs the verb.
 pub(crate) async fn serve(args: &ServeArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
-    live(args.start(shared)?, out).await
+    run_daemon(args.start(shared)?, out).await
 }

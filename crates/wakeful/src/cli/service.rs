@@ -49,8 +49,8 @@ pub(crate) fn service(verb: &ServiceVerb, shared: &GlobalArgs, out: &Out) -> Res
     }
     match verb {
         ServiceVerb::Install { print: true, now: _ } => out.bytes(wanted(shared)?.as_bytes()),
-        ServiceVerb::Install { print: false, now } => return install(After::from(*now), shared, out),
-        ServiceVerb::Uninstall { now } => uninstall(After::from(*now), out)?,
+        ServiceVerb::Install { print: false, now } => return install(SystemdReload::from(*now), shared, out),
+        ServiceVerb::Uninstall { now } => uninstall(SystemdReload::from(*now), out)?,
         ServiceVerb::Status => status(shared, out)?,
     }
     Ok(0)
@@ -58,19 +58,19 @@ pub(crate) fn service(verb: &ServiceVerb, shared: &GlobalArgs, out: &Out) -> Res
 
 /// Whether systemd is told at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum After {
+enum SystemdReload {
     Tell,
     Leave,
 }
 
-impl From<bool> for After {
+impl From<bool> for SystemdReload {
     fn from(now: bool) -> Self {
         if now { Self::Tell } else { Self::Leave }
     }
 }
 
 /// What became of asking systemd.
-enum Answer {
+enum SystemctlResult {
     Done {
         said: String,
     },
@@ -137,7 +137,7 @@ fn standing(path: &Path) -> Result<Option<String>, Failure> {
     }
 }
 
-fn install(after: After, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
+fn install(after: SystemdReload, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let (text, folder) = (wanted(shared)?, folder()?);
     let path = folder.join(UNIT);
     let changed = standing(&path)?.as_deref() != Some(text.as_str());
@@ -149,10 +149,10 @@ fn install(after: After, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> 
     }
     let mut started = false;
     match after {
-        After::Leave => {
+        SystemdReload::Leave => {
             out.note("`systemctl --user daemon-reload && systemctl --user enable --now wakeful` starts it");
         }
-        After::Tell => {
+        SystemdReload::Tell => {
             for words in [&["daemon-reload"][..], &["enable", "--now", UNIT]] {
                 started = ask(words)?.is_done(words, out);
                 if !started {
@@ -166,19 +166,19 @@ fn install(after: After, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> 
         &json!({"unit": shown, "changed": changed, "started": started}),
         &shown,
     );
-    Ok(if after == After::Tell && !started {
+    Ok(if after == SystemdReload::Tell && !started {
         FAILED
     } else {
         0
     })
 }
 
-fn uninstall(after: After, out: &Out) -> Result<(), Failure> {
+fn uninstall(after: SystemdReload, out: &Out) -> Result<(), Failure> {
     let folder = folder()?;
     let path = folder.join(UNIT);
     let removed = standing(&path)?.is_some();
     if removed {
-        if after == After::Tell {
+        if after == SystemdReload::Tell {
             let words = ["disable", "--now", UNIT];
             ask(&words)?.is_done(&words, out);
         }
@@ -191,8 +191,8 @@ fn uninstall(after: After, out: &Out) -> Result<(), Failure> {
             }
         }
         match after {
-            After::Tell => drop(ask(&["daemon-reload"])?.is_done(&["daemon-reload"], out)),
-            After::Leave => out.note("if it runs, `systemctl --user stop wakeful` ends it"),
+            SystemdReload::Tell => drop(ask(&["daemon-reload"])?.is_done(&["daemon-reload"], out)),
+            SystemdReload::Leave => out.note("if it runs, `systemctl --user stop wakeful` ends it"),
         }
     } else {
         out.note("there is no unit; nothing was removed");
@@ -213,8 +213,10 @@ fn status(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     };
     let word = |verb: &str| -> Result<String, Failure> {
         Ok(match ask(&[verb, UNIT])? {
-            Answer::Done { said } | Answer::Failed { said, .. } if !said.is_empty() => said,
-            answer @ (Answer::Done { .. } | Answer::Failed { .. } | Answer::Absent) => {
+            SystemctlResult::Done { said } | SystemctlResult::Failed { said, .. } if !said.is_empty() => said,
+            answer @ (SystemctlResult::Done { .. }
+            | SystemctlResult::Failed { .. }
+            | SystemctlResult::Absent) => {
                 answer.is_done(&[verb, UNIT], out);
                 "unknown".to_owned()
             }
@@ -234,7 +236,7 @@ fn status(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
 }
 
 /// Asks systemd for something. It answers at once, or is not there.
-fn ask(words: &[&str]) -> Result<Answer, Failure> {
+fn ask(words: &[&str]) -> Result<SystemctlResult, Failure> {
     let ran = Command::new("systemctl")
         .arg("--user")
         .args(words)
@@ -245,12 +247,12 @@ fn ask(words: &[&str]) -> Result<Answer, Failure> {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
             let (said, why) = (text(&output.stdout), text(&output.stderr));
             Ok(if output.status.success() {
-                Answer::Done { said }
+                SystemctlResult::Done { said }
             } else {
-                Answer::Failed { said, why }
+                SystemctlResult::Failed { said, why }
             })
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Answer::Absent),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(SystemctlResult::Absent),
         Err(error) => Err(Failure::io(
             "service_failed",
             "cannot start systemctl",
@@ -260,7 +262,7 @@ fn ask(words: &[&str]) -> Result<Answer, Failure> {
     }
 }
 
-impl Answer {
+impl SystemctlResult {
     /// Whether it was done; says why not. The unit is written all the same.
     fn is_done(&self, words: &[&str], out: &Out) -> bool {
         match self {

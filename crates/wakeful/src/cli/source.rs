@@ -17,7 +17,7 @@ use crate::show::Out;
 pub(crate) enum SourceVerb {
     /// Watch a folder or a Git repository from now on; what is there already is no change
     #[command(subcommand)]
-    Add(AddVerb),
+    Add(AddSourceVerb),
     /// List what is watched
     List,
     /// Watch a source no longer
@@ -33,15 +33,15 @@ pub(crate) enum SourceVerb {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum AddVerb {
+pub(crate) enum AddSourceVerb {
     /// Watch the files of a folder and of those below it
-    Folder(AddArgs),
+    Folder(AddSourceArgs),
     /// Watch the refs of a Git repository
-    Git(AddArgs),
+    Git(AddSourceArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct AddArgs {
+pub(crate) struct AddSourceArgs {
     /// The folder
     path: PathBuf,
     /// The name of the source; made up where none is given
@@ -49,7 +49,7 @@ pub(crate) struct AddArgs {
     id: Option<String>,
 }
 
-impl AddVerb {
+impl AddSourceVerb {
     fn wanted(&self) -> Result<AddSource, Failure> {
         let (kind, args) = match self {
             Self::Folder(args) => (SourceKind::Folder, args),

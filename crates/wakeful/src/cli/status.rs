@@ -9,14 +9,14 @@ use wakeful_core::proof::signing::{Fingerprint, PublicKey};
 
 use super::GlobalArgs;
 use super::brake::line;
-use crate::backend::{Standing, read};
-use crate::daemon::files::Record;
+use crate::backend::{AttentionSummary, read};
+use crate::daemon::files::DaemonRecord;
 use crate::device;
+use crate::discover::{HomeHolder, home_holder};
 use crate::failure::Failure;
 use crate::home::{DEVICE_KEY, Home};
-use crate::place::reading;
-use crate::reach::{Who, who};
-use crate::show::{Driver, Out};
+use crate::open_home::with_read_only;
+use crate::show::{DriverPresence, Out};
 
 /// Runs that are shown.
 const RUNS_SHOWN: u32 = 5;
@@ -26,10 +26,10 @@ pub(crate) struct StatusArgs {}
 
 /// Runs the verb.
 pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
-    let who = who(shared).await?;
+    let who = home_holder(shared).await?;
     let seen = read(shared, async |backend| {
         let status = backend.call(GetRuntimeStatus {}).await?;
-        let standing = Standing::from(&status);
+        let standing = AttentionSummary::from(&status);
         let daemon = backend.is_daemon().then_some(status);
         let runs = ListRuns {
             limit: Limit(RUNS_SHOWN),
@@ -77,14 +77,14 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
 
 /// What proves the logs: the key of this device, and the newest head of each that was signed. Read from the database
 /// itself, also beside a daemon.
-async fn proof(shared: &GlobalArgs) -> Result<Proof, Failure> {
+async fn proof(shared: &GlobalArgs) -> Result<ProofStatus, Failure> {
     let key = device::read(&shared.home()?.join(DEVICE_KEY));
     let key = key.ok().map(|key| key.public());
-    let heads = reading(shared, async |store| {
+    let heads = with_read_only(shared, async |store| {
         Ok(store.read(|view| view.newest_heads()).await?)
     })
     .await?;
-    Ok(Proof {
+    Ok(ProofStatus {
         key: key.map(|key| key.fingerprint()),
         public_key: key,
         heads,
@@ -93,13 +93,13 @@ async fn proof(shared: &GlobalArgs) -> Result<Proof, Failure> {
 
 /// What proves the logs.
 #[derive(Debug, Serialize)]
-struct Proof {
+struct ProofStatus {
     key: Option<Fingerprint>,
     public_key: Option<PublicKey>,
     heads: Vec<SignedHead>,
 }
 
-fn signed(proof: &Proof) -> String {
+fn signed(proof: &ProofStatus) -> String {
     let count = proof.heads.len();
     let logs = if count == 1 { "log" } else { "logs" };
     match &proof.key {
@@ -109,7 +109,7 @@ fn signed(proof: &Proof) -> String {
 }
 
 /// What is held and what waits for a person: before everything else, and only where there is something.
-pub(super) fn needs(standing: &Standing) -> Vec<String> {
+pub(super) fn needs(standing: &AttentionSummary) -> Vec<String> {
     let mut lines: Vec<String> = standing.brakes.iter().map(line).collect();
     match standing.pending_decisions {
         0 => {}
@@ -128,14 +128,14 @@ pub(super) fn needs(standing: &Standing) -> Vec<String> {
     lines
 }
 
-fn head(who: &Who, daemon: Option<&RuntimeStatus>) -> String {
+fn head(who: &HomeHolder, daemon: Option<&RuntimeStatus>) -> String {
     match (daemon, who) {
         (Some(status), _) => format!("daemon   http://{} (process {})", status.http_addr, status.pid),
-        (None, Who::Other(record)) => {
-            let Record { http_addr, pid, .. } = record;
+        (None, HomeHolder::Other(record)) => {
+            let DaemonRecord { http_addr, pid, .. } = record;
             format!("daemon   http://{http_addr} (process {pid}) works on another database")
         }
-        (None, Who::Nobody | Who::Daemon(_)) => {
+        (None, HomeHolder::None | HomeHolder::Daemon(_)) => {
             "daemon   none runs in this home: `wakeful daemon start` starts one".to_owned()
         }
     }
@@ -143,16 +143,16 @@ fn head(who: &Who, daemon: Option<&RuntimeStatus>) -> String {
 
 /// Whether anybody goes on with open runs. Of a server's database that cannot be told from here: a daemon of another
 /// home may.
-fn driver(daemon: Option<&RuntimeStatus>, shared: &GlobalArgs) -> Result<Driver, Failure> {
+fn driver(daemon: Option<&RuntimeStatus>, shared: &GlobalArgs) -> Result<DriverPresence, Failure> {
     let alone = daemon.is_none() && shared.database().is_none();
     Ok(if alone && !Home::open(&shared.home()?)?.is_in_use() {
-        Driver::Nobody
+        DriverPresence::None
     } else {
-        Driver::Somebody
+        DriverPresence::Daemon
     })
 }
 
-fn doing(agents: &[AgentStatus], driver: Driver) -> Vec<String> {
+fn doing(agents: &[AgentStatus], driver: DriverPresence) -> Vec<String> {
     let those = |activity| agents.iter().filter(|agent| agent.activity == activity).count();
     let (working, read, held) = (
         those(Activity::Working),
@@ -163,8 +163,8 @@ fn doing(agents: &[AgentStatus], driver: Driver) -> Vec<String> {
     let (count, listed) = (working + read, agents.len());
     let waiting: u64 = agents.iter().map(|agent| agent.pending).sum();
     let at_work = match driver {
-        Driver::Nobody => 0,
-        Driver::Somebody => working,
+        DriverPresence::None => 0,
+        DriverPresence::Daemon => working,
     };
     let others: String = [(read, "waiting for you"), (held, "held by a brake")]
         .into_iter()
@@ -175,7 +175,7 @@ fn doing(agents: &[AgentStatus], driver: Driver) -> Vec<String> {
     let mut lines = vec![format!(
         "agents   {listed} listed, {at_work} at work{others}, {waiting} {messages} waiting"
     )];
-    if driver == Driver::Nobody && count > 0 {
+    if driver == DriverPresence::None && count > 0 {
         let (runs, them) = if count == 1 {
             ("run", "it")
         } else {

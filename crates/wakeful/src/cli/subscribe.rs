@@ -8,7 +8,7 @@ use wakeful_api::{
 };
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::notice;
-use wakeful_core::subscription::Terms;
+use wakeful_core::subscription::SubscriptionSpec;
 
 use super::GlobalArgs;
 use crate::backend::{read, write};
@@ -188,10 +188,10 @@ pub(crate) async fn subscribe(args: &SubscribeArgs, shared: &GlobalArgs, out: &O
 
 /// A kind that is misspelt is no error, because others may tell of it one day; but nobody would find it by waiting.
 fn note_unheard_of(made: &Subscription, out: &Out) {
-    let terms = Terms {
+    let terms = SubscriptionSpec {
         any: made.any.clone(),
         all: made.all.clone(),
-        ..Terms::default()
+        ..SubscriptionSpec::default()
     };
     for word in terms.unheard_of() {
         let known: Vec<&str> = notice::kinds().into_iter().collect();

@@ -1,22 +1,22 @@
 //! `wakeful verify`: whether the log is what was written, and a bundle what it says.
 
 mod bundle;
-mod given;
+mod known_heads;
 
 use clap::Args;
 use serde_json::{Value, json};
 use wakeful_core::id::AgentId;
-use wakeful_core::proof::bundle::{FORMAT_VERSION, Unproven};
-use wakeful_core::proof::chain::Flaw;
+use wakeful_core::proof::bundle::{BundleError, FORMAT_VERSION};
+use wakeful_core::proof::chain::VerifyError;
 use wakeful_core::proof::signing::{Fingerprint, PublicKey};
 use wakeful_core::time::Millis;
-use wakeful_runtime::proof::{Alteration, Audit, Verdict, Wanted, verify as walk};
+use wakeful_runtime::proof::{AuditFinding, AuditReport, LogVerdict, VerifyOptions, verify as walk};
 
 use super::GlobalArgs;
 use crate::device;
 use crate::failure::{Failure, UNVERIFIED};
 use crate::home::DEVICE_KEY;
-use crate::place::reading;
+use crate::open_home::with_read_only;
 use crate::show::Out;
 
 /// The code of a log that is not what was written.
@@ -53,10 +53,10 @@ pub(crate) async fn verify(args: &VerifyArgs, shared: &GlobalArgs, out: &Out) ->
     let (heads, hash) = args
         .head
         .as_deref()
-        .map(given::read)
+        .map(known_heads::read)
         .transpose()?
         .unwrap_or_default();
-    let wanted = Wanted {
+    let wanted = VerifyOptions {
         agent: args.agent.as_deref().map(AgentId::parse).transpose()?,
         since: args.since.as_deref().map(since).transpose()?,
         heads,
@@ -67,13 +67,13 @@ pub(crate) async fn verify(args: &VerifyArgs, shared: &GlobalArgs, out: &Out) ->
     };
     let own = device::read(&shared.home()?.join(DEVICE_KEY)).ok();
     let mut verdicts = Vec::new();
-    let verified = reading(shared, async |store| {
+    let verified = with_read_only(shared, async |store| {
         Ok(walk(store, &wanted, |verdict| verdicts.push(verdict)).await?)
     });
     let verified = verified.await?;
     // The log of the home stands behind those of the agents, whatever the database's order is.
     verdicts.sort_by_key(|verdict| verdict.agent_id.is_home_log());
-    let found = Found {
+    let found = VerifyFindings {
         verdicts,
         missed: wanted.hash.filter(|_| !verified.is_found),
         audit: wanted.contents.then_some(verified.audit),
@@ -101,19 +101,19 @@ fn since(text: &str) -> Result<Millis, Failure> {
 }
 
 /// Everything that was found.
-struct Found {
-    verdicts: Vec<Verdict>,
+struct VerifyFindings {
+    verdicts: Vec<LogVerdict>,
     /// A hash that was kept elsewhere and that no event has.
     missed: Option<wakeful_core::key::Digest>,
     /// Contents and rows, where they were compared.
-    audit: Option<Audit>,
+    audit: Option<AuditReport>,
 }
 
 /// Tells what was found, and the exit status.
-fn tell(found: &Found, own: Option<PublicKey>, out: &Out) -> u8 {
-    let Found { verdicts, audit, .. } = found;
+fn tell(found: &VerifyFindings, own: Option<PublicKey>, out: &Out) -> u8 {
+    let VerifyFindings { verdicts, audit, .. } = found;
     let wrong = verdicts.iter().filter(|verdict| verdict.flaw.is_some()).count();
-    let sum = |count: fn(&Verdict) -> u64| verdicts.iter().map(count).sum::<u64>();
+    let sum = |count: fn(&LogVerdict) -> u64| verdicts.iter().map(count).sum::<u64>();
     let (events, erased) = (
         sum(|verdict| verdict.seen.events),
         sum(|verdict| verdict.seen.erased),
@@ -155,14 +155,14 @@ fn tell(found: &Found, own: Option<PublicKey>, out: &Out) -> u8 {
 }
 
 /// The most alterations that are told in words; all of them stand in the JSON.
-const TOLD_MAX: usize = 20;
+const FINDINGS_SHOWN_MAX: usize = 20;
 
-fn audit_lines(audit: &Audit) -> Vec<String> {
+fn audit_lines(audit: &AuditReport) -> Vec<String> {
     let compared = &audit.compared;
     let mut lines: Vec<String> = audit
         .alterations
         .iter()
-        .take(TOLD_MAX)
+        .take(FINDINGS_SHOWN_MAX)
         .map(|altered| format!("altered: {altered}\n  hint: {}", altered.hint()))
         .collect();
     lines.push(match audit.alterations.len() {
@@ -181,9 +181,9 @@ fn audit_lines(audit: &Audit) -> Vec<String> {
     lines
 }
 
-fn audit_json(audit: &Audit) -> Value {
+fn audit_json(audit: &AuditReport) -> Value {
     let compared = &audit.compared;
-    let altered = |altered: &Alteration| {
+    let altered = |altered: &AuditFinding| {
         json!({
             "place": altered.place, "row": altered.row, "message": altered.what, "hint": altered.hint(),
         })
@@ -195,8 +195,8 @@ fn audit_json(audit: &Audit) -> Value {
     })
 }
 
-fn failure(found: &Found) -> Option<Failure> {
-    let Found {
+fn failure(found: &VerifyFindings) -> Option<Failure> {
+    let VerifyFindings {
         verdicts,
         missed,
         audit,
@@ -218,10 +218,10 @@ fn failure(found: &Found) -> Option<Failure> {
         (None, None, Some(altered)) => Failure::new(FAILED, altered.to_string(), altered.hint()),
         (None, None, None) => return None,
     };
-    Some(failure.exiting(UNVERIFIED))
+    Some(failure.with_exit(UNVERIFIED))
 }
 
-fn shown(verdict: &Verdict) -> Value {
+fn shown(verdict: &LogVerdict) -> Value {
     let seen = &verdict.seen;
     let signers = seen.signers.iter();
     let signers: Vec<Value> = signers
@@ -237,11 +237,11 @@ fn shown(verdict: &Verdict) -> Value {
     object
 }
 
-fn flaw_json(flaw: &Flaw) -> Value {
+fn flaw_json(flaw: &VerifyError) -> Value {
     json!({"code": flaw.code(), "seq": flaw.seq(), "message": flaw.to_string(), "hint": flaw.hint()})
 }
 
-fn line(verdict: &Verdict, own: Option<PublicKey>) -> String {
+fn line(verdict: &LogVerdict, own: Option<PublicKey>) -> String {
     let (agent, seen) = (&verdict.agent_id, &verdict.seen);
     if let Some(flaw) = &verdict.flaw {
         return format!("{agent}: wrong: {flaw}\n  hint: {}", flaw.hint());
@@ -270,43 +270,46 @@ fn erased_words(erased: u64) -> String {
 }
 
 /// A bundle, or a run on its way into one, that proves nothing.
-pub(super) fn unproven(error: &Unproven, what: &str) -> Failure {
+pub(super) fn unproven(error: &BundleError, what: &str) -> Failure {
     let message = format!("{what}: {error}");
     let (code, hint, exit) = match error {
-        Unproven::Foreign => ("bundle_foreign", "give a file that `wakeful export` wrote", 1),
-        Unproven::Version { found } if *found < FORMAT_VERSION => (
+        BundleError::Foreign => ("bundle_foreign", "give a file that `wakeful export` wrote", 1),
+        BundleError::Version { found } if *found < FORMAT_VERSION => (
             "bundle_older",
             "it does not prove what was said in the run: have the run exported again",
             1,
         ),
-        Unproven::Version { .. } => ("bundle_newer", "use the newer wakeful that wrote it", 1),
-        Unproven::Machine { .. } => (
+        BundleError::Version { .. } => ("bundle_newer", "use the newer wakeful that wrote it", 1),
+        BundleError::Machine { .. } => (
             "machine_version_unsupported",
             "use the wakeful that began the run",
             1,
         ),
-        Unproven::TooLong => ("bundle_too_long", "ask for a run with less around it", 1),
-        Unproven::Line { .. } | Unproven::Cut => (
+        BundleError::TooLong => ("bundle_too_long", "ask for a run with less around it", 1),
+        BundleError::Line { .. } | BundleError::Cut => (
             FAILED,
             "the file is damaged or was changed: ask for it again",
             UNVERIFIED,
         ),
-        Unproven::Unsigned => (
+        BundleError::Unsigned => (
             FAILED,
             "ask whoever exported it for one that is signed",
             UNVERIFIED,
         ),
-        Unproven::Flaw(flaw) => (FAILED, flaw.hint(), UNVERIFIED),
-        Unproven::Unbound(_) => (
+        BundleError::Flaw(flaw) => (FAILED, flaw.hint(), UNVERIFIED),
+        BundleError::Unbound(_) => (
             FAILED,
             "whoever made it took away what ties the journal to the log: have the run exported again",
             UNVERIFIED,
         ),
-        Unproven::Difference(_) | Unproven::Blob(_) | Unproven::Missing(_) | Unproven::Unnamed(_) => (
+        BundleError::Difference(_)
+        | BundleError::Blob(_)
+        | BundleError::Missing(_)
+        | BundleError::Unnamed(_) => (
             FAILED,
             "what was recorded was changed afterwards: compare with a backup",
             UNVERIFIED,
         ),
     };
-    Failure::new(code, message, hint).exiting(exit)
+    Failure::new(code, message, hint).with_exit(exit)
 }

@@ -11,7 +11,7 @@ use super::subscribe::duration;
 use crate::backend::read;
 use crate::failure::Failure;
 use crate::show::Out;
-use crate::world::RealClock;
+use crate::system::RealClock;
 
 /// Refusals, counts and schedules that are shown of each, so that it stays one screen; `--json` has the rest.
 const SHOWN_MAX: usize = 5;

@@ -1,6 +1,6 @@
 //! Checks between settings of the file: a provider or route that is referred to must be described.
 
-use wakeful_models::{Known, ModelRef};
+use wakeful_models::{BuiltinProvider, ModelRef};
 
 use super::layer::{Layer, LoadedConfig, SettingOrigin};
 use super::settings::Settings;
@@ -41,7 +41,7 @@ pub(super) fn cross_check(file: &Layer) -> Result<Vec<CrossFinding>, Failure> {
         }
     }
     for (name, provider) in &settings.providers {
-        if Known::named(name).is_none() && provider.kind.is_none() {
+        if BuiltinProvider::named(name).is_none() && provider.kind.is_none() {
             let message = format!("providers.{name} is no provider that is built in, and has no kind");
             report(
                 &["providers", name],
@@ -68,7 +68,7 @@ pub(super) fn cross_check(file: &Layer) -> Result<Vec<CrossFinding>, Failure> {
 fn missing_target(model: Option<&str>, settings: &Settings) -> Option<(String, String)> {
     match ModelRef::parse(model?).ok()? {
         ModelRef::Hosted { provider, .. }
-            if Known::named(&provider).is_none() && !settings.providers.contains_key(&provider) =>
+            if BuiltinProvider::named(&provider).is_none() && !settings.providers.contains_key(&provider) =>
         {
             Some((
                 format!("there is no provider {provider}"),

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use toml_edit::{Document, DocumentMut, Item, TableLike};
-use wakeful_core::failure::clip;
+use wakeful_core::failure::truncate_chars;
 
 use super::cross_check::{CrossFinding, cross_check};
 use super::layer::{ParsedLayer, SettingOrigin};
 use super::schema::{Node, Setting, dotted, nearest};
 use super::value::expected_name;
 use crate::failure::Failure;
-use crate::world::fresh_id;
+use crate::system::fresh_id;
 
 /// Largest file that is read. Settings are some lines.
 const BYTES_MAX: u64 = 1 << 20;
@@ -173,7 +173,7 @@ impl Parser<'_> {
         }
         let shown = item.to_string();
         let shown = match node.is_shown() {
-            true => format!(": {}", clip(shown.trim(), SHOWN_CHARS_MAX)),
+            true => format!(": {}", truncate_chars(shown.trim(), SHOWN_CHARS_MAX)),
             // What may be a key is not repeated.
             false => String::new(),
         };

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use wakeful_core::budget::{MicroUsd, Price};
 use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, PolicyVersion};
-use wakeful_core::inference::{Category, Field, Permissions};
-use wakeful_core::key::h;
-use wakeful_core::policy::OutsideRuns;
+use wakeful_core::inference::{InferenceCategory, InferencePermissions, RequestField};
+use wakeful_core::key::derived_hash;
+use wakeful_core::policy::ExternalCausePolicy;
 use wakeful_models::{Provider, TIME_MS_MAX, Thinking};
 
 use super::settings::{Budget, Settings};
@@ -124,7 +124,7 @@ pub(crate) struct AgentSettings {
     /// What its runs do before a command when something other than you or a schedule of yours caused them: `ask`, `allow`
     /// or `deny`. Without it, what `[agent]` says.
     #[schemars(schema_with = "value::outside_runs")]
-    pub(crate) outside_runs: Option<OutsideRuns>,
+    pub(crate) outside_runs: Option<ExternalCausePolicy>,
     /// Its model; without one that of `[model]`.
     #[schemars(extend("format" = "model"))]
     pub(crate) model: Option<String>,
@@ -133,13 +133,13 @@ pub(crate) struct AgentSettings {
     pub(crate) fallbacks: Option<Vec<String>>,
     /// What models may be asked for: `conversation`, `embedding`. Without it, what `[inference]` says.
     #[schemars(schema_with = "value::categories")]
-    pub(crate) categories: Option<BTreeSet<Category>>,
+    pub(crate) categories: Option<BTreeSet<InferenceCategory>>,
     /// The models that may be asked: names, or beginnings and `*`. Without it, what `[inference]` says.
     #[schemars(schema_with = "value::allowed_models")]
     pub(crate) models: Option<AllowedModels>,
     /// What may be shown to somebody else's machine. Without it, what `[inference]` says.
     #[schemars(schema_with = "value::request_fields")]
-    pub(crate) shown: Option<BTreeSet<Field>>,
+    pub(crate) shown: Option<BTreeSet<RequestField>>,
 }
 
 /// What may be asked of models and shown to them, unless an agent's own section says otherwise.
@@ -148,13 +148,13 @@ pub(crate) struct AgentSettings {
 pub(crate) struct InferenceSettings {
     /// What models may be asked for: `conversation`, `embedding`. Without it, everything.
     #[schemars(schema_with = "value::categories")]
-    pub(crate) categories: Option<BTreeSet<Category>>,
+    pub(crate) categories: Option<BTreeSet<InferenceCategory>>,
     /// The models that may be asked: names, or beginnings and `*`. Without it, every model.
     #[schemars(schema_with = "value::allowed_models")]
     pub(crate) models: Option<AllowedModels>,
     /// What may be shown to somebody else's machine. Without it, everything that the agent works with.
     #[schemars(schema_with = "value::request_fields")]
-    pub(crate) shown: Option<BTreeSet<Field>>,
+    pub(crate) shown: Option<BTreeSet<RequestField>>,
 }
 
 /// The models that may be asked: for everything, or by category.
@@ -162,12 +162,12 @@ pub(crate) struct InferenceSettings {
 #[serde(untagged)]
 pub(crate) enum AllowedModels {
     All(Vec<String>),
-    Each(BTreeMap<Category, Vec<String>>),
+    Each(BTreeMap<InferenceCategory, Vec<String>>),
 }
 
 impl AllowedModels {
     /// The patterns for one category, if there are any.
-    fn of(&self, category: Category) -> Option<&Vec<String>> {
+    fn of(&self, category: InferenceCategory) -> Option<&Vec<String>> {
         match self {
             Self::All(patterns) => Some(patterns),
             Self::Each(rules) => rules.get(&category),
@@ -238,10 +238,10 @@ impl Confirm {
         }
     }
 
-    pub(crate) const fn rule(self) -> wakeful_runtime::Privacy {
+    pub(crate) const fn rule(self) -> wakeful_runtime::PrivacyMode {
         match self {
-            Self::Implied => wakeful_runtime::Privacy::Implied,
-            Self::Explicit => wakeful_runtime::Privacy::Explicit,
+            Self::Implied => wakeful_runtime::PrivacyMode::Implied,
+            Self::Explicit => wakeful_runtime::PrivacyMode::Explicit,
         }
     }
 }
@@ -265,17 +265,17 @@ impl Settings {
 
     /// What an agent may ask of models and show to them. What the agent's own section says wins over what is said
     /// for all.
-    pub(crate) fn permissions(&self, agent: &AgentId) -> Permissions {
+    pub(crate) fn permissions(&self, agent: &AgentId) -> InferencePermissions {
         let none = AgentSettings::default();
         let own = self.agents.get(agent.as_str()).unwrap_or(&none);
         let all = &self.inference;
-        let open = Permissions::default();
+        let open = InferencePermissions::default();
         let patterns = |rules: Option<&AllowedModels>, category| rules?.of(category).cloned();
-        let models = Category::ALL.into_iter().filter_map(|category| {
+        let models = InferenceCategory::ALL.into_iter().filter_map(|category| {
             let own = patterns(own.models.as_ref(), category);
             Some((category, own.or_else(|| patterns(all.models.as_ref(), category))?))
         });
-        Permissions {
+        InferencePermissions {
             models: models.collect(),
             categories: own
                 .categories
@@ -293,7 +293,7 @@ impl Settings {
     /// The versions of all permissions there are: those of every agent that has some of its own, and those of all others.
     pub(crate) fn policy_versions(&self, moved: &[String]) -> BTreeSet<PolicyVersion> {
         // A name that no section has stands for all who have none.
-        let other = h("agent.without_rules", &[]).to_string();
+        let other = derived_hash("agent.without_rules", &[]).to_string();
         let names = self.agents.keys().chain([&other]);
         let agents = names.filter_map(|name| AgentId::parse(name).ok());
         agents.map(|agent| self.policy_version(&agent, moved)).collect()
@@ -302,7 +302,7 @@ impl Settings {
     /// The version of an agent's permissions: other rules have another, and what a person confirmed under it is over.
     /// So do providers that have moved: whoever agreed to one machine did not agree to another of the same name.
     pub(crate) fn policy_version(&self, agent: &AgentId, moved: &[String]) -> PolicyVersion {
-        let Permissions {
+        let InferencePermissions {
             categories,
             models,
             shown,
@@ -319,6 +319,6 @@ impl Settings {
         }
         fields.extend_from_slice(moved);
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-        PolicyVersion::new(format!("inference-{}", h("policy.inference", &fields)))
+        PolicyVersion::new(format!("inference-{}", derived_hash("policy.inference", &fields)))
     }
 }

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::decision::{Channel, DEADLINE_HOURS_DEFAULT, DEADLINE_HOURS_MAX, HOUR_MS};
 use wakeful_core::id::AgentId;
-use wakeful_core::policy::OutsideRuns;
-use wakeful_core::retention::{Bounds, DAYS_MAX, MIB_MAX, Retention as Kept};
+use wakeful_core::policy::ExternalCausePolicy;
+use wakeful_core::retention::{DAYS_MAX, MIB_MAX, Retention as Kept, RetentionLimit};
 use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX};
-use wakeful_runtime::Governance;
+use wakeful_runtime::EngineDefaults;
 use wakeful_tools::CommandLimits;
 
 use super::inference::{
@@ -74,15 +74,15 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// What holds for money and privacy where nobody has said otherwise in the database.
-    pub(crate) fn governance(&self) -> Governance {
+    pub(crate) fn governance(&self) -> EngineDefaults {
         let daily = self.budget.daily_usd.map(|usd| format!("{usd:.6}"));
         let daily = daily.and_then(|usd| MicroUsd::parse(&usd));
-        let standard = Governance::default();
-        Governance {
+        let standard = EngineDefaults::default();
+        EngineDefaults {
             daily_cap: daily.unwrap_or(standard.daily_cap),
             privacy: self.privacy.confirm.rule(),
-            decision_patience_ms: self.decisions.patience_ms(),
-            makes_up_for_missed: self.schedule.catch_up,
+            decision_deadline_ms: self.decisions.patience_ms(),
+            catches_up_by_default: self.schedule.catch_up,
         }
     }
 
@@ -94,7 +94,7 @@ impl Settings {
     }
 
     /// What runs of an agent with an outside cause do before plain actions: its own setting, else that of all agents.
-    pub(crate) fn outside_runs(&self, agent: &AgentId) -> OutsideRuns {
+    pub(crate) fn outside_runs(&self, agent: &AgentId) -> ExternalCausePolicy {
         let own = self.agents.get(agent.as_str());
         own.and_then(|own| own.outside_runs)
             .unwrap_or(self.agent.outside_runs)
@@ -204,8 +204,8 @@ impl Default for Tools {
         Self {
             memory_mib_max: None,
             processes_max: u32::try_from(CommandLimits::PROCESSES).unwrap_or(COMMAND_PROCESSES_MAX),
-            written_mib_max: mib(CommandLimits::WRITTEN_BYTES),
-            written_mib_per_day: mib(CommandLimits::WRITTEN_BYTES_PER_DAY),
+            written_mib_max: mib(CommandLimits::DISK_WRITE_BYTES),
+            written_mib_per_day: mib(CommandLimits::DISK_WRITE_BYTES_PER_DAY),
         }
     }
 }
@@ -332,7 +332,7 @@ pub(crate) struct Agent {
     /// What runs do before a command when something other than you or a schedule of yours caused them: `ask` first, `allow`
     /// it, or `deny` it.
     #[schemars(schema_with = "value::outside_runs")]
-    pub(crate) outside_runs: OutsideRuns,
+    pub(crate) outside_runs: ExternalCausePolicy,
 }
 
 impl Default for Agent {
@@ -342,7 +342,7 @@ impl Default for Agent {
             workspace: None,
             max_rounds: ROUNDS_DEFAULT,
             ask_tools: Vec::new(),
-            outside_runs: OutsideRuns::default(),
+            outside_runs: ExternalCausePolicy::default(),
         }
     }
 }
@@ -411,15 +411,15 @@ impl Retention {
     /// The rule that these numbers make.
     pub(crate) const fn rule(&self) -> Kept {
         Kept {
-            events: Bounds {
+            events: RetentionLimit {
                 days: self.event_days,
                 mib: self.event_mib,
             },
-            traces: Bounds {
+            traces: RetentionLimit {
                 days: self.trace_days,
                 mib: self.trace_mib,
             },
-            blobs: Bounds {
+            blobs: RetentionLimit {
                 days: self.blob_days,
                 mib: self.blob_mib,
             },

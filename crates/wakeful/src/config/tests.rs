@@ -8,7 +8,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::json;
-use wakeful_core::policy::OutsideRuns;
+use wakeful_core::policy::ExternalCausePolicy;
 
 use super::file::{edited, parse};
 use super::layer::{Layer, ParsedLayer, environment, misspelt_variables};
@@ -29,7 +29,7 @@ fn text_of(key: &str, number: u16) -> String {
         "notify.desktop" | "schedule.catch_up" => one_of(&["true", "false"]),
         "notify.webhook_key" => format!("env:KEY_{number}"),
         "notify.webhook_format" => one_of(&["json", "text"]),
-        "agent.outside_runs" => one_of(&OutsideRuns::WORDS),
+        "agent.outside_runs" => one_of(&ExternalCausePolicy::WORDS),
         "privacy.confirm" => one_of(&["implied", "explicit"]),
         "log.format" => one_of(&["text", "json"]),
         "log.level" => one_of(&["error", "warn", "info", "debug", "trace"]),

@@ -7,15 +7,15 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
-use wakeful_core::inference::{Category, Field};
-use wakeful_core::policy::OutsideRuns;
+use wakeful_core::inference::{InferenceCategory, RequestField};
+use wakeful_core::policy::ExternalCausePolicy;
 use wakeful_core::run::ROUTE_MAX;
-use wakeful_core::subrun::MAY_START_MAX;
+use wakeful_core::sub_run::MAY_START_MAX;
 use wakeful_models::{ModelRef, THINKING_TOKENS_MAX, Thinking};
 use wakeful_tools::TOOL_NAMES;
 
 use super::schema::Node;
-use crate::secret::Handle;
+use crate::secret::SecretHandle;
 
 /// Longest text of a setting: the longest path that Linux takes.
 const TEXT_BYTES_MAX: usize = 4_096;
@@ -62,7 +62,7 @@ fn check_format(format: &str, text: &str) -> (bool, &'static str) {
             (is_version, "1 to 64 letters, digits and '.', '_', '-'")
         }
         "key-handle" => (
-            Handle::parse(text).is_ok(),
+            SecretHandle::parse(text).is_ok(),
             "where the key is, and never the key itself: \"env:NAME\", \"file:/PATH\", \"keyring:SERVICE/ACCOUNT\" or \"none\"",
         ),
         "line" => (true, "a text of one line"),
@@ -267,22 +267,22 @@ pub(super) fn command(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn outside_runs(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "string", "enum": OutsideRuns::WORDS})
+    json_schema!({"type": "string", "enum": ExternalCausePolicy::WORDS})
 }
 
 pub(super) fn categories(_: &mut SchemaGenerator) -> Schema {
-    let words = Category::ALL.map(Category::as_str);
+    let words = InferenceCategory::ALL.map(InferenceCategory::as_str);
     list(&one_of(&words), words.len())
 }
 
 pub(super) fn request_fields(_: &mut SchemaGenerator) -> Schema {
-    let words = Field::ALL.map(Field::as_str);
+    let words = RequestField::ALL.map(RequestField::as_str);
     list(&one_of(&words), words.len())
 }
 
 pub(super) fn allowed_models(_: &mut SchemaGenerator) -> Schema {
     let patterns = list(&text("model-pattern"), PATTERNS_MAX);
-    let each = Category::ALL.map(|category| (category.as_str().to_owned(), json!(patterns)));
+    let each = InferenceCategory::ALL.map(|category| (category.as_str().to_owned(), json!(patterns)));
     let each = serde_json::Map::from_iter(each);
     json_schema!({"anyOf": [patterns, {"type": "object", "properties": each, "additionalProperties": false}]})
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use wakeful_api::LastFailure;
 
 use crate::failure::Failure;
-use crate::world::is_alive;
+use crate::system::is_alive;
 
 /// Most bytes of a log that are shown.
 pub(crate) const TAIL_BYTES_MAX: u64 = 64 * 1024;
@@ -30,13 +30,13 @@ const PAGE_SUFFIX: &str = ".html";
 
 /// The folder.
 #[derive(Debug, Clone)]
-pub(crate) struct RunFolder {
+pub(crate) struct RunDir {
     root: PathBuf,
 }
 
 /// A daemon as it introduces itself. Fields that a later version adds must have a default here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct DaemonRecord {
     pub(crate) pid: u32,
     /// When that process began, in clock ticks after boot: a pid may be used again.
     #[serde(default)]
@@ -66,16 +66,16 @@ pub(crate) struct Record {
 /// Whether a daemon runs.
 #[expect(clippy::large_enum_variant, reason = "one value at a time, gone in a moment")]
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum CrossFinding {
     /// None does, and none has left anything.
-    Nobody,
+    Absent,
     /// None does; this one has died without a word, or its record cannot be read.
     Stale,
     /// This one does.
-    Alive(Record),
+    Alive(DaemonRecord),
 }
 
-impl RunFolder {
+impl RunDir {
     pub(crate) fn of(home: &Path) -> Self {
         Self {
             root: home.join("run"),
@@ -107,24 +107,24 @@ impl RunFolder {
     }
 
     /// Whether a daemon runs.
-    pub(crate) fn found(&self) -> Found {
+    pub(crate) fn found(&self) -> CrossFinding {
         match fs::exists(self.record_path()) {
-            Ok(false) => Found::Nobody,
-            Ok(true) | Err(_) => match self.read::<Record>(&self.record_path()) {
-                Some(record) if is_alive(record.pid, record.pid_started) => Found::Alive(record),
-                Some(_) | None => Found::Stale,
+            Ok(false) => CrossFinding::Absent,
+            Ok(true) | Err(_) => match self.read::<DaemonRecord>(&self.record_path()) {
+                Some(record) if is_alive(record.pid, record.pid_started) => CrossFinding::Alive(record),
+                Some(_) | None => CrossFinding::Stale,
             },
         }
     }
 
     /// Introduces this daemon.
-    pub(crate) fn introduce(&self, record: &Record) -> Result<(), Failure> {
+    pub(crate) fn write_record(&self, record: &DaemonRecord) -> Result<(), Failure> {
         self.remove_login_pages();
         self.write(&self.record_path(), record)
     }
 
     /// Takes away the introduction of a daemon that has gone, and the token that was kept for as long as it ran.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn remove_record(&self) {
         // What cannot be removed is stale, and known as such.
         let _ = fs::remove_file(self.record_path());
         let _ = fs::remove_file(self.token_path());
@@ -155,9 +155,9 @@ impl RunFolder {
 
     /// The same, unless another daemon has introduced itself since.
     pub(crate) fn forget_process(&self, pid: u32) {
-        let record = self.read::<Record>(&self.record_path());
+        let record = self.read::<DaemonRecord>(&self.record_path());
         if record.is_none_or(|record| record.pid == pid) {
-            self.forget();
+            self.remove_record();
         }
     }
 
@@ -268,11 +268,11 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::this_runner;
+    use crate::system::this_runner;
 
-    fn record() -> Record {
+    fn record() -> DaemonRecord {
         let me = this_runner();
-        Record {
+        DaemonRecord {
             pid: me.pid,
             pid_started: me.pid_started,
             http_addr: "127.0.0.1:1".into(),
@@ -289,44 +289,44 @@ mod tests {
     #[test]
     fn a_daemon_is_found_while_its_very_process_lives() {
         let home = tempfile::tempdir().expect("a folder");
-        let folder = RunFolder::of(home.path());
-        assert_eq!(folder.found(), Found::Nobody);
-        folder.introduce(&record()).expect("written");
-        assert_eq!(folder.found(), Found::Alive(record()));
-        let reused = Record {
+        let folder = RunDir::of(home.path());
+        assert_eq!(folder.found(), CrossFinding::Absent);
+        folder.write_record(&record()).expect("written");
+        assert_eq!(folder.found(), CrossFinding::Alive(record()));
+        let reused = DaemonRecord {
             pid_started: record().pid_started + 1,
             ..record()
         };
-        folder.introduce(&reused).expect("written");
+        folder.write_record(&reused).expect("written");
         assert_eq!(
             folder.found(),
-            Found::Stale,
+            CrossFinding::Stale,
             "the pid is another process's by now"
         );
-        folder.forget();
-        assert_eq!(folder.found(), Found::Nobody);
+        folder.remove_record();
+        assert_eq!(folder.found(), CrossFinding::Absent);
     }
 
     #[test]
     fn a_record_of_an_older_version_is_read_and_a_broken_one_is_stale() {
         let home = tempfile::tempdir().expect("a folder");
-        let folder = RunFolder::of(home.path());
-        folder.introduce(&record()).expect("written");
+        let folder = RunDir::of(home.path());
+        folder.write_record(&record()).expect("written");
         let old = format!(
             r#"{{"pid": {}, "pid_started": {}, "http_addr": "a:1", "token_file": "t", "unknown": 1}}"#,
             record().pid,
             record().pid_started
         );
         fs::write(folder.record_path(), old).expect("written");
-        assert!(matches!(folder.found(), Found::Alive(record) if record.version.is_empty()));
+        assert!(matches!(folder.found(), CrossFinding::Alive(record) if record.version.is_empty()));
         fs::write(folder.record_path(), "{").expect("written");
-        assert_eq!(folder.found(), Found::Stale);
+        assert_eq!(folder.found(), CrossFinding::Stale);
     }
 
     #[test]
     fn the_tail_of_a_log_is_bounded_however_long_the_log_is() {
         let home = tempfile::tempdir().expect("a folder");
-        let folder = RunFolder::of(home.path());
+        let folder = RunDir::of(home.path());
         assert_eq!(folder.log_tail(10), Vec::<String>::new());
         let mut log = folder.open_log().expect("a log");
         for number in 0..20_000 {

@@ -7,32 +7,32 @@ use std::sync::Arc;
 
 use wakeful_api::AgentModelState;
 use wakeful_core::id::{AgentId, PolicyVersion};
-use wakeful_core::message::{Message, Wishes};
-use wakeful_core::policy::Rules;
+use wakeful_core::message::{Message, RunOptions};
+use wakeful_core::policy::ToolRules;
 use wakeful_core::problem::{Problem, with_causes};
 use wakeful_core::prompt::Guidance;
 use wakeful_core::run::ROUNDS_MAX;
 use wakeful_models::Models;
-use wakeful_runtime::service::{Ending, Workshop};
-use wakeful_runtime::wake::Limits;
+use wakeful_runtime::service::{EndingEngine, EngineFactory};
+use wakeful_runtime::wake::ResolvedOptions;
 use wakeful_runtime::{EngineError, Halt, HaltSwitch, Observer};
 use wakeful_server::{Host, LocalPeer, Peer};
 use wakeful_store::rows::Agent;
-use wakeful_tools::{Tools, descent};
+use wakeful_tools::{Tools, process_ancestry};
 
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
-use crate::model::{Chain, ModelRegistry, Whose, Why, demo};
-use crate::place::{Place, RealEngine, Sandboxing, Tooling, tool_names};
+use crate::model::{ModelChain, ModelChoiceReason, ModelRegistry, RunOwner, demo};
+use crate::open_home::{EngineOptions, OpenHome, RealEngine, SandboxRequirement, tool_names};
 use crate::workspace::WorkspacePath;
 
 /// Makes engines for the service.
 pub(crate) struct DaemonEngineFactory {
-    pub(crate) place: Arc<Place>,
+    pub(crate) place: Arc<OpenHome>,
     pub(crate) config: Settings,
     pub(crate) models: ModelRegistry,
-    pub(crate) sandboxing: Sandboxing,
+    pub(crate) sandboxing: SandboxRequirement,
     /// Who is shown what was committed.
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) halt: Halt,
@@ -42,13 +42,13 @@ pub(crate) struct DaemonEngineFactory {
 
 /// An engine that was made before the message was sent. Making one checks every closed path, which takes a millisecond or more.
 pub(crate) struct FirstEngine {
-    pub(crate) chain: Chain,
+    pub(crate) chain: ModelChain,
     pub(crate) workspace: String,
     pub(crate) engine: RealEngine,
 }
 
 impl FirstEngine {
-    fn fits(&self, limits: &Limits) -> bool {
+    fn fits(&self, limits: &ResolvedOptions) -> bool {
         self.workspace == limits.workspace
             && self.chain.model_ref == limits.model_ref
             && self.chain.fallbacks == limits.fallbacks
@@ -56,13 +56,13 @@ impl FirstEngine {
 }
 
 impl DaemonEngineFactory {
-    fn make(&self, limits: &Limits) -> Result<RealEngine, Failure> {
+    fn make(&self, limits: &ResolvedOptions) -> Result<RealEngine, Failure> {
         if let Some(first) = self.first.as_ref().filter(|first| first.fits(limits)) {
             return Ok(first.engine.clone());
         }
         let models = self.models.route(&limits.model_ref, &limits.fallbacks)?;
         let workspace = WorkspacePath::look(limits.workspace.as_ref(), self.place.home.root())?;
-        self.place.engine(Tooling {
+        self.place.engine(EngineOptions {
             models,
             workspace: &workspace,
             sandboxing: self.sandboxing,
@@ -72,26 +72,26 @@ impl DaemonEngineFactory {
     }
 }
 
-impl Workshop for DaemonEngineFactory {
+impl EngineFactory for DaemonEngineFactory {
     type Model = Models;
     type Tools = Tools;
 
-    fn limits(&self, agent: &Agent, message: &Message) -> Limits {
-        let Wishes {
+    fn resolve_options(&self, agent: &Agent, message: &Message) -> ResolvedOptions {
+        let RunOptions {
             model_ref,
             max_rounds,
             workspace,
             deny_tools,
             ask_tools,
-        } = message.wishes.clone();
+        } = message.options.clone();
         // A route that is gone is told by the engine, which then cannot be made.
         let chain = self.models.chain(Some(agent.into()), model_ref.as_deref());
-        let chain = chain.unwrap_or_else(|_| Chain {
+        let chain = chain.unwrap_or_else(|_| ModelChain {
             model_ref: model_ref.clone().unwrap_or_default(),
             fallbacks: Vec::new(),
-            why: Why::Asked,
+            why: ModelChoiceReason::Asked,
         });
-        Limits {
+        ResolvedOptions {
             model_ref: chain.model_ref,
             fallbacks: chain.fallbacks,
             max_rounds: max_rounds.unwrap_or(self.config.agent.max_rounds),
@@ -103,14 +103,14 @@ impl Workshop for DaemonEngineFactory {
         }
     }
 
-    fn engine(&self, agent: &AgentId, limits: &Limits) -> Result<RealEngine, EngineError> {
+    fn engine(&self, agent: &AgentId, limits: &ResolvedOptions) -> Result<RealEngine, EngineError> {
         self.make(limits).map_err(|failure| no_engine(agent, failure))
     }
 
-    fn ending(&self, agent: &AgentId) -> Result<Ending<Models, Tools>, EngineError> {
+    fn engine_for_ending(&self, agent: &AgentId) -> Result<EndingEngine<Models, Tools>, EngineError> {
         let made = || {
             let workspace = WorkspacePath::stand_in(self.place.home.root())?;
-            let engine = self.place.engine(Tooling {
+            let engine = self.place.engine(EngineOptions {
                 models: demo()?,
                 workspace: &workspace,
                 sandboxing: self.sandboxing,
@@ -179,7 +179,7 @@ impl Host for DaemonHost {
         }
     }
 
-    fn wishes(&self, wishes: Wishes) -> Result<Wishes, Problem> {
+    fn check_options(&self, wishes: RunOptions) -> Result<RunOptions, Problem> {
         if let Some(rounds) = wishes.max_rounds
             && !(1..=ROUNDS_MAX).contains(&rounds)
         {
@@ -190,7 +190,7 @@ impl Host for DaemonHost {
             ("deny_tools", &wishes.deny_tools),
             ("ask_tools", &wishes.ask_tools),
         ] {
-            let unknown = Rules::new(tool_names()).check_denied(tools);
+            let unknown = ToolRules::new(tool_names()).check_denied(tools);
             unknown.map_err(|error| {
                 let message = format!("{field}: {error}");
                 Failure::new("unknown_tool", message, "give names from the list")
@@ -199,7 +199,7 @@ impl Host for DaemonHost {
         let named = |name| self.models.named(name);
         let model_ref = wishes.model_ref.as_deref().map(named).transpose()?;
         let workspace = wishes.workspace.as_deref().map(|path| self.look(path.as_ref()));
-        Ok(Wishes {
+        Ok(RunOptions {
             model_ref,
             workspace: workspace.transpose()?,
             ..wishes
@@ -211,7 +211,7 @@ impl Host for DaemonHost {
     }
 
     fn model_state(&self, agent: &AgentId, chosen: Option<&str>) -> Option<AgentModelState> {
-        self.models.state(Whose { agent, chosen })
+        self.models.state(RunOwner { agent, chosen })
     }
 
     fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance {
@@ -220,9 +220,9 @@ impl Host for DaemonHost {
 
     fn is_tool(&self, peer: Peer) -> bool {
         match peer {
-            Peer::Network(address) => descent::is_peer(address),
-            Peer::Local(LocalPeer { pid, started }) => descent::is_process(pid, started),
-            Peer::InProcess => descent::is_own(),
+            Peer::Network(address) => process_ancestry::is_peer(address),
+            Peer::Local(LocalPeer { pid, started }) => process_ancestry::is_process(pid, started),
+            Peer::InProcess => process_ancestry::is_own(),
         }
     }
 
@@ -230,7 +230,7 @@ impl Host for DaemonHost {
         self.switch.throw();
     }
 
-    fn broke(&self, error: &EngineError) {
+    fn on_service_failed(&self, error: &EngineError) {
         tracing::error!(error = %with_causes(error), "internal error (please report)");
     }
 }

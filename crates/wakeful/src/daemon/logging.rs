@@ -11,7 +11,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use wakeful_ports::clock::Clock as _;
 
 use crate::config::{LogFormat, LogLevel, LogSettings};
-use crate::world::RealClock;
+use crate::system::RealClock;
 
 /// The beginning of every target of Wakeful's crates.
 const TARGET: &str = "wakeful";

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use wakeful_server::LoginHost;
 
-use super::files::RunFolder;
+use super::files::RunDir;
 
 /// Largest saved list that is read. A list of the most logins has half of it.
 const LIST_BYTES_MAX: u64 = 64 * 1024;
@@ -16,7 +16,7 @@ const LIST_BYTES_MAX: u64 = 64 * 1024;
 pub(crate) struct LoginFiles {
     list: PathBuf,
     home: PathBuf,
-    run: RunFolder,
+    run: RunDir,
 }
 
 impl LoginFiles {
@@ -24,7 +24,7 @@ impl LoginFiles {
         Self {
             list: home.join("logins.json"),
             home: home.to_owned(),
-            run: RunFolder::of(home),
+            run: RunDir::of(home),
         }
     }
 }
@@ -118,7 +118,7 @@ mod tests {
             files.write_page("1a", "another").is_err(),
             "an existing file is never followed"
         );
-        RunFolder::of(home.path()).remove_login_pages();
+        RunDir::of(home.path()).remove_login_pages();
         assert!(!page.exists());
     }
 }

@@ -14,10 +14,10 @@
 
 pub(crate) mod files;
 pub(crate) mod host;
-pub(crate) mod life;
+pub(crate) mod lifecycle;
 mod logging;
 mod logins;
 mod saga_recovery;
 mod socket;
 pub(crate) mod token;
-pub(crate) mod work;
+pub(crate) mod workers;

@@ -3,20 +3,20 @@
 
 use wakeful_runtime::Halt;
 use wakeful_runtime::hub::Hub;
-use wakeful_runtime::saga::Recovered;
+use wakeful_runtime::saga::SagaRecovery;
 
 use crate::failure::Failure;
-use crate::place::Place;
+use crate::open_home::OpenHome;
 
 /// Looks whenever there is a reason to, until a stop is asked for. What an earlier life left behind comes first; many
 /// reasons at once are one look.
-pub(super) async fn run(place: &Place, hub: &Hub, halt: &Halt) {
+pub(super) async fn run(place: &OpenHome, hub: &Hub, halt: &Halt) {
     while !halt.is_set() {
         match place.recover_sagas().await {
-            Ok(Recovered {
+            Ok(SagaRecovery {
                 undone: 0, stuck: 0, ..
             }) => {}
-            Ok(Recovered { undone, stuck, .. }) => tracing::warn!(
+            Ok(SagaRecovery { undone, stuck, .. }) => tracing::warn!(
                 undone,
                 stuck,
                 "unfinished writes to the journal were undone; `wakeful saga list` shows those that are stuck"
@@ -29,7 +29,7 @@ pub(super) async fn run(place: &Place, hub: &Hub, halt: &Halt) {
         tokio::select! {
             biased;
             () = halt.asked() => {}
-            () = hub.ended() => {}
+            () = hub.wait_for_run_end() => {}
         }
     }
 }

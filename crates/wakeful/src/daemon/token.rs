@@ -10,7 +10,7 @@ use wakeful_ports::clock::Entropy as _;
 use wakeful_server::TOKEN_CHARS_MIN;
 
 use crate::failure::Failure;
-use crate::world::RealEntropy;
+use crate::system::RealEntropy;
 
 /// Longest token: it travels in a header.
 const TOKEN_CHARS_MAX: usize = 512;
@@ -50,7 +50,7 @@ pub(crate) fn read(path: &Path) -> Result<String, Failure> {
 
 /// Reads a home's own token, and makes it when there is none.
 pub(crate) fn read_or_make(path: &Path) -> Result<String, Failure> {
-    let fresh = Digest::from_bytes(RealEntropy.bytes32()).to_string();
+    let fresh = Digest::from_bytes(RealEntropy.random_bytes()).to_string();
     let mut new = fs::OpenOptions::new();
     match new.write(true).create_new(true).mode(0o600).open(path) {
         Ok(mut file) => {

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use wakeful_models::{SCRIPT_BYTES_MAX, Scripted};
+use wakeful_models::{SCRIPT_BYTES_MAX, ScriptedModel};
 
 use crate::failure::Failure;
 
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 const SCRIPT_ENDINGS: [&str; 2] = ["yaml", "yml"];
 
 /// The script in a file, and the whole path under which it is found from any folder.
-pub(super) fn load(file: &Path) -> Result<(String, Scripted), Failure> {
+pub(super) fn load(file: &Path) -> Result<(String, ScriptedModel), Failure> {
     let invalid = |message: String| Failure::usage("script_invalid", message, "see docs/scripts.md");
     let unreadable = |error: &std::io::Error| {
         let attempt = format!("cannot read the script {}", file.display());
@@ -41,7 +41,7 @@ pub(super) fn load(file: &Path) -> Result<(String, Scripted), Failure> {
         )));
     }
     let text = String::from_utf8(bytes).map_err(|error| invalid(format!("{name}: {error}")))?;
-    let script = Scripted::load(&text, &name).map_err(|error| invalid(error.to_string()))?;
+    let script = ScriptedModel::load(&text, &name).map_err(|error| invalid(error.to_string()))?;
     Ok((name, script))
 }
 

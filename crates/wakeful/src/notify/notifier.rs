@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
-use wakeful_core::decision::{Decision, in_order};
-use wakeful_core::failure::clip;
-use wakeful_core::report::Kind;
+use wakeful_core::decision::{Decision, sort_by_urgency};
+use wakeful_core::failure::truncate_chars;
+use wakeful_core::report::EventKind;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock;
 use wakeful_runtime::Halt;
-use wakeful_runtime::hub::{Hub, Listener, News};
-use wakeful_store::rows::{AnnouncementRow, DecisionFilter};
+use wakeful_runtime::hub::{Hub, HubMessage, Listener};
+use wakeful_store::rows::{DecisionFilter, DecisionNotificationRow};
 use wakeful_store::{Store, StoreError};
 
 use super::{NotificationPayload, NotifyTarget};
@@ -97,7 +97,7 @@ impl Notifier {
         };
         let pending = self.store.read(move |view| view.decisions(&filter)).await?;
         let mut again: Option<u64> = None;
-        for decision in in_order(pending) {
+        for decision in sort_by_urgency(pending) {
             if let Some(wait) = self.notify(target, &decision).await? {
                 again = Some(again.map_or(wait, |again| again.min(wait)));
             }
@@ -119,13 +119,13 @@ impl Notifier {
         }
         let payload = NotificationPayload::new(decision, self.page_url.as_deref());
         let sent = target.send(&payload).await;
-        let row = AnnouncementRow {
+        let row = DecisionNotificationRow {
             decision_id: id,
             severity,
             way: target.name().to_owned(),
             tries: before.map_or(0, |row| row.tries).saturating_add(1),
             is_done: sent.is_ok(),
-            error: sent.err().map(|why| clip(&why, ERROR_CHARS_MAX)),
+            error: sent.err().map(|why| truncate_chars(&why, ERROR_CHARS_MAX)),
             at: self.clock.now(),
         };
         if let Some(error) = &row.error {
@@ -151,7 +151,7 @@ enum NextAttempt {
     Never,
 }
 
-fn next_attempt(before: Option<&AnnouncementRow>, now: Millis) -> NextAttempt {
+fn next_attempt(before: Option<&DecisionNotificationRow>, now: Millis) -> NextAttempt {
     let Some(row) = before else {
         return NextAttempt::Now;
     };
@@ -170,18 +170,18 @@ fn next_attempt(before: Option<&AnnouncementRow>, now: Millis) -> NextAttempt {
 /// Waits until a decision was asked or escalated, or may have been. False when the hub is gone.
 async fn wait_for_decision_event(listener: &mut Listener) -> bool {
     let is_decision = |kind: &str| {
-        [Kind::DecisionAsked, Kind::DecisionEscalated]
-            .map(Kind::as_str)
+        [EventKind::DecisionAsked, EventKind::DecisionEscalated]
+            .map(EventKind::as_str)
             .contains(&kind)
     };
     loop {
         match listener.recv().await {
             Ok(news) => match &*news {
-                News::Events { events, .. } if events.is_empty() => return true,
-                News::Events { events, .. } if events.iter().any(|event| is_decision(&event.kind)) => {
+                HubMessage::Events { events, .. } if events.is_empty() => return true,
+                HubMessage::Events { events, .. } if events.iter().any(|event| is_decision(&event.kind)) => {
                     return true;
                 }
-                News::Events { .. } | News::Words { .. } => {}
+                HubMessage::Events { .. } | HubMessage::Words { .. } => {}
             },
             Err(RecvError::Lagged(_)) => return true,
             Err(RecvError::Closed) => return false,
@@ -196,8 +196,8 @@ mod tests {
 
     use super::*;
 
-    fn row(tries: u32, at: i64) -> AnnouncementRow {
-        AnnouncementRow {
+    fn row(tries: u32, at: i64) -> DecisionNotificationRow {
+        DecisionNotificationRow {
             decision_id: DecisionId(Digest::of(b"decision")),
             severity: Severity::High,
             way: "webhook".to_owned(),
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_was_told_is_not_told_again() {
-        let told = AnnouncementRow {
+        let told = DecisionNotificationRow {
             is_done: true,
             ..row(1, 0)
         };

@@ -119,7 +119,7 @@ impl NotificationPayload {
 
 #[cfg(test)]
 mod tests {
-    use wakeful_core::decision::{Inquiry, ProposedAction};
+    use wakeful_core::decision::{ApprovalRequest, ProposedAction};
     use wakeful_core::id::AgentId;
     use wakeful_core::key::{Digest, OperationId, RunKey};
     use wakeful_core::step::EffectClass;
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     fn asked() -> Decision {
-        let inquiry = Inquiry::new(
+        let inquiry = ApprovalRequest::new(
             ProposedAction {
                 operation_id: OperationId(Digest::of(b"operation")),
                 tool: "ExecCommand",

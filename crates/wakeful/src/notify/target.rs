@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
 use wakeful_core::decision::Severity;
-use wakeful_models::{Clients, Webhook};
+use wakeful_models::{HttpClients, Webhook};
 
 use super::NotificationPayload;
 use crate::config::{Settings, WebhookFormat};
 use crate::failure::Failure;
-use crate::secret::Handle;
+use crate::secret::SecretHandle;
 
 /// The program that shows notes on the desktop.
 const NOTIFY: &str = "notify-send";
@@ -59,9 +59,9 @@ pub(crate) enum NotifyTarget {
 pub(crate) struct WebhookTarget {
     url: String,
     /// Where its key is; looked for at every attempt, because it may be put there later.
-    key: Option<Handle>,
+    key: Option<SecretHandle>,
     format: WebhookFormat,
-    clients: Clients,
+    clients: HttpClients,
 }
 
 /// The part of the environment that programs get.
@@ -117,10 +117,14 @@ pub(crate) fn notify_targets(
         targets.push(NotifyTarget::Desktop { session });
     }
     if let Some(url) = &settings.webhook {
-        let clients = Clients::default();
+        let clients = HttpClients::default();
         // Looked at once at the start, so that an address that can never work is told then.
         Webhook::new(url, None, clients.clone()).map_err(|error| bad(&format!("notify.webhook: {error}")))?;
-        let key = settings.webhook_key.as_deref().map(Handle::parse).transpose();
+        let key = settings
+            .webhook_key
+            .as_deref()
+            .map(SecretHandle::parse)
+            .transpose();
         targets.push(NotifyTarget::Webhook(WebhookTarget {
             url: url.clone(),
             key: key.map_err(|_| bad("notify.webhook_key is no handle"))?,

@@ -1,10 +1,10 @@
 //! What retention keeps and removes, in words.
 
-use wakeful_runtime::retention::Cared;
-use wakeful_store::rows::Held;
+use wakeful_runtime::retention::RetentionRound;
+use wakeful_store::rows::DataSize;
 
 /// What a round of retention removed, in a few lines.
-pub(crate) fn removed_text(cared: &Cared) -> String {
+pub(crate) fn removed_text(cared: &RetentionRound) -> String {
     let mut lines: Vec<String> = cared
         .pruned
         .iter()
@@ -30,6 +30,6 @@ pub(crate) fn removed_text(cared: &Cared) -> String {
 }
 
 /// Rows and their size.
-pub(crate) fn amount(held: Held) -> String {
+pub(crate) fn amount(held: DataSize) -> String {
     format!("{} rows with {} KiB", held.rows, held.bytes.div_ceil(1_024))
 }

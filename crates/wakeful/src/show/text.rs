@@ -3,17 +3,18 @@
 use serde::Serialize;
 use serde_json::Value;
 use wakeful_api::{
-    Activity, AgentStatus, Block, Control, Mode, Run, RunLine, RunList, RunState, Step, TranscriptLine,
+    Activity, AgentControl, AgentStatus, Block, InteractionMode, Run, RunList, RunState, RunSummary, Step,
+    TranscriptLine,
 };
-use wakeful_core::failure::clip;
+use wakeful_core::failure::truncate_chars;
 use wakeful_core::report::payload::Payload;
 use wakeful_core::run::RunStatus;
-use wakeful_core::subrun::RunLink;
-use wakeful_runtime::run::fault_in_words;
+use wakeful_core::sub_run::RunLink;
+use wakeful_runtime::run::describe_fault;
 
-use super::view::{ResumedView, Waits};
+use super::view::{QueuedView, ResumedView};
 use wakeful_core::attempt::AttemptOutcome;
-use wakeful_core::policy::Effect;
+use wakeful_core::policy::PolicyEffect;
 
 /// Digits of a run key in lists: enough to tell thousands apart, and to name one.
 const SHORT: usize = 12;
@@ -31,9 +32,11 @@ pub(super) fn progress(said: &Payload) -> Option<String> {
             format!("  » {}", round.text.replace('\n', "\n    "))
         }
         Payload::PolicyDecided(decided) => match (decided.effect, decided.status) {
-            (Effect::Ask, _) => return None,
-            (Effect::Permit | Effect::Deny, None) => format!("  → {} {}", decided.tool, decided.input),
-            (Effect::Permit | Effect::Deny, Some(status)) => {
+            (PolicyEffect::Ask, _) => return None,
+            (PolicyEffect::Permit | PolicyEffect::Deny, None) => {
+                format!("  → {} {}", decided.tool, decided.input)
+            }
+            (PolicyEffect::Permit | PolicyEffect::Deny, Some(status)) => {
                 let code = decided.code.as_deref().unwrap_or_default();
                 format!("  ✗ {} {status} ({code})", decided.tool)
             }
@@ -174,7 +177,7 @@ pub(super) fn run(run: &Run) -> String {
         lines.push(format!("failure  {}: {}", failure.kind, failure.summary));
     }
     if let Some(fault) = &run.fault {
-        lines.push(format!("fault    {}", fault_in_words(fault)));
+        lines.push(format!("fault    {}", describe_fault(fault)));
     }
     if !run.steps.is_empty() {
         lines.push("steps".to_owned());
@@ -203,7 +206,7 @@ fn step(number: usize, step: &Step) -> String {
         step.sandbox.clone().unwrap_or_default(),
     ];
     notes.retain(|note| !note.is_empty());
-    let (name, notes) = (clip(&step.name, 32), notes.join(", "));
+    let (name, notes) = (truncate_chars(&step.name, 32), notes.join(", "));
     let line = format!(
         "  {number:>4}  {name:<32}  {:<15}  {ms:>9}  {notes}",
         word(&step.status)
@@ -224,17 +227,17 @@ pub(super) fn runs(view: &RunList, state: RunState) -> String {
 }
 
 /// Runs with what waits to become one: of one agent in the same table, of all agents as numbers below it.
-pub(super) fn runs_and_waits(view: &RunList, state: RunState, waits: &Waits) -> String {
+pub(super) fn runs_and_waits(view: &RunList, state: RunState, waits: &QueuedView) -> String {
     match waits {
-        Waits::Queue(_, queued) if queued.is_empty() => runs(view, state),
-        Waits::Queue(agent, queued) => {
+        QueuedView::Queue(_, queued) if queued.is_empty() => runs(view, state),
+        QueuedView::Queue(agent, queued) => {
             // Newest first, as the runs below them.
             let waiting = queued.iter().rev();
             let waiting = waiting.map(|one| row(&one.run_key, agent.as_str(), "queued", &one.admitted_at));
             table(waiting.chain(view.runs.iter().map(line_of_run)))
         }
-        Waits::Counts(counts) if counts.is_empty() => runs(view, state),
-        Waits::Counts(counts) => {
+        QueuedView::Counts(counts) if counts.is_empty() => runs(view, state),
+        QueuedView::Counts(counts) => {
             let counts: Vec<String> = counts
                 .iter()
                 .map(|(agent, count)| format!("{agent} {count}"))
@@ -251,7 +254,7 @@ fn table(lines: impl Iterator<Item = String>) -> String {
     [header].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-fn line_of_run(run: &RunLine) -> String {
+fn line_of_run(run: &RunSummary) -> String {
     let status = if run.parked { "parked" } else { run.status.as_str() };
     let line = row(&run.run_key, &run.agent_id, status, &run.started_at);
     // One that is tried again keeps what was wrong with it, and stands aside no more.
@@ -262,7 +265,7 @@ fn line_of_run(run: &RunLine) -> String {
     {
         return format!(
             "{line}  {}",
-            clip(&fault_in_words(fault).replace('\n', " "), FAULT_CHARS_MAX)
+            truncate_chars(&describe_fault(fault).replace('\n', " "), FAULT_CHARS_MAX)
         );
     }
     if run.waiting_on.is_empty() {
@@ -273,26 +276,26 @@ fn line_of_run(run: &RunLine) -> String {
 }
 
 fn row(key: &str, agent: &str, status: &str, at: &str) -> String {
-    let (key, agent) = (clip_key(key), clip(agent, 41));
+    let (key, agent) = (clip_key(key), truncate_chars(agent, 41));
     format!("{key}  {agent:<41}  {status:<13}  {at}")
 }
 
 /// Whether anybody goes on with open runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Driver {
-    Nobody,
+pub(crate) enum DriverPresence {
+    None,
     /// Or it cannot be told.
-    Somebody,
+    Daemon,
 }
 
-pub(super) fn agents(agents: &[AgentStatus], driver: Driver) -> String {
+pub(super) fn agents(agents: &[AgentStatus], driver: DriverPresence) -> String {
     if agents.is_empty() {
         return "no agents yet: `wakeful agent create ID` makes one".to_owned();
     }
     let line = |agent: &AgentStatus| {
-        let name = clip(&agent.agent_id, 41);
+        let name = truncate_chars(&agent.agent_id, 41);
         let state = match (agent.activity, driver) {
-            (Activity::Working, Driver::Nobody) => "open".to_owned(),
+            (Activity::Working, DriverPresence::None) => "open".to_owned(),
             (
                 Activity::Asleep
                 | Activity::Queued
@@ -323,11 +326,11 @@ pub(super) fn agents(agents: &[AgentStatus], driver: Driver) -> String {
     agents.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-const fn woken_by(mode: Mode) -> &'static str {
+const fn woken_by(mode: InteractionMode) -> &'static str {
     match mode {
-        Mode::Autonomous => "changes, moments and calls (autonomous)",
-        Mode::Interactive => "only people (interactive)",
-        Mode::Hybrid => "people, changes, moments and calls (hybrid)",
+        InteractionMode::Autonomous => "changes, moments and calls (autonomous)",
+        InteractionMode::Interactive => "only people (interactive)",
+        InteractionMode::Hybrid => "people, changes, moments and calls (hybrid)",
     }
 }
 
@@ -394,19 +397,19 @@ fn block(block: &Block) -> String {
     match block {
         Block::Text { text } => text.clone(),
         Block::Thinking { text } if text.is_empty() => "(thinking)".to_owned(),
-        Block::Thinking { text } => format!("(thinking: {})", clip(text, WORDS_MAX)),
+        Block::Thinking { text } => format!("(thinking: {})", truncate_chars(text, WORDS_MAX)),
         Block::Attachment { name, media_type, .. } => format!("[{name}, {media_type}]"),
         Block::ToolUse { name, input, .. } => format!("→ {name} {input}"),
-        Block::ToolResult { content, .. } => format!("← {}", clip(content, WORDS_MAX)),
+        Block::ToolResult { content, .. } => format!("← {}", truncate_chars(content, WORDS_MAX)),
     }
 }
 
 /// What an agent does, in a word. That it is paused is what a person has to know first.
 fn state(agent: &AgentStatus) -> String {
     match (agent.control, agent.activity) {
-        (Control::Paused, Activity::Asleep | Activity::Queued) => "paused".to_owned(),
-        (Control::Stopped, Activity::Asleep | Activity::Queued) => "stopped".to_owned(),
-        (Control::Running | Control::Paused | Control::Stopped, activity) => word(&activity),
+        (AgentControl::Paused, Activity::Asleep | Activity::Queued) => "paused".to_owned(),
+        (AgentControl::Stopped, Activity::Asleep | Activity::Queued) => "stopped".to_owned(),
+        (AgentControl::Running | AgentControl::Paused | AgentControl::Stopped, activity) => word(&activity),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
-use wakeful_api::{Queued, Run, RunList};
+use wakeful_api::{QueuedMessage, Run, RunList};
 use wakeful_core::id::AgentId;
 
 /// What became of the open runs when none was resumed.
@@ -23,19 +23,19 @@ const fn is_zero(number: &u32) -> bool {
 
 /// Messages that have not become runs, beside a list of those that have.
 #[derive(Debug)]
-pub(crate) enum Waits {
+pub(crate) enum QueuedView {
     /// Of all agents: how many wait for each.
     Counts(BTreeMap<String, u64>),
     /// Of one agent: which ones, next first.
-    Queue(AgentId, Vec<Queued>),
+    Queue(AgentId, Vec<QueuedMessage>),
 }
 
 /// Runs, and what waits to become one.
-pub(super) fn runs(runs: &RunList, waits: &Waits) -> Value {
+pub(super) fn runs(runs: &RunList, waits: &QueuedView) -> Value {
     let mut value = serde_json::to_value(runs).unwrap_or_default();
     let (name, waits) = match waits {
-        Waits::Counts(counts) => ("pending", serde_json::to_value(counts)),
-        Waits::Queue(_, queued) => ("queued", serde_json::to_value(queued)),
+        QueuedView::Counts(counts) => ("pending", serde_json::to_value(counts)),
+        QueuedView::Queue(_, queued) => ("queued", serde_json::to_value(queued)),
     };
     if let Some(members) = value.as_object_mut() {
         members.insert(name.to_owned(), waits.unwrap_or_default());

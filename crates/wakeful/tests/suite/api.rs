@@ -11,13 +11,13 @@ use wakeful_api::{
     ListEvents, SendMessage,
 };
 
-use super::daemon::Daemon;
-use super::world::{World, commands, wait_until};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{TestHome, commands, wait_until};
 
 /// Longest wait for something that comes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(super) fn client(daemon: &Daemon<'_>) -> Client {
+pub(super) fn client(daemon: &RunningDaemon<'_>) -> Client {
     let token = std::fs::read_to_string(daemon.world.home().join("token")).expect("a token");
     Client::new(daemon.address().expect("an address"), token)
 }
@@ -40,9 +40,9 @@ fn message(text: &str, key: &str) -> SendMessage {
 
 #[test]
 fn a_bootstrap_and_the_events_after_it_are_the_state_that_a_new_bootstrap_shows() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script(&commands(&["true"]));
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     world.wakeful(&["agent", "create", "main"]);
     let client = client(&daemon);
     block_on(async {
@@ -101,9 +101,9 @@ fn a_bootstrap_and_the_events_after_it_are_the_state_that_a_new_bootstrap_shows(
 
 #[test]
 fn words_are_heard_live_and_only_the_round_that_follows_is_kept() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script("rounds: [{text: 'one two three', delay_ms: 300}]\n");
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     world.wakeful(&["agent", "create", "main"]);
     let client = client(&daemon);
     block_on(async {
@@ -131,8 +131,8 @@ fn words_are_heard_live_and_only_the_round_that_follows_is_kept() {
 
 #[test]
 fn the_feed_of_all_agents_goes_on_from_its_cursor_over_a_restart() {
-    let world = World::new();
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let daemon = RunningDaemon::serve(&world, &[]);
     world.wakeful(&["agent", "create", "one"]);
     let first = block_on(async {
         client(&daemon)
@@ -142,7 +142,7 @@ fn the_feed_of_all_agents_goes_on_from_its_cursor_over_a_restart() {
     });
     assert_eq!(first.events.len(), 1, "{:?}", first.events);
     assert!(daemon.terminate().success());
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     world.wakeful(&["agent", "create", "two"]);
     block_on(async {
         let client = client(&daemon);
@@ -167,9 +167,9 @@ fn the_feed_of_all_agents_goes_on_from_its_cursor_over_a_restart() {
 
 #[test]
 fn the_same_key_with_another_body_is_a_conflict_and_nothing_runs_twice() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script(&commands(&["echo one >> world.txt"]));
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     world.wakeful(&["agent", "create", "main"]);
     let client = client(&daemon);
     block_on(async {
@@ -197,8 +197,8 @@ fn the_same_key_with_another_body_is_a_conflict_and_nothing_runs_twice() {
 
 #[test]
 fn a_thousand_clients_that_come_and_go_and_some_that_break_off_leave_the_daemon_well() {
-    let world = World::new();
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let daemon = RunningDaemon::serve(&world, &[]);
     world.wakeful(&["agent", "create", "main"]);
     let address = daemon.address().expect("an address");
     let token = std::fs::read_to_string(world.home().join("token")).expect("a token");

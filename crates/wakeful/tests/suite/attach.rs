@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 use wakeful_api::client::ClientError;
-use wakeful_api::{Attached, SendMessage};
+use wakeful_api::{AttachmentInput, SendMessage};
 use wakeful_core::id::AgentId;
 
 use super::api::{block_on, client};
-use super::daemon::Daemon;
-use super::world::World;
+use super::daemon::RunningDaemon;
+use super::home_fixture::TestHome;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and more";
 const SCRIPT: &str = "repeat_last: true\nrounds:\n  - text: seen\n";
 
 /// Calls `wakeful run` for the agent `main`, which is made if need be.
-fn run(world: &World, args: &[&str]) -> super::world::Said {
+fn run(world: &TestHome, args: &[&str]) -> super::home_fixture::CommandOutput {
     let model = world.script(SCRIPT);
     let fixed = [
         "run",
@@ -29,7 +29,7 @@ fn run(world: &World, args: &[&str]) -> super::world::Said {
 }
 
 /// What the newest message of the agent holds.
-fn newest_message(world: &World) -> Value {
+fn newest_message(world: &TestHome) -> Value {
     let said = world.wakeful(&["transcript", "main", "--json"]);
     let lines: Vec<Value> = said
         .stdout
@@ -50,7 +50,7 @@ fn expected() -> Value {
 
 #[test]
 fn files_stand_before_the_words_and_are_what_their_bytes_say_alone_and_through_a_daemon() {
-    let world = World::new();
+    let world = TestHome::new();
     std::fs::write(world.workspace().join("a picture"), PNG).expect("written");
     std::fs::write(world.workspace().join("notes.pdf"), "héllo").expect("written");
     let files = ["--attach", "a picture", "--attach", "notes.pdf"];
@@ -61,7 +61,7 @@ fn files_stand_before_the_words_and_are_what_their_bytes_say_alone_and_through_a
         "{said:?}"
     );
     assert_eq!(newest_message(&world), expected());
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     let said = run(&world, &files);
     assert_eq!(
         (said.code, &said.json()["final_text"]),
@@ -73,7 +73,7 @@ fn files_stand_before_the_words_and_are_what_their_bytes_say_alone_and_through_a
 
 #[test]
 fn a_message_with_another_attachment_is_another_message() {
-    let world = World::new();
+    let world = TestHome::new();
     std::fs::write(world.workspace().join("a"), "one").expect("written");
     let args = ["--attach", "a", "--idempotency-key", "k"];
     assert_eq!(run(&world, &args).code, Some(0));
@@ -89,7 +89,7 @@ fn a_message_with_another_attachment_is_another_message() {
 
 #[test]
 fn what_cannot_be_attached_is_a_usage_error_that_names_the_file() {
-    let world = World::new();
+    let world = TestHome::new();
     let folder = world.workspace();
     std::fs::write(folder.join("program"), b"\x7fELF\0\0").expect("written");
     std::fs::write(folder.join("empty"), b"").expect("written");
@@ -116,13 +116,13 @@ fn what_cannot_be_attached_is_a_usage_error_that_names_the_file() {
 
 #[test]
 fn the_api_takes_large_attachments_and_looks_at_them() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script(SCRIPT);
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     world.wakeful(&["agent", "create", "main"]);
     let client = client(&daemon);
     let send = |media_type: &str, data: String| {
-        let attached = Attached {
+        let attached = AttachmentInput {
             name: "a.txt".into(),
             media_type: media_type.into(),
             data,

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::provider::{Fake, KEY, holds_key};
+use super::home_fixture::TestHome;
+use super::provider::{FakeProvider, KEY, holds_key};
 use super::route::{call, chat, provider, write};
-use super::world::World;
 
 /// Milliseconds since midnight of a time that the program wrote.
 fn millis(time: &Value) -> i64 {
@@ -15,7 +15,7 @@ fn millis(time: &Value) -> i64 {
 
 #[test]
 fn the_timeline_tells_every_attempt_with_its_wait_its_times_and_its_tokens() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = "
 rounds:
   - fail: {status: 429, retry_after_ms: 300}
@@ -67,7 +67,7 @@ rounds:
 
 #[test]
 fn a_provider_that_does_not_count_fails_nothing() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = world.run("rounds: [{text: done}]\n", &[]).json();
     assert_eq!(run["token_usage"]["total_tokens"], 0);
     assert_eq!(run["outcome"], "completed");
@@ -76,7 +76,7 @@ fn a_provider_that_does_not_count_fails_nothing() {
 
 #[test]
 fn a_key_that_a_command_reads_goes_neither_to_the_model_nor_into_the_database() {
-    let world = World::new();
+    let world = TestHome::new();
     let path = world.path().join("key");
     // The file that the settings name is closed to commands; a copy of it is not.
     let copy = world.path().join("copy");
@@ -84,7 +84,7 @@ fn a_key_that_a_command_reads_goes_neither_to_the_model_nor_into_the_database() 
         "id": "c1", "type": "function",
         "function": {"name": "ExecCommand", "arguments": json!({"cmd": format!("cat {}", copy.display())}).to_string()},
     }]}}], "usage": {"prompt_tokens": 5, "completion_tokens": 2}});
-    let fake = Fake::new(vec![(200, asks), chat("read")]);
+    let fake = FakeProvider::new(vec![(200, asks), chat("read")]);
     std::fs::write(&path, KEY).expect("a key");
     std::fs::write(&copy, KEY).expect("a copy");
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::daemon::Daemon;
-use super::world::{Said, World, commands, program};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{CommandOutput, TestHome, commands, program};
 
 /// A home with an agent, two runs, a large output, settings, a token and words for the agent.
-fn lived_in() -> World {
-    let world = World::new();
+fn lived_in() -> TestHome {
+    let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
     let script = commands(&["echo hello", "seq 1 60000 | sha256sum; seq 1 200000"]);
     for _ in 0..2 {
@@ -27,36 +27,36 @@ fn lived_in() -> World {
     world
 }
 
-fn file(world: &World) -> String {
+fn file(world: &TestHome) -> String {
     world.path().join("backup.tar").display().to_string()
 }
 
 /// Makes a backup.
-fn backed_up(world: &World) -> Said {
+fn backed_up(world: &TestHome) -> CommandOutput {
     let said = world.wakeful(&["backup", &file(world), "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     said
 }
 
 /// Another home beside the first.
-fn other(world: &World) -> PathBuf {
+fn other(world: &TestHome) -> PathBuf {
     world.path().join("other")
 }
 
-fn at(world: &World, home: &Path, args: &[&str]) -> Said {
+fn at(world: &TestHome, home: &Path, args: &[&str]) -> CommandOutput {
     let mut command = world.command(program());
     command.env("WAKEFUL_HOME", home).args(args);
     command.output().expect("starts").into()
 }
 
-fn restored(world: &World, home: &Path) -> Said {
+fn restored(world: &TestHome, home: &Path) -> CommandOutput {
     let said = at(world, home, &["restore", &file(world), "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     said
 }
 
 /// Runs and transcript of a home, as others see them.
-fn seen(world: &World, home: &Path) -> (Value, String) {
+fn seen(world: &TestHome, home: &Path) -> (Value, String) {
     let runs = at(world, home, &["runs", "list", "--json"]);
     let said = at(world, home, &["transcript", "main", "--json"]);
     assert_eq!((runs.code, said.code), (Some(0), Some(0)), "{runs:?} {said:?}");
@@ -169,7 +169,7 @@ fn secrets_are_in_a_backup_only_when_they_are_asked_for() {
 #[test]
 fn a_backup_is_made_beside_a_daemon_that_works() {
     let world = lived_in();
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     let model = world.script_named("slow.yaml", &commands(&["echo one >> world.txt"; 12]));
     let mut run = world.start(&["run", "busy", "--agent", "main", "--model", &model, "--json"]);
     for number in 0..3 {
@@ -204,7 +204,7 @@ fn a_file_that_is_there_is_never_overwritten() {
 
 #[test]
 fn without_a_home_there_is_nothing_to_back_up_and_a_server_has_its_own_way() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(
         world.wakeful(&["backup", &file(&world), "--json"]).error_code(),
         "home_missing"
@@ -305,7 +305,7 @@ fn a_home_that_is_not_empty_is_replaced_only_when_told_and_kept_aside() {
 fn a_home_in_which_a_daemon_works_is_not_replaced() {
     let world = lived_in();
     backed_up(&world);
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     let said = world.wakeful(&["restore", &file(&world), "--replace", "--json"]);
     assert_eq!(said.error_code(), "home_busy", "{said:?}");
     daemon.terminate();
@@ -324,7 +324,7 @@ fn a_full_disk_leaves_neither_a_backup_nor_a_home() {
     command
         .args(["--mount", "--map-root-user", "sh", "-c", &inside, "sh"])
         .arg(program());
-    let said: Said = command.output().expect("unshare").into();
+    let said: CommandOutput = command.output().expect("unshare").into();
     assert_eq!(said.error_code(), "disk_full", "{said:?}");
     assert!(!said.stderr.contains("backup"), "something was left: {said:?}");
     backed_up(&world);
@@ -337,7 +337,7 @@ fn a_full_disk_leaves_neither_a_backup_nor_a_home() {
     command
         .args(["--mount", "--map-root-user", "sh", "-c", &inside, "sh"])
         .arg(program());
-    let said: Said = command.output().expect("unshare").into();
+    let said: CommandOutput = command.output().expect("unshare").into();
     assert_eq!(said.error_code(), "disk_full", "{said:?}");
     let left = |line: &str| line.starts_with(".wakeful-restore") || line == "home";
     assert!(!said.stderr.lines().any(left), "{said:?}");
@@ -345,7 +345,7 @@ fn a_full_disk_leaves_neither_a_backup_nor_a_home() {
 
 #[test]
 fn open_runs_of_a_backup_are_counted_and_the_way_out_is_told() {
-    let world = World::new();
+    let world = TestHome::new();
     world.orphan("silent.yaml", &["--agent", "main", "--create-agent"]);
     backed_up(&world);
     let said = at(&world, &other(&world), &["restore", &file(&world)]);
@@ -416,7 +416,7 @@ fn a_journal_that_is_foreign_or_newer_is_neither_copied_nor_brought_back() {
 }
 
 /// A backup that was taken apart, changed, and put together again with checksums that fit.
-fn forged(world: &World, change: &dyn Fn(&Path)) -> String {
+fn forged(world: &TestHome, change: &dyn Fn(&Path)) -> String {
     let folder = world.path().join("forged");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir(&folder).expect("a folder");

@@ -1,10 +1,10 @@
 //! Calls that are wrong: each gets a code, a sentence that names what is wrong, and touches nothing.
 
-use super::world::World;
+use super::home_fixture::TestHome;
 
 /// Calls the program and expects a usage failure with this code that mentions these words.
 fn refused(args: &[&str], code: &str, words: &[&str]) {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.wakeful(args);
     assert_eq!(
         (said.code, said.error_code().as_str()),
@@ -33,28 +33,28 @@ fn an_unknown_model_is_refused_with_the_known_forms() {
 
 #[test]
 fn an_unknown_flag_is_refused_with_a_suggestion() {
-    let said = World::new().wakeful(&["run", "x", "--modle", "demo"]);
+    let said = TestHome::new().wakeful(&["run", "x", "--modle", "demo"]);
     assert_eq!(said.code, Some(2));
     assert!(said.stderr.contains("--model"), "{said:?}");
 }
 
 #[test]
 fn a_missing_prompt_is_refused() {
-    assert_eq!(World::new().wakeful(&["run"]).code, Some(2));
+    assert_eq!(TestHome::new().wakeful(&["run"]).code, Some(2));
     refused(&["run", "   ", "--json"], "bad_prompt", &["empty"]);
-    assert_eq!(World::new().wakeful(&["run", "x", "--resume"]).code, Some(2));
+    assert_eq!(TestHome::new().wakeful(&["run", "x", "--resume"]).code, Some(2));
 }
 
 #[test]
 fn a_prompt_that_is_too_large_is_refused_with_the_way_out() {
-    let world = World::new();
+    let world = TestHome::new();
     let large = world.path().join("large.yaml");
     std::fs::write(&large, "x".repeat(300 * 1024)).expect("a file");
-    let mut command = world.command(super::world::program());
+    let mut command = world.command(super::home_fixture::program());
     command
         .args(["run", "-", "--json"])
         .stdin(std::fs::File::open(&large).expect("opens"));
-    let said: super::world::Said = command.output().expect("starts").into();
+    let said: super::home_fixture::CommandOutput = command.output().expect("starts").into();
     assert_eq!(
         (said.code, said.error_code().as_str()),
         (Some(2), "prompt_too_large")
@@ -63,7 +63,7 @@ fn a_prompt_that_is_too_large_is_refused_with_the_way_out() {
 
 #[test]
 fn a_script_that_cannot_be_read_is_named() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.wakeful(&["run", "x", "--json", "--model", "scripted:/nowhere/script.yaml"]);
     assert_eq!(
         (said.code, said.error_code().as_str()),
@@ -82,7 +82,7 @@ fn a_script_that_cannot_be_read_is_named() {
 
 #[test]
 fn a_malformed_script_is_refused_with_line_and_field() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = "rounds:\n  - text: fine\n  - tools:\n      - { nmae: ExecCommand, input: {} }\n";
     let said = world.run(script, &[]);
     assert_eq!(
@@ -131,7 +131,9 @@ fn bad_names_and_numbers_are_refused() {
     );
     for rounds in ["0", "-1", "many", "100001"] {
         assert_eq!(
-            World::new().wakeful(&["run", "x", "--max-rounds", rounds]).code,
+            TestHome::new()
+                .wakeful(&["run", "x", "--max-rounds", rounds])
+                .code,
             Some(2),
             "{rounds}"
         );
@@ -140,7 +142,7 @@ fn bad_names_and_numbers_are_refused() {
 
 #[test]
 fn a_workspace_that_overlaps_the_home_is_refused_before_anything_is_made() {
-    let world = World::new();
+    let world = TestHome::new();
     let around = world.path().display().to_string();
     refused_workspace(&world, &around, "workspace_overlaps_home", "give --workspace DIR");
     refused_workspace(&world, "/nowhere", "workspace_unusable", "No such file");
@@ -153,11 +155,11 @@ fn a_workspace_that_overlaps_the_home_is_refused_before_anything_is_made() {
         "give --workspace DIR",
     );
     // A named agent that is not there yet would work in the current folder.
-    let mut command = world.command(super::world::program());
+    let mut command = world.command(super::home_fixture::program());
     command
         .current_dir(world.path())
         .args(["run", "x", "--json", "--agent", "a", "--create-agent"]);
-    let said: super::world::Said = command.output().expect("starts").into();
+    let said: super::home_fixture::CommandOutput = command.output().expect("starts").into();
     assert_eq!(
         (said.code, said.error_code().as_str()),
         (Some(2), "workspace_overlaps_home"),
@@ -174,7 +176,7 @@ fn a_workspace_that_overlaps_the_home_is_refused_before_anything_is_made() {
 
 #[test]
 fn a_workspace_inside_a_home_that_exists_is_refused() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(world.run("rounds: [{text: hello}]\n", &[]).code, Some(0));
     std::os::unix::fs::symlink(world.home(), world.path().join("link")).expect("a link");
     for inside in [
@@ -191,7 +193,7 @@ fn a_workspace_inside_a_home_that_exists_is_refused() {
     }
 }
 
-fn refused_workspace(world: &World, workspace: &str, code: &str, word: &str) {
+fn refused_workspace(world: &TestHome, workspace: &str, code: &str, word: &str) {
     let said = world.wakeful(&["run", "x", "--json", "--workspace", workspace]);
     assert_eq!(
         (said.code, said.error_code().as_str()),
@@ -203,7 +205,7 @@ fn refused_workspace(world: &World, workspace: &str, code: &str, word: &str) {
 
 #[test]
 fn a_script_must_be_a_regular_file() {
-    let world = World::new();
+    let world = TestHome::new();
     let pipe = world.path().join("pipe.yaml");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.expect("mkfifo").success());
@@ -223,7 +225,7 @@ fn a_script_must_be_a_regular_file() {
 
 #[test]
 fn only_a_yaml_file_can_be_named_as_a_script() {
-    let world = World::new();
+    let world = TestHome::new();
     let link = world.path().join("link.yaml");
     std::os::unix::fs::symlink("/etc/passwd", &link).expect("linked");
     let mut messages = Vec::new();
@@ -244,15 +246,15 @@ fn only_a_yaml_file_can_be_named_as_a_script() {
 
 #[test]
 fn what_is_cut_inside_a_character_is_still_called_too_large() {
-    let world = World::new();
+    let world = TestHome::new();
     let large = world.path().join("large.yaml");
     // Two bytes each: a byte more than any even limit falls into a character.
     std::fs::write(&large, "é".repeat(5 * 1024 * 1024)).expect("a file");
-    let mut command = world.command(super::world::program());
+    let mut command = world.command(super::home_fixture::program());
     command
         .args(["run", "-", "--json"])
         .stdin(std::fs::File::open(&large).expect("opens"));
-    let said: super::world::Said = command.output().expect("starts").into();
+    let said: super::home_fixture::CommandOutput = command.output().expect("starts").into();
     assert_eq!(
         (said.code, said.error_code().as_str()),
         (Some(2), "prompt_too_large"),
@@ -270,7 +272,7 @@ fn what_is_cut_inside_a_character_is_still_called_too_large() {
 
 #[test]
 fn the_runs_of_an_agent_that_is_not_there_are_not_simply_none() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(world.run("rounds: [{text: hello}]\n", &[]).code, Some(0));
     let said = world.wakeful(&["runs", "list", "--agent", "nobody", "--json"]);
     assert_eq!(

@@ -4,16 +4,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::daemon::Daemon;
+use super::daemon::RunningDaemon;
 use super::decision::with_open_run;
-use super::world::{Said, World, alive, commands, lasting, statuses, wait_until};
+use super::home_fixture::{CommandOutput, TestHome, alive, commands, lasting, statuses, wait_until};
 
-fn brake(world: &World, args: &[&str]) -> Said {
+fn brake(world: &TestHome, args: &[&str]) -> CommandOutput {
     world.wakeful(&[&["brake"], args, &["--json"]].concat())
 }
 
 /// What each status surface says of the brake.
-fn surfaces(world: &World) -> Vec<bool> {
+fn surfaces(world: &TestHome) -> Vec<bool> {
     let status = world.wakeful(&["status"]);
     let json = world.wakeful(&["status", "--json"]).json();
     let agent = world.wakeful(&["agent", "show", "main", "--json"]).json();
@@ -37,7 +37,7 @@ fn surfaces(world: &World) -> Vec<bool> {
 
 #[test]
 fn one_verb_sets_the_brake_and_every_status_shows_it() {
-    let world = World::new();
+    let world = TestHome::new();
     with_open_run(&world);
     assert_eq!(surfaces(&world), [false; 6]);
     let said = brake(&world, &["on", "--reason", "it deletes too much"]);
@@ -49,7 +49,7 @@ fn one_verb_sets_the_brake_and_every_status_shows_it() {
     );
     assert_eq!(on["brakes"][0]["channel"], "cli");
     assert_eq!(surfaces(&world), [true; 6]);
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(surfaces(&world), [true; 6], "it holds over a restart");
     let said = world.wakeful(&["daemon", "status"]);
     assert!(said.stdout.contains("braked   everything"), "{said:?}");
@@ -59,7 +59,7 @@ fn one_verb_sets_the_brake_and_every_status_shows_it() {
         "one that is on stays as it was set"
     );
     drop(daemon);
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(brake(&world, &["status"]).json(), on);
     let said = brake(&world, &["off"]);
     assert_eq!(
@@ -77,7 +77,7 @@ fn one_verb_sets_the_brake_and_every_status_shows_it() {
 
 #[test]
 fn a_brake_of_one_agent_holds_no_other() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = world.script(&commands(&["echo one >> world.txt"]));
     for agent in ["main", "other"] {
         world.wakeful(&["agent", "create", agent]);
@@ -111,10 +111,10 @@ fn a_brake_of_one_agent_holds_no_other() {
 
 #[test]
 fn a_message_to_a_braked_daemon_is_kept_and_answered_after_the_release() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = world.script(&commands(&["echo one >> world.txt"]));
     world.wakeful(&["agent", "create", "main"]);
-    let _daemon = Daemon::serve(&world, &["--model", &script]);
+    let _daemon = RunningDaemon::serve(&world, &["--model", &script]);
     brake(&world, &["on"]);
     let said = world.wakeful(&[
         "run",
@@ -153,11 +153,11 @@ fn a_message_to_a_braked_daemon_is_kept_and_answered_after_the_release() {
 
 #[test]
 fn a_brake_ends_the_command_that_runs_and_the_run_goes_on_after_the_release() {
-    let world = World::new();
+    let world = TestHome::new();
     let word = format!("{}.5", 900_000 + std::process::id() % 90_000);
     let script = world.script(&lasting(&word));
     world.wakeful(&["agent", "create", "main"]);
-    let _daemon = Daemon::serve(&world, &["--model", &script]);
+    let _daemon = RunningDaemon::serve(&world, &["--model", &script]);
     let running = world.start(&["run", "do it", "--agent", "main", "--json"]);
     wait_until(|| alive(&word));
     assert_eq!(brake(&world, &["on"]).code, Some(0));
@@ -168,7 +168,7 @@ fn a_brake_ends_the_command_that_runs_and_the_run_goes_on_after_the_release() {
         "{:?}",
         acknowledged.elapsed()
     );
-    let held: Said = running.wait_with_output().expect("ends").into();
+    let held: CommandOutput = running.wait_with_output().expect("ends").into();
     assert_eq!(
         (held.code, held.error_code().as_str()),
         (Some(4), "braked"),
@@ -194,7 +194,7 @@ fn a_brake_ends_the_command_that_runs_and_the_run_goes_on_after_the_release() {
 
 #[test]
 fn a_brake_reaches_a_run_in_the_foreground_that_holds_the_home() {
-    let world = World::new();
+    let world = TestHome::new();
     let word = format!("{}.25", 700_000 + std::process::id() % 90_000);
     let script = world.script(&lasting(&word));
     let running = world.start(&["run", "do it", "--json", "--model", &script]);
@@ -202,7 +202,7 @@ fn a_brake_reaches_a_run_in_the_foreground_that_holds_the_home() {
     let said = brake(&world, &["on", "--reason", "at once"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     wait_until(|| !alive(&word));
-    let held: Said = running.wait_with_output().expect("ends").into();
+    let held: CommandOutput = running.wait_with_output().expect("ends").into();
     assert_eq!(
         (held.code, held.error_code().as_str()),
         (Some(4), "braked"),
@@ -216,7 +216,7 @@ fn a_brake_reaches_a_run_in_the_foreground_that_holds_the_home() {
 
 #[test]
 fn a_brake_where_there_is_no_home_makes_none() {
-    let world = World::new();
+    let world = TestHome::new();
     for args in [["on"].as_slice(), &["off"], &["status"]] {
         let said = brake(&world, args);
         assert_eq!(
@@ -237,7 +237,7 @@ fn a_brake_where_there_is_no_home_makes_none() {
 
 #[test]
 fn a_brake_of_nobody_is_neither_set_nor_released_and_work_that_it_holds_is_not_called_work() {
-    let world = World::new();
+    let world = TestHome::new();
     world.orphan("silent.yaml", &["--agent", "main", "--create-agent"]);
     for verb in ["on", "off"] {
         let said = brake(&world, &[verb, "--agent", "nobody"]);
@@ -260,7 +260,7 @@ fn a_brake_of_nobody_is_neither_set_nor_released_and_work_that_it_holds_is_not_c
 }
 
 /// Says something under a brake, in a process of its own, and returns what was answered.
-fn said_under_brake(world: &World, script: &str, whom: &[&str]) -> Said {
+fn said_under_brake(world: &TestHome, script: &str, whom: &[&str]) -> CommandOutput {
     let args = ["run", "do it", "--agent", "main", "--model", script, "--json"];
     let said = world.wakeful(&[&args, whom].concat());
     assert_eq!(
@@ -277,7 +277,7 @@ fn said_under_brake(world: &World, script: &str, whom: &[&str]) -> Said {
 #[test]
 fn what_is_said_under_a_brake_without_a_daemon_is_kept_and_answered_once_after_the_release() {
     for whom in [&[][..], &["--agent", "main"]] {
-        let world = World::new();
+        let world = TestHome::new();
         let script = world.script(&commands(&["echo one >> world.txt"]));
         world.wakeful(&["agent", "create", "main"]);
         assert_eq!(brake(&world, &[&["on"], whom].concat()).code, Some(0));
@@ -315,7 +315,7 @@ fn what_is_said_under_a_brake_without_a_daemon_is_kept_and_answered_once_after_t
 
 #[test]
 fn the_same_words_after_the_release_begin_the_run_that_the_brake_kept_from_its_turn() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = world.script(&commands(&["echo one >> world.txt"]));
     world.wakeful(&["agent", "create", "main"]);
     brake(&world, &["on"]);
@@ -336,20 +336,20 @@ fn the_same_words_after_the_release_begin_the_run_that_the_brake_kept_from_its_t
 
 #[test]
 fn a_daemon_answers_what_was_said_under_a_brake_with_the_model_that_was_named_for_it() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = world.script(&commands(&["echo one >> world.txt"]));
     world.wakeful(&["agent", "create", "main"]);
     brake(&world, &["on"]);
     said_under_brake(&world, &script, &[]);
     // It would be answered by another one where nobody had said so.
-    let _daemon = Daemon::serve(&world, &["--model", "demo"]);
+    let _daemon = RunningDaemon::serve(&world, &["--model", "demo"]);
     brake(&world, &["off"]);
     wait_until(|| world.lines() == ["one"]);
 }
 
 #[test]
 fn a_message_that_a_brake_kept_says_why_it_cannot_start_afterwards() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script("repeat_last: true\nrounds:\n  - text: fine\n");
     let run = || {
         let call = [

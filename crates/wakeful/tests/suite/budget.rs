@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use super::daemon::{Daemon, is_ready};
-use super::provider::{Fake, KEY};
+use super::daemon::{RunningDaemon, is_ready};
+use super::home_fixture::{CommandOutput, TestHome, wait_until};
+use super::provider::{FakeProvider, KEY};
 use super::route::{chat, provider, write};
-use super::world::{Said, World, wait_until};
 
 /// Each answer costs a cent; a request may cost about two at most.
 const CENTS: &str = r#"
@@ -23,17 +23,17 @@ rounds:
     usage: { input_tokens: 900, output_tokens: 100 }
 "#;
 
-fn budget(world: &World) -> Value {
+fn budget(world: &TestHome) -> Value {
     world.wakeful(&["budget", "show", "--json"]).json()
 }
 
-pub(super) fn set(world: &World, args: &[&str]) -> Said {
+pub(super) fn set(world: &TestHome, args: &[&str]) -> CommandOutput {
     world.wakeful(&[&["budget", "set", "--json"], args].concat())
 }
 
 #[test]
 fn a_day_begins_with_the_stated_default_and_says_so() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.run(CENTS, &[]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.stderr.contains("5.00 USD a day in all holds"), "{said:?}");
@@ -54,7 +54,7 @@ fn a_day_begins_with_the_stated_default_and_says_so() {
 
 #[test]
 fn a_run_over_its_cap_waits_with_exit_5_and_goes_on_after_the_cap_was_raised() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(set(&world, &["0.03"]).code, Some(0));
     let said = world.run(CENTS, &["--agent", "main", "--create-agent"]);
     assert_eq!(
@@ -94,7 +94,7 @@ fn a_run_over_its_cap_waits_with_exit_5_and_goes_on_after_the_cap_was_raised() {
 
 #[test]
 fn a_model_that_costs_nothing_is_asked_where_there_is_no_money_for_the_first() {
-    let world = World::new();
+    let world = TestHome::new();
     let dear = world.script_named("dear.yaml", CENTS);
     let free = world.script_named("free.yaml", "rounds: [{text: free}]\nrepeat_last: true\n");
     let settings = |more: &str| {
@@ -124,7 +124,7 @@ fn a_model_that_costs_nothing_is_asked_where_there_is_no_money_for_the_first() {
 
 #[test]
 fn the_cap_of_an_agent_holds_beside_that_of_all() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "poor"]);
     assert_eq!(set(&world, &["0", "--agent", "poor"]).code, Some(0));
     let said = world.run(CENTS, &["--agent", "poor"]);
@@ -144,7 +144,7 @@ fn the_cap_of_an_agent_holds_beside_that_of_all() {
 
 #[test]
 fn amounts_that_are_none_are_refused() {
-    let world = World::new();
+    let world = TestHome::new();
     for (args, code) in [
         (["-1"].as_slice(), "bad_amount"),
         (&["1e9"], "bad_amount"),
@@ -164,11 +164,11 @@ fn amounts_that_are_none_are_refused() {
 
 #[test]
 fn a_daemon_parks_a_run_tells_why_and_goes_on_as_soon_as_the_cap_is_raised() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(set(&world, &["0.03"]).code, Some(0));
     world.wakeful(&["agent", "create", "main"]);
     let model = world.script(CENTS);
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     let said = world.wakeful(&["run", "do it", "--agent", "main", "--json"]);
     assert_eq!(
         (said.code, said.error_code().as_str()),
@@ -191,10 +191,10 @@ fn a_daemon_parks_a_run_tells_why_and_goes_on_as_soon_as_the_cap_is_raised() {
 }
 
 /// A daemon until the work is done, and what it logged.
-fn logged(world: &World, work: impl FnOnce()) -> String {
+fn logged(world: &TestHome, work: impl FnOnce()) -> String {
     let mut child = world.start(&["serve", "--port", "0"]);
     let mut log = child.stderr.take().expect("a log");
-    let daemon = Daemon::of(world, child);
+    let daemon = RunningDaemon::of(world, child);
     wait_until(|| daemon.address().is_some_and(|address| is_ready(&address)));
     work();
     daemon.terminate();
@@ -207,8 +207,8 @@ fn logged(world: &World, work: impl FnOnce()) -> String {
 fn with_a_daemon_it_is_told_as_well_that_nobody_has_set_a_cap() {
     const HOLDS: &str = "nobody has set a spending cap: 5.00 USD a day in all holds";
     let (world, fake) = (
-        World::new(),
-        Fake::new(["one", "two", "three", "four", "five"].map(chat).to_vec()),
+        TestHome::new(),
+        FakeProvider::new(["one", "two", "three", "four", "five"].map(chat).to_vec()),
     );
     let keyed = |key: &str, more: &str| {
         let default = "[model]\ndefault = \"mine/m\"\n";
@@ -250,7 +250,7 @@ fn with_a_daemon_it_is_told_as_well_that_nobody_has_set_a_cap() {
 }
 
 /// Kills the program while a request of `main` is under way, for which money is put aside.
-fn cut_off(world: &World, model: &str) {
+fn cut_off(world: &TestHome, model: &str) {
     let mut child = world.start(&[
         "run",
         "do it",
@@ -271,7 +271,7 @@ fn cut_off(world: &World, model: &str) {
 
 #[test]
 fn a_request_that_was_cut_off_counts_as_spent() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script(
         "price: { input: 10, output: 10 }\nmax_output_tokens: 1000\nrounds:\n  - text: late\n    delay_ms: 60000\n",
     );
@@ -289,7 +289,7 @@ fn a_request_that_was_cut_off_counts_as_spent() {
 
 #[test]
 fn a_script_that_claims_to_go_outside_meets_every_gate() {
-    let world = World::new();
+    let world = TestHome::new();
     let outside = "boundary: outside\nrounds:\n  - text: hello\n";
     let run = world.run(outside, &[]).json();
     let rule = &run["provider_attempt_timeline"]["attempts"][0]["rule"];
@@ -322,7 +322,7 @@ fn a_script_that_claims_to_go_outside_meets_every_gate() {
 
 #[test]
 fn a_model_that_a_person_chose_for_an_agent_answers_until_it_is_taken_back() {
-    let world = World::new();
+    let world = TestHome::new();
     let chosen = world.script_named("chosen.yaml", "rounds: [{text: chosen}]\nrepeat_last: true\n");
     let usual = world.script_named("usual.yaml", "rounds: [{text: usual}]\nrepeat_last: true\n");
     world.wakeful(&["config", "set", "model.default", &usual]);
@@ -339,7 +339,7 @@ fn a_model_that_a_person_chose_for_an_agent_answers_until_it_is_taken_back() {
         .json();
     assert_eq!(agent["model"], json!(chosen), "{agent}");
     assert_eq!(answer(), "chosen");
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(answer(), "chosen", "through a daemon as well");
     let cleared = world
         .wakeful(&["agent", "model", "main", "--clear", "--json"])
@@ -354,7 +354,7 @@ fn a_model_that_a_person_chose_for_an_agent_answers_until_it_is_taken_back() {
 /// What is chosen holds for runs that begin; one that is under way ends as it began.
 #[test]
 fn a_model_that_is_chosen_during_a_turn_answers_the_next_one() {
-    let world = World::new();
+    let world = TestHome::new();
     let waits = "rounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"touch begun; until [ -e go ]; do sleep 0.01; done\"}}]\n  \
                  - text: usual\n";
     let usual = world.script_named("usual.yaml", waits);
@@ -362,7 +362,7 @@ fn a_model_that_is_chosen_during_a_turn_answers_the_next_one() {
     world.wakeful(&["config", "set", "model.default", &usual]);
     world.wakeful(&["config", "set", "model.fallbacks", "demo"]);
     world.wakeful(&["agent", "create", "main"]);
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     let state = |args: &[&str]| world.wakeful(args).json()["model_state"].clone();
     let default = json!({"source": "runtime_default", "runtime_default_model": usual, "effective_model": usual,
         "effective_fallback_models": ["demo"]});
@@ -373,7 +373,7 @@ fn a_model_that_is_chosen_during_a_turn_answers_the_next_one() {
         "effective_fallback_models": [], "override_model": chosen});
     assert_eq!(state(&["agent", "model", "main", &chosen, "--json"]), overridden);
     fs::write(world.workspace().join("go"), "").expect("a file");
-    let said: Said = running.wait_with_output().expect("ends").into();
+    let said: CommandOutput = running.wait_with_output().expect("ends").into();
     assert_eq!(said.json()["final_text"], "usual", "{said:?}");
     let next = world.wakeful(&["run", "again", "--agent", "main", "--json"]);
     assert_eq!(next.json()["final_text"], "chosen", "{next:?}");
@@ -388,7 +388,7 @@ fn a_model_that_is_chosen_during_a_turn_answers_the_next_one() {
 
 #[test]
 fn an_agent_is_shown_with_its_model() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     for (args, model) in [
         (["agent", "model", "main", "demo"].as_slice(), "demo"),
@@ -405,7 +405,7 @@ fn an_agent_is_shown_with_its_model() {
 
 #[test]
 fn an_agent_with_a_model_of_its_own_needs_no_default_that_can_be_asked() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     world.wakeful(&["agent", "model", "main", "demo"]);
     // No key for it is anywhere.
@@ -419,7 +419,7 @@ fn an_agent_with_a_model_of_its_own_needs_no_default_that_can_be_asked() {
         (Some(1), "secret_unavailable"),
         "{said:?}"
     );
-    let elsewhere = World::new();
+    let elsewhere = TestHome::new();
     let args = [
         "run",
         "hello",
@@ -439,7 +439,7 @@ fn an_agent_with_a_model_of_its_own_needs_no_default_that_can_be_asked() {
 
 #[test]
 fn what_a_parked_request_may_cost_is_looked_at_anew() {
-    let world = World::new();
+    let world = TestHome::new();
     let long = |tokens: u32| {
         format!("price: {{ input: 10, output: 10 }}\nmax_output_tokens: {tokens}\nrounds:\n  - text: done\n")
     };
@@ -452,7 +452,7 @@ fn what_a_parked_request_may_cost_is_looked_at_anew() {
 
 #[test]
 fn a_run_that_only_others_left_no_room_for_goes_on_when_it_is_resumed_through_the_daemon() {
-    let world = World::new();
+    let world = TestHome::new();
     set(&world, &["0.03"]);
     for agent in ["slow", "next"] {
         world.wakeful(&["agent", "create", agent]);
@@ -463,7 +463,7 @@ fn a_run_that_only_others_left_no_room_for_goes_on_when_it_is_resumed_through_th
         &format!("{priced}  - text: at last\n    delay_ms: 1500\n    usage: {{ input_tokens: 10, output_tokens: 1 }}\n"),
     );
     let quick = world.script_named("quick.yaml", &format!("{priced}  - text: quick\n"));
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     let mut first = world.start(&["run", "do it", "--agent", "slow", "--model", &slow]);
     wait_until(|| {
         budget(&world)["reserved_usd"]
@@ -481,7 +481,7 @@ fn a_run_that_only_others_left_no_room_for_goes_on_when_it_is_resumed_through_th
 
 #[test]
 fn a_request_that_is_denied_after_a_crash_leaves_nothing_put_aside() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script(
         "price: { input: 10, output: 10 }\nmax_output_tokens: 1000\nboundary: outside\nrounds:\n  - text: late\n    delay_ms: 60000\n",
     );

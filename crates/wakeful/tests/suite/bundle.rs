@@ -3,35 +3,35 @@
 use std::fs;
 
 use serde_json::Value;
-use wakeful_core::proof::bundle::Line;
+use wakeful_core::proof::bundle::BundleLine;
 use wakeful_core::run::MACHINE_VERSION;
 
-use super::daemon::Daemon;
+use super::daemon::RunningDaemon;
+use super::home_fixture::{CommandOutput, TestHome, program};
 use super::proof::{ran, ran_as, verify};
-use super::world::{Said, World, program};
 
 /// Exports a run and says where to.
-fn export(world: &World, run: &str) -> String {
+fn export(world: &TestHome, run: &str) -> String {
     let path = world.path().join("run.bundle").display().to_string();
     let said = world.wakeful(&["export", run, "--out", &path, "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     path
 }
 
-fn key(world: &World) -> String {
+fn key(world: &TestHome) -> String {
     let status = world.wakeful(&["status", "--json"]).json();
     status["proof"]["key"].as_str().expect("a key").to_owned()
 }
 
 #[test]
 fn a_bundle_proves_its_run_on_a_machine_that_has_no_home() {
-    let (here, there) = (World::new(), World::new());
+    let (here, there) = (TestHome::new(), TestHome::new());
     ran(&here);
     ran_as(&here, "other");
     let run = ran(&here);
     ran(&here);
     // Beside a daemon as well as alone: it only looks.
-    let daemon = Daemon::serve(&here, &[]);
+    let daemon = RunningDaemon::serve(&here, &[]);
     let streamed = here.wakeful(&["export", &run]);
     daemon.terminate();
     let path = export(&here, &run);
@@ -79,7 +79,7 @@ fn a_bundle_proves_its_run_on_a_machine_that_has_no_home() {
 
 #[test]
 fn a_bundle_that_was_changed_cut_off_or_reordered_proves_nothing() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = ran(&world);
     let path = export(&world, &run);
     let whole = fs::read_to_string(&path).expect("a file");
@@ -125,7 +125,7 @@ fn a_bundle_that_was_changed_cut_off_or_reordered_proves_nothing() {
 
 #[test]
 fn a_bundle_of_another_device_a_newer_one_and_a_file_that_is_none_are_told_apart() {
-    let (here, there) = (World::new(), World::new());
+    let (here, there) = (TestHome::new(), TestHome::new());
     let path = export(&there, &ran(&there));
     ran(&here);
     // It is sound, and from elsewhere.
@@ -170,7 +170,7 @@ fn a_bundle_of_another_device_a_newer_one_and_a_file_that_is_none_are_told_apart
 
 #[test]
 fn what_was_changed_here_does_not_leave_as_a_bundle() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = ran(&world);
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
     let sql = "UPDATE event SET at_ms = at_ms + 1 WHERE seq = 4";
@@ -189,7 +189,7 @@ fn what_was_changed_here_does_not_leave_as_a_bundle() {
 #[test]
 fn secrets_do_not_leave_with_a_bundle() {
     const KEY: &str = "a-secret-of-no-known-shape";
-    let world = World::new();
+    let world = TestHome::new();
     let script = format!(
         "rounds:\n  - tools: [{{name: ExecCommand, input: {{cmd: \"echo {KEY}\"}}}}]\n  - text: 'it is {KEY}'\n"
     );
@@ -200,14 +200,14 @@ fn secrets_do_not_leave_with_a_bundle() {
     command
         .args(["export", &run, "--out", &path, "--json"])
         .env("MY_API_KEY", KEY);
-    let said: Said = command.output().expect("the program starts").into();
+    let said: CommandOutput = command.output().expect("the program starts").into();
     assert_eq!(said.code, Some(0), "{said:?}");
     let text = fs::read_to_string(&path).expect("a file");
     let device = fs::read_to_string(world.home().join("device.key")).expect("a key");
     assert!(!text.contains(KEY) && !text.contains(&device), "{text}");
     assert!(said.json()["withheld"].as_u64() > Some(2), "{said:?}");
     // What is left still proves that the log is whole, and says that something stayed behind.
-    let said = verify(&World::new(), &["--bundle", &path]);
+    let said = verify(&TestHome::new(), &["--bundle", &path]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let answer: Value = said.json();
     assert_eq!(answer["replayed"], false);
@@ -217,7 +217,7 @@ fn secrets_do_not_leave_with_a_bundle() {
         (answer["run_key"].as_str(), &answer["outcome"]),
         (Some(run.as_str()), &"completed".into())
     );
-    let said = verify(&World::new(), &["--bundle", &path, "--key", &key(&world)]);
+    let said = verify(&TestHome::new(), &["--bundle", &path, "--key", &key(&world)]);
     assert_eq!(
         (said.code, said.error_code().as_str()),
         (Some(6), "verification_failed"),
@@ -226,7 +226,7 @@ fn secrets_do_not_leave_with_a_bundle() {
 }
 
 /// The lines of a bundle.
-fn lines(world: &World, run: &str) -> Vec<Line> {
+fn lines(world: &TestHome, run: &str) -> Vec<BundleLine> {
     let said = world.wakeful(&["export", run]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let lines = said.stdout.lines();
@@ -236,9 +236,9 @@ fn lines(world: &World, run: &str) -> Vec<Line> {
 }
 
 /// One run of the same name in each of two homes, with other words.
-fn twins() -> [(World, String); 2] {
+fn twins() -> [(TestHome, String); 2] {
     ["it was paid", "nothing was paid"].map(|words| {
-        let world = World::new();
+        let world = TestHome::new();
         let script = format!(
             "rounds:\n  - tools: [{{name: ExecCommand, input: {{cmd: \"echo '{words}'\"}}}}]\n  - text: '{words}'\n"
         );
@@ -250,7 +250,7 @@ fn twins() -> [(World, String); 2] {
 }
 
 /// Writes a bundle that somebody made up, and has it judged: with the key of the log, and without.
-fn judged(world: &World, lines: &[Line]) -> [Said; 2] {
+fn judged(world: &TestHome, lines: &[BundleLine]) -> [CommandOutput; 2] {
     let path = world.path().join("forged.bundle");
     let spelled = lines
         .iter()
@@ -258,19 +258,19 @@ fn judged(world: &World, lines: &[Line]) -> [Said; 2] {
     fs::write(&path, spelled.collect::<String>()).expect("forged");
     let path = path.display().to_string();
     [
-        verify(&World::new(), &["--bundle", &path, "--key", &key(world)]),
-        verify(&World::new(), &["--bundle", &path]),
+        verify(&TestHome::new(), &["--bundle", &path, "--key", &key(world)]),
+        verify(&TestHome::new(), &["--bundle", &path]),
     ]
 }
 
 /// The log of a bundle, with or without what its events say.
-fn log(lines: &[Line], says: bool) -> Vec<Line> {
+fn log(lines: &[BundleLine], says: bool) -> Vec<BundleLine> {
     let log = lines
         .iter()
-        .filter(|line| matches!(line, Line::Event(_) | Line::Head(_)));
-    let mut log: Vec<Line> = log.cloned().collect();
+        .filter(|line| matches!(line, BundleLine::Event(_) | BundleLine::Head(_)));
+    let mut log: Vec<BundleLine> = log.cloned().collect();
     for line in &mut log {
-        if let Line::Event(event) = line
+        if let BundleLine::Event(event) = line
             && !says
         {
             event.payload = None;
@@ -285,18 +285,19 @@ fn the_signed_log_of_one_home_proves_no_journal_of_another() {
     assert_eq!(run, other, "the same name");
     let (mine, theirs) = (lines(&here, &run), lines(&there, &run));
     assert_eq!(judged(&here, &mine)[0].code, Some(0), "it is its own");
-    let (Line::Opening(mut opening), Line::Opening(own)) = (theirs[0].clone(), mine[0].clone()) else {
+    let (BundleLine::Opening(mut opening), BundleLine::Opening(own)) = (theirs[0].clone(), mine[0].clone())
+    else {
         panic!("no opening")
     };
     (opening.after, opening.lives) = (own.after, own.lives.clone());
     let rest = theirs.iter().skip(1);
-    let rest = rest.filter(|line| !matches!(line, Line::Event(_) | Line::Head(_)));
-    let rest: Vec<Line> = rest.cloned().collect();
+    let rest = rest.filter(|line| !matches!(line, BundleLine::Event(_) | BundleLine::Head(_)));
+    let rest: Vec<BundleLine> = rest.cloned().collect();
     for (says, words) in [
         (true, "the log does not tell of the"),
         (false, "nothing ties the journal to the signed log"),
     ] {
-        let opening = vec![Line::Opening(opening.clone())];
+        let opening = vec![BundleLine::Opening(opening.clone())];
         let forged = [opening, log(&mine, says), rest.clone()].concat();
         for said in judged(&here, &forged) {
             assert_eq!(
@@ -313,7 +314,7 @@ fn the_signed_log_of_one_home_proves_no_journal_of_another() {
 fn a_log_that_says_nothing_is_told_to_say_nothing() {
     let [(here, run), _] = twins();
     let mine = lines(&here, &run);
-    let (Line::Opening(mut opening), Some(Line::Closing(mut closing))) =
+    let (BundleLine::Opening(mut opening), Some(BundleLine::Closing(mut closing))) =
         (mine[0].clone(), mine.last().cloned())
     else {
         panic!("no bundle")
@@ -324,7 +325,12 @@ fn a_log_that_says_nothing_is_told_to_say_nothing() {
     let log = log(&mine, false);
     let [pinned, said] = judged(
         &here,
-        &[vec![Line::Opening(opening)], log, vec![Line::Closing(closing)]].concat(),
+        &[
+            vec![BundleLine::Opening(opening)],
+            log,
+            vec![BundleLine::Closing(closing)],
+        ]
+        .concat(),
     );
     assert_eq!(
         (pinned.code, pinned.error_code().as_str()),
@@ -341,9 +347,9 @@ fn a_log_that_says_nothing_is_told_to_say_nothing() {
 
 #[test]
 fn what_a_command_gave_out_goes_with_its_bundle() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.run(
-        &super::world::commands(&["seq 1 9000"]),
+        &super::home_fixture::commands(&["seq 1 9000"]),
         &["--agent", "main", "--create-agent"],
     );
     let run = said.json()["run_key"].as_str().expect("a key").to_owned();

@@ -1,11 +1,11 @@
 //! Ending a run from outside: the one that is driven, the one that nobody drives, and the one in the way of which
 //! another run stands.
 
-use super::world::{Said, World, alive, lasting, wait_until};
+use super::home_fixture::{CommandOutput, TestHome, alive, lasting, wait_until};
 
 #[test]
 fn cancelling_reaches_the_command_that_is_running() {
-    let world = World::new();
+    let world = TestHome::new();
     let word = format!("{}.5", 800_000 + std::process::id() % 100_000);
     let model = world.script(&lasting(&word));
     let running = world.start(&["run", "do it", "--json", "--model", &model]);
@@ -17,7 +17,7 @@ fn cancelling_reaches_the_command_that_is_running() {
         (Some(0), Some("cancelled")),
         "{cancelled:?}"
     );
-    let said: Said = running.wait_with_output().expect("ends").into();
+    let said: CommandOutput = running.wait_with_output().expect("ends").into();
     assert_eq!(
         (said.code, said.json()["outcome"].as_str()),
         (Some(1), Some("cancelled")),
@@ -35,7 +35,7 @@ fn cancelling_reaches_the_command_that_is_running() {
 
 #[test]
 fn a_run_that_nobody_drives_can_be_cancelled() {
-    let world = World::new();
+    let world = TestHome::new();
     let key = world.orphan("script.yaml", &[]);
     let said = world.wakeful(&["runs", "cancel", &key[..10], "--json"]);
     assert_eq!(
@@ -47,7 +47,7 @@ fn a_run_that_nobody_drives_can_be_cancelled() {
 
 #[test]
 fn a_run_whose_workspace_and_script_are_gone_can_be_cancelled() {
-    let world = World::new();
+    let world = TestHome::new();
     let gone = world.path().join("gone");
     std::fs::create_dir(&gone).expect("a workspace");
     let key = world.orphan("gone.yaml", &["--workspace", &gone.display().to_string()]);
@@ -55,11 +55,11 @@ fn a_run_whose_workspace_and_script_are_gone_can_be_cancelled() {
     std::fs::remove_file(world.path().join("gone.yaml")).expect("removed");
     let temporary = world.path().join("tmp");
     std::fs::create_dir(&temporary).expect("a folder");
-    let mut command = world.command(super::world::program());
+    let mut command = world.command(super::home_fixture::program());
     command
         .env("TMPDIR", &temporary)
         .args(["runs", "cancel", &key, "--json"]);
-    let said: Said = command.output().expect("starts").into();
+    let said: CommandOutput = command.output().expect("starts").into();
     assert_eq!(
         (said.code, said.json()["outcome"].as_str()),
         (Some(0), Some("cancelled")),
@@ -74,7 +74,7 @@ fn a_run_whose_workspace_and_script_are_gone_can_be_cancelled() {
 
 #[test]
 fn cancelling_beside_another_run_says_who_holds_the_home_and_leaves_the_request() {
-    let world = World::new();
+    let world = TestHome::new();
     let key = world.orphan("silent.yaml", &["--agent", "a", "--create-agent"]);
     let model = world.script(&lasting("60"));
     let mut holder = world.start(&["run", "x", "--model", &model, "--agent", "b", "--create-agent"]);
@@ -99,7 +99,7 @@ fn cancelling_beside_another_run_says_who_holds_the_home_and_leaves_the_request(
 
 #[test]
 fn cancelling_beside_another_run_ends_the_run_as_soon_as_the_home_is_free() {
-    let world = World::new();
+    let world = TestHome::new();
     let key = world.orphan("silent.yaml", &["--agent", "a", "--create-agent"]);
     let model = world.script(&lasting("1.5"));
     let mut holder = world.start(&["run", "x", "--model", &model, "--agent", "b", "--create-agent"]);
@@ -115,7 +115,7 @@ fn cancelling_beside_another_run_ends_the_run_as_soon_as_the_home_is_free() {
 
 #[test]
 fn cancelling_on_postgres_waits_for_the_driver_and_leaves_no_runner_behind() {
-    let world = World::on_postgres();
+    let world = TestHome::on_postgres();
     let orphan = world.orphan("silent.yaml", &["--agent", "a", "--create-agent"]);
     let said = world.wakeful(&["runs", "cancel", &orphan, "--json"]);
     assert_eq!(
@@ -142,7 +142,7 @@ fn cancelling_on_postgres_waits_for_the_driver_and_leaves_no_runner_behind() {
         (Some(0), Some("cancelled")),
         "{said:?}"
     );
-    let said: Said = running.wait_with_output().expect("ends").into();
+    let said: CommandOutput = running.wait_with_output().expect("ends").into();
     assert_eq!(said.json()["outcome"], "cancelled", "{said:?}");
     assert_eq!(
         world
@@ -154,7 +154,7 @@ fn cancelling_on_postgres_waits_for_the_driver_and_leaves_no_runner_behind() {
 
 #[test]
 fn clearing_a_queue_cancels_what_waits_for_this_agent_alone() {
-    let world = World::new();
+    let world = TestHome::new();
     let send = |agent: &str| {
         world.wakeful(&["agent", "create", agent]);
         let sent = world.wakeful(&["message", agent, "later", "--json"]).json();

@@ -5,10 +5,10 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use super::daemon::Daemon;
-use super::world::{Said, World, commands, program, wait_until};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{CommandOutput, TestHome, commands, program, wait_until};
 
-fn write(world: &World, text: &str) {
+fn write(world: &TestHome, text: &str) {
     // A first setting makes the home, as nobody should do by hand.
     assert_eq!(
         world.wakeful(&["config", "set", "server.port", "1"]).code,
@@ -17,11 +17,11 @@ fn write(world: &World, text: &str) {
     fs::write(world.home().join("config.toml"), text).expect("a file");
 }
 
-fn text(world: &World) -> String {
+fn text(world: &TestHome) -> String {
     fs::read_to_string(world.home().join("config.toml")).expect("a file")
 }
 
-fn with_variable(world: &World, name: &str, value: &str, args: &[&str]) -> Said {
+fn with_variable(world: &TestHome, name: &str, value: &str, args: &[&str]) -> CommandOutput {
     let mut command = world.command(program());
     command
         .env(name, value)
@@ -32,14 +32,14 @@ fn with_variable(world: &World, name: &str, value: &str, args: &[&str]) -> Said 
 }
 
 /// Value and kind of origin of one setting.
-fn value(said: &Said) -> (Value, Value) {
+fn value(said: &CommandOutput) -> (Value, Value) {
     let json = said.json();
     (json["value"].clone(), json["origin"]["kind"].clone())
 }
 
 #[test]
 fn looking_makes_nothing_and_shows_what_is_built_in() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.wakeful(&["config", "get", "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let settings = said.json()["settings"].as_array().expect("settings").clone();
@@ -95,7 +95,7 @@ fn looking_makes_nothing_and_shows_what_is_built_in() {
 
 #[test]
 fn the_environment_wins_over_the_file_which_wins_over_what_is_built_in() {
-    let world = World::new();
+    let world = TestHome::new();
     let get = ["config", "get", "server.port", "--json"];
     assert_eq!(value(&world.wakeful(&get)), (json!(7717), json!("default")));
     assert_eq!(
@@ -116,7 +116,7 @@ fn the_environment_wins_over_the_file_which_wins_over_what_is_built_in() {
 
 #[test]
 fn one_setting_is_printed_bare_for_scripts() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.wakeful(&["config", "get", "server.address"]);
     assert_eq!((said.code, said.stdout.as_str()), (Some(0), "127.0.0.1\n"));
     let said = world.wakeful(&["config", "get", "provider.name"]);
@@ -126,7 +126,7 @@ fn one_setting_is_printed_bare_for_scripts() {
 
 #[test]
 fn a_change_keeps_comments_and_order_and_is_private() {
-    let world = World::new();
+    let world = TestHome::new();
     write(
         &world,
         "# mine\n[budget] # money\ndaily_usd = 3\n\n[server]\nport = 1 # low\n",
@@ -159,7 +159,7 @@ fn a_change_keeps_comments_and_order_and_is_private() {
 
 #[test]
 fn whoever_changes_a_setting_beside_a_daemon_is_told_that_it_goes_on_with_the_old_ones() {
-    let world = World::new();
+    let world = TestHome::new();
     let set = |value| world.wakeful(&["config", "set", "server.port", value]);
     let word = "daemon restart";
     assert!(!set("1").stderr.contains(word), "there is no daemon");
@@ -182,7 +182,7 @@ fn whoever_changes_a_setting_beside_a_daemon_is_told_that_it_goes_on_with_the_ol
 
 #[test]
 fn a_link_to_the_file_stays_a_link() {
-    let world = World::new();
+    let world = TestHome::new();
     write(&world, "");
     let (path, elsewhere) = (world.home().join("config.toml"), world.path().join("mine.toml"));
     fs::rename(&path, &elsewhere).expect("moved");
@@ -201,7 +201,7 @@ fn a_link_to_the_file_stays_a_link() {
 
 #[test]
 fn changes_at_once_are_all_kept() {
-    let world = World::new();
+    let world = TestHome::new();
     write(&world, "");
     let settings = [
         ("server.port", "2"),
@@ -243,7 +243,7 @@ fn a_wrong_change_is_refused_and_makes_no_home() {
         (["model.default", "gpt-99"], "bad_value", "scripted:FILE"),
         (["agent.default", "No Good"], "bad_value", "a-z"),
     ] {
-        let world = World::new();
+        let world = TestHome::new();
         let said = world.wakeful(&["config", "set", args[0], args[1], "--json"]);
         assert_eq!(
             (said.code, said.error_code().as_str()),
@@ -254,16 +254,16 @@ fn a_wrong_change_is_refused_and_makes_no_home() {
         assert!(!world.home().exists(), "{said:?}");
     }
     assert_eq!(
-        World::new().wakeful(&["config", "set", "server.port"]).code,
+        TestHome::new().wakeful(&["config", "set", "server.port"]).code,
         Some(2)
     );
-    let said = World::new().wakeful(&["config", "get", "server.prot", "--json"]);
+    let said = TestHome::new().wakeful(&["config", "get", "server.prot", "--json"]);
     assert_eq!(said.error_code(), "config_key_unknown");
 }
 
 #[test]
 fn a_path_is_kept_from_the_root_because_a_daemon_works_elsewhere() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(
         world.wakeful(&["config", "set", "agent.workspace", "sub"]).code,
         Some(0)
@@ -275,7 +275,7 @@ fn a_path_is_kept_from_the_root_because_a_daemon_works_elsewhere() {
 
 #[test]
 fn a_wrong_file_is_refused_with_its_line_and_never_half_changed() {
-    let world = World::new();
+    let world = TestHome::new();
     let wrong = "[server]\nport = 80\nadress = \"::1\"\n";
     write(&world, wrong);
     let said = world.wakeful(&["config", "get", "--json"]);
@@ -303,12 +303,12 @@ fn a_wrong_file_is_refused_with_its_line_and_never_half_changed() {
 /// An editor or a full disk may leave half of a file.
 #[test]
 fn a_half_written_file_under_a_live_daemon_is_refused_and_loses_nothing() {
-    let world = World::new();
+    let world = TestHome::new();
     write(&world, "[agent]\ndefault = \"main\"\n");
     let whole = text(&world);
     let model = world.script(&commands(&["echo one >> world.txt"]));
     world.wakeful(&["agent", "create", "main"]);
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     let half = "[agent]\ndefault = \"ma";
     fs::write(world.home().join("config.toml"), half).expect("half of it");
     for args in [
@@ -339,7 +339,7 @@ fn a_half_written_file_under_a_live_daemon_is_refused_and_loses_nothing() {
 
 #[test]
 fn a_wrong_variable_is_refused_by_name() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = with_variable(
         &world,
         "WAKEFUL_SERVER_PORT",
@@ -355,7 +355,7 @@ fn a_wrong_variable_is_refused_by_name() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
-    let world = World::new();
+    let world = TestHome::new();
     write(&world, "");
     let path = world.home().join("config.toml");
     fs::write(&path, [0xff, 0xfe]).expect("no text");
@@ -388,7 +388,7 @@ fn a_file_that_cannot_be_read_is_named() {
 
 #[test]
 fn the_doctor_of_settings_explains_every_problem() {
-    let world = World::new();
+    let world = TestHome::new();
     write(
         &world,
         "[server]\nport = \"80\"\nadress = \"::1\"\n[budget]\ndaily_usd = -1\n",
@@ -397,7 +397,7 @@ fn the_doctor_of_settings_explains_every_problem() {
     command
         .env("WAKEFUL_AGENT", "No Good")
         .env("WAKEFUL_SEVER_PORT", "1");
-    let said: Said = command
+    let said: CommandOutput = command
         .args(["config", "doctor", "--json"])
         .output()
         .expect("starts")
@@ -415,7 +415,7 @@ fn the_doctor_of_settings_explains_every_problem() {
 
 #[test]
 fn the_schema_is_printed_and_refuses_unknown_keys() {
-    let said = World::new().wakeful(&["config", "schema"]);
+    let said = TestHome::new().wakeful(&["config", "schema"]);
     assert_eq!(said.code, Some(0));
     let schema = said.json();
     assert_eq!(schema["additionalProperties"], false);

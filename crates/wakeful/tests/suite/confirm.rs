@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use super::provider::{Fake, KEY};
+use super::home_fixture::TestHome;
+use super::provider::{FakeProvider, KEY};
 use super::route::{call, chat, provider, write};
-use super::world::World;
 
 /// Where a person wants to be asked, nothing is sent before they agreed, and a change of the rules asks again.
 #[test]
 fn a_confirmation_holds_for_the_rules_under_which_it_was_given() {
-    let world = World::new();
+    let world = TestHome::new();
     // What it may be shown is too little for any request, so that nothing is ever sent.
     let rules = |shown: &str| {
         format!(
@@ -51,7 +51,7 @@ fn a_confirmation_holds_for_the_rules_under_which_it_was_given() {
 /// A script may stand for somebody outside; who is asked to agree to it must be able to.
 #[test]
 fn a_script_that_stands_for_somebody_outside_can_be_confirmed() {
-    let world = World::new();
+    let world = TestHome::new();
     write(&world, "[privacy]\nconfirm = \"explicit\"\n");
     let run = || world.run("boundary: outside\nrounds: [{text: hi}]\n", &[]);
     let said = run();
@@ -68,7 +68,7 @@ fn a_script_that_stands_for_somebody_outside_can_be_confirmed() {
 /// Whoever agreed to one machine did not agree to another of the same name.
 #[test]
 fn a_confirmation_does_not_follow_a_provider_to_another_address() {
-    let world = World::new();
+    let world = TestHome::new();
     let rules = |host: &str| {
         format!(
             "[privacy]\nconfirm = \"explicit\"\n[providers.mine]\nkind = \"openai-chat\"\nkey = \"none\"\n\
@@ -105,7 +105,7 @@ fn a_confirmation_does_not_follow_a_provider_to_another_address() {
 /// Whoever wants a key hands on what they hear: a gateway, a tunnel. That it listens on this machine changes nothing.
 #[test]
 fn a_provider_on_this_machine_that_is_sent_a_key_is_somebody_else() {
-    let run = |world: &World, environment: &[(&str, &str)]| {
+    let run = |world: &TestHome, environment: &[(&str, &str)]| {
         call(
             world,
             &["run", "x", "--json", "--model", "gateway/gpt-5"],
@@ -113,7 +113,7 @@ fn a_provider_on_this_machine_that_is_sent_a_key_is_somebody_else() {
         )
     };
     let key = ("GATEWAY_KEY", KEY);
-    let (world, fake) = (World::new(), Fake::new(vec![chat("Hi.")]));
+    let (world, fake) = (TestHome::new(), FakeProvider::new(vec![chat("Hi.")]));
     let keyed = provider("gateway", &fake, "key = \"env:GATEWAY_KEY\"");
     write(&world, &format!("[budget]\ndaily_usd = 0\n{keyed}"));
     let said = run(&world, &[key]);
@@ -122,7 +122,7 @@ fn a_provider_on_this_machine_that_is_sent_a_key_is_somebody_else() {
         (Some(5), "budget_exceeded"),
         "{said:?}"
     );
-    let world = World::new();
+    let world = TestHome::new();
     write(&world, &format!("[privacy]\nconfirm = \"explicit\"\n{keyed}"));
     let said = run(&world, &[key]);
     assert_eq!(
@@ -143,7 +143,7 @@ fn a_provider_on_this_machine_that_is_sent_a_key_is_somebody_else() {
 /// Without a key nothing is handed on in anybody's name, and what is said to cost nothing does.
 #[test]
 fn a_provider_on_this_machine_without_a_key_is_free_and_so_is_one_whose_price_is_nothing() {
-    let run = |world: &World| {
+    let run = |world: &TestHome| {
         call(
             world,
             &["run", "x", "--json", "--model", "mine/gpt-5"],
@@ -154,7 +154,7 @@ fn a_provider_on_this_machine_without_a_key_is_free_and_so_is_one_whose_price_is
         ("none", "[privacy]\nconfirm = \"explicit\"\n"),
         ("env:MY_KEY", "[prices.\"mine/gpt-5\"]\ninput = 0\noutput = 0\n"),
     ] {
-        let (world, fake) = (World::new(), Fake::new(vec![chat("Hi.")]));
+        let (world, fake) = (TestHome::new(), FakeProvider::new(vec![chat("Hi.")]));
         let mine = provider("mine", &fake, &format!("key = \"{key}\""));
         write(&world, &format!("[budget]\ndaily_usd = 0\n{more}{mine}"));
         let said = run(&world);

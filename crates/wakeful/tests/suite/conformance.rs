@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::world::{Said, World, commands, statuses};
+use super::home_fixture::{CommandOutput, TestHome, commands, statuses};
 
 /// The events of an agent, oldest first.
-fn events(world: &World, agent: &str, more: &[&str]) -> Vec<Value> {
+fn events(world: &TestHome, agent: &str, more: &[&str]) -> Vec<Value> {
     let said = world.wakeful(&[&["events", agent, "--json", "--limit", "500"], more].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
     said.stdout
@@ -18,14 +18,14 @@ fn of_kind<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
     events.iter().filter(|event| event["kind"] == kind).collect()
 }
 
-fn completed(said: &Said) -> Value {
+fn completed(said: &CommandOutput) -> Value {
     assert_eq!(said.code, Some(0), "{said:?}");
     said.json()
 }
 
 #[test]
 fn every_call_has_one_policy_decision_before_it_acts() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = "rounds:\n  - tools:\n      - {name: ExecCommand, input: {cmd: echo one}}\n      \
                   - {name: journal_create_task, input: {title: new}}\n      \
                   - {name: NoSuchTool, input: {}}\n  - text: done\n";
@@ -60,7 +60,7 @@ fn every_call_has_one_policy_decision_before_it_acts() {
 
 #[test]
 fn a_failed_model_request_leaves_no_tool_step() {
-    let world = World::new();
+    let world = TestHome::new();
     let command = "{name: ExecCommand, input: {cmd: echo one >> world.txt}}";
     let script = format!("rounds:\n  - fail: {{status: 401}}\n  - tools: [{command}]\n  - text: never\n");
     let said = world.run(&script, &["--agent", "main", "--create-agent"]);
@@ -82,7 +82,7 @@ fn a_failed_model_request_leaves_no_tool_step() {
 
 #[test]
 fn one_failed_tool_of_three_keeps_the_other_results() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = format!(
         "rounds:\n  - tools:\n      - {{name: ExecCommand, input: {{cmd: echo first}}}}\n      \
          - {{name: journal_update_task, input: {{task_id: \"{}\", status: done}}}}\n      \
@@ -104,7 +104,7 @@ fn one_failed_tool_of_three_keeps_the_other_results() {
 
 #[test]
 fn the_text_of_a_round_is_recorded_apart_from_its_telemetry() {
-    let world = World::new();
+    let world = TestHome::new();
     let long = format!("begin {}", "x".repeat(100_000));
     let script = format!(
         "rounds:\n  - text: {long}\n    tools: [{{name: ExecCommand, input: {{cmd: echo one}}}}]\n  - text: done\n"
@@ -130,7 +130,7 @@ fn the_text_of_a_round_is_recorded_apart_from_its_telemetry() {
 
 #[test]
 fn a_display_mode_leaves_out_events_and_changes_none() {
-    let world = World::new();
+    let world = TestHome::new();
     let args = ["--agent", "main", "--create-agent"];
     completed(&world.run(&commands(&["echo one"]), &args));
     let all = events(&world, "main", &["--display", "debug"]);
@@ -145,7 +145,7 @@ fn a_display_mode_leaves_out_events_and_changes_none() {
 
 #[test]
 fn an_entry_of_the_agent_list_stays_small() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
     let entry = || {
         let list = world.wakeful(&["agent", "list", "--json"]).json();
@@ -180,7 +180,7 @@ fn an_entry_of_the_agent_list_stays_small() {
 
 #[test]
 fn a_started_run_has_the_limits_of_its_own_agent() {
-    let world = World::new();
+    let world = TestHome::new();
     for agent in ["main", "helper"] {
         world.wakeful(&["agent", "create", agent]);
     }
@@ -213,7 +213,7 @@ fn a_started_run_has_the_limits_of_its_own_agent() {
 
 #[test]
 fn no_effect_can_be_stored_without_its_operation_id() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = "rounds:\n  - tools: [{name: journal_create_task, input: {title: new}}]\n  - text: done\n";
     completed(&world.run(script, &["--agent", "main", "--create-agent"]));
     for (file, table) in [("agent.sqlite", "step"), ("db.sqlite", "change")] {

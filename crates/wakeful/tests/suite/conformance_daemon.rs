@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use wakeful_api::{GetDefaultAgentState, ListAgentEvents, SendMessage};
 
 use super::api::{block_on, client, input};
-use super::daemon::{Daemon, is_ready};
-use super::provider::Fake;
+use super::daemon::{RunningDaemon, is_ready};
+use super::home_fixture::{TestHome, program, wait_until};
+use super::provider::FakeProvider;
 use super::route::{chat, provider, write};
-use super::world::{World, program, wait_until};
 
-fn json(world: &World, args: &[&str]) -> Value {
+fn json(world: &TestHome, args: &[&str]) -> Value {
     let said = world.wakeful(&[args, &["--json"]].concat());
     assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
     said.json()
@@ -34,14 +34,14 @@ fn deliver(address: &str, path: &str) -> (u16, String) {
     (status.expect("a status"), body.to_owned())
 }
 
-fn trigger_path(world: &World, agent: &str) -> String {
+fn trigger_path(world: &TestHome, agent: &str) -> String {
     let shown = json(world, &["agent", "trigger", "show", agent]);
     shown["trigger_path"].as_str().expect("a path").to_owned()
 }
 
 #[test]
 fn a_stopped_agent_refuses_every_ingress_and_names_resume() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
     json(&world, &["subscribe", "coach", "--on", "TASK"]);
     let schedule = json(
@@ -54,7 +54,7 @@ fn a_stopped_agent_refuses_every_ingress_and_names_resume() {
     let path = trigger_path(&world, "coach");
     json(&world, &["agent", "stop", "coach"]);
     let model = world.script("rounds:\n  - text: never\n");
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     for args in [
         &["message", "coach", "hello"][..],
         &["run", "hello", "--agent", "coach"],
@@ -94,13 +94,16 @@ fn a_stopped_agent_refuses_every_ingress_and_names_resume() {
 
 #[test]
 fn the_offered_tools_do_not_depend_on_who_woke_the_agent() {
-    let (world, fake) = (World::new(), Fake::new(vec![chat("One."), chat("Two.")]));
+    let (world, fake) = (
+        TestHome::new(),
+        FakeProvider::new(vec![chat("One."), chat("Two.")]),
+    );
     write(
         &world,
         &format!("[model]\ndefault = \"own/m\"\n{}", provider("own", &fake, "")),
     );
     world.wakeful(&["agent", "create", "coach"]);
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     json(&world, &["message", "coach", "hello"]);
     wait_until(|| fake.asked().len() == 1);
     let (status, body) = deliver(
@@ -127,7 +130,7 @@ fn the_offered_tools_do_not_depend_on_who_woke_the_agent() {
 #[test]
 fn a_request_without_an_agent_goes_to_the_default_agent() {
     for (variable, wanted) in [(None, "main"), (Some("coach"), "coach")] {
-        let world = World::new();
+        let world = TestHome::new();
         for agent in ["main", "coach"] {
             world.wakeful(&["agent", "create", agent]);
         }
@@ -139,7 +142,7 @@ fn a_request_without_an_agent_goes_to_the_default_agent() {
         if let Some(agent) = variable {
             command.env("WAKEFUL_AGENT", agent);
         }
-        let daemon = Daemon::of(&world, command.spawn().expect("the program starts"));
+        let daemon = RunningDaemon::of(&world, command.spawn().expect("the program starts"));
         wait_until(|| daemon.address().is_some_and(|address| is_ready(&address)));
         let client = client(&daemon);
         let state = block_on(client.call(&GetDefaultAgentState {})).expect("a state");
@@ -149,7 +152,7 @@ fn a_request_without_an_agent_goes_to_the_default_agent() {
 
 #[test]
 fn the_background_daemon_is_serve_with_the_same_options() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     let options = ["--port", "0", "--model", "demo"];
     let started = json(&world, &[&["daemon", "start"], &options[..]].concat());
@@ -173,9 +176,9 @@ fn the_background_daemon_is_serve_with_the_same_options() {
 
 #[test]
 fn text_arrives_in_numbered_chunks_before_the_model_has_ended() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script("rounds: [{text: 'one two three', delay_ms: 300}]\n");
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     world.wakeful(&["agent", "create", "main"]);
     let client = client(&daemon);
     block_on(async {
@@ -202,7 +205,7 @@ fn text_arrives_in_numbered_chunks_before_the_model_has_ended() {
 
 #[test]
 fn a_foreign_socket_is_refused_with_the_verb_to_run_next() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     let run = world.home().join("run");
     std::fs::create_dir_all(&run).expect("a folder");
@@ -214,7 +217,7 @@ fn a_foreign_socket_is_refused_with_the_verb_to_run_next() {
     let hint = said.json()["error"]["hint"].to_string();
     assert!(hint.contains("`wakeful daemon start`"), "{hint}");
     drop(other);
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(
         json(&world, &["daemon", "status"])["running"],
         true,

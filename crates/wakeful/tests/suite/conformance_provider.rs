@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use wakeful_core::conversation::ToolSpec;
-use wakeful_core::schema::{DEPTH_MAX, Mode, check_strict, emit};
+use wakeful_core::schema::{DEPTH_MAX, SchemaMode, check_strict, emit};
 use wakeful_models::Provider;
 
-use super::provider::Fake;
+use super::home_fixture::TestHome;
+use super::provider::FakeProvider;
 use super::route::{chat, provider, write};
 use super::schema::sent;
-use super::world::World;
 
 /// The tools that a provider is offered for an agent that may start runs of another.
 fn offered_tools() -> Vec<Value> {
-    let (world, fake) = (World::new(), Fake::new(vec![chat("Hi.")]));
+    let (world, fake) = (TestHome::new(), FakeProvider::new(vec![chat("Hi.")]));
     let settings = format!(
         "[model]\ndefault = \"own/m\"\n[agents.main]\nmay_start = [\"helper\"]\n{}",
         provider("own", &fake, "")
@@ -67,13 +67,13 @@ fn every_offered_tool_is_strict_and_a_broken_schema_is_found() {
         deepest,
         |inner, _| json!({"type": "object", "properties": {"a": inner}, "required": ["a"]}),
     );
-    let found = check_strict(&emit(&broken, Mode::Strict)).expect_err("a schema that cannot be sent");
+    let found = check_strict(&emit(&broken, SchemaMode::Strict)).expect_err("a schema that cannot be sent");
     assert_eq!(found.why, "it is nested too deep");
 }
 
 #[test]
 fn an_unrecoverable_error_reaches_the_caller_with_step_and_causes() {
-    let world = World::new();
+    let world = TestHome::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     drop(listener);

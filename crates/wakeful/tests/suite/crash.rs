@@ -10,10 +10,10 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use serde_json::Value;
-use wakeful_ports::fail::POINTS;
+use wakeful_ports::fail_point::POINTS;
 
+use super::home_fixture::{CommandOutput, TestHome, alive, statuses, wait_until};
 use super::postgres::Database;
-use super::world::{Said, World, alive, statuses, wait_until};
 
 /// What each tool call of the scenario adds to the world file, in the order of the calls.
 const EFFECTS: [&str; 4] = ["one", "two", "three", "four"];
@@ -78,8 +78,8 @@ struct Campaign {
 }
 
 /// A world with an agent of its own.
-struct Stage {
-    world: World,
+struct CrashFixture {
+    world: TestHome,
     agent: String,
 }
 
@@ -93,25 +93,25 @@ impl Campaign {
         }
     }
 
-    fn stage(&self) -> Stage {
+    fn stage(&self) -> CrashFixture {
         self.worlds.set(self.worlds.get() + 1);
         let agent = format!("agent-{}", self.worlds.get());
-        let world = self.database.clone().map_or_else(World::new, World::on);
-        Stage { world, agent }
+        let world = self.database.clone().map_or_else(TestHome::new, TestHome::on);
+        CrashFixture { world, agent }
     }
 
     /// Starts the scenario and crashes it at a passage of a point. False when the point is not passed so often.
-    fn crash_start(&mut self, stage: &Stage, point: &'static str, passage: u32) -> bool {
+    fn crash_start(&mut self, stage: &CrashFixture, point: &'static str, passage: u32) -> bool {
         let said = stage.start(Some((point, passage)));
         self.count(&said, point)
     }
 
-    fn crash_resume(&mut self, stage: &Stage, point: &'static str, passage: u32) {
+    fn crash_resume(&mut self, stage: &CrashFixture, point: &'static str, passage: u32) {
         let said = stage.resume(Some((point, passage)));
         self.count(&said, point);
     }
 
-    fn count(&mut self, said: &Said, point: &'static str) -> bool {
+    fn count(&mut self, said: &CommandOutput, point: &'static str) -> bool {
         let crashed = said.code.is_none();
         if crashed {
             self.crashes += 1;
@@ -121,8 +121,8 @@ impl Campaign {
     }
 }
 
-impl Stage {
-    fn start(&self, fail: Option<(&str, u32)>) -> Said {
+impl CrashFixture {
+    fn start(&self, fail: Option<(&str, u32)>) -> CommandOutput {
         let model = self.world.script(SCENARIO);
         let args = [
             "run",
@@ -138,7 +138,7 @@ impl Stage {
         call(&self.world, &[&args[..], &[&self.agent]].concat(), fail)
     }
 
-    fn resume(&self, fail: Option<(&str, u32)>) -> Said {
+    fn resume(&self, fail: Option<(&str, u32)>) -> CommandOutput {
         call(
             &self.world,
             &["run", "--resume", "--json", "--agent", &self.agent],
@@ -165,7 +165,7 @@ impl Stage {
     }
 }
 
-impl Stage {
+impl CrashFixture {
     /// Nothing stays put aside, and what was sent twice was paid twice: the sum is never too small.
     fn audit(&self, story: &str) {
         let budget = self.world.wakeful(&["budget", "show", "--json"]).json();
@@ -184,7 +184,7 @@ impl Stage {
 }
 
 /// Calls the program with its fail points.
-pub(super) fn call(world: &World, args: &[&str], fail: Option<(&str, u32)>) -> Said {
+pub(super) fn call(world: &TestHome, args: &[&str], fail: Option<(&str, u32)>) -> CommandOutput {
     let mut command = world.command(crash_binary());
     if let Some((point, passage)) = fail {
         command.env("WAKEFUL_FAIL", format!("{point}:{passage}"));
@@ -193,7 +193,7 @@ pub(super) fn call(world: &World, args: &[&str], fail: Option<(&str, u32)>) -> S
 }
 
 /// Every effect at most once; every effect that is reported as done exactly once; none without a report.
-fn judge(world: &World, said: &Said, story: &str) {
+fn judge(world: &TestHome, said: &CommandOutput, story: &str) {
     let run: Value = said.json();
     assert_eq!(run["outcome"], "completed", "{story}: {said:?}");
     let statuses = statuses(&run);
@@ -265,8 +265,8 @@ fn campaign(database: Option<Rc<Database>>) {
 
 #[test]
 fn killed_right_after_an_answer_the_act_happens_once() {
-    let world = World::new();
-    let model = world.script(&super::world::commands(&["echo one >> world.txt"]));
+    let world = TestHome::new();
+    let model = world.script(&super::home_fixture::commands(&["echo one >> world.txt"]));
     let args = [
         "run",
         "do it",
@@ -313,13 +313,13 @@ fn killed_at_any_fail_point_a_run_loses_nothing_and_repeats_nothing_on_postgres(
 
 #[test]
 fn killed_in_the_middle_of_a_command_its_processes_die_and_the_outcome_is_unknown() {
-    let world = World::new();
+    let world = TestHome::new();
     let word = format!("{}.25", 700_000 + std::process::id() % 100_000);
     let escape =
         format!("echo one >> world.txt; (setsid sleep {word} &) ; echo two >> world.txt; sleep {word}");
-    let script = super::world::commands(&[&escape]);
+    let script = super::home_fixture::commands(&[&escape]);
     let model = world.script(&script);
-    let mut child = world.command(super::world::program());
+    let mut child = world.command(super::home_fixture::program());
     let mut child = child
         .args(["run", "do it", "--model", &model])
         .spawn()
@@ -338,7 +338,7 @@ fn killed_in_the_middle_of_a_command_its_processes_die_and_the_outcome_is_unknow
 
 #[test]
 fn an_identical_call_after_an_unknown_outcome_waits_for_a_person() {
-    let world = World::new();
+    let world = TestHome::new();
     let again = "{name: ExecCommand, input: {cmd: \"echo one >> world.txt\"}}";
     let script = format!("rounds:\n  - tools: [{again}]\n  - tools: [{again}]\n  - text: gave up\n");
     let model = world.script(&script);
@@ -370,8 +370,8 @@ fn an_identical_call_after_an_unknown_outcome_waits_for_a_person() {
 
 #[test]
 fn a_resumed_run_is_as_limited_as_it_was() {
-    let world = World::new();
-    let model = world.script(&super::world::commands(&["echo one >> world.txt"]));
+    let world = TestHome::new();
+    let model = world.script(&super::home_fixture::commands(&["echo one >> world.txt"]));
     let args = [
         "run",
         "do it",

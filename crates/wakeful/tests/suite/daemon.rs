@@ -4,17 +4,17 @@ use std::process::Child;
 
 use serde_json::Value;
 
-use super::world::{SILENT, World, commands, lasting, wait_until};
+use super::home_fixture::{SILENT, TestHome, commands, lasting, wait_until};
 
 /// A daemon that is ended with the test.
-pub(super) struct Daemon<'a> {
-    pub(super) world: &'a World,
+pub(super) struct RunningDaemon<'a> {
+    pub(super) world: &'a TestHome,
     child: Option<Child>,
 }
 
-impl<'a> Daemon<'a> {
+impl<'a> RunningDaemon<'a> {
     /// Serves in the foreground on a free port.
-    pub(super) fn serve(world: &'a World, args: &[&str]) -> Self {
+    pub(super) fn serve(world: &'a TestHome, args: &[&str]) -> Self {
         let child = world.start(&[&["serve", "--port", "0"], args].concat());
         let daemon = Self::of(world, child);
         wait_until(|| daemon.address().is_some_and(|address| is_ready(&address)));
@@ -22,7 +22,7 @@ impl<'a> Daemon<'a> {
     }
 
     /// One that was started otherwise, and may be anywhere in its life.
-    pub(super) fn of(world: &'a World, child: Child) -> Self {
+    pub(super) fn of(world: &'a TestHome, child: Child) -> Self {
         Self {
             world,
             child: Some(child),
@@ -76,7 +76,7 @@ impl<'a> Daemon<'a> {
     }
 }
 
-impl Drop for Daemon<'_> {
+impl Drop for RunningDaemon<'_> {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
@@ -100,14 +100,14 @@ pub(super) fn is_ready(address: &str) -> bool {
 }
 
 /// The outcome of a run, as `runs show` tells it.
-fn outcome(world: &World, key: &str) -> String {
+fn outcome(world: &TestHome, key: &str) -> String {
     let run = world.wakeful(&["runs", "show", key, "--json"]).json();
     run["outcome"].as_str().unwrap_or_default().to_owned()
 }
 
 #[test]
 fn every_verb_gives_the_same_answer_with_and_without_a_daemon() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = commands(&["echo one >> world.txt"]);
     let alone = world.run(
         &script,
@@ -124,7 +124,7 @@ fn every_verb_gives_the_same_answer_with_and_without_a_daemon() {
         &["events", "main", "--limit", "1", "--json"],
     ];
     let before = verbs.map(ask);
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(verbs.map(ask), before);
     let again = world.run(&script, &["--agent", "main", "--idempotency-key", "k1"]);
     assert_eq!(
@@ -145,8 +145,8 @@ fn every_verb_gives_the_same_answer_with_and_without_a_daemon() {
 
 #[test]
 fn a_temporary_agent_and_a_denied_tool_work_through_the_daemon() {
-    let world = World::new();
-    let _daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let _daemon = RunningDaemon::serve(&world, &[]);
     let denied = world.run(&commands(&["touch never"]), &["--deny-tools", "ExecCommand"]);
     assert_eq!(denied.code, Some(4), "{denied:?}");
     assert!(!world.workspace().join("never").exists());
@@ -166,7 +166,7 @@ fn a_temporary_agent_and_a_denied_tool_work_through_the_daemon() {
 
 #[test]
 fn a_message_waits_for_a_daemon_and_is_answered_once_when_one_starts() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script(&commands(&["echo one >> world.txt"]));
     world.wakeful(&["agent", "create", "main"]);
     let sent = world.wakeful(&["message", "main", "do it", "--idempotency-key", "k", "--json"]);
@@ -187,15 +187,15 @@ fn a_message_waits_for_a_daemon_and_is_answered_once_when_one_starts() {
     ]);
     assert_eq!(other.error_code(), "idempotency_conflict", "{other:?}");
     assert_eq!(outcome(&world, &key), "queued");
-    let _daemon = Daemon::serve(&world, &["--model", &model]);
+    let _daemon = RunningDaemon::serve(&world, &["--model", &model]);
     wait_until(|| outcome(&world, &key) == "completed");
     assert_eq!(world.lines(), ["one"]);
 }
 
 #[test]
 fn a_second_daemon_is_refused_and_names_the_first() {
-    let world = World::new();
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let daemon = RunningDaemon::serve(&world, &[]);
     let second = world.wakeful(&["serve", "--port", "0", "--json"]);
     assert_eq!(
         (second.code, second.error_code().as_str()),
@@ -211,7 +211,7 @@ fn a_second_daemon_is_refused_and_names_the_first() {
 
 #[test]
 fn a_port_in_use_and_an_open_address_without_a_token_are_refused_before_anything_is_made() {
-    let world = World::new();
+    let world = TestHome::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
     let said = world.wakeful(&["serve", "--port", &port, "--json"]);
@@ -229,18 +229,18 @@ fn a_port_in_use_and_an_open_address_without_a_token_are_refused_before_anything
 
 #[test]
 fn stopped_by_a_signal_a_daemon_loses_and_repeats_nothing() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     // The first is under way when the signal comes, the others wait.
     let slow = world.script(&lasting("0.3"));
-    let daemon = Daemon::serve(&world, &["--model", &slow]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &slow]);
     for _ in 0..3 {
         world.wakeful(&["message", "main", "do it"]);
     }
     wait_until(|| world.workspace().join("begun").exists());
     assert!(daemon.terminate().success());
     assert!(!world.home().join("run/daemon.json").exists(), "it says goodbye");
-    let _daemon = Daemon::serve(&world, &["--model", &slow]);
+    let _daemon = RunningDaemon::serve(&world, &["--model", &slow]);
     let ended = || world.wakeful(&["runs", "list", "--json"]).json();
     let all = |list: &Value| {
         list["runs"]
@@ -253,9 +253,9 @@ fn stopped_by_a_signal_a_daemon_loses_and_repeats_nothing() {
 
 #[test]
 fn killed_a_daemon_leaves_stale_files_that_stand_in_nobodys_way() {
-    let world = World::new();
+    let world = TestHome::new();
     let silent = world.script(SILENT);
-    let daemon = Daemon::serve(&world, &["--model", &silent]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &silent]);
     world.wakeful(&["agent", "create", "main"]);
     world.wakeful(&["message", "main", "do it"]);
     wait_until(|| !world.open_runs().is_empty());
@@ -271,7 +271,7 @@ fn killed_a_daemon_leaves_stale_files_that_stand_in_nobodys_way() {
         "verbs work in process again"
     );
     let quick = world.script_named("quick.yaml", "rounds: [{text: quick}]\n");
-    let _daemon = Daemon::serve(&world, &["--model", &quick]);
+    let _daemon = RunningDaemon::serve(&world, &["--model", &quick]);
     // The run keeps the model it was begun with, and is taken up again.
     assert_eq!(world.open_runs().len(), 1);
     let cancelled = world.wakeful(&["runs", "cancel", &world.open_runs().remove(0), "--json"]);
@@ -280,10 +280,10 @@ fn killed_a_daemon_leaves_stale_files_that_stand_in_nobodys_way() {
 
 #[test]
 fn a_message_can_be_taken_back_before_its_turn_comes() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     world.wakeful(&["agent", "pause", "main"]);
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     let sent = world.wakeful(&["message", "main", "do it", "--json"]).json();
     let key = sent["run_key"].as_str().expect("a key");
     assert_eq!(outcome(&world, key), "queued", "a paused agent keeps what comes");
@@ -302,9 +302,9 @@ fn a_message_can_be_taken_back_before_its_turn_comes() {
 
 #[test]
 fn work_that_cannot_go_on_is_told_with_the_way_out_and_goes_on_when_it_can() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script("rounds: [{text: here again}]\n");
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     let gone = world.path().join("work/gone");
     std::fs::create_dir(&gone).expect("a folder");
     world.wakeful(&[
@@ -330,12 +330,12 @@ fn work_that_cannot_go_on_is_told_with_the_way_out_and_goes_on_when_it_can() {
 
 #[test]
 fn two_daemons_on_one_database_share_the_work_and_each_message_runs_once() {
-    let one = World::on_postgres();
-    let other = World::on(one.shared_database());
+    let one = TestHome::on_postgres();
+    let other = TestHome::on(one.shared_database());
     let model = one.script(&commands(&["echo one >> world.txt"]));
     let _daemons = [
-        Daemon::serve(&one, &["--model", &model]),
-        Daemon::serve(&other, &["--model", &model]),
+        RunningDaemon::serve(&one, &["--model", &model]),
+        RunningDaemon::serve(&other, &["--model", &model]),
     ];
     one.wakeful(&["agent", "create", "main"]);
     for _ in 0..4 {

@@ -2,23 +2,23 @@
 
 use serde_json::{Value, json};
 use wakeful_core::conversation::Usage;
-use wakeful_core::decision::{Decision, Inquiry, ProposedAction};
+use wakeful_core::decision::{ApprovalRequest, Decision, ProposedAction};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::run::RunStatus;
 
-use wakeful_core::step::{EffectClass, Status};
+use wakeful_core::step::{EffectClass, StepStatus};
 use wakeful_core::time::Millis;
 use wakeful_store::rows::StepRow;
 use wakeful_store::{SqliteOptions, Store, StoreError, Tx};
 
 use super::api::block_on;
-use super::daemon::Daemon;
-use super::world::{Said, World, commands};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{CommandOutput, TestHome, commands};
 
 /// Writes into a home's database, as a run of it would.
 pub(super) fn write<T: Send + 'static>(
-    world: &World,
+    world: &TestHome,
     change: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
 ) -> T {
     let home = world.home();
@@ -33,7 +33,7 @@ pub(super) fn write<T: Send + 'static>(
 
 /// A question of a run of `main`.
 pub(super) fn question(run: &str, name: &str) -> Decision {
-    let inquiry = Inquiry::new(
+    let inquiry = ApprovalRequest::new(
         ProposedAction {
             operation_id: OperationId(Digest::of(name.as_bytes())),
             tool: "ExecCommand",
@@ -49,7 +49,7 @@ pub(super) fn question(run: &str, name: &str) -> Decision {
 }
 
 /// Asks, and returns the name of the question.
-pub(super) fn ask(world: &World, run: &str, name: &str) -> String {
+pub(super) fn ask(world: &TestHome, run: &str, name: &str) -> String {
     let decision = question(run, name);
     let id = decision.inquiry.decision_id.to_string();
     write(world, move |tx| tx.put_decision(&decision, 0));
@@ -57,18 +57,18 @@ pub(super) fn ask(world: &World, run: &str, name: &str) -> String {
 }
 
 /// A home with an agent and an open run that nobody drives.
-pub(super) fn with_open_run(world: &World) -> String {
+pub(super) fn with_open_run(world: &TestHome) -> String {
     world.wakeful(&["agent", "create", "main"]);
     world.orphan("silent.yaml", &["--agent", "main"])
 }
 
-fn answer(world: &World, id: &str, args: &[&str]) -> Said {
+fn answer(world: &TestHome, id: &str, args: &[&str]) -> CommandOutput {
     world.wakeful(&[&["decision", "answer", id, "--json"], args].concat())
 }
 
 #[test]
 fn a_question_is_listed_and_shown_with_the_command_that_answers_it() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = with_open_run(&world);
     let id = ask(&world, &run, "a");
     let shown = world.wakeful(&["agent", "show", "main", "--json"]).json();
@@ -100,7 +100,7 @@ fn a_question_is_listed_and_shown_with_the_command_that_answers_it() {
 
 #[test]
 fn an_answer_is_taken_once_and_whoever_comes_second_is_told_what_the_first_one_said() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = with_open_run(&world);
     let id = ask(&world, &run, "a");
     let said = answer(&world, &id, &["perhaps"]);
@@ -143,7 +143,7 @@ fn an_answer_is_taken_once_and_whoever_comes_second_is_told_what_the_first_one_s
 
 #[test]
 fn a_name_that_leads_nowhere_or_to_several_is_told_apart() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = with_open_run(&world);
     // Of seventeen names two begin with the same digit.
     let names: Vec<String> = (0..17).map(|n| ask(&world, &run, &n.to_string())).collect();
@@ -175,12 +175,12 @@ fn a_name_that_leads_nowhere_or_to_several_is_told_apart() {
 
 #[test]
 fn a_daemon_gives_the_same_answers_and_takes_the_same_ones() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = with_open_run(&world);
     let (first, second) = (ask(&world, &run, "a"), ask(&world, &run, "b"));
-    let list = |world: &World| world.wakeful(&["decision", "list", "--all", "--json"]).json();
+    let list = |world: &TestHome| world.wakeful(&["decision", "list", "--all", "--json"]).json();
     let alone = list(&world);
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(list(&world), alone);
     let said = answer(&world, &first, &["deny", "--note", "not now"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -205,12 +205,12 @@ fn a_daemon_gives_the_same_answers_and_takes_the_same_ones() {
 
 #[test]
 fn of_two_answers_at_the_same_moment_exactly_one_stands() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = with_open_run(&world);
     let id = ask(&world, &run, "a");
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     let both = ["approve", "deny"].map(|option| world.start(&["decision", "answer", &id, option, "--json"]));
-    let said = both.map(|child| Said::from(child.wait_with_output().expect("ends")));
+    let said = both.map(|child| CommandOutput::from(child.wait_with_output().expect("ends")));
     let mut codes = said.each_ref().map(|said| said.code);
     codes.sort();
     assert_eq!(codes, [Some(0), Some(1)], "{said:?}");
@@ -225,10 +225,10 @@ fn of_two_answers_at_the_same_moment_exactly_one_stands() {
 
 #[test]
 fn every_status_shows_what_waits_for_a_person() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = with_open_run(&world);
     ask(&world, &run, "a");
-    let look = |world: &World| {
+    let look = |world: &TestHome| {
         let status = world.wakeful(&["status"]);
         assert!(status.stdout.contains("1 decision waits for you"), "{status:?}");
         let json = world.wakeful(&["status", "--json"]).json();
@@ -246,12 +246,12 @@ fn every_status_shows_what_waits_for_a_person() {
         assert_eq!(check["status"], "warning", "{check}");
     };
     look(&world);
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     look(&world);
 }
 
 /// A run that stands aside has not ended, and is told apart from one that has.
-fn cannot_be_cancelled(world: &World, run: &str) {
+fn cannot_be_cancelled(world: &TestHome, run: &str) {
     let said = world.wakeful(&["runs", "cancel", run, "--json"]);
     assert_eq!(
         (said.code, said.error_code().as_str()),
@@ -263,7 +263,7 @@ fn cannot_be_cancelled(world: &World, run: &str) {
     }
 }
 
-fn is_listed_with_its_reason(world: &World, run: &str) {
+fn is_listed_with_its_reason(world: &TestHome, run: &str) {
     let list = world.wakeful(&["runs", "list", "--state", "quarantined"]);
     let line = list.stdout.lines().find(|line| line.starts_with(&run[..12]));
     assert!(
@@ -274,7 +274,7 @@ fn is_listed_with_its_reason(world: &World, run: &str) {
 
 #[test]
 fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = with_open_run(&world);
     let said = world.wakeful(&["runs", "retry", &run, "--json"]);
     assert_eq!(
@@ -282,14 +282,14 @@ fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
         (Some(1), "run_not_quarantined"),
         "{said:?}"
     );
-    let aside = |world: &World| {
+    let aside = |world: &TestHome| {
         let key = RunKey(Digest::from_hex(&run).expect("a key"));
         write(world, move |tx| {
             let fault = r#"{"code":"crash_loop","why":"it broke off five times"}"#;
-            tx.set_aside(&key, RunStatus::Quarantined, Some(fault), Millis(9))
+            tx.set_run_status(&key, RunStatus::Quarantined, Some(fault), Millis(9))
         });
     };
-    let listed = |world: &World, state: &str| {
+    let listed = |world: &TestHome, state: &str| {
         let list = world
             .wakeful(&["runs", "list", "--state", state, "--json"])
             .json();
@@ -325,7 +325,7 @@ fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
     );
     assert!(said.stderr.contains("wakeful run --resume"), "{said:?}");
     aside(&world);
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     cannot_be_cancelled(&world, &run);
     let said = world.wakeful(&["runs", "abandon", &run, "--json"]);
     assert_eq!(
@@ -345,7 +345,7 @@ fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
 /// Nobody goes on with a run that was given up, so nobody will find out how what was under way ended.
 #[test]
 fn a_plain_action_of_a_run_that_is_given_up_ends_unknown() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = with_open_run(&world);
     let run_key = RunKey(Digest::from_hex(&run).expect("a key"));
     let step = |name: &str, class| StepRow {
@@ -355,7 +355,7 @@ fn a_plain_action_of_a_run_that_is_given_up_ends_unknown() {
         name: name.to_owned(),
         class: Some(class),
         base: None,
-        status: Status::Intended,
+        status: StepStatus::Intended,
         reason: String::new(),
         put_at: Millis(1),
         duration_ms: None,
@@ -369,7 +369,7 @@ fn a_plain_action_of_a_run_that_is_given_up_ends_unknown() {
     ];
     write(&world, move |tx| {
         under_way.iter().try_for_each(|step| tx.put_step(step))?;
-        tx.set_aside(&run_key, RunStatus::Quarantined, Some("it broke off"), Millis(9))
+        tx.set_run_status(&run_key, RunStatus::Quarantined, Some("it broke off"), Millis(9))
     });
     let given_up = world.wakeful(&["runs", "abandon", &run, "--json"]);
     assert_eq!(given_up.code, Some(0), "{given_up:?}");
@@ -384,7 +384,7 @@ fn a_plain_action_of_a_run_that_is_given_up_ends_unknown() {
 }
 
 /// The tools that a run asks about, as its state has them.
-fn asks(world: &World, agent: &str) -> Vec<String> {
+fn asks(world: &TestHome, agent: &str) -> Vec<String> {
     let agent = AgentId::parse(agent).expect("a name");
     let filter = wakeful_store::rows::RunFilter {
         agent_id: Some(agent),
@@ -402,7 +402,7 @@ fn asks(world: &World, agent: &str) -> Vec<String> {
 
 #[test]
 fn the_tools_that_are_asked_about_come_from_settings_and_flags_together() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = world.script(&commands(&[]));
     let run = |agent: &str, args: &[&str]| {
         let all = [

@@ -6,17 +6,17 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::world::{Said, World, lasting, program, wait_until};
+use super::home_fixture::{CommandOutput, TestHome, lasting, program, wait_until};
 
 /// A world that was set up.
-fn settled() -> World {
-    let world = World::new();
+fn settled() -> TestHome {
+    let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
     world
 }
 
 /// Status and hint of one check.
-fn check(said: &Said, name: &str) -> (String, String) {
+fn check(said: &CommandOutput, name: &str) -> (String, String) {
     let checks = said.json()["checks"].as_array().expect("checks").clone();
     let worst = checks
         .iter()
@@ -31,7 +31,7 @@ fn check(said: &Said, name: &str) -> (String, String) {
     (member("status"), member("hint"))
 }
 
-fn doctor(world: &World) -> Said {
+fn doctor(world: &TestHome) -> CommandOutput {
     world.wakeful(&["doctor", "--json"])
 }
 
@@ -93,7 +93,7 @@ fn a_settled_home_has_no_problem() {
 
 #[test]
 fn a_missing_home_is_a_problem_with_a_way_out_and_is_not_made() {
-    let world = World::new();
+    let world = TestHome::new();
     for args in [&["doctor", "--json"][..], &["doctor", "--fix", "--json"]] {
         let said = world.wakeful(args);
         assert_eq!(said.code, Some(1), "{said:?}");
@@ -115,14 +115,14 @@ fn a_home_that_cannot_be_written_to_is_a_problem() {
         .args(["--mount", "--map-root-user", "sh", "-c", &inside, "sh"])
         .arg(program())
         .args(["doctor", "--json"]);
-    let said: Said = command.output().expect("unshare").into();
+    let said: CommandOutput = command.output().expect("unshare").into();
     assert_eq!(said.code, Some(1), "{said:?}");
     assert_eq!(check(&said, "permissions").0, "problem", "{said:?}");
 }
 
 #[test]
 fn a_foreign_folder_is_named_and_left_alone() {
-    let world = World::new();
+    let world = TestHome::new();
     fs::create_dir(world.home()).expect("a folder");
     fs::write(world.home().join("thesis.txt"), "mine").expect("a file");
     open_to_all(&world.home(), 0o755);
@@ -250,7 +250,7 @@ fn a_damaged_database_is_a_problem_and_is_not_touched() {
 
 #[test]
 fn a_home_without_a_database_is_no_problem() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(
         world.wakeful(&["config", "set", "server.port", "1"]).code,
         Some(0)
@@ -336,7 +336,7 @@ fn a_server_that_does_not_answer_is_a_problem() {
 
 #[test]
 fn a_server_that_answers_is_looked_at_without_leaving_anything_there() {
-    let world = World::on_postgres();
+    let world = TestHome::on_postgres();
     let said = doctor(&world);
     assert_eq!(
         check(&said, "database").0,
@@ -356,7 +356,7 @@ fn a_server_that_answers_is_looked_at_without_leaving_anything_there() {
 
 #[test]
 fn words_for_people_name_the_check_and_the_way_out() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.wakeful(&["doctor"]);
     assert_eq!(said.code, Some(1));
     assert!(

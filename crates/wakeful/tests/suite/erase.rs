@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::daemon::Daemon;
+use super::daemon::RunningDaemon;
+use super::home_fixture::{CommandOutput, TestHome, wait_until};
 use super::proof::verify;
-use super::world::{Said, World, wait_until};
 
 const SECRET: &str = "the name nobody may read";
 
 /// A run that says the secret in every way there is, and its key.
-fn told(world: &World, prompt: &str) -> String {
+fn told(world: &TestHome, prompt: &str) -> String {
     let model = world.script(&format!(
         "rounds:\n  - tools: [{{name: ExecCommand, input: {{cmd: \"echo '{SECRET}'\"}}}}]\n  - text: '{SECRET}'\n"
     ));
@@ -29,7 +29,7 @@ fn told(world: &World, prompt: &str) -> String {
     said.json()["run_key"].as_str().expect("a key").to_owned()
 }
 
-fn erase(world: &World, args: &[&str]) -> Said {
+fn erase(world: &TestHome, args: &[&str]) -> CommandOutput {
     let call = [
         "erase",
         "--agent",
@@ -42,7 +42,7 @@ fn erase(world: &World, args: &[&str]) -> Said {
 }
 
 /// Whether any file of the home holds these words.
-fn holds(world: &World, words: &str) -> bool {
+fn holds(world: &TestHome, words: &str) -> bool {
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
     // What stands in the log beside the database goes into it.
     let _: i64 = database
@@ -71,7 +71,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
 }
 
 /// A number from the database.
-fn number(world: &World, sql: &str) -> i64 {
+fn number(world: &TestHome, sql: &str) -> i64 {
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
     database.query_row(sql, [], |row| row.get(0)).expect(sql)
 }
@@ -81,14 +81,14 @@ const OUTPUTS: &str =
     "SELECT COUNT(*) FROM blob WHERE hash NOT IN (SELECT content_hash FROM transcript_entry)";
 
 /// A run whose commands give out so many numbered lines each, and its key.
-fn gave_out(world: &World, word: &str, lines: &[u32]) -> String {
+fn gave_out(world: &TestHome, word: &str, lines: &[u32]) -> String {
     let commands: Vec<String> = lines
         .iter()
         .map(|lines| format!("for i in $(seq 1 {lines}); do echo \"{word}-$i-$((i * 7919 % 100003))\"; done"))
         .collect();
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let said = world.run(
-        &super::world::commands(&commands),
+        &super::home_fixture::commands(&commands),
         &["--agent", "main", "--create-agent"],
     );
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -97,10 +97,10 @@ fn gave_out(world: &World, word: &str, lines: &[u32]) -> String {
 
 #[test]
 fn the_whole_output_of_a_command_goes_with_its_run() {
-    let world = World::new();
+    let world = TestHome::new();
     // Some 15 kB, which the model reads whole, some 50 that stay in a row, and some 200 that are a file.
     let run = gave_out(&world, "gold", &[900, 3_000, 14_000]);
-    let files = |world: &World| {
+    let files = |world: &TestHome| {
         let mut files = Vec::new();
         walk(&world.home().join("blobs"), &mut files);
         files.retain(|path| path.file_name().is_some_and(|name| name.len() == 64));
@@ -121,7 +121,7 @@ fn the_whole_output_of_a_command_goes_with_its_run() {
 
 #[test]
 fn an_output_that_another_run_has_as_well_stays() {
-    let world = World::new();
+    let world = TestHome::new();
     let first = gave_out(&world, "gold", &[3_000, 14_000]);
     let second = gave_out(&world, "gold", &[3_000]);
     assert_eq!(erase(&world, &["--run", &first]).code, Some(0));
@@ -132,12 +132,12 @@ fn an_output_that_another_run_has_as_well_stays() {
 
 #[test]
 fn no_older_page_keeps_what_was_erased() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = told(&world, "remember Rumpelstilzchen");
     // Tables grow, and their pages are divided.
     for _ in 0..12 {
         world.run(
-            &super::world::commands(&["echo more", "echo again"]),
+            &super::home_fixture::commands(&["echo more", "echo again"]),
             &["--agent", "main"],
         );
     }
@@ -151,7 +151,7 @@ fn no_older_page_keeps_what_was_erased() {
 
 #[test]
 fn what_tells_of_an_erasure_cannot_be_erased() {
-    let world = World::new();
+    let world = TestHome::new();
     told(&world, "hello");
     let record = erase(&world, &["--seq", "1"]).json()["seq"].to_string();
     let said = erase(&world, &["--seq", &record]);
@@ -174,7 +174,7 @@ fn what_tells_of_an_erasure_cannot_be_erased() {
 
 #[test]
 fn copies_from_before_a_migration_are_named() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = told(&world, "hello");
     let copy = world.home().join("agent.sqlite.schema-3.bak");
     fs::write(&copy, "an older database").expect("a copy");
@@ -188,7 +188,7 @@ fn copies_from_before_a_migration_are_named() {
 
 #[test]
 fn an_erased_run_is_gone_from_the_disk_and_the_log_stays_whole() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = told(&world, "remember Rumpelstilzchen");
     assert!(holds(&world, "Rumpelstilzchen") && holds(&world, SECRET));
     let said = erase(&world, &["--run", &run[..12]]);
@@ -244,7 +244,7 @@ fn an_erased_run_is_gone_from_the_disk_and_the_log_stays_whole() {
 
 #[test]
 fn what_another_run_names_as_well_stays() {
-    let world = World::new();
+    let world = TestHome::new();
     let (first, second) = (told(&world, "the same words"), told(&world, "the same words"));
     let said = erase(&world, &["--run", &first]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -256,7 +256,7 @@ fn what_another_run_names_as_well_stays() {
 
 #[test]
 fn single_events_lose_what_they_say_and_nothing_else() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = told(&world, "hello");
     let said = erase(&world, &["--seq", "1..2"]);
     assert_eq!(
@@ -279,7 +279,7 @@ fn single_events_lose_what_they_say_and_nothing_else() {
 
 #[test]
 fn only_what_has_ended_can_be_erased_and_only_with_a_reason() {
-    let world = World::new();
+    let world = TestHome::new();
     told(&world, "hello");
     let open = world.orphan("silent.yaml", &["--agent", "main"]);
     assert_eq!(erase(&world, &["--run", &open]).error_code(), "run_open");
@@ -328,9 +328,9 @@ fn only_what_has_ended_can_be_erased_and_only_with_a_reason() {
 
 #[test]
 fn a_daemon_erases_what_it_is_asked_to() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = told(&world, "remember Rumpelstilzchen");
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     let said = erase(&world, &["--run", &run]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.json()["blobs"].as_u64() > Some(2), "{said:?}");
@@ -356,8 +356,8 @@ fn a_daemon_erases_what_it_is_asked_to() {
 
 #[test]
 fn what_was_asked_and_said_about_an_erased_run_goes_with_it() {
-    let world = World::new();
-    let script = world.script(&super::world::commands(&["echo secret-plan >> world.txt"]));
+    let world = TestHome::new();
+    let script = world.script(&super::home_fixture::commands(&["echo secret-plan >> world.txt"]));
     let base = [
         "run",
         "do it",

@@ -1,6 +1,6 @@
 //! The words that teach: they change only on purpose.
 
-use super::world::World;
+use super::home_fixture::TestHome;
 
 /// Every verb with words of its own.
 const VERBS: [&str; 114] = [
@@ -121,7 +121,7 @@ const VERBS: [&str; 114] = [
 ];
 
 fn help(args: &[&str]) -> String {
-    let said = World::new().wakeful(args);
+    let said = TestHome::new().wakeful(args);
     assert_eq!(said.code, Some(0), "{said:?}");
     said.stdout
 }
@@ -144,7 +144,7 @@ fn completion_scripts_exist_for_the_usual_shells() {
 
 #[test]
 fn the_version_is_told_without_touching_anything() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.wakeful(&["--version"]);
     assert_eq!(
         (said.code, said.stdout.starts_with("wakeful 0.")),

@@ -3,13 +3,13 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::world::{World, commands, program};
+use super::home_fixture::{TestHome, commands, program};
 
 const HELLO: &str = "rounds: [{text: hello}]\n";
 
 #[test]
 fn a_missing_home_is_made_for_a_run_and_named_as_missing_for_a_look() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(
         world.wakeful(&["runs", "list", "--json"]).error_code(),
         "home_missing"
@@ -21,7 +21,7 @@ fn a_missing_home_is_made_for_a_run_and_named_as_missing_for_a_look() {
 
 #[test]
 fn a_foreign_folder_is_refused_and_left_alone() {
-    let world = World::new();
+    let world = TestHome::new();
     fs::create_dir(world.home()).expect("a folder");
     fs::write(world.home().join("thesis.txt"), "mine").expect("a file");
     assert_eq!(world.run(HELLO, &[]).error_code(), "home_foreign");
@@ -30,7 +30,7 @@ fn a_foreign_folder_is_refused_and_left_alone() {
 
 #[test]
 fn a_foreign_database_is_refused_and_left_alone() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(world.run(HELLO, &[]).code, Some(0));
     let path = world.home().join("agent.sqlite");
     fs::remove_file(&path).expect("removed");
@@ -44,7 +44,7 @@ fn a_foreign_database_is_refused_and_left_alone() {
 
 #[test]
 fn a_damaged_database_is_named_and_nothing_is_changed() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(world.run(HELLO, &[]).code, Some(0));
     let path = world.home().join("agent.sqlite");
     fs::write(
@@ -63,7 +63,7 @@ fn a_damaged_database_is_named_and_nothing_is_changed() {
 
 #[test]
 fn an_emptied_database_is_damage_and_no_new_home() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(world.run(HELLO, &[]).code, Some(0));
     let path = world.home().join("agent.sqlite");
     fs::write(&path, "").expect("emptied");
@@ -91,7 +91,7 @@ fn an_emptied_database_is_damage_and_no_new_home() {
 
 #[test]
 fn a_newer_schema_is_refused() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(world.run(HELLO, &[]).code, Some(0));
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
     database.pragma_update(None, "user_version", 999).expect("set");
@@ -118,7 +118,7 @@ const DEVELOPMENT: [(&str, &str); 2] = [
 #[test]
 fn a_home_of_a_development_build_is_refused_and_left_as_it_is() {
     for (name, marks) in DEVELOPMENT {
-        let world = World::new();
+        let world = TestHome::new();
         assert_eq!(world.run(HELLO, &[]).code, Some(0));
         assert_eq!(world.wakeful(&["journal", "task", "add", "x"]).code, Some(0));
         let path = world.home().join(name);
@@ -155,7 +155,7 @@ fn a_home_of_a_development_build_is_refused_and_left_as_it_is() {
 
 #[test]
 fn a_home_that_cannot_be_made_is_named() {
-    let world = World::new();
+    let world = TestHome::new();
     let file = world.path().join("file");
     fs::write(&file, "").expect("a file");
     let home = file.join("home").display().to_string();
@@ -168,7 +168,7 @@ fn a_home_that_cannot_be_made_is_named() {
 
 #[test]
 fn a_read_only_home_is_named_and_can_still_be_looked_at() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(world.run(HELLO, &[]).code, Some(0));
     // A read-only mount stops root, too, which permissions do not.
     let home = world.home().display().to_string();
@@ -179,7 +179,7 @@ fn a_read_only_home_is_named_and_can_still_be_looked_at() {
     command
         .args(["--mount", "--map-root-user", "sh", "-c", &inside, "sh"])
         .arg(program());
-    let said: super::world::Said = command
+    let said: super::home_fixture::CommandOutput = command
         .args(["run", "x", "--json", "--model", &model])
         .output()
         .expect("unshare")
@@ -190,7 +190,7 @@ fn a_read_only_home_is_named_and_can_still_be_looked_at() {
     command
         .args(["--mount", "--map-root-user", "sh", "-c", &inside, "sh"])
         .arg(program());
-    let said: super::world::Said = command
+    let said: super::home_fixture::CommandOutput = command
         .args(["runs", "list", "--json"])
         .output()
         .expect("unshare")
@@ -200,7 +200,7 @@ fn a_read_only_home_is_named_and_can_still_be_looked_at() {
 
 #[test]
 fn a_full_disk_stops_before_anything_is_acknowledged_and_the_run_can_be_resumed() {
-    let world = World::new();
+    let world = TestHome::new();
     // A small file system of its own: real blocks that really run out.
     let home = world.home().display().to_string();
     fs::create_dir(world.home()).expect("a mount point");
@@ -224,7 +224,7 @@ fn a_full_disk_stops_before_anything_is_acknowledged_and_the_run_can_be_resumed(
     command
         .args(["--mount", "--map-root-user", "sh", "-c", &inside, "sh"])
         .arg(program());
-    let said: super::world::Said = command
+    let said: super::home_fixture::CommandOutput = command
         .args(["run", "x", "--json", "--model", &model])
         .output()
         .expect("unshare")
@@ -237,7 +237,7 @@ fn a_full_disk_stops_before_anything_is_acknowledged_and_the_run_can_be_resumed(
 
 #[test]
 fn two_runs_on_one_home_both_finish_one_after_the_other() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script("rounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"echo x >> world.txt; sleep 0.3\"}}]\n  - text: done\n");
     let start = || {
         world
@@ -253,7 +253,7 @@ fn two_runs_on_one_home_both_finish_one_after_the_other() {
 
 #[test]
 fn a_home_that_stays_busy_is_named_with_its_holder() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script("rounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"touch begun; sleep 60\"}}]\n  - text: done\n");
     let mut holder = world
         .command(program())
@@ -274,7 +274,7 @@ fn a_home_that_stays_busy_is_named_with_its_holder() {
 
 #[test]
 fn an_open_run_of_the_same_agent_is_named_with_the_way_out() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script("rounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"touch begun; sleep 60\"}}]\n  - text: done\n");
     let args = ["run", "x", "--model", &model, "--agent", "a", "--create-agent"];
     let mut holder = world.command(program()).args(args).spawn().expect("starts");
@@ -297,12 +297,12 @@ fn an_open_run_of_the_same_agent_is_named_with_the_way_out() {
 #[test]
 fn several_first_calls_at_once_all_find_the_home_they_make_together() {
     for _ in 0..12 {
-        let world = World::new();
+        let world = TestHome::new();
         let calls: Vec<_> = (0..6)
             .map(|number| world.start(&["agent", "create", &format!("a{number}"), "--json"]))
             .collect();
         for call in calls {
-            let said: super::world::Said = call.wait_with_output().expect("ends").into();
+            let said: super::home_fixture::CommandOutput = call.wait_with_output().expect("ends").into();
             assert_eq!(said.code, Some(0), "{said:?}");
         }
     }
@@ -310,7 +310,7 @@ fn several_first_calls_at_once_all_find_the_home_they_make_together() {
 
 #[test]
 fn an_empty_folder_that_becomes_a_home_is_closed_to_others() {
-    let world = World::new();
+    let world = TestHome::new();
     fs::create_dir(world.home()).expect("a folder");
     fs::set_permissions(world.home(), fs::Permissions::from_mode(0o755)).expect("open to all");
     assert_eq!(world.run(HELLO, &[]).code, Some(0));
@@ -320,12 +320,12 @@ fn an_empty_folder_that_becomes_a_home_is_closed_to_others() {
 
 #[test]
 fn an_empty_variable_counts_as_unset() {
-    let world = World::new();
+    let world = TestHome::new();
     let mut command = world.command(program());
     for name in ["WAKEFUL_HOME", "WAKEFUL_DATABASE", "WAKEFUL_MODEL"] {
         command.env(name, "");
     }
-    let said: super::world::Said = command
+    let said: super::home_fixture::CommandOutput = command
         .args(["run", "x", "--json"])
         .output()
         .expect("starts")

@@ -2,15 +2,15 @@
 
 use std::fs;
 
-use super::daemon::{Daemon, is_ready};
-use super::world::{World, commands, wait_until};
+use super::daemon::{RunningDaemon, is_ready};
+use super::home_fixture::{TestHome, commands, wait_until};
 
 /// Makes more nested folders than a recursive removal has stack for: 150 short chains, each moved into the next one,
 /// because Landlock makes each new folder cost as much as it is deep.
 const NEST: &str = "cd $TMPDIR && p=$(printf 'd/%.0s' $(seq 100)) && mkdir acc && \
     for i in $(seq 150); do mkdir -p n/$p && mv acc n/$p && mv n acc || exit 1; done";
 
-fn scratch_is_empty(world: &World) -> bool {
+fn scratch_is_empty(world: &TestHome) -> bool {
     fs::read_dir(world.home().join("scratch"))
         .expect("a folder")
         .count()
@@ -19,8 +19,8 @@ fn scratch_is_empty(world: &World) -> bool {
 
 #[test]
 fn deeply_nested_temporary_folders_do_not_end_the_daemon() {
-    let world = World::new();
-    let mut daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let mut daemon = RunningDaemon::serve(&world, &[]);
     let script = commands(&[NEST, "echo alive >> world.txt"]);
     let said = world.run(&script, &["--agent", "main", "--create-agent"]);
     assert_eq!(
@@ -35,8 +35,8 @@ fn deeply_nested_temporary_folders_do_not_end_the_daemon() {
 
 #[test]
 fn a_daemon_starts_after_a_kill_amid_deeply_nested_folders() {
-    let world = World::new();
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let daemon = RunningDaemon::serve(&world, &[]);
     let model = world.script(&commands(&[&format!("{NEST}; touch $OLDPWD/begun; sleep 60")]));
     let mut client = world.start(&["run", "x", "--model", &model, "--agent", "main", "--create-agent"]);
     wait_until(|| world.workspace().join("begun").exists());
@@ -44,7 +44,7 @@ fn a_daemon_starts_after_a_kill_amid_deeply_nested_folders() {
     client.kill().expect("ended");
     client.wait().expect("gone");
     assert!(!scratch_is_empty(&world), "a tree is left");
-    let mut daemon = Daemon::serve(&world, &[]);
+    let mut daemon = RunningDaemon::serve(&world, &[]);
     wait_until(|| scratch_is_empty(&world));
     assert!(!daemon.is_dead() && is_ready(&daemon.address().expect("a daemon")));
 }

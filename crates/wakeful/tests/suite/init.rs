@@ -6,14 +6,14 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use super::world::{Said, World, program};
+use super::home_fixture::{CommandOutput, TestHome, program};
 
-fn config(world: &World) -> String {
+fn config(world: &TestHome) -> String {
     fs::read_to_string(world.home().join("config.toml")).expect("a file")
 }
 
 /// Calls the program at a terminal, where somebody types these lines.
-fn typed(world: &World, args: &str, lines: &str) -> Said {
+fn typed(world: &TestHome, args: &str, lines: &str) -> CommandOutput {
     let mut command = world.command("script".as_ref());
     let call = format!("{} init {args}", program().display());
     command
@@ -29,7 +29,7 @@ fn typed(world: &World, args: &str, lines: &str) -> Said {
 
 #[test]
 fn without_a_terminal_nothing_is_asked_and_defaults_hold() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.wakeful(&["init", "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let workspace = world.workspace().canonicalize().expect("a folder");
@@ -51,7 +51,7 @@ fn without_a_terminal_nothing_is_asked_and_defaults_hold() {
 
 #[test]
 fn flags_settle_everything() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script("rounds: [{text: hello}]\n");
     let said = world.wakeful(&[
         "init",
@@ -78,7 +78,7 @@ fn flags_settle_everything() {
 
 #[test]
 fn the_second_time_changes_nothing_and_says_so() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(world.wakeful(&["init", "--agent", "helper"]).code, Some(0));
     let before = config(&world);
     let said = world.wakeful(&["init", "--json"]);
@@ -106,7 +106,7 @@ fn the_second_time_changes_nothing_and_says_so() {
 
 #[test]
 fn an_agent_that_is_there_keeps_its_workspace() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
     let other = world.path().join("other");
     fs::create_dir(&other).expect("a folder");
@@ -118,10 +118,10 @@ fn an_agent_that_is_there_keeps_its_workspace() {
 
 #[test]
 fn where_the_current_folder_holds_the_home_a_folder_beside_it_is_made() {
-    let world = World::new();
+    let world = TestHome::new();
     let mut command = world.command(program());
     command.current_dir(world.path());
-    let said: Said = command.args(["init", "--json"]).output().expect("starts").into();
+    let said: CommandOutput = command.args(["init", "--json"]).output().expect("starts").into();
     assert_eq!(said.code, Some(0), "{said:?}");
     let made = world.path().join("wakeful-workspace");
     assert_eq!(
@@ -141,7 +141,7 @@ fn wrong_flags_are_refused_and_make_nothing() {
         (["--workspace", "/nowhere/at/all"], "workspace_unusable"),
         (["--workspace", "/"], "workspace_overlaps_home"),
     ] {
-        let world = World::new();
+        let world = TestHome::new();
         let said = world.wakeful(&["init", "--json", args[0], args[1]]);
         assert_eq!(said.code, Some(2), "{said:?}");
         assert_eq!(said.error_code(), code, "{said:?}");
@@ -151,7 +151,7 @@ fn wrong_flags_are_refused_and_make_nothing() {
 
 #[test]
 fn a_broken_file_of_settings_is_not_written_over() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
     fs::write(world.home().join("config.toml"), "[server\n").expect("broken");
     let said = world.wakeful(&["init", "--json"]);
@@ -164,7 +164,7 @@ fn a_broken_file_of_settings_is_not_written_over() {
 
 #[test]
 fn at_a_terminal_five_questions_are_asked_and_enter_takes_the_default() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = typed(&world, "", "acme\n\n\nNo Good\nhelper\n7\n");
     assert_eq!(said.code, Some(0), "{said:?}");
     for question in ["provider", "Model", "Folder", "first agent", "spending cap"] {
@@ -181,7 +181,7 @@ fn at_a_terminal_five_questions_are_asked_and_enter_takes_the_default() {
 
 #[test]
 fn at_a_terminal_nothing_is_asked_that_was_said_and_an_early_end_makes_nothing() {
-    let world = World::new();
+    let world = TestHome::new();
     // The sign for the end of input.
     let said = typed(&world, "", "acme\n\u{4}");
     assert_eq!(said.code, Some(2), "{said:?}");
@@ -205,7 +205,7 @@ fn at_a_terminal_nothing_is_asked_that_was_said_and_an_early_end_makes_nothing()
 
 #[test]
 fn schedules_of_a_new_home_make_up_for_what_they_miss_and_those_of_others_do_not() {
-    let add = |world: &World, id: &str, more: &[&str]| {
+    let add = |world: &TestHome, id: &str, more: &[&str]| {
         let args = [
             "schedule", "add", "main", "--every", "1h", "--say", "Look.", "--json", "--id", id,
         ];
@@ -213,7 +213,7 @@ fn schedules_of_a_new_home_make_up_for_what_they_miss_and_those_of_others_do_not
         assert_eq!(said.code, Some(0), "{said:?}");
         said.json()["allows_catch_up"].clone()
     };
-    let new = World::new();
+    let new = TestHome::new();
     assert_eq!(new.wakeful(&["init", "--yes"]).code, Some(0));
     assert_eq!(
         new.wakeful(&["config", "get", "schedule.catch_up"]).stdout.trim(),
@@ -228,7 +228,7 @@ fn schedules_of_a_new_home_make_up_for_what_they_miss_and_those_of_others_do_not
     );
     assert_eq!(new.wakeful(&["init", "--yes"]).code, Some(0));
     assert_eq!(add(&new, "later", &[]), false);
-    let plain = World::new();
+    let plain = TestHome::new();
     assert_eq!(plain.wakeful(&["agent", "create", "main"]).code, Some(0));
     assert_eq!(add(&plain, "unsaid", &[]), false);
     assert_eq!(add(&plain, "wanted", &["--catch-up"]), true);

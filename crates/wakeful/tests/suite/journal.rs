@@ -4,13 +4,13 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::daemon::Daemon;
-use super::world::{World, statuses};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{TestHome, statuses};
 
 const CREATE: &str =
     "rounds:\n  - tools: [{name: journal_create_task, input: {title: \"from an agent\"}}]\n  - text: done\n";
 
-fn titles(world: &World) -> Vec<String> {
+fn titles(world: &TestHome) -> Vec<String> {
     let list = world.wakeful(&["journal", "task", "list", "--json"]).json();
     let tasks = list["tasks"].as_array().expect("tasks").iter();
     tasks
@@ -20,7 +20,7 @@ fn titles(world: &World) -> Vec<String> {
 
 #[test]
 fn people_and_agents_write_to_one_journal() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(
         world.wakeful(&["journal", "category", "add", "Home"]).code,
         Some(0)
@@ -62,7 +62,7 @@ fn people_and_agents_write_to_one_journal() {
 
 #[test]
 fn a_key_that_is_used_again_is_the_same_write() {
-    let world = World::new();
+    let world = TestHome::new();
     let add = |title: &str| {
         world.wakeful(&[
             "journal",
@@ -81,7 +81,7 @@ fn a_key_that_is_used_again_is_the_same_write() {
 
 #[test]
 fn bad_input_is_told_with_its_code() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["journal", "task", "add", "Buy milk"]);
     let long = "x".repeat(201);
     let cases: [(&[&str], &str); 7] = [
@@ -102,7 +102,7 @@ fn bad_input_is_told_with_its_code() {
 
 #[test]
 fn reading_makes_no_journal() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     assert_eq!(titles(&world), Vec::<String>::new());
     assert!(!world.home().join("db.sqlite").exists());
@@ -111,9 +111,9 @@ fn reading_makes_no_journal() {
 
 #[test]
 fn the_daemon_serves_the_same_journal() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["journal", "task", "add", "before"]);
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     world.wakeful(&["journal", "task", "add", "through the daemon"]);
     let run = world.run(CREATE, &["--agent", "main", "--create-agent"]);
     assert_eq!(statuses(&run.json()), ["ok"], "{run:?}");
@@ -131,7 +131,7 @@ fn the_daemon_serves_the_same_journal() {
 
 #[test]
 fn agents_can_be_forgotten_without_harming_the_journal() {
-    let world = World::new();
+    let world = TestHome::new();
     world.run(CREATE, &[]);
     for name in ["agent.sqlite", "agent.sqlite-wal", "agent.sqlite-shm"] {
         let _ = fs::remove_file(world.home().join(name));
@@ -145,7 +145,7 @@ fn agents_can_be_forgotten_without_harming_the_journal() {
 
 #[test]
 fn a_journal_that_vanished_is_missed_and_not_replaced_in_silence() {
-    let world = World::new();
+    let world = TestHome::new();
     world.run(CREATE, &[]);
     for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
         let _ = fs::remove_file(world.home().join(name));
@@ -184,7 +184,7 @@ fn a_journal_that_vanished_is_missed_and_not_replaced_in_silence() {
 
 #[test]
 fn another_journal_in_its_place_is_noticed() {
-    let (world, other) = (World::new(), World::new());
+    let (world, other) = (TestHome::new(), TestHome::new());
     world.wakeful(&["journal", "task", "add", "mine"]);
     other.wakeful(&["journal", "task", "add", "theirs"]);
     fs::copy(other.home().join("db.sqlite"), world.home().join("db.sqlite")).expect("copied");
@@ -199,10 +199,10 @@ fn another_journal_in_its_place_is_noticed() {
 
 #[test]
 fn a_damaged_or_newer_journal_is_told_with_its_own_code() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["journal", "task", "add", "mine"]);
     let file = world.home().join("db.sqlite");
-    let code = |world: &World| -> (String, Value) {
+    let code = |world: &TestHome| -> (String, Value) {
         let said = world.wakeful(&["journal", "task", "list", "--json"]);
         (said.error_code(), said.json()["error"]["message"].clone())
     };
@@ -233,7 +233,7 @@ fn a_damaged_or_newer_journal_is_told_with_its_own_code() {
 /// What a model is told before anything was said stays small, with all tools there are.
 #[test]
 fn the_first_request_with_the_journals_tools_stays_small() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     let shown = world.wakeful(&["debug", "prompt", "main", "--json"]);
     let shown = shown.json().to_string();
@@ -245,7 +245,7 @@ fn the_first_request_with_the_journals_tools_stays_small() {
 
 #[test]
 fn a_result_belongs_to_its_call_and_names_what_changed_or_what_went_wrong() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = format!(
         "rounds:\n  - tools:\n      - {{name: journal_create_task, input: {{title: new}}}}\n      \
          - {{name: journal_update_task, input: {{task_id: \"{}\", status: done}}}}\n  - text: done\n",

@@ -5,9 +5,9 @@ use std::process::{Child, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
-use super::world::{World, program};
+use super::home_fixture::{TestHome, program};
 
-fn start(world: &World) -> (Child, BufReader<ChildStdout>) {
+fn start(world: &TestHome) -> (Child, BufReader<ChildStdout>) {
     let mut command = world.command(program());
     command.args(["debug", "kernel"]).stdin(Stdio::piped());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -24,7 +24,7 @@ fn answer(stdout: &mut BufReader<ChildStdout>) -> Value {
 
 #[test]
 fn the_kernel_answers_every_line_at_once_and_ends_with_its_input() {
-    let world = World::new();
+    let world = TestHome::new();
     let (mut child, mut stdout) = start(&world);
     let mut stdin = child.stdin.take().expect("a pipe");
     // The answer comes while the input is still open, or this hangs.
@@ -74,7 +74,7 @@ fn the_kernel_answers_every_line_at_once_and_ends_with_its_input() {
 
 #[test]
 fn the_kernel_ends_quietly_when_nobody_reads_its_answers() {
-    let world = World::new();
+    let world = TestHome::new();
     let (mut child, stdout) = start(&world);
     drop(stdout);
     let mut stdin = child.stdin.take().expect("a pipe");

@@ -2,22 +2,22 @@
 
 use serde_json::{Value, json};
 
-use super::world::{Said, World, wait_until};
+use super::home_fixture::{CommandOutput, TestHome, wait_until};
 
 /// Ends the daemon of a world with the test.
-struct Ending<'a>(&'a World);
+struct StopOnDrop<'a>(&'a TestHome);
 
-impl Drop for Ending<'_> {
+impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
         self.0.wakeful(&["daemon", "stop"]);
     }
 }
 
-fn daemon(world: &World, args: &[&str]) -> Said {
+fn daemon(world: &TestHome, args: &[&str]) -> CommandOutput {
     world.wakeful(&[&["daemon"], args, &["--json"]].concat())
 }
 
-fn started(world: &World) -> Value {
+fn started(world: &TestHome) -> Value {
     let said = daemon(world, &["start", "--port", "0"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     said.json()
@@ -25,8 +25,8 @@ fn started(world: &World) -> Value {
 
 #[test]
 fn starting_twice_is_starting_once_and_other_settings_ask_for_a_restart() {
-    let world = World::new();
-    let _ending = Ending(&world);
+    let world = TestHome::new();
+    let _ending = StopOnDrop(&world);
     let first = started(&world);
     let second = daemon(&world, &["start", "--port", "0"]);
     assert_eq!(second.json()["pid"], first["pid"], "{second:?}");
@@ -44,8 +44,8 @@ fn starting_twice_is_starting_once_and_other_settings_ask_for_a_restart() {
 
 #[test]
 fn a_wrong_option_fails_before_a_process_starts_or_the_old_one_ends() {
-    let world = World::new();
-    let _ending = Ending(&world);
+    let world = TestHome::new();
+    let _ending = StopOnDrop(&world);
     let said = daemon(&world, &["start", "--host", "nowhere"]);
     assert_eq!(
         (said.code, said.error_code().as_str()),
@@ -67,8 +67,8 @@ fn a_wrong_option_fails_before_a_process_starts_or_the_old_one_ends() {
 
 #[test]
 fn the_status_tells_everything_that_is_promised_of_it() {
-    let world = World::new();
-    let _ending = Ending(&world);
+    let world = TestHome::new();
+    let _ending = StopOnDrop(&world);
     assert_eq!(daemon(&world, &["status"]).json()["running"], false);
     let first = started(&world);
     let status = daemon(&world, &["status"]).json();
@@ -106,8 +106,8 @@ fn the_status_tells_everything_that_is_promised_of_it() {
 
 #[test]
 fn a_paused_agent_with_a_message_makes_the_daemon_wait() {
-    let world = World::new();
-    let _ending = Ending(&world);
+    let world = TestHome::new();
+    let _ending = StopOnDrop(&world);
     started(&world);
     world.wakeful(&["agent", "create", "main"]);
     world.wakeful(&["agent", "pause", "main"]);
@@ -122,8 +122,8 @@ fn a_paused_agent_with_a_message_makes_the_daemon_wait() {
 
 #[test]
 fn a_stop_is_asked_for_over_the_api_and_stops_no_agent() {
-    let world = World::new();
-    let _ending = Ending(&world);
+    let world = TestHome::new();
+    let _ending = StopOnDrop(&world);
     world.wakeful(&["agent", "create", "main"]);
     let first = started(&world);
     let stopped = daemon(&world, &["stop"]);
@@ -147,8 +147,8 @@ fn a_stop_is_asked_for_over_the_api_and_stops_no_agent() {
 
 #[test]
 fn a_start_that_fails_is_remembered_until_one_succeeds() {
-    let world = World::new();
-    let _ending = Ending(&world);
+    let world = TestHome::new();
+    let _ending = StopOnDrop(&world);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
     world.wakeful(&["agent", "create", "main"]);
@@ -175,7 +175,7 @@ fn a_start_that_fails_is_remembered_until_one_succeeds() {
 
 #[test]
 fn a_database_that_cannot_be_opened_is_told_with_its_own_code_and_leaves_no_daemon_behind() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     std::fs::write(world.home().join("agent.sqlite"), "no database").expect("written");
     let alone = world.wakeful(&["agent", "list", "--json"]);
@@ -191,7 +191,7 @@ fn a_database_that_cannot_be_opened_is_told_with_its_own_code_and_leaves_no_daem
 
 #[test]
 fn a_start_on_a_port_in_use_makes_nothing() {
-    let world = World::new();
+    let world = TestHome::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
     let said = daemon(&world, &["start", "--port", &port]);
@@ -201,8 +201,8 @@ fn a_start_on_a_port_in_use_makes_nothing() {
 
 #[test]
 fn a_second_daemon_is_no_failure_of_the_first_and_a_token_of_one_call_goes_with_its_daemon() {
-    let world = World::new();
-    let _ending = Ending(&world);
+    let world = TestHome::new();
+    let _ending = StopOnDrop(&world);
     let token = "t".repeat(32);
     let said = daemon(&world, &["start", "--port", "0", "--token", &token]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -217,8 +217,8 @@ fn a_second_daemon_is_no_failure_of_the_first_and_a_token_of_one_call_goes_with_
 
 #[test]
 fn what_no_setting_says_is_part_of_what_a_daemon_was_started_with() {
-    let world = World::new();
-    let _ending = Ending(&world);
+    let world = TestHome::new();
+    let _ending = StopOnDrop(&world);
     started(&world);
     let token = "t".repeat(32);
     let others: [&[&str]; 2] = [&["--allow-unsandboxed"], &["--token", &token]];
@@ -230,8 +230,8 @@ fn what_no_setting_says_is_part_of_what_a_daemon_was_started_with() {
 
 #[test]
 fn a_pid_that_is_somebody_elses_by_now_is_stale_and_left_alone() {
-    let world = World::new();
-    let _ending = Ending(&world);
+    let world = TestHome::new();
+    let _ending = StopOnDrop(&world);
     world.wakeful(&["agent", "create", "main"]);
     std::fs::create_dir(world.home().join("run")).expect("a folder");
     let record = json!({"pid": 1, "pid_started": 1, "http_addr": "127.0.0.1:1", "token_file": "/nowhere"});
@@ -243,8 +243,8 @@ fn a_pid_that_is_somebody_elses_by_now_is_stale_and_left_alone() {
 
 #[test]
 fn the_log_of_a_daemon_is_json_where_that_is_asked_for() {
-    let world = World::new();
-    let _ending = Ending(&world);
+    let world = TestHome::new();
+    let _ending = StopOnDrop(&world);
     let said = daemon(&world, &["start", "--port", "0", "--log-format", "json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let logs = daemon(&world, &["logs"]).json();
@@ -254,6 +254,6 @@ fn the_log_of_a_daemon_is_json_where_that_is_asked_for() {
         .filter_map(|line| serde_json::from_str::<Value>(line.as_str()?).ok());
     let ready = lines.filter(|line| line["message"] == "the daemon is ready");
     assert_eq!(ready.count(), 1, "{logs}");
-    let failed = World::new().wakeful(&["serve", "--log-level", "loud", "--json"]);
+    let failed = TestHome::new().wakeful(&["serve", "--log-level", "loud", "--json"]);
     assert_eq!(failed.error_code(), "bad_value", "{failed:?}");
 }

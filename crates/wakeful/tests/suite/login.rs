@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use wakeful_api::EnterLogin;
 
 use super::api::{block_on, client, input};
-use super::daemon::Daemon;
-use super::world::{Said, World, program};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{CommandOutput, TestHome, program};
 
 /// Keeps its arguments, and what it finds at the path they name.
 const OPENER: &str = "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$SEEN/arguments\"\nstat -c %a \"${1#file://}\" > \"$SEEN/mode\"\n\
     cp \"${1#file://}\" \"$SEEN/page\"\n";
 
 /// Calls `wakeful open` where this program opens files.
-fn open_with(world: &World, opener: Option<&str>) -> Said {
+fn open_with(world: &TestHome, opener: Option<&str>) -> CommandOutput {
     let bin = world.path().join("bin");
     std::fs::create_dir(&bin).expect("a folder");
     if let Some(opener) = opener {
@@ -34,7 +34,7 @@ fn open_with(world: &World, opener: Option<&str>) -> Said {
     command.output().expect("the program starts").into()
 }
 
-fn enter(daemon: &Daemon<'_>, code: &str) -> bool {
+fn enter(daemon: &RunningDaemon<'_>, code: &str) -> bool {
     let body = input::<EnterLogin>(json!({"code": code}));
     block_on(client(daemon).call(&body)).is_ok()
 }
@@ -45,7 +45,7 @@ fn code_in(text: &str) -> String {
     rest.chars().take_while(char::is_ascii_hexdigit).collect()
 }
 
-fn pages(world: &World) -> usize {
+fn pages(world: &TestHome) -> usize {
     let names = std::fs::read_dir(world.home().join("run")).expect("a folder");
     let is_page = |path: &Path| path.extension().is_some_and(|extension| extension == "html");
     names
@@ -55,8 +55,8 @@ fn pages(world: &World) -> usize {
 
 #[test]
 fn a_browser_is_handed_its_login_by_a_private_file() {
-    let world = World::new();
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let daemon = RunningDaemon::serve(&world, &[]);
     let said = open_with(&world, Some(OPENER));
     assert_eq!(said.code, Some(0), "{said:?}");
     let seen = |name: &str| std::fs::read_to_string(world.path().join(name)).expect("it was seen");
@@ -74,20 +74,20 @@ fn a_browser_is_handed_its_login_by_a_private_file() {
 
 #[test]
 fn a_login_page_does_not_outlive_its_daemon() {
-    let world = World::new();
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(open_with(&world, Some(OPENER)).code, Some(0));
     assert_eq!(pages(&world), 1);
     daemon.kill();
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(pages(&world), 0);
     drop(daemon);
 }
 
 #[test]
 fn where_no_browser_starts_a_link_is_printed_on_request() {
-    let world = World::new();
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let daemon = RunningDaemon::serve(&world, &[]);
     let said = open_with(&world, None);
     assert_eq!((said.code, said.error_code().as_str()), (Some(1), "no_browser"));
     assert_eq!(pages(&world), 0, "no file stays");
@@ -102,9 +102,9 @@ fn where_no_browser_starts_a_link_is_printed_on_request() {
 
 #[test]
 fn logins_are_listed_and_revoked_for_good() {
-    let world = World::new();
-    let daemon = Daemon::serve(&world, &[]);
-    let log_in = |daemon: &Daemon<'_>| {
+    let world = TestHome::new();
+    let daemon = RunningDaemon::serve(&world, &[]);
+    let log_in = |daemon: &RunningDaemon<'_>| {
         let printed = world.wakeful(&["open", "--print", "--json"]).json();
         assert!(enter(daemon, &code_in(printed["url"].as_str().expect("a URL"))));
     };
@@ -129,11 +129,11 @@ fn logins_are_listed_and_revoked_for_good() {
         (Some(1), "login_unknown")
     );
     daemon.kill();
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(ids(), rest, "after a restart");
     assert_eq!(world.wakeful(&["login", "revoke", "--all"]).code, Some(0));
     daemon.kill();
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(ids(), Vec::<String>::new());
     let mode = std::fs::metadata(world.home().join("logins.json"))
         .expect("a file")
@@ -144,7 +144,7 @@ fn logins_are_listed_and_revoked_for_good() {
 
 #[test]
 fn a_wrong_call_of_login_is_refused_before_a_daemon_is_asked() {
-    let world = World::new();
+    let world = TestHome::new();
     let code = |args: &[&str]| -> (Option<i32>, Value) {
         let said = world.wakeful(&[args, &["--json"]].concat());
         (said.code, said.json()["error"]["code"].clone())

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::daemon::Daemon;
+use super::daemon::RunningDaemon;
 use super::decision::{ask, with_open_run};
-use super::world::{Said, World, wait_until};
+use super::home_fixture::{CommandOutput, TestHome, wait_until};
 
 const KEY: &str = "tk-notify-5f0c2b7a9d";
 
@@ -55,20 +55,20 @@ fn server(status: &'static str) -> (String, Receiver<Posted>) {
     (url, receiver)
 }
 
-fn set(world: &World, key: &str, value: &str) {
+fn set(world: &TestHome, key: &str, value: &str) {
     let said = world.wakeful(&["config", "set", key, value]);
     assert_eq!(said.code, Some(0), "{said:?}");
 }
 
 /// A program that keeps what it reads, each time in a line of its own.
-fn program(world: &World, name: &str, script: &str) -> String {
+fn program(world: &TestHome, name: &str, script: &str) -> String {
     let path = world.path().join(name);
     std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a program");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).expect("permissions");
     path.display().to_string()
 }
 
-fn announcements(world: &World, id: &str) -> Vec<Value> {
+fn announcements(world: &TestHome, id: &str) -> Vec<Value> {
     let shown = world.wakeful(&["decision", "show", id, "--json"]).json();
     shown["announcements"].as_array().cloned().unwrap_or_default()
 }
@@ -82,7 +82,7 @@ fn is_done(rows: &[Value], target: &str) -> Option<bool> {
 
 #[test]
 fn a_question_that_waits_is_told_of_by_command_and_webhook_without_what_the_tool_would_be_given() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = with_open_run(&world);
     let (url, posted) = server("200 OK");
     let told = world.path().join("told.txt");
@@ -98,7 +98,7 @@ fn a_question_that_waits_is_told_of_by_command_and_webhook_without_what_the_tool
     );
     set(&world, "notify.command", &keep);
     let id = ask(&world, &run, "a");
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     let seen = posted.recv_timeout(Duration::from_secs(20)).expect("posted");
     assert!(seen.head.starts_with("POST /hook HTTP/1.1"), "{}", seen.head);
     assert!(seen.head.contains(&format!("Bearer {KEY}")), "{}", seen.head);
@@ -131,7 +131,7 @@ fn a_question_that_waits_is_told_of_by_command_and_webhook_without_what_the_tool
     assert!(!environment.contains("WAKEFUL_"), "{environment}");
     drop(daemon);
     let second = ask(&world, &run, "b");
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     wait_until(|| is_done(&announcements(&world, &second), "command") == Some(true));
     let again = std::fs::read_to_string(&told).expect("told");
     assert_eq!(
@@ -143,13 +143,13 @@ fn a_question_that_waits_is_told_of_by_command_and_webhook_without_what_the_tool
 
 #[test]
 fn a_way_that_fails_is_told_of_where_people_look_and_is_in_nobody_elses_way() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = with_open_run(&world);
     let (url, _posted) = server("500 Oops");
     set(&world, "notify.webhook", &url);
     set(&world, "notify.command", "true");
     let id = ask(&world, &run, "a");
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     wait_until(|| {
         let rows = announcements(&world, &id);
         is_done(&rows, "webhook") == Some(false) && is_done(&rows, "command") == Some(true)
@@ -181,7 +181,7 @@ fn a_way_that_fails_is_told_of_where_people_look_and_is_in_nobody_elses_way() {
 
 #[test]
 fn the_settings_can_be_tried_before_anybody_is_asked() {
-    let world = World::new();
+    let world = TestHome::new();
     let try_it = || world.wakeful(&["decision", "test-notifications", "--json"]);
     assert_eq!(try_it().error_code(), "notify_not_configured");
     let (url, posted) = server("204 No Content");
@@ -227,7 +227,7 @@ fn the_settings_can_be_tried_before_anybody_is_asked() {
 
 #[test]
 fn a_command_without_end_is_killed_with_everything_it_started() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     let mark = format!("86{}", std::process::id());
     let endless = program(&world, "endless", &format!("sleep {mark} & sleep {mark}"));
@@ -242,12 +242,12 @@ fn a_command_without_end_is_killed_with_everything_it_started() {
         "{rows:?}"
     );
     // Who is killed may take a moment to be gone.
-    wait_until(|| !super::world::alive(&mark));
+    wait_until(|| !super::home_fixture::alive(&mark));
 }
 
 /// The program with a desktop session whose notes a program of ours shows, in front of the usual ones.
-fn at_a_desktop(world: &World, args: &[&str]) -> std::process::Command {
-    let mut command = world.command(super::world::program());
+fn at_a_desktop(world: &TestHome, args: &[&str]) -> std::process::Command {
+    let mut command = world.command(super::home_fixture::program());
     command
         .args(args)
         .env(
@@ -261,12 +261,12 @@ fn at_a_desktop(world: &World, args: &[&str]) -> std::process::Command {
 
 #[test]
 fn a_question_that_waits_is_shown_on_the_desktop_without_what_the_tool_would_be_given() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = with_open_run(&world);
     let notes = world.path().join("notes.txt");
     let shows = format!("printf '%s\\n' \"$@\" \"at $DISPLAY\" >> {}", notes.display());
     program(&world, "notify-send", &shows);
-    let tried: Said = at_a_desktop(&world, &["decision", "test-notifications", "--json"])
+    let tried: CommandOutput = at_a_desktop(&world, &["decision", "test-notifications", "--json"])
         .output()
         .expect("the program starts")
         .into();
@@ -285,7 +285,7 @@ fn a_question_that_waits_is_shown_on_the_desktop_without_what_the_tool_would_be_
     let serving = at_a_desktop(&world, &["serve", "--port", "0"])
         .spawn()
         .expect("serves");
-    let daemon = Daemon::of(&world, serving);
+    let daemon = RunningDaemon::of(&world, serving);
     wait_until(|| notes.exists() && is_done(&announcements(&world, &id), "desktop") == Some(true));
     let shown = std::fs::read_to_string(&notes).expect("shown");
     for words in [
@@ -299,7 +299,7 @@ fn a_question_that_waits_is_shown_on_the_desktop_without_what_the_tool_would_be_
     assert!(!shown.contains("very-secret"), "{shown}");
     drop(daemon);
     program(&world, "notify-send", "exit 3");
-    let failed: Said = at_a_desktop(&world, &["decision", "test-notifications", "--json"])
+    let failed: CommandOutput = at_a_desktop(&world, &["decision", "test-notifications", "--json"])
         .output()
         .expect("the program starts")
         .into();
@@ -309,7 +309,7 @@ fn a_question_that_waits_is_shown_on_the_desktop_without_what_the_tool_would_be_
         (Some(1), json!("the program ended with exit status: 3"))
     );
     set(&world, "notify.desktop", "false");
-    let off: Said = at_a_desktop(&world, &["decision", "test-notifications", "--json"])
+    let off: CommandOutput = at_a_desktop(&world, &["decision", "test-notifications", "--json"])
         .output()
         .expect("the program starts")
         .into();

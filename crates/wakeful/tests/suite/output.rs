@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use super::world::{Said, World, commands, program};
+use super::home_fixture::{CommandOutput, TestHome, commands, program};
 
 /// Words of a model that a terminal would obey.
 const ORDERS: &str = r#"
@@ -17,7 +17,7 @@ rounds:
 
 #[test]
 fn a_run_answers_with_exactly_the_promised_members() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = world.run(&commands(&["true"]), &[]).json();
     let names = |value: &Value| {
         value
@@ -54,7 +54,7 @@ fn a_run_answers_with_exactly_the_promised_members() {
 
 #[test]
 fn a_run_in_full_has_its_times_and_every_step_with_its_reason() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = "rounds:\n  - tools: [{name: ExecCommand, input: {cmd: 'true'}}, {name: Invented, input: {}}]\n  - text: done\n";
     let run = world.run(script, &[]).json();
     let full = world
@@ -85,7 +85,7 @@ fn a_run_in_full_has_its_times_and_every_step_with_its_reason() {
 
 #[test]
 fn a_wrong_call_is_answered_with_json_when_json_was_asked_for() {
-    let world = World::new();
+    let world = TestHome::new();
     for args in [
         &["run", "x", "--json", "--modle", "demo"][..],
         &["run", "--json"],
@@ -112,7 +112,7 @@ fn a_wrong_call_is_answered_with_json_when_json_was_asked_for() {
 
 #[test]
 fn an_answer_that_cannot_be_written_is_a_failure() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script("rounds: [{text: hello}]\n");
     for args in [
         &["run", "x", "--model", &model][..],
@@ -122,7 +122,7 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
     ] {
         let full = File::options().write(true).open("/dev/full").expect("/dev/full");
         let mut command = world.command(program());
-        let said: Said = command.args(args).stdout(full).output().expect("starts").into();
+        let said: CommandOutput = command.args(args).stdout(full).output().expect("starts").into();
         assert_eq!(said.code, Some(1), "{args:?} {said:?}");
         assert!(said.stderr.contains("output_lost"), "{args:?} {said:?}");
     }
@@ -130,7 +130,7 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
 
 #[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
-    let world = World::new();
+    let world = TestHome::new();
     let mut command = world.command(program());
     let mut child = command
         .args(["completion", "bash"])
@@ -143,7 +143,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 
 #[test]
 fn what_a_model_says_gives_no_orders_to_a_terminal() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script(ORDERS);
     let piped = world.wakeful(&["run", "x", "--model", &model, "--agent", "a", "--create-agent"]);
     assert_eq!(
@@ -155,7 +155,7 @@ fn what_a_model_says_gives_no_orders_to_a_terminal() {
     let line = format!("{} run x --agent a --model {model}", program().display());
     for line in [line, format!("{} transcript a", program().display())] {
         let mut command = world.command("script".as_ref());
-        let shown: Said = command
+        let shown: CommandOutput = command
             .args(["-qec", &line, "/dev/null"])
             .output()
             .expect("script")
@@ -170,7 +170,7 @@ fn what_a_model_says_gives_no_orders_to_a_terminal() {
 
 #[test]
 fn a_transcript_that_is_too_large_leaves_out_its_older_lines_and_says_so() {
-    let world = World::new();
+    let world = TestHome::new();
     let long = format!("rounds: [{{text: {}}}]\n", "x".repeat(3 * 1024 * 1024));
     for script in [&long, &long, &long, "rounds: [{text: short}]\n"] {
         let said = world.run(script, &["--agent", "a", "--create-agent"]);
@@ -191,7 +191,7 @@ fn a_transcript_that_is_too_large_leaves_out_its_older_lines_and_says_so() {
 
 #[test]
 fn a_transcript_line_that_cannot_be_read_is_an_error_and_not_an_erasure() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = commands(&["head -c 60000 /dev/zero | tr '\\0' x"]);
     world.run(&script, &["--agent", "a", "--create-agent"]);
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");

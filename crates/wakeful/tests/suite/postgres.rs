@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::world::{World, commands, statuses, wait_until};
+use super::home_fixture::{TestHome, commands, statuses, wait_until};
 
 /// A database that is dropped at the end.
 pub(super) struct Database {
@@ -86,7 +86,7 @@ impl Drop for Database {
 
 #[test]
 fn a_run_on_postgres_gives_the_same_answer_as_on_sqlite() {
-    let (here, there) = (World::new(), World::on_postgres());
+    let (here, there) = (TestHome::new(), TestHome::on_postgres());
     let script = commands(&["echo one >> world.txt", "cat world.txt"]);
     let key = ["--agent", "a", "--create-agent", "--idempotency-key", "k"];
     let (here_said, there_said) = (here.run(&script, &key), there.run(&script, &key));
@@ -122,11 +122,11 @@ fn a_run_on_postgres_gives_the_same_answer_as_on_sqlite() {
 
 #[test]
 fn on_postgres_a_second_process_cannot_drive_the_same_agent() {
-    let world = World::on_postgres();
+    let world = TestHome::on_postgres();
     let slow = world.script("rounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"touch begun; sleep 20\"}}]\n  - text: done\n");
     let args = ["run", "first", "--model", &slow, "--agent", "a", "--create-agent"];
     let mut first = world
-        .command(super::world::program())
+        .command(super::home_fixture::program())
         .args(args)
         .spawn()
         .expect("starts");
@@ -147,7 +147,7 @@ fn on_postgres_a_second_process_cannot_drive_the_same_agent() {
 
 #[test]
 fn an_unreachable_database_is_a_clear_failure_without_the_password() {
-    let world = World::new();
+    let world = TestHome::new();
     let url = "postgres://someone:s3cret@127.0.0.1:1/none";
     let said = world.wakeful(&["run", "x", "--json", "--database", url]);
     assert_eq!(
@@ -162,7 +162,7 @@ fn an_unreachable_database_is_a_clear_failure_without_the_password() {
 
 #[test]
 fn looking_at_a_postgres_database_makes_nothing_and_registers_nobody() {
-    let world = World::on_postgres();
+    let world = TestHome::on_postgres();
     let looks = [
         &["runs", "list", "--json"][..],
         &["runs", "show", "00", "--json"],
@@ -208,7 +208,7 @@ fn looking_at_a_postgres_database_makes_nothing_and_registers_nobody() {
 
 #[test]
 fn a_call_that_fails_leaves_no_runner_behind() {
-    let world = World::on_postgres();
+    let world = TestHome::on_postgres();
     let said = world.run("rounds: [{text: hello}]\n", &["--agent", "typo"]);
     assert_eq!(said.error_code(), "agent_unknown", "{said:?}");
     assert_eq!(world.wakeful(&["agent", "create", "a"]).code, Some(0));
@@ -230,7 +230,7 @@ fn a_call_that_fails_leaves_no_runner_behind() {
 
 #[test]
 fn a_goodbye_that_fails_is_a_remark_and_does_not_replace_the_report() {
-    let world = World::on_postgres();
+    let world = TestHome::on_postgres();
     assert_eq!(world.wakeful(&["agent", "create", "a"]).code, Some(0));
     world.database().value(
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no goodbye'; END $$; \
@@ -247,7 +247,7 @@ fn a_goodbye_that_fails_is_a_remark_and_does_not_replace_the_report() {
 
 #[test]
 fn a_workspace_around_the_place_for_the_home_is_refused_although_the_database_is_elsewhere() {
-    let world = World::on_postgres();
+    let world = TestHome::on_postgres();
     let around = world.path().display().to_string();
     let said = world.wakeful(&[
         "run",
@@ -269,7 +269,7 @@ fn a_workspace_around_the_place_for_the_home_is_refused_although_the_database_is
 
 #[test]
 fn who_takes_over_while_a_run_ends_does_not_go_on_from_what_it_was() {
-    let world = World::on_postgres();
+    let world = TestHome::on_postgres();
     let script = |delay_ms: u32| {
         format!("price: {{ input: 1, output: 1 }}\nrounds:\n  - text: late\n    delay_ms: {delay_ms}\n")
     };

@@ -4,16 +4,16 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::daemon::Daemon;
-use super::world::{Said, World, commands};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{CommandOutput, TestHome, commands};
 
 /// A world with a run of one command, one denial and an answer, and the key of that run.
-pub(super) fn ran(world: &World) -> String {
+pub(super) fn ran(world: &TestHome) -> String {
     ran_as(world, "main")
 }
 
 /// The same for another agent.
-pub(super) fn ran_as(world: &World, agent: &str) -> String {
+pub(super) fn ran_as(world: &TestHome, agent: &str) -> String {
     let script = commands(&["echo one >> world.txt"]);
     let said = world.run(&script, &["--agent", agent, "--create-agent"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -21,17 +21,17 @@ pub(super) fn ran_as(world: &World, agent: &str) -> String {
 }
 
 /// Changes the database behind the program's back.
-fn tamper(world: &World, sql: &str) {
+fn tamper(world: &TestHome, sql: &str) {
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
     database.execute_batch(sql).expect(sql);
 }
 
-pub(super) fn verify(world: &World, args: &[&str]) -> Said {
+pub(super) fn verify(world: &TestHome, args: &[&str]) -> CommandOutput {
     world.wakeful(&[&["verify", "--json"], args].concat())
 }
 
 /// The flaw of the only agent.
-fn flaw(said: &Said) -> Value {
+fn flaw(said: &CommandOutput) -> Value {
     assert_eq!(said.code, Some(6), "{said:?}");
     assert_eq!(said.error_code(), "verification_failed");
     let answer = said.json();
@@ -44,7 +44,7 @@ fn flaw(said: &Said) -> Value {
 
 #[test]
 fn a_log_as_it_was_written_is_verified_denials_included_and_signed_by_this_device() {
-    let world = World::new();
+    let world = TestHome::new();
     let denied = world.run(
         &commands(&["echo no"]),
         &["--agent", "main", "--create-agent", "--deny-tools", "ExecCommand"],
@@ -136,7 +136,7 @@ const CHANGES: [(&str, &str, Option<u64>); 13] = [
 
 #[test]
 fn whatever_is_changed_in_the_database_is_found_with_its_place() {
-    let world = World::new();
+    let world = TestHome::new();
     ran(&world);
     let path = world.home().join("agent.sqlite");
     let whole = fs::read(&path).expect("a database");
@@ -160,7 +160,7 @@ const CUT: &str = "
 
 #[test]
 fn a_log_that_was_cut_off_with_its_head_is_found_by_the_signed_one() {
-    let world = World::new();
+    let world = TestHome::new();
     ran(&world);
     tamper(&world, CUT);
     let flaw = flaw(&verify(&world, &[]));
@@ -169,7 +169,7 @@ fn a_log_that_was_cut_off_with_its_head_is_found_by_the_signed_one() {
 
 #[test]
 fn a_log_that_was_cut_off_with_all_its_heads_is_found_by_one_that_was_kept_elsewhere() {
-    let world = World::new();
+    let world = TestHome::new();
     ran(&world);
     let status = world.wakeful(&["status", "--json"]);
     let kept = world.path().join("kept.json");
@@ -204,7 +204,7 @@ fn a_log_that_was_cut_off_with_all_its_heads_is_found_by_one_that_was_kept_elsew
 
 #[test]
 fn a_head_of_another_home_and_one_that_is_none_are_told_apart() {
-    let (here, there) = (World::new(), World::new());
+    let (here, there) = (TestHome::new(), TestHome::new());
     ran(&here);
     ran(&there);
     let heads = there.wakeful(&["status", "--json"]).stdout;
@@ -248,7 +248,7 @@ fn a_head_of_another_home_and_one_that_is_none_are_told_apart() {
 
 #[test]
 fn only_what_is_new_enough_is_walked_when_that_is_asked_for() {
-    let world = World::new();
+    let world = TestHome::new();
     ran(&world);
     let all = verify(&world, &["--since", "2000-01-01"]).json();
     assert_eq!(all["events"], verify(&world, &[]).json()["events"]);
@@ -315,7 +315,7 @@ const DIFFERENCES: [(&str, &str); 11] = [
 
 #[test]
 fn a_run_is_run_again_without_model_or_tools_and_what_differs_is_named() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = ran(&world);
     fs::remove_file(world.path().join("script.yaml")).expect("the model is gone");
     let said = world.wakeful(&["replay", &run[..12], "--json"]);
@@ -353,7 +353,7 @@ fn a_run_is_run_again_without_model_or_tools_and_what_differs_is_named() {
 
 #[test]
 fn a_journal_whose_events_are_erased_is_said_to_hang_on_nothing() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = ran(&world);
     let said = world.wakeful(&["replay", &run, "--json"]).json();
     assert_eq!(
@@ -390,7 +390,7 @@ fn a_journal_whose_events_are_erased_is_said_to_hang_on_nothing() {
 
 #[test]
 fn a_run_that_is_too_old_to_be_played_again_says_so_and_is_no_forgery() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = ran(&world);
     tamper(&world, "UPDATE run SET prune_level = 1; DELETE FROM run_log");
     for verb in ["replay", "export"] {
@@ -405,13 +405,13 @@ fn a_run_that_is_too_old_to_be_played_again_says_so_and_is_no_forgery() {
 
 #[test]
 fn a_daemon_signs_at_its_end_and_everything_can_be_verified_beside_it() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = ran(&world);
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(world.wakeful(&["agent", "create", "second"]).code, Some(0));
     assert_eq!(verify(&world, &[]).code, Some(0));
     assert_eq!(world.wakeful(&["replay", &run]).code, Some(0));
-    let heads = |world: &World| world.wakeful(&["status", "--json"]).json()["proof"]["heads"].clone();
+    let heads = |world: &TestHome| world.wakeful(&["status", "--json"]).json()["proof"]["heads"].clone();
     assert_eq!(heads(&world).as_array().map(Vec::len), Some(2));
     assert!(daemon.terminate().success());
     assert_eq!(
@@ -425,7 +425,7 @@ fn a_daemon_signs_at_its_end_and_everything_can_be_verified_beside_it() {
 #[test]
 fn the_device_key_is_closed_to_commands_and_doctor_looks_after_it() {
     use std::os::unix::fs::PermissionsExt as _;
-    let world = World::new();
+    let world = TestHome::new();
     ran(&world);
     let key = world.home().join("device.key");
     let secret = fs::read_to_string(&key).expect("a key");
@@ -441,7 +441,7 @@ fn the_device_key_is_closed_to_commands_and_doctor_looks_after_it() {
     );
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).expect("opened");
     let said = world.wakeful(&["doctor", "--json"]);
-    let check = |said: &Said| {
+    let check = |said: &CommandOutput| {
         let checks = said.json()["checks"].as_array().cloned().expect("checks");
         checks
             .into_iter()
@@ -467,7 +467,7 @@ fn the_device_key_is_closed_to_commands_and_doctor_looks_after_it() {
 
 #[test]
 fn on_postgres_logs_are_verified_runs_replayed_and_exported_and_contents_erased() {
-    let world = World::on_postgres();
+    let world = TestHome::on_postgres();
     let run = ran(&world);
     let said = verify(&world, &[]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -480,7 +480,7 @@ fn on_postgres_logs_are_verified_runs_replayed_and_exported_and_contents_erased(
     let bundle = world.path().join("run.bundle").display().to_string();
     let said = world.wakeful(&["export", &run, "--out", &bundle, "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    let elsewhere = World::new();
+    let elsewhere = TestHome::new();
     assert_eq!(verify(&elsewhere, &["--bundle", &bundle]).code, Some(0));
     let said = world.wakeful(&[
         "erase", "--agent", "main", "--run", &run, "--reason", "because", "--json",

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use super::world::{Said, World, program};
+use super::home_fixture::{CommandOutput, TestHome, program};
 
 /// A key that must be found in one header and nowhere else.
 pub(super) const KEY: &str = "sk-test-77aa31c09e";
@@ -16,12 +16,12 @@ pub(super) const KEY: &str = "sk-test-77aa31c09e";
 type Environment<'a> = &'a [(&'a str, &'a str)];
 
 /// A provider that gives its answers in order, one to a connection, and writes down what it was asked.
-pub(super) struct Fake {
+pub(super) struct FakeProvider {
     pub(super) url: String,
     asked: Arc<Mutex<Vec<(String, Value)>>>,
 }
 
-impl Fake {
+impl FakeProvider {
     pub(super) fn new(answers: Vec<(u16, Value)>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -65,7 +65,7 @@ fn hear(stream: &mut TcpStream) -> (String, Value) {
     (head, serde_json::from_slice(&body).unwrap_or_default())
 }
 
-fn run(world: &World, model: &str, environment: Environment<'_>) -> Said {
+fn run(world: &TestHome, model: &str, environment: Environment<'_>) -> CommandOutput {
     let mut command = world.command(program());
     command.args(["run", "do it", "--json", "--model", model]);
     command.envs(environment.iter().copied());
@@ -86,11 +86,11 @@ pub(super) fn holds_key(folder: &Path) -> bool {
 
 #[test]
 fn a_run_at_a_provider_works_and_its_key_stays_where_it_was() {
-    let world = World::new();
+    let world = TestHome::new();
     // The command looks for the key wherever a command could find it.
     let look =
         json!({"cmd": "echo one >> world.txt; env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; true"});
-    let fake = Fake::new(vec![
+    let fake = FakeProvider::new(vec![
         (
             200,
             json!({"content": [{"type": "text", "text": "looking"},
@@ -160,7 +160,7 @@ fn every_provider_answers_under_its_usual_names() {
         ("gemini/m", &[("GOOGLE_API_KEY", KEY)], "GEMINI_BASE_URL", gemini),
     ];
     for (model, keys, variable, answer) in cases {
-        let (world, fake) = (World::new(), Fake::new(vec![(200, answer)]));
+        let (world, fake) = (TestHome::new(), FakeProvider::new(vec![(200, answer)]));
         let said = run(&world, model, &[keys, &[(variable, &fake.url)]].concat());
         assert_eq!(
             (said.code, &said.json()["final_text"]),
@@ -173,9 +173,9 @@ fn every_provider_answers_under_its_usual_names() {
 
 #[test]
 fn a_provider_that_refuses_the_key_is_asked_once_and_the_key_is_not_shown() {
-    let world = World::new();
+    let world = TestHome::new();
     let complaint = json!({"error": {"message": format!("wrong key: {KEY}"), "code": "invalid_api_key"}});
-    let fake = Fake::new(vec![(401, complaint)]);
+    let fake = FakeProvider::new(vec![(401, complaint)]);
     let environment = [("OPENAI_API_KEY", KEY), ("OPENAI_BASE_URL", &fake.url)];
     let said = run(&world, "openai/m", &environment);
     let artifact = &said.json()["failure_artifact"];
@@ -207,7 +207,10 @@ fn a_provider_that_refuses_the_key_is_asked_once_and_the_key_is_not_shown() {
 fn a_provider_that_is_away_for_a_moment_is_asked_again() {
     let answer = json!({"choices": [{"message": {"content": "Hi."}, "finish_reason": "stop"}]});
     let away = |status| (status, json!({"error": {"message": "later"}}));
-    let (world, fake) = (World::new(), Fake::new(vec![away(503), away(429), (200, answer)]));
+    let (world, fake) = (
+        TestHome::new(),
+        FakeProvider::new(vec![away(503), away(429), (200, answer)]),
+    );
     let said = run(&world, "openai-chat/m", &[("OPENAI_BASE_URL", &fake.url)]);
     assert_eq!(
         (said.code, &said.json()["final_text"]),
@@ -263,7 +266,7 @@ fn what_is_missing_or_unsafe_is_told_before_a_home_is_made() {
         ),
     ];
     for (model, environment, code, word) in cases {
-        let world = World::new();
+        let world = TestHome::new();
         let said = run(&world, model, environment);
         assert_eq!(
             (said.code, said.error_code().as_str()),
@@ -281,8 +284,8 @@ fn what_is_missing_or_unsafe_is_told_before_a_home_is_made() {
 #[test]
 fn a_model_at_a_provider_can_be_the_default() {
     let (world, fake) = (
-        World::new(),
-        Fake::new(vec![(
+        TestHome::new(),
+        FakeProvider::new(vec![(
             200,
             json!({"choices": [{"message": {"content": "Hi."}, "finish_reason": "stop"}]}),
         )]),
@@ -291,7 +294,7 @@ fn a_model_at_a_provider_can_be_the_default() {
     assert_eq!(set.code, Some(0), "{set:?}");
     let mut command = world.command(program());
     command.args(["run", "do it"]).env("OPENAI_BASE_URL", &fake.url);
-    let said: Said = command.output().expect("the program starts").into();
+    let said: CommandOutput = command.output().expect("the program starts").into();
     assert_eq!((said.code, said.stdout.as_str()), (Some(0), "Hi.\n"), "{said:?}");
     assert_eq!(fake.asked()[0].1["model"], "llama3.2:1b");
     let refused = world.wakeful(&["config", "set", "model.default", "openai-chat/"]);

@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use super::daemon::Daemon;
-use super::world::{Said, World, program};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{CommandOutput, TestHome, program};
 
 const SCRIPT: &str = r#"
 rounds:
@@ -21,7 +21,7 @@ rounds:
 "#;
 
 /// What was said in all runs of an agent, without times and keys.
-fn conversation(world: &World, agent: &str) -> Vec<Value> {
+fn conversation(world: &TestHome, agent: &str) -> Vec<Value> {
     let said = world.wakeful(&["transcript", agent, "--json"]);
     let lines = said.stdout.lines().map(|line| {
         let line: Value = serde_json::from_str(line).expect("JSON");
@@ -30,7 +30,7 @@ fn conversation(world: &World, agent: &str) -> Vec<Value> {
     lines.collect()
 }
 
-fn run_as(world: &World, agent: &str, model: &str) -> Value {
+fn run_as(world: &TestHome, agent: &str, model: &str) -> Value {
     let args = [
         "run",
         "do it",
@@ -59,12 +59,12 @@ fn gist(run: &Value) -> Value {
 
 #[test]
 fn a_recorded_run_happens_again() {
-    let world = World::new();
+    let world = TestHome::new();
     let first = run_as(&world, "one", &world.script(SCRIPT));
     assert_eq!(first["outcome"], "completed", "{first}");
     let key = first["run_key"].as_str().expect("a key").to_owned();
     // Beside a daemon as well as alone: it only looks.
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     let beside = world.wakeful(&["record", &key[..12]]);
     daemon.terminate();
     let path = world.path().join("recorded.yaml");
@@ -112,7 +112,7 @@ fn without_durations(conversation: &[Value]) -> String {
 #[test]
 fn secrets_do_not_leave_with_a_recording() {
     const KEY: &str = "a-secret-of-no-known-shape";
-    let world = World::new();
+    let world = TestHome::new();
     let script = format!(
         "rounds:\n  - text: 'it is {KEY} or sk-ant-0123456789abcdef0123'\n    tools:\n      - {{name: ExecCommand, input: \
          {{cmd: \"true 'https://me:hunter2@host/' 'Authorization: Bearer 0123456789'\"}}}}\n  - fail: {{status: 500, \
@@ -122,7 +122,7 @@ fn secrets_do_not_leave_with_a_recording() {
     let key = run["run_key"].as_str().expect("a key");
     let mut command = world.command(program());
     command.args(["record", key]).env("MY_API_KEY", KEY);
-    let said: Said = command.output().expect("the program starts").into();
+    let said: CommandOutput = command.output().expect("the program starts").into();
     assert_eq!(said.code, Some(0), "{said:?}");
     for secret in [KEY, "0123456789", "hunter2"] {
         assert!(!said.stdout.contains(secret), "{said:?}");
@@ -137,7 +137,7 @@ fn secrets_do_not_leave_with_a_recording() {
 /// Keys have no shape of their own, and the names of their variables need not say what they are.
 #[test]
 fn keys_of_providers_do_not_leave_with_a_recording_wherever_they_are_kept() {
-    let world = World::new();
+    let world = TestHome::new();
     let keys = [
         "plain-words-in-a-file",
         "plain-words-in-a-variable",
@@ -166,7 +166,7 @@ fn keys_of_providers_do_not_leave_with_a_recording_wherever_they_are_kept() {
     let mut command = world.command(program());
     command.args(["record", key]).env("ODDLY_NAMED", keys[1]);
     command.env("PATH", format!("{}:/usr/bin:/bin", tools.display()));
-    let said: Said = command.output().expect("the program starts").into();
+    let said: CommandOutput = command.output().expect("the program starts").into();
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(!said.stdout.contains("plain-words"), "{said:?}");
     assert_eq!(said.stdout.matches("[redacted]").count(), 3, "{said:?}");
@@ -178,7 +178,7 @@ fn keys_of_providers_do_not_leave_with_a_recording_wherever_they_are_kept() {
 
 #[test]
 fn what_was_not_asked_yet_cannot_be_recorded() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     let sent = world.wakeful(&["message", "main", "later", "--json"]).json();
     let key = sent["run_key"].as_str().expect("a key");

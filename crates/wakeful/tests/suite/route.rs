@@ -5,17 +5,17 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use super::provider::{Fake, KEY, holds_key};
-use super::world::{Said, World, program};
+use super::home_fixture::{CommandOutput, TestHome, program};
+use super::provider::{FakeProvider, KEY, holds_key};
 
-pub(super) fn write(world: &World, text: &str) {
+pub(super) fn write(world: &TestHome, text: &str) {
     // A first setting makes the home, as nobody should do by hand.
     let made = world.wakeful(&["config", "set", "server.port", "1"]);
     assert_eq!(made.code, Some(0), "{made:?}");
     fs::write(world.home().join("config.toml"), text).expect("a file");
 }
 
-pub(super) fn call(world: &World, args: &[&str], environment: &[(&str, &str)]) -> Said {
+pub(super) fn call(world: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> CommandOutput {
     let mut command = world.command(program());
     command.args(args).envs(environment.iter().copied());
     command.output().expect("the program starts").into()
@@ -34,7 +34,7 @@ fn refusal(status: u16) -> (u16, Value) {
 }
 
 /// A provider of one's own that speaks Chat Completions at this address.
-pub(super) fn provider(name: &str, fake: &Fake, more: &str) -> String {
+pub(super) fn provider(name: &str, fake: &FakeProvider, more: &str) -> String {
     format!(
         "[providers.{name}]\nkind = \"openai-chat\"\nbase_url = \"{}/v1\"\n{more}\n",
         fake.url
@@ -44,9 +44,9 @@ pub(super) fn provider(name: &str, fake: &Fake, more: &str) -> String {
 #[test]
 fn a_route_goes_on_with_the_next_model_and_its_record_says_why() {
     let (world, first, last) = (
-        World::new(),
-        Fake::new(vec![refusal(401)]),
-        Fake::new(vec![chat("Hi.")]),
+        TestHome::new(),
+        FakeProvider::new(vec![refusal(401)]),
+        FakeProvider::new(vec![chat("Hi.")]),
     );
     write(
         &world,
@@ -112,9 +112,9 @@ fn a_route_goes_on_with_the_next_model_and_its_record_says_why() {
 #[test]
 fn a_named_route_brings_its_fallbacks_and_a_named_model_stands_alone() {
     let (world, away, here) = (
-        World::new(),
-        Fake::new(vec![refusal(400)]),
-        Fake::new(vec![chat("Hi.")]),
+        TestHome::new(),
+        FakeProvider::new(vec![refusal(400)]),
+        FakeProvider::new(vec![chat("Hi.")]),
     );
     write(
         &world,
@@ -128,8 +128,8 @@ fn a_named_route_brings_its_fallbacks_and_a_named_model_stands_alone() {
     );
     let said = call(&world, &["run", "do it", "--model", "route:cheap"], &[]);
     assert_eq!((said.code, said.stdout.as_str()), (Some(0), "Hi.\n"), "{said:?}");
-    let alone = World::new();
-    let away = Fake::new(vec![refusal(400)]);
+    let alone = TestHome::new();
+    let away = FakeProvider::new(vec![refusal(400)]);
     write(
         &alone,
         &[
@@ -161,7 +161,7 @@ fn a_named_route_brings_its_fallbacks_and_a_named_model_stands_alone() {
 #[test]
 fn with_a_key_in_the_environment_and_nothing_else_its_provider_answers() {
     let message = json!({"content": [{"type": "text", "text": "Hi."}], "stop_reason": "end_turn"});
-    let (world, fake) = (World::new(), Fake::new(vec![(200, message)]));
+    let (world, fake) = (TestHome::new(), FakeProvider::new(vec![(200, message)]));
     let environment = [
         ("ANTHROPIC_API_KEY", KEY),
         ("ANTHROPIC_BASE_URL", fake.url.as_str()),
@@ -174,7 +174,7 @@ fn with_a_key_in_the_environment_and_nothing_else_its_provider_answers() {
         "{said:?}"
     );
     assert!(!format!("{said:?}").contains(KEY));
-    let said = call(&World::new(), &["run", "do it"], &[]);
+    let said = call(&TestHome::new(), &["run", "do it"], &[]);
     assert!(said.code == Some(0) && said.stderr.contains("demo"), "{said:?}");
     let listed = call(&world, &["models", "list", "--json"], &[("GEMINI_API_KEY", KEY)]).json();
     assert_eq!(listed["default"]["why"], "because GEMINI_API_KEY is set");
@@ -182,7 +182,7 @@ fn with_a_key_in_the_environment_and_nothing_else_its_provider_answers() {
 
 #[test]
 fn a_key_is_read_from_a_file_that_only_its_owner_can_read() {
-    let (world, fake) = (World::new(), Fake::new(vec![chat("Hi.")]));
+    let (world, fake) = (TestHome::new(), FakeProvider::new(vec![chat("Hi.")]));
     let path = world.path().join("key");
     fs::write(&path, format!("{KEY}\n")).expect("a key");
     let handle = format!("key = \"file:{}\"", path.display());
@@ -225,7 +225,7 @@ fn a_key_is_read_from_a_file_that_only_its_owner_can_read() {
 /// The keyring's program, as far as we ask it.
 #[test]
 fn a_key_is_read_from_the_keyring_where_there_is_one() {
-    let (world, fake) = (World::new(), Fake::new(vec![chat("Hi.")]));
+    let (world, fake) = (TestHome::new(), FakeProvider::new(vec![chat("Hi.")]));
     write(&world, &provider("mine", &fake, "key = \"keyring:wakeful/mine\""));
     let args = ["run", "do it", "--json", "--model", "mine/m"];
     let nowhere = world.path().join("nowhere").display().to_string();
@@ -256,7 +256,7 @@ fn a_key_is_read_from_the_keyring_where_there_is_one() {
 
 #[test]
 fn an_agent_has_a_model_of_its_own_and_may_ask_only_those_on_its_list() {
-    let (world, fake) = (World::new(), Fake::new(vec![chat("Mine.")]));
+    let (world, fake) = (TestHome::new(), FakeProvider::new(vec![chat("Mine.")]));
     let agents = "[agents.coach]\nmodel = \"mine/m\"\nmodels = [\"mine/*\"]\n";
     write(&world, &[agents.to_owned(), provider("mine", &fake, "")].concat());
     assert_eq!(world.wakeful(&["agent", "create", "coach"]).code, Some(0));
@@ -290,7 +290,7 @@ fn bases(list: &Value) -> Vec<String> {
 
 #[test]
 fn the_list_tells_where_keys_come_from_and_never_what_they_are() {
-    let world = World::new();
+    let world = TestHome::new();
     write(
         &world,
         "[model]\ndefault = \"anthropic/claude-sonnet-4-5\"\nfallbacks = [\"ollama/llama3.2\", \"mine/x\"]\n\
@@ -364,8 +364,8 @@ fn a_probe_tells_what_it_found_and_what_nobody_told_it() {
         "usage": {"prompt_tokens": 7, "completion_tokens": 3}});
     let told = json!({"id": "m", "max_model_len": 8_192});
     let (world, fake) = (
-        World::new(),
-        Fake::new(vec![(200, told), chat("pong"), (200, call_tool)]),
+        TestHome::new(),
+        FakeProvider::new(vec![(200, told), chat("pong"), (200, call_tool)]),
     );
     let price = "[prices.\"mine/m\"]\ninput = 10\noutput = 10\n";
     write(&world, &[provider("mine", &fake, ""), price.to_owned()].concat());
@@ -404,9 +404,9 @@ fn a_probe_tells_what_it_found_and_what_nobody_told_it() {
 #[test]
 fn the_doctor_looks_at_providers_without_spending() {
     let (world, fine, broken) = (
-        World::new(),
-        Fake::new(vec![(200, json!({"data": []}))]),
-        Fake::new(vec![refusal(401)]),
+        TestHome::new(),
+        FakeProvider::new(vec![(200, json!({"data": []}))]),
+        FakeProvider::new(vec![refusal(401)]),
     );
     write(
         &world,

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::world::{World, commands, statuses};
+use super::home_fixture::{TestHome, commands, statuses};
 
 #[test]
 fn a_run_answers_with_everything_that_happened() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = "
 rounds:
   - text: looking
@@ -44,7 +44,7 @@ rounds:
 
 #[test]
 fn without_json_the_answer_is_on_stdout_and_the_story_on_stderr() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script(&commands(&["echo one >> world.txt"]));
     let said = world.wakeful(&["run", "do it", "--model", &model]);
     assert_eq!(
@@ -60,7 +60,7 @@ fn without_json_the_answer_is_on_stdout_and_the_story_on_stderr() {
 
 #[test]
 fn with_nothing_configured_the_demo_answers_and_says_so() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.wakeful(&["run", "show me", "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.stderr.contains("demo"), "{said:?}");
@@ -69,7 +69,7 @@ fn with_nothing_configured_the_demo_answers_and_says_so() {
 
 #[test]
 fn the_same_idempotency_key_is_the_same_run_and_acts_once() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = commands(&["echo one >> world.txt"]);
     let key = ["--agent", "a", "--create-agent", "--idempotency-key", "order-66"];
     let (first, second) = (world.run(&script, &key), world.run(&script, &key));
@@ -97,7 +97,7 @@ fn the_same_idempotency_key_is_the_same_run_and_acts_once() {
 
 #[test]
 fn equal_calls_that_are_meant_stay_two() {
-    let world = World::new();
+    let world = TestHome::new();
     let call = "{name: ExecCommand, input: {cmd: \"echo x >> world.txt\"}}";
     let script = format!("rounds:\n  - tools: [{call}, {call}]\n  - tools: [{call}]\n  - text: done\n");
     let run = world.run(&script, &[]).json();
@@ -114,7 +114,7 @@ fn equal_calls_that_are_meant_stay_two() {
 
 #[test]
 fn a_denied_tool_does_not_act_and_the_exit_status_says_so() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.run(
         &commands(&["echo one >> world.txt"]),
         &["--deny-tools", "ExecCommand"],
@@ -131,7 +131,7 @@ fn a_denied_tool_does_not_act_and_the_exit_status_says_so() {
 
 #[test]
 fn a_tool_the_model_invents_is_denied_and_the_run_goes_on() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.run(
         "rounds:\n  - tools: [{name: LaunchRocket, input: {}}]\n  - text: sorry\n",
         &[],
@@ -145,7 +145,7 @@ fn a_tool_the_model_invents_is_denied_and_the_run_goes_on() {
 
 #[test]
 fn arguments_of_the_wrong_type_fail_before_anything_acts_and_the_model_is_told_the_field() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = "rounds:\n  - tools: [{name: ExecCommand, input: {cmd: 7}}]\n  - text: ok\n";
     let said = world.run(script, &["--agent", "a", "--create-agent"]);
     assert_eq!(
@@ -162,7 +162,7 @@ fn arguments_of_the_wrong_type_fail_before_anything_acts_and_the_model_is_told_t
 
 #[test]
 fn a_run_that_never_ends_is_out_of_rounds() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = "repeat_last: true\nrounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"echo x >> world.txt\"}}]\n";
     let said = world.run(script, &["--max-rounds", "3"]);
     assert_eq!(
@@ -175,7 +175,7 @@ fn a_run_that_never_ends_is_out_of_rounds() {
 
 #[test]
 fn a_model_that_fails_for_good_gives_a_failure_artifact() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.run("rounds:\n  - fail: {status: 401}\n  - text: never\n", &[]);
     let run = said.json();
     assert_eq!(
@@ -208,7 +208,7 @@ fn a_model_that_fails_for_good_gives_a_failure_artifact() {
 
 #[test]
 fn a_passing_failure_is_tried_again() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.run(
         "rounds:\n  - fail: {status: 429, retry_after_ms: 10}\n  - text: fine\n",
         &[],
@@ -222,7 +222,7 @@ fn a_passing_failure_is_tried_again() {
 
 #[test]
 fn a_named_agent_remembers_and_a_temporary_one_is_not_listed() {
-    let world = World::new();
+    let world = TestHome::new();
     let args = ["--agent", "coach", "--create-agent"];
     world.run("rounds: [{text: first answer}]\n", &args);
     world.run("rounds: [{text: second answer}]\n", &["--agent", "coach"]);
@@ -249,7 +249,7 @@ fn a_named_agent_remembers_and_a_temporary_one_is_not_listed() {
 
 #[test]
 fn an_agent_is_only_made_when_asked_for() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.run("rounds: [{text: x}]\n", &["--agent", "typo"]);
     assert_eq!(
         (said.code, said.error_code().as_str()),
@@ -267,7 +267,7 @@ fn an_agent_is_only_made_when_asked_for() {
 
 #[test]
 fn with_nothing_open_resume_says_so_and_is_fine() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.wakeful(&["run", "--resume"]);
     assert_eq!(said.code, Some(0));
     assert!(said.stdout.contains("nothing to resume"), "{said:?}");
@@ -275,7 +275,7 @@ fn with_nothing_open_resume_says_so_and_is_fine() {
 
 #[test]
 fn runs_can_be_listed_and_shown_by_their_first_digits() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = world.run(&commands(&["true"]), &[]).json();
     let key = run["run_key"].as_str().expect("a key");
     let list = world.wakeful(&["runs", "list", "--json"]).json();
@@ -299,7 +299,7 @@ fn runs_can_be_listed_and_shown_by_their_first_digits() {
 
 #[test]
 fn an_agent_waits_on_a_human_while_its_question_is_open_and_goes_on_after_the_answer() {
-    let world = World::new();
+    let world = TestHome::new();
     let activity = || world.wakeful(&["agent", "show", "main", "--json"]).json()["activity"].clone();
     let script = commands(&["echo one >> world.txt"]);
     let asked = world.run(

@@ -7,12 +7,12 @@ use serde_json::Value;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_ports::fail::POINTS;
+use wakeful_ports::fail_point::POINTS;
 
 use super::crash::call;
-use super::daemon::Daemon;
+use super::daemon::RunningDaemon;
 use super::decision::write;
-use super::world::{Said, World, statuses, wait_until};
+use super::home_fixture::{CommandOutput, TestHome, statuses, wait_until};
 
 /// Passages of a point that are tried at most. No point is passed more often in the scenario.
 const PASSAGES_MAX: u32 = 40;
@@ -36,13 +36,13 @@ rounds:
 }
 
 /// A world whose journal has one task.
-struct Stage {
-    world: World,
+struct SagaFixture {
+    world: TestHome,
     model: String,
 }
 
-impl Stage {
-    fn new(world: World) -> Self {
+impl SagaFixture {
+    fn new(world: TestHome) -> Self {
         let made = world.wakeful(&[
             "journal",
             "task",
@@ -57,7 +57,7 @@ impl Stage {
         Self { world, model }
     }
 
-    fn start(&self, fail: Option<(&str, u32)>) -> Said {
+    fn start(&self, fail: Option<(&str, u32)>) -> CommandOutput {
         let args = [
             "run",
             "do it",
@@ -73,7 +73,7 @@ impl Stage {
         call(&self.world, &args, fail)
     }
 
-    fn resume(&self, fail: Option<(&str, u32)>) -> Said {
+    fn resume(&self, fail: Option<(&str, u32)>) -> CommandOutput {
         call(
             &self.world,
             &["run", "--resume", "--json", "--agent", "main"],
@@ -134,7 +134,7 @@ impl Stage {
         let run = self.open_run();
         let key = RunKey(Digest::from_hex(&run).expect("a key"));
         write(&self.world, move |tx| {
-            tx.set_aside(&key, RunStatus::Quarantined, Some("it broke off"), Millis(9))
+            tx.set_run_status(&key, RunStatus::Quarantined, Some("it broke off"), Millis(9))
         });
         run
     }
@@ -167,7 +167,7 @@ fn campaign() -> BTreeMap<&'static str, u32> {
     let mut hits = BTreeMap::new();
     for &point in POINTS {
         for passage in 1..=PASSAGES_MAX {
-            let stage = Stage::new(World::new());
+            let stage = SagaFixture::new(TestHome::new());
             if stage.start(Some((point, passage))).code.is_some() {
                 break;
             }
@@ -201,7 +201,7 @@ fn killed_at_the_journals_commit_on_postgres_both_schemas_have_the_same_to_say()
         "store.after_commit",
     ] {
         for passage in [1, 3] {
-            let stage = Stage::new(World::on_postgres());
+            let stage = SagaFixture::new(TestHome::on_postgres());
             assert_eq!(
                 stage.start(Some((point, passage))).code,
                 None,
@@ -213,8 +213,8 @@ fn killed_at_the_journals_commit_on_postgres_both_schemas_have_the_same_to_say()
 }
 
 /// A run that wrote the journal, was killed before its own commit, and can never go on.
-fn cut_off() -> Stage {
-    let stage = Stage::new(World::new());
+fn cut_off() -> SagaFixture {
+    let stage = SagaFixture::new(TestHome::new());
     assert_eq!(stage.start(Some(("act.after_perform", 1))).code, None);
     assert_eq!(
         stage.tasks().get("one"),
@@ -287,7 +287,7 @@ fn what_a_run_that_is_given_up_at_the_daemon_left_unfinished_is_taken_back() {
     let stage = cut_off();
     let run = stage.set_aside();
     stage.plant();
-    let _daemon = Daemon::serve(&stage.world, &[]);
+    let _daemon = RunningDaemon::serve(&stage.world, &[]);
     // The look with which a daemon begins is over when it has taken back what was planted: what comes is another one.
     wait_until(|| stage.sagas().len() == 2);
     let said = stage.world.wakeful(&["runs", "abandon", &run, "--json"]);
@@ -364,7 +364,7 @@ fn what_somebody_wrote_since_is_not_taken_back_and_a_person_is_asked() {
 
 #[test]
 fn a_plan_that_was_kept_is_carried_out_although_the_model_would_now_answer_otherwise() {
-    let stage = Stage::new(World::new());
+    let stage = SagaFixture::new(TestHome::new());
     assert_eq!(stage.start(Some(("transition.after_commit", 1))).code, None);
     let planned = operations(&stage.sagas());
     assert_eq!(planned.len(), 2);
@@ -396,7 +396,7 @@ fn operations(list: &[Value]) -> BTreeSet<String> {
 /// With the intent a write has begun for whoever recovers. But it can be taken back, so it is not made first.
 #[test]
 fn a_run_that_is_cancelled_between_intent_and_act_leaves_nothing_in_the_journal() {
-    let stage = Stage::new(World::new());
+    let stage = SagaFixture::new(TestHome::new());
     assert_eq!(stage.start(Some(("transition.after_commit", 1))).code, None);
     assert_eq!(stage.sagas().len(), 2, "both writes of the reply are intended");
     is_called_off(&stage);
@@ -408,7 +408,7 @@ fn a_run_that_is_cancelled_between_act_and_result_leaves_nothing_in_the_journal(
 }
 
 /// Cancels the open run, and judges: it made no write, and kept none.
-fn is_called_off(stage: &Stage) {
+fn is_called_off(stage: &SagaFixture) {
     let said = stage
         .world
         .wakeful(&["runs", "cancel", &stage.open_run(), "--json"]);

@@ -1,9 +1,9 @@
 //! What a command cannot do, seen from outside the whole program.
 
-use super::world::{World, alive, commands, statuses};
+use super::home_fixture::{TestHome, alive, commands, statuses};
 
 /// What the agent's newest tool result says.
-fn result_of(world: &World, command: &str) -> serde_json::Value {
+fn result_of(world: &TestHome, command: &str) -> serde_json::Value {
     let said = world.run(&commands(&[command]), &["--agent", "a", "--create-agent"]);
     assert_eq!(statuses(&said.json()).len(), 1, "{said:?}");
     let transcript = world.wakeful(&["transcript", "a", "--json"]).stdout;
@@ -21,7 +21,7 @@ fn result_of(world: &World, command: &str) -> serde_json::Value {
 
 #[test]
 fn a_command_writes_in_its_workspace_and_nowhere_else() {
-    let world = World::new();
+    let world = TestHome::new();
     let outside = world.path().join("outside.txt");
     let result = result_of(
         &world,
@@ -34,7 +34,7 @@ fn a_command_writes_in_its_workspace_and_nowhere_else() {
 
 #[test]
 fn a_command_cannot_reach_the_home() {
-    let world = World::new();
+    let world = TestHome::new();
     let home = world.home().display().to_string();
     let result = result_of(
         &world,
@@ -49,7 +49,7 @@ fn a_command_cannot_reach_the_home() {
 
 #[test]
 fn a_command_has_no_sockets() {
-    let world = World::new();
+    let world = TestHome::new();
     let result = result_of(
         &world,
         "python3 -c 'import socket; socket.socket()' 2>&1 || bash -c 'exec 3<>/dev/tcp/127.0.0.1/1' 2>&1",
@@ -63,7 +63,7 @@ fn a_command_has_no_sockets() {
 
 #[test]
 fn a_hundred_megabytes_of_output_are_bounded_and_kept_as_far_as_promised() {
-    let world = World::new();
+    let world = TestHome::new();
     let result = result_of(&world, "head -c 100000000 /dev/zero | tr '\\0' x");
     assert_eq!(
         (result["exit_status"].as_i64(), result["truncated"].as_bool()),
@@ -77,7 +77,7 @@ fn a_hundred_megabytes_of_output_are_bounded_and_kept_as_far_as_promised() {
 
 #[test]
 fn a_command_that_leaves_its_group_and_ignores_signals_leaves_nothing_behind() {
-    let world = World::new();
+    let world = TestHome::new();
     let word = format!("{}.75", 900_000 + std::process::id() % 100_000);
     let escape = format!(
         "(trap '' TERM HUP INT; setsid sh -c 'trap \"\" TERM HUP; sleep {word}; true' & ) ; trap '' TERM; echo started"

@@ -5,8 +5,8 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use super::crash::{call, crash_binary};
-use super::daemon::Daemon;
-use super::world::{World, commands, wait_until};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{TestHome, commands, wait_until};
 
 /// What every call here adds.
 const ADD: [&str; 8] = [
@@ -20,19 +20,19 @@ const ADD: [&str; 8] = [
     "--json",
 ];
 
-fn world_with_agent() -> World {
-    let world = World::new();
+fn world_with_agent() -> TestHome {
+    let world = TestHome::new();
     let made = world.wakeful(&["agent", "create", "coach"]);
     assert_eq!(made.code, Some(0), "{made:?}");
     world
 }
 
-fn history(world: &World) -> Vec<Value> {
+fn history(world: &TestHome) -> Vec<Value> {
     let said = world.wakeful(&["schedule", "history", "daily", "--json"]);
     said.json()["executions"].as_array().expect("records").clone()
 }
 
-fn runs(world: &World) -> usize {
+fn runs(world: &TestHome) -> usize {
     let said = world.wakeful(&["runs", "list", "--json"]);
     said.json()["runs"].as_array().expect("runs").len()
 }
@@ -41,7 +41,7 @@ fn runs(world: &World) -> usize {
 fn a_schedule_wakes_its_agent_and_its_history_names_the_run() {
     let world = world_with_agent();
     let model = world.script(&commands(&["echo one >> world.txt"]));
-    let _daemon = Daemon::serve(&world, &["--model", &model]);
+    let _daemon = RunningDaemon::serve(&world, &["--model", &model]);
     let added = world.wakeful(&[&ADD[..], &["--every", "1s", "--once", "--always"]].concat());
     assert_eq!(added.code, Some(0), "{added:?}");
     assert_eq!(
@@ -71,12 +71,12 @@ fn a_schedule_wakes_its_agent_and_its_history_names_the_run() {
 #[test]
 fn the_words_of_a_new_schedule_say_when_it_fires_and_what_it_needs() {
     let world = world_with_agent();
-    let mut command = world.command(super::world::program());
+    let mut command = world.command(super::home_fixture::program());
     command
         .env("TZ", ":Europe/Berlin")
         .args(&ADD[..7])
         .args(["--cron", "0 7 * * *"]);
-    let said: super::world::Said = command.output().expect("starts").into();
+    let said: super::home_fixture::CommandOutput = command.output().expect("starts").into();
     assert_eq!(said.code, Some(0), "{said:?}");
     for word in [
         "0 7 * * * Europe/Berlin",
@@ -149,7 +149,7 @@ fn killed_before_or_after_the_commit_of_a_firing_there_is_one_run() {
             records,
             "all of it is written at {point}, or nothing"
         );
-        let daemon = Daemon::serve(&world, &["--model", &model]);
+        let daemon = RunningDaemon::serve(&world, &["--model", &model]);
         wait_until(|| history(&world).iter().any(|one| one["run_status"] == "completed"));
         drop(daemon);
         assert_eq!(world.lines(), ["one"], "{point}");
@@ -159,13 +159,13 @@ fn killed_before_or_after_the_commit_of_a_firing_there_is_one_run() {
 
 #[test]
 fn two_daemons_on_one_database_fire_each_moment_once() {
-    let world = World::on_postgres();
-    let other = World::on(world.shared_database());
+    let world = TestHome::on_postgres();
+    let other = TestHome::on(world.shared_database());
     let made = world.wakeful(&["agent", "create", "coach"]);
     assert_eq!(made.code, Some(0), "{made:?}");
     let model = world.script(&commands(&["echo one >> world.txt"]));
-    let _first = Daemon::serve(&world, &["--model", &model]);
-    let _second = Daemon::serve(&other, &["--model", &model]);
+    let _first = RunningDaemon::serve(&world, &["--model", &model]);
+    let _second = RunningDaemon::serve(&other, &["--model", &model]);
     let args = ["--every", "1s", "--always", "--concurrency", "allow"];
     let added = world.wakeful(&[&ADD[..], &args].concat());
     assert_eq!(added.code, Some(0), "{added:?}");
@@ -220,7 +220,7 @@ fn an_event_wakes_who_waits_for_it_once_per_key_with_and_without_a_daemon() {
     let known = || ("skipped".to_owned(), "already_run".to_owned());
     // It waits for a daemon, and the same delivery is the same one.
     assert_eq!((came("first"), came("first")), (ran(), known()));
-    let _daemon = Daemon::serve(&world, &["--model", &model]);
+    let _daemon = RunningDaemon::serve(&world, &["--model", &model]);
     wait_until(|| history(&world).iter().any(|one| one["run_status"] == "completed"));
     assert_eq!((came("first"), came("second")), (known(), ran()));
     wait_until(|| runs(&world) == 2 && world.open_runs().is_empty());
@@ -269,7 +269,7 @@ fn one_schedule_that_cannot_be_read_rests_and_is_told_and_the_others_fire() {
     );
     assert_eq!(broke.expect("broken"), 1);
     drop(database);
-    let _daemon = Daemon::serve(&world, &["--model", &model]);
+    let _daemon = RunningDaemon::serve(&world, &["--model", &model]);
     wait_until(|| history(&world).iter().any(|one| one["run_status"] == "completed"));
     assert_eq!(world.lines(), ["one"]);
     let list = world.wakeful(&["schedule", "list", "--json"]).json();

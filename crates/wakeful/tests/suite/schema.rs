@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use wakeful_core::conversation::ToolSpec;
 use wakeful_core::id::AgentId;
-use wakeful_core::prompt::{PromptCache, Request};
-use wakeful_core::schema::{Mode, check_strict, emit};
-use wakeful_models::{Credential, Hosted, Options, Provider, Shape};
+use wakeful_core::prompt::{ModelRequest, PromptCache};
+use wakeful_core::schema::{SchemaMode, check_strict, emit};
+use wakeful_models::{Credential, HostedModel, HostedOptions, Provider, RequestOptions};
 use wakeful_ports::tool::ToolHost as _;
-use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, Tools, ToolsOptions, Unsandboxed};
+use wakeful_tools::{CommandLimits, DeniedPaths, DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
 
 /// All tools that the program has.
 fn built_in() -> Vec<ToolSpec> {
@@ -22,25 +22,25 @@ fn built_in() -> Vec<ToolSpec> {
         home,
         workspace,
         environment: [].into(),
-        closed: ClosedPlaces::default(),
+        closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
-        unsandboxed: Unsandboxed::Allow,
-        pretend: Pretend::default(),
+        unsandboxed: UnsandboxedPolicy::Allow,
+        pretend: DisabledFeatures::default(),
     });
     tools.expect("tools").specs()
 }
 
 /// The tools of a request as they are sent.
 pub(super) fn sent(provider: Provider, strict_tools: bool, tools: Vec<ToolSpec>) -> Vec<Value> {
-    let options = Options {
+    let options = HostedOptions {
         credential: Some(Credential::new("sk-none").expect("a key")),
-        shape: Shape {
+        shape: RequestOptions {
             strict_tools,
-            ..Shape::default()
+            ..RequestOptions::default()
         },
-        ..Options::of(provider, "m")
+        ..HostedOptions::of(provider, "m")
     };
-    let request = Request {
+    let request = ModelRequest {
         model_ref: format!("{}/m", provider.word()),
         request: 0,
         system: Vec::new(),
@@ -48,7 +48,7 @@ pub(super) fn sent(provider: Provider, strict_tools: bool, tools: Vec<ToolSpec>)
         tools,
         cache: PromptCache::none(AgentId::parse("main").expect("an id")),
     };
-    let body = Hosted::new(options)
+    let body = HostedModel::new(options)
         .expect("a model")
         .body(&request)
         .expect("a body");
@@ -69,7 +69,7 @@ fn every_built_in_tool_can_be_sent_strictly() {
         }
         for (tool, spec) in sent(provider, false, tools.clone()).iter().zip(&tools) {
             assert_eq!(tool["strict"], false);
-            assert_eq!(tool["parameters"], emit(&spec.input_schema, Mode::Relaxed));
+            assert_eq!(tool["parameters"], emit(&spec.input_schema, SchemaMode::Relaxed));
             assert_eq!(tool["parameters"]["additionalProperties"], false);
             // What may be left out may still be left out.
             assert_eq!(tool["parameters"]["required"], spec.input_schema["required"]);

@@ -4,14 +4,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use super::world::{Said, World, program};
+use super::home_fixture::{CommandOutput, TestHome, program};
 
-fn unit(world: &World) -> PathBuf {
+fn unit(world: &TestHome) -> PathBuf {
     world.path().join(".config/systemd/user/wakeful.service")
 }
 
 /// Calls the program in a world whose `systemctl` writes down what it is asked.
-fn with_systemctl(world: &World, ending: &str, args: &[&str]) -> Said {
+fn with_systemctl(world: &TestHome, ending: &str, args: &[&str]) -> CommandOutput {
     let bin = world.path().join("bin");
     fs::create_dir_all(&bin).expect("a folder");
     let script = format!(
@@ -24,7 +24,7 @@ fn with_systemctl(world: &World, ending: &str, args: &[&str]) -> Said {
     with_path(world, &format!("{}:/usr/bin:/bin", bin.display()), args)
 }
 
-fn with_path(world: &World, path: &str, args: &[&str]) -> Said {
+fn with_path(world: &TestHome, path: &str, args: &[&str]) -> CommandOutput {
     let mut command = world.command(program());
     command
         .env("PATH", path)
@@ -34,14 +34,14 @@ fn with_path(world: &World, path: &str, args: &[&str]) -> Said {
         .into()
 }
 
-fn asked(world: &World) -> Vec<String> {
+fn asked(world: &TestHome) -> Vec<String> {
     let text = fs::read_to_string(world.path().join("asked")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
 #[test]
 fn printing_writes_nothing() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = with_systemctl(&world, "", &["service", "install", "--print"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let line = format!(
@@ -66,7 +66,7 @@ fn printing_writes_nothing() {
 
 #[test]
 fn a_unit_is_installed_once_and_removed_once() {
-    let world = World::new();
+    let world = TestHome::new();
     let install = ["service", "install", "--json"];
     let said = with_systemctl(&world, "", &install);
     assert_eq!(
@@ -93,7 +93,7 @@ fn a_unit_is_installed_once_and_removed_once() {
 
 #[test]
 fn systemd_is_told_when_asked_to() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = with_systemctl(&world, "", &["service", "install", "--now", "--json"]);
     assert_eq!(
         (said.code, said.json()["started"].as_bool()),
@@ -113,7 +113,7 @@ fn systemd_is_told_when_asked_to() {
 
 #[test]
 fn a_systemd_that_refuses_or_is_missing_is_told_and_the_unit_is_written_all_the_same() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = with_systemctl(
         &world,
         "echo no bus >&2; exit 1",
@@ -127,7 +127,7 @@ fn a_systemd_that_refuses_or_is_missing_is_told_and_the_unit_is_written_all_the_
         said.stderr.contains("no bus") && unit(&world).exists(),
         "{said:?}"
     );
-    let world = World::new();
+    let world = TestHome::new();
     let said = with_path(&world, "/nowhere", &["service", "install", "--now", "--json"]);
     assert!(
         said.stderr.contains("there is no systemctl") && unit(&world).exists(),
@@ -137,10 +137,10 @@ fn a_systemd_that_refuses_or_is_missing_is_told_and_the_unit_is_written_all_the_
 
 #[test]
 fn the_folder_of_units_is_where_the_environment_says() {
-    let world = World::new();
+    let world = TestHome::new();
     let mut command = world.command(program());
     command.env("XDG_CONFIG_HOME", world.path().join("elsewhere"));
-    let said: Said = command
+    let said: CommandOutput = command
         .args(["service", "install"])
         .output()
         .expect("starts")
@@ -157,7 +157,7 @@ fn the_folder_of_units_is_where_the_environment_says() {
 
 #[test]
 fn a_unit_of_somebody_else_is_left_alone() {
-    let world = World::new();
+    let world = TestHome::new();
     fs::create_dir_all(unit(&world).parent().expect("a folder")).expect("made");
     fs::write(unit(&world), "[Service]\nExecStart=/mine\n").expect("theirs");
     for verb in ["install", "uninstall"] {
@@ -177,7 +177,7 @@ fn a_unit_of_somebody_else_is_left_alone() {
 
 #[test]
 fn the_status_tells_what_stands_and_what_runs() {
-    let world = World::new();
+    let world = TestHome::new();
     let status = ["service", "status", "--json"];
     let ending = "case \"$2\" in is-active) echo inactive; exit 3;; is-enabled) echo enabled;; esac";
     let said = with_systemctl(&world, ending, &status);
@@ -200,7 +200,7 @@ fn the_status_tells_what_stands_and_what_runs() {
 
 #[test]
 fn systemd_itself_understands_the_unit_for_a_home_with_an_odd_name() {
-    let world = World::new();
+    let world = TestHome::new();
     let home = world.path().join("a b%h$c\"d").display().to_string();
     let said = world.wakeful(&["service", "install", "--print", "--home", &home]);
     let path = world.path().join("wakeful.service");

@@ -2,7 +2,7 @@
 
 use std::process::{Child, Command};
 
-use super::world::{SILENT, Said, World, lasting, statuses, wait_until};
+use super::home_fixture::{CommandOutput, SILENT, TestHome, lasting, statuses, wait_until};
 
 fn send(signal: &str, child: &Child) {
     let sent = Command::new("kill")
@@ -14,13 +14,13 @@ fn send(signal: &str, child: &Child) {
 #[test]
 fn stopped_by_a_signal_a_run_stays_open_and_says_how_to_go_on() {
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
-        let world = World::new();
+        let world = TestHome::new();
         let model = world.script(SILENT);
         let running = world.start(&["run", "do it", "--json", "--model", &model]);
         wait_until(|| !world.open_runs().is_empty());
         let key = world.open_runs().remove(0);
         send(signal, &running);
-        let said: Said = running.wait_with_output().expect("ends").into();
+        let said: CommandOutput = running.wait_with_output().expect("ends").into();
         assert_eq!(
             (said.code, said.error_code().as_str()),
             (Some(code), "interrupted"),
@@ -45,12 +45,12 @@ fn stopped_by_a_signal_a_run_stays_open_and_says_how_to_go_on() {
 
 #[test]
 fn a_command_that_is_nearly_done_when_a_signal_comes_is_known_as_done() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script(&lasting("0.7"));
     let running = world.start(&["run", "do it", "--json", "--model", &model]);
     wait_until(|| world.workspace().join("begun").exists());
     send("-INT", &running);
-    let said: Said = running.wait_with_output().expect("ends").into();
+    let said: CommandOutput = running.wait_with_output().expect("ends").into();
     assert_eq!(said.code, Some(130), "{said:?}");
     let resumed = world.wakeful(&["run", "--resume", "--json"]);
     assert_eq!(
@@ -63,7 +63,7 @@ fn a_command_that_is_nearly_done_when_a_signal_comes_is_known_as_done() {
 
 #[test]
 fn a_second_signal_ends_at_once() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script(&lasting("60"));
     let mut running = world.start(&["run", "do it", "--json", "--model", &model]);
     wait_until(|| world.workspace().join("begun").exists());
@@ -74,7 +74,7 @@ fn a_second_signal_ends_at_once() {
     std::io::BufRead::read_line(&mut stderr, &mut heard).expect("a line");
     assert!(heard.contains("safe point"), "{heard}");
     send("-TERM", &running);
-    let said: Said = running.wait_with_output().expect("ends").into();
+    let said: CommandOutput = running.wait_with_output().expect("ends").into();
     assert_eq!((said.code, said.stdout.as_str()), (Some(143), ""), "{said:?}");
     let resumed = world.wakeful(&["run", "--resume", "--json"]);
     assert_eq!(statuses(&resumed.json()), ["outcome_unknown"], "{resumed:?}");
@@ -82,12 +82,12 @@ fn a_second_signal_ends_at_once() {
 
 #[test]
 fn stopped_by_a_signal_on_postgres_a_run_is_free_for_others_at_once() {
-    let world = World::on_postgres();
+    let world = TestHome::on_postgres();
     let model = world.script(SILENT);
     let running = world.start(&["run", "do it", "--json", "--model", &model]);
     wait_until(|| !world.open_runs().is_empty());
     send("-TERM", &running);
-    let said: Said = running.wait_with_output().expect("ends").into();
+    let said: CommandOutput = running.wait_with_output().expect("ends").into();
     assert_eq!(said.code, Some(143), "{said:?}");
     assert_eq!(
         world

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use wakeful_api::client::ClientError;
 use wakeful_api::{ListBrakes, ListEvents, SendMessage};
 
-use super::answering::unconfined;
 use super::api::{block_on, client, input};
-use super::daemon::Daemon;
-use super::world::World;
+use super::daemon::RunningDaemon;
+use super::decision_answers::unconfined;
+use super::home_fixture::TestHome;
 
 /// Idle connections of a flood: more than a daemon takes over TCP.
 const FLOOD: usize = 3_500;
@@ -36,8 +36,8 @@ fn flood(address: &str) -> Vec<TcpStream> {
 
 #[test]
 fn idle_connections_keep_neither_the_operator_nor_programs_out() {
-    let world = World::new();
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let daemon = RunningDaemon::serve(&world, &[]);
     let idle = flood(&daemon.address().expect("an address"));
     let began = Instant::now();
     let said = world.wakeful(&["brake", "on", "--json"]);
@@ -55,8 +55,8 @@ const FOLLOWERS: usize = 70;
 
 #[test]
 fn followers_by_the_socket_leave_room_for_the_brake() {
-    let world = World::new();
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let daemon = RunningDaemon::serve(&world, &[]);
     let token = std::fs::read_to_string(world.home().join("token")).expect("a token");
     let request = format!(
         "GET /api/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nAccept: text/event-stream\r\n\r\n",
@@ -89,8 +89,8 @@ fn followers_by_the_socket_leave_room_for_the_brake() {
 
 #[test]
 fn commands_come_by_the_socket_and_over_tcp_where_it_is_gone() {
-    let world = World::new();
-    let _daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let _daemon = RunningDaemon::serve(&world, &[]);
     let path = world.home().join("run/daemon.json");
     let record = std::fs::read_to_string(&path).expect("a record");
     let mut elsewhere: Value = serde_json::from_str(&record).expect("JSON");
@@ -104,7 +104,7 @@ fn commands_come_by_the_socket_and_over_tcp_where_it_is_gone() {
 
 #[test]
 fn a_home_with_a_long_path_has_a_socket_as_well() {
-    let world = World::new();
+    let world = TestHome::new();
     let home = world.path().join("h".repeat(150));
     let shown = home.display().to_string();
     let said = world.wakeful(&["daemon", "start", "--port", "0", "--home", &shown, "--json"]);
@@ -118,7 +118,7 @@ fn a_home_with_a_long_path_has_a_socket_as_well() {
 
 #[test]
 fn a_socket_that_another_process_holds_keeps_the_daemon_from_starting() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(world.wakeful(&["agent", "create", "main"]).code, Some(0));
     let path = world.home().join("run/wakeful.sock");
     std::fs::create_dir_all(world.home().join("run")).expect("a folder");
@@ -131,7 +131,7 @@ fn a_socket_that_another_process_holds_keeps_the_daemon_from_starting() {
     );
     UnixStream::connect(&path).expect("it is left alone");
     drop(other);
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(
         world.wakeful(&["status", "--json"]).code,
         Some(0),
@@ -141,8 +141,8 @@ fn a_socket_that_another_process_holds_keeps_the_daemon_from_starting() {
 
 #[test]
 fn a_daemon_that_is_too_busy_is_told_in_its_own_words() {
-    let world = World::new();
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let daemon = RunningDaemon::serve(&world, &[]);
     let busy = TcpListener::bind("127.0.0.1:0").expect("a port");
     let path = world.home().join("run/daemon.json");
     let mut record: Value = serde_json::from_slice(&std::fs::read(&path).expect("a record")).expect("JSON");
@@ -174,8 +174,8 @@ const BY_SOCKET: &str = "import socket, sys; s = socket.socket(socket.AF_UNIX); 
 
 #[test]
 fn a_command_that_nothing_confines_cannot_release_by_the_socket() {
-    let world = World::new();
-    let _daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let _daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(world.wakeful(&["brake", "on"]).code, Some(0));
     let (socket, token) = (world.home().join("run/wakeful.sock"), world.home().join("token"));
     let asked = format!(
@@ -194,8 +194,8 @@ fn a_command_that_nothing_confines_cannot_release_by_the_socket() {
 
 #[test]
 fn a_caller_of_the_api_never_reads_a_file_by_naming_it_as_a_script() {
-    let world = World::new();
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let daemon = RunningDaemon::serve(&world, &[]);
     world.wakeful(&["agent", "create", "main"]);
     let secret = world.path().join("secret.yaml");
     std::fs::write(&secret, "root:$6$S3cretWord:19000:0:99999:7:::\n").expect("a file");

@@ -6,9 +6,9 @@ use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 
 use super::crash::call;
-use super::daemon::Daemon;
+use super::daemon::RunningDaemon;
 use super::decision::write;
-use super::world::{SILENT, Said, World, statuses, wait_until};
+use super::home_fixture::{CommandOutput, SILENT, TestHome, statuses, wait_until};
 
 /// Starts one run of the helper and then says so.
 const PARENT: &str = r#"
@@ -21,7 +21,7 @@ rounds:
 const CHILD: &str = "rounds:\n  - text: \"forty-two\"\n";
 
 /// A home in which `main` may start runs of others, and the helper answers by a script.
-fn stage(world: &World, parent: &str, child: &str) {
+fn write_scripts(world: &TestHome, parent: &str, child: &str) {
     for agent in ["main", "helper", "other"] {
         let said = world.wakeful(&["agent", "create", agent]);
         assert_eq!(said.code, Some(0), "{said:?}");
@@ -35,7 +35,7 @@ fn stage(world: &World, parent: &str, child: &str) {
     std::fs::write(world.home().join("config.toml"), text).expect("settings");
 }
 
-fn start(world: &World) -> Said {
+fn start(world: &TestHome) -> CommandOutput {
     world.wakeful(&[
         "run",
         "do it",
@@ -48,21 +48,21 @@ fn start(world: &World) -> Said {
 }
 
 /// The runs of an agent.
-fn runs(world: &World, agent: &str) -> Vec<Value> {
+fn runs(world: &TestHome, agent: &str) -> Vec<Value> {
     let list = world
         .wakeful(&["runs", "list", "--agent", agent, "--json"])
         .json();
     list["runs"].as_array().cloned().unwrap_or_default()
 }
 
-fn show(world: &World, key: &Value) -> Value {
+fn show(world: &TestHome, key: &Value) -> Value {
     world
         .wakeful(&["runs", "show", key.as_str().expect("a key"), "--json"])
         .json()
 }
 
 /// What `main` was told, as the model reads it.
-fn told(world: &World) -> Vec<Value> {
+fn told(world: &TestHome) -> Vec<Value> {
     let said = world.wakeful(&["transcript", "main", "--json"]).stdout;
     let lines = said
         .lines()
@@ -75,7 +75,7 @@ fn told(world: &World) -> Vec<Value> {
 }
 
 /// One child, one result, and both ends of the thread name each other.
-fn judge(world: &World, story: &str) {
+fn judge(world: &TestHome, story: &str) {
     let (parents, children) = (runs(world, "main"), runs(world, "helper"));
     assert_eq!(
         (parents.len(), children.len()),
@@ -105,8 +105,8 @@ fn judge(world: &World, story: &str) {
 
 #[test]
 fn a_run_starts_another_waits_for_it_and_reads_its_words() {
-    let world = World::new();
-    stage(&world, PARENT, CHILD);
+    let world = TestHome::new();
+    write_scripts(&world, PARENT, CHILD);
     let said = start(&world);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(said.json()["final_text"], "the helper has spoken");
@@ -128,9 +128,9 @@ fn a_run_starts_another_waits_for_it_and_reads_its_words() {
 
 #[test]
 fn a_daemon_drives_both_and_a_run_that_waits_says_on_what() {
-    let world = World::new();
-    stage(&world, PARENT, CHILD);
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    write_scripts(&world, PARENT, CHILD);
+    let daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(world.wakeful(&["agent", "pause", "helper"]).code, Some(0));
     assert_eq!(world.wakeful(&["message", "main", "do it"]).code, Some(0));
     wait_until(|| {
@@ -155,9 +155,9 @@ fn a_daemon_drives_both_and_a_run_that_waits_says_on_what() {
 
 #[test]
 fn the_end_of_a_run_ends_those_that_it_started() {
-    let world = World::new();
-    stage(&world, PARENT, SILENT);
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    write_scripts(&world, PARENT, SILENT);
+    let daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(world.wakeful(&["message", "main", "do it"]).code, Some(0));
     wait_until(|| {
         runs(&world, "helper")
@@ -174,9 +174,9 @@ fn the_end_of_a_run_ends_those_that_it_started() {
 
 #[test]
 fn a_started_run_that_a_person_ends_is_told_to_the_one_that_waits() {
-    let world = World::new();
-    stage(&world, PARENT, SILENT);
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    write_scripts(&world, PARENT, SILENT);
+    let daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(world.wakeful(&["message", "main", "do it"]).code, Some(0));
     wait_until(|| {
         runs(&world, "helper")
@@ -212,7 +212,7 @@ rounds:
 "#;
 
 /// `main` waits for a run of the helper that has begun, and for a message to the other, who is paused. The three keys.
-fn both_started(world: &World) -> [String; 3] {
+fn both_started(world: &TestHome) -> [String; 3] {
     assert_eq!(world.wakeful(&["agent", "pause", "other"]).code, Some(0));
     assert_eq!(world.wakeful(&["message", "main", "do it"]).code, Some(0));
     wait_until(|| {
@@ -233,15 +233,15 @@ fn both_started(world: &World) -> [String; 3] {
 }
 
 /// How a message that never became a run ended.
-fn verdict(world: &World, key: &str) -> Value {
+fn verdict(world: &TestHome, key: &str) -> Value {
     world.wakeful(&["why", key, "--json"]).json()
 }
 
 #[test]
 fn who_ends_a_run_takes_back_what_it_started_and_has_not_begun() {
-    let world = World::new();
-    stage(&world, BOTH, SILENT);
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    write_scripts(&world, BOTH, SILENT);
+    let daemon = RunningDaemon::serve(&world, &[]);
     let [main, helper, other] = both_started(&world);
     let why = verdict(&world, &other);
     assert_eq!(
@@ -279,16 +279,16 @@ fn who_ends_a_run_takes_back_what_it_started_and_has_not_begun() {
 
 #[test]
 fn who_gives_up_a_run_ends_what_it_started() {
-    let world = World::new();
-    stage(&world, BOTH, SILENT);
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    write_scripts(&world, BOTH, SILENT);
+    let daemon = RunningDaemon::serve(&world, &[]);
     let [main, helper, other] = both_started(&world);
     daemon.kill();
     let key = RunKey(Digest::from_hex(&main).expect("a key"));
     write(&world, move |tx| {
-        tx.set_aside(&key, RunStatus::Quarantined, Some("it broke"), Millis(9))
+        tx.set_run_status(&key, RunStatus::Quarantined, Some("it broke"), Millis(9))
     });
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(show(&world, &json!(helper))["outcome"], "open");
     let said = world.wakeful(&["runs", "abandon", &main, "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -304,8 +304,8 @@ fn a_start_passes_the_gates_of_every_message_and_leaves_a_record() {
         (vec!["mode", "helper", "interactive"], "interactive_only"),
         (vec!["stop", "helper"], "stopped"),
     ] {
-        let world = World::new();
-        stage(&world, PARENT, CHILD);
+        let world = TestHome::new();
+        write_scripts(&world, PARENT, CHILD);
         let said = world.wakeful(&[&["agent"], change.as_slice()].concat());
         assert_eq!(said.code, Some(0), "{said:?}");
         start(&world);
@@ -331,9 +331,9 @@ fn a_start_passes_the_gates_of_every_message_and_leaves_a_record() {
 
 #[test]
 fn a_start_waits_for_the_barrier_of_a_sleeping_agent() {
-    let world = World::new();
-    stage(&world, PARENT, CHILD);
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    write_scripts(&world, PARENT, CHILD);
+    let daemon = RunningDaemon::serve(&world, &[]);
     let said = world.wakeful(&["agent", "sleep", "helper", "--for", "1h"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(world.wakeful(&["message", "main", "do it"]).code, Some(0));
@@ -358,14 +358,14 @@ fn a_start_waits_for_the_barrier_of_a_sleeping_agent() {
 
 #[test]
 fn what_may_not_be_started_is_a_result_that_says_why() {
-    let world = World::new();
+    let world = TestHome::new();
     let calls = ["main", "nobody", "helper", "stranger", "other"].map(|agent| {
         format!("{{ name: StartRun, input: {{ agent_id: {agent}, initial_message: \"Go.\" }} }}")
     });
     let parent = format!("rounds:\n  - tools: [{}]\n  - text: done\n", calls.join(", "));
     // The helper turns to the one that waits for it.
     let child = "rounds:\n  - tools: [{ name: StartRun, input: { agent_id: main, initial_message: \"Back.\" } }]\n  - text: no\n";
-    stage(&world, &parent, child);
+    write_scripts(&world, &parent, child);
     let said = start(&world);
     assert_eq!(said.code, Some(4), "{said:?}");
     let told = told(&world);
@@ -385,8 +385,8 @@ fn what_may_not_be_started_is_a_result_that_says_why() {
 
 #[test]
 fn who_may_start_nothing_has_no_such_tool() {
-    let world = World::new();
-    stage(&world, PARENT, CHILD);
+    let world = TestHome::new();
+    write_scripts(&world, PARENT, CHILD);
     let model = world.script_named("parent.yaml", PARENT);
     let said = world.wakeful(&["run", "do it", "--json", "--agent", "other", "--model", &model]);
     assert_eq!(
@@ -399,8 +399,8 @@ fn who_may_start_nothing_has_no_such_tool() {
 
 #[test]
 fn a_start_that_a_person_has_to_permit_waits_for_the_person_first() {
-    let world = World::new();
-    stage(&world, PARENT, CHILD);
+    let world = TestHome::new();
+    write_scripts(&world, PARENT, CHILD);
     let ask = [
         "run",
         "do it",
@@ -430,8 +430,8 @@ fn a_start_that_a_person_has_to_permit_waits_for_the_person_first() {
 
 #[test]
 fn without_a_daemon_a_started_run_begins_ahead_of_other_queued_messages() {
-    let world = World::new();
-    stage(&world, PARENT, CHILD);
+    let world = TestHome::new();
+    write_scripts(&world, PARENT, CHILD);
     assert_eq!(world.wakeful(&["message", "helper", "earlier"]).code, Some(0));
     assert_eq!(start(&world).code, Some(0));
     judge(&world, "ahead");
@@ -451,14 +451,14 @@ const POINTS: [&str; 6] = [
 
 /// Kills the program at every so-manieth passage of every point, and once more while it goes on. At every one when the
 /// environment asks for depth.
-fn crash_everywhere(world: impl Fn() -> World, stride: usize) {
+fn crash_everywhere(world: impl Fn() -> TestHome, stride: usize) {
     let deep = std::env::var_os("WAKEFUL_CRASH_DEEP").is_some();
     let stride = if deep { 1 } else { stride };
     let mut crashes = 0;
     for point in POINTS {
         for passage in (1..40).step_by(stride) {
             let world = world();
-            stage(&world, PARENT, CHILD);
+            write_scripts(&world, PARENT, CHILD);
             let args = [
                 "run",
                 "do it",
@@ -490,10 +490,10 @@ fn crash_everywhere(world: impl Fn() -> World, stride: usize) {
 
 #[test]
 fn however_often_it_is_killed_one_run_is_started_and_its_end_is_told_once() {
-    crash_everywhere(World::new, 1);
+    crash_everywhere(TestHome::new, 1);
 }
 
 #[test]
 fn however_often_it_is_killed_on_postgres_one_run_is_started_and_its_end_is_told_once() {
-    crash_everywhere(World::on_postgres, 4);
+    crash_everywhere(TestHome::on_postgres, 4);
 }

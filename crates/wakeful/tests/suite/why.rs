@@ -2,23 +2,23 @@
 
 use serde_json::Value;
 
-use super::daemon::Daemon;
-use super::world::{World, wait_until};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{TestHome, wait_until};
 
 const ANSWER: &str = "rounds:\n  - text: seen\n";
 
-fn must(world: &World, args: &[&str]) {
+fn must(world: &TestHome, args: &[&str]) {
     let said = world.wakeful(args);
     assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
 }
 
-fn json(world: &World, args: &[&str]) -> Value {
+fn json(world: &TestHome, args: &[&str]) -> Value {
     let said = world.wakeful(&[args, &["--json"]].concat());
     assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
     said.json()
 }
 
-fn subscribed(world: &World) {
+fn subscribed(world: &TestHome) {
     must(world, &["agent", "create", "coach"]);
     must(world, &["journal", "category", "add", "gym"]);
     must(
@@ -36,14 +36,14 @@ fn subscribed(world: &World) {
     );
 }
 
-fn runs(world: &World) -> Vec<Value> {
+fn runs(world: &TestHome) -> Vec<Value> {
     let list = json(world, &["runs", "list", "--agent", "coach"]);
     list["runs"].as_array().expect("runs").clone()
 }
 
 #[test]
 fn a_run_and_a_near_miss_explain_themselves_with_a_daemon_and_without() {
-    let world = World::new();
+    let world = TestHome::new();
     subscribed(&world);
     let before = world.wakeful(&["why-not", "coach"]);
     assert!(
@@ -51,7 +51,7 @@ fn a_run_and_a_near_miss_explain_themselves_with_a_daemon_and_without() {
         "{before:?}"
     );
     let model = world.script(ANSWER);
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     must(
         &world,
         &["journal", "task", "add", "Leg day", "--category", "gym"],
@@ -94,7 +94,7 @@ fn a_run_and_a_near_miss_explain_themselves_with_a_daemon_and_without() {
 
 #[test]
 fn an_agent_goes_through_its_life_and_every_wrong_step_is_named() {
-    let world = World::new();
+    let world = TestHome::new();
     must(&world, &["agent", "create", "coach"]);
     let code = |args: &[&str]| world.wakeful(&[args, &["--json"]].concat()).error_code();
     assert_eq!(
@@ -164,7 +164,7 @@ fn an_agent_goes_through_its_life_and_every_wrong_step_is_named() {
 
 #[test]
 fn who_may_wake_an_agent_can_be_settled_when_it_is_made_and_is_recorded() {
-    let world = World::new();
+    let world = TestHome::new();
     let made = |name: &str, more: &[&str]| {
         let made = json(&world, &[&["agent", "create", name], more].concat());
         let events = world.wakeful(&["events", name, "--json"]).stdout.replace(' ', "");
@@ -174,7 +174,7 @@ fn who_may_wake_an_agent_can_be_settled_when_it_is_made_and_is_recorded() {
     };
     assert_eq!(made("plain", &[]), "hybrid");
     assert_eq!(made("shy", &["--mode", "interactive"]), "interactive");
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(made("busy", &["--mode", "autonomous"]), "autonomous");
     let bad = world.wakeful(&["agent", "create", "odd", "--mode", "sleepy"]);
     assert_eq!(bad.code, Some(2), "{bad:?}");

@@ -10,21 +10,21 @@ use wakeful_api::{LastFailure, Readiness};
 use super::super::GlobalArgs;
 use super::super::serve::ServeArgs;
 use super::stop::is_gone;
-use crate::daemon::files::{Found, Record, RunFolder};
-use crate::daemon::life::{can_listen, note};
+use crate::daemon::files::{CrossFinding, DaemonRecord, RunDir};
+use crate::daemon::lifecycle::{can_listen, note};
+use crate::discover::client_without_token;
 use crate::failure::Failure;
 use crate::home::Home;
-use crate::reach::client_without_token;
 use crate::show::Out;
 
 /// How long a daemon may take to serve. Bringing a large database up to date is the longest thing it does.
 const READY_WAIT: Duration = Duration::from_secs(60);
 
 /// How often it is looked at.
-const READY_LOOK: Duration = Duration::from_millis(20);
+const READY_POLL: Duration = Duration::from_millis(20);
 
 /// After how long a person is told that there is something to wait for.
-const PATIENCE: Duration = Duration::from_secs(2);
+const WAIT_HINT_AFTER: Duration = Duration::from_secs(2);
 
 /// How long a daemon that is stopping may take to end: what it needs to bring everything to a safe point.
 const STOP_WAIT: Duration = Duration::from_secs(20);
@@ -39,18 +39,18 @@ const RESTART: &str = "`wakeful daemon restart` ends it, by force if need be, an
 pub(super) async fn start(
     args: &ServeArgs,
     shared: &GlobalArgs,
-    folder: &RunFolder,
+    folder: &RunDir,
     out: &Out,
 ) -> Result<(), Failure> {
     let start = args.start(shared)?;
-    if let Found::Alive(record) = folder.found()
+    if let CrossFinding::Alive(record) = folder.found()
         && let Some(record) = look(record, &start.fingerprint(), folder, out).await?
     {
         tell(&record, "already running", out);
         return Ok(());
     }
-    if folder.found() == Found::Stale {
-        folder.forget();
+    if folder.found() == CrossFinding::Stale {
+        folder.remove_record();
     }
     let home = shared.home()?;
     // Asked before a home is made: a start that cannot succeed leaves nothing behind.
@@ -69,18 +69,18 @@ pub(super) async fn start(
 
 /// Looks closer at a daemon whose process lives, and waits for it as far as that is worth it. None when it has ended.
 async fn look(
-    record: Record,
+    record: DaemonRecord,
     fingerprint: &str,
-    folder: &RunFolder,
+    folder: &RunDir,
     out: &Out,
-) -> Result<Option<Record>, Failure> {
+) -> Result<Option<DaemonRecord>, Failure> {
     let began = Instant::now();
-    let mut reminder = Reminder::new("waiting for the daemon that runs to open its database");
+    let mut reminder = WaitHint::new("waiting for the daemon that runs to open its database");
     // Whether it listens can be asked without a token, and must be when that is what is wrong.
     let client = client_without_token(&record);
     loop {
         let seen = client.readiness().await;
-        if folder.found() != Found::Alive(record.clone()) {
+        if folder.found() != CrossFinding::Alive(record.clone()) {
             return Ok(None);
         }
         match seen {
@@ -111,25 +111,25 @@ async fn look(
                 return Err(Failure::new("daemon_unreachable", message, RESTART));
             }
         }
-        tokio::time::sleep(READY_LOOK).await;
+        tokio::time::sleep(READY_POLL).await;
     }
 }
 
 /// Tells a person once that there is something to wait for.
-struct Reminder {
+struct WaitHint {
     began: Instant,
     told: bool,
     words: &'static str,
 }
 
-impl Reminder {
+impl WaitHint {
     fn new(words: &'static str) -> Self {
         let (began, told) = (Instant::now(), false);
         Self { began, told, words }
     }
 
     fn remind(&mut self, out: &Out) {
-        if !self.told && self.began.elapsed() > PATIENCE {
+        if !self.told && self.began.elapsed() > WAIT_HINT_AFTER {
             self.told = true;
             out.note(self.words);
         }
@@ -137,7 +137,7 @@ impl Reminder {
 }
 
 /// The foreground program, on its own: not of this terminal, not of this group.
-fn spawn(args: &ServeArgs, shared: &GlobalArgs, folder: &RunFolder) -> Result<Child, Failure> {
+fn spawn(args: &ServeArgs, shared: &GlobalArgs, folder: &RunDir) -> Result<Child, Failure> {
     let failed = |error: &std::io::Error| {
         Failure::io(
             FAILED,
@@ -167,11 +167,11 @@ fn spawn(args: &ServeArgs, shared: &GlobalArgs, folder: &RunFolder) -> Result<Ch
 }
 
 /// Waits until it serves, or has ended, which is a failure.
-async fn wait(child: &mut Child, folder: &RunFolder, out: &Out) -> Result<Record, Failure> {
+async fn wait(child: &mut Child, folder: &RunDir, out: &Out) -> Result<DaemonRecord, Failure> {
     let began = Instant::now();
-    let mut reminder = Reminder::new("waiting for the daemon to open its database");
+    let mut reminder = WaitHint::new("waiting for the daemon to open its database");
     while began.elapsed() < READY_WAIT {
-        if let Found::Alive(record) = folder.found()
+        if let CrossFinding::Alive(record) = folder.found()
             && record.pid == child.id()
             && is_ready(&record).await
         {
@@ -181,15 +181,15 @@ async fn wait(child: &mut Child, folder: &RunFolder, out: &Out) -> Result<Record
             return Err(ended(folder, &status.to_string()));
         }
         reminder.remind(out);
-        tokio::time::sleep(READY_LOOK).await;
+        tokio::time::sleep(READY_POLL).await;
     }
     Err(too_late())
 }
 
 /// Why a daemon has ended before it served.
-fn ended(folder: &RunFolder, status: &str) -> Failure {
+fn ended(folder: &RunDir, status: &str) -> Failure {
     match (folder.found(), folder.failure()) {
-        (Found::Alive(record), _) => {
+        (CrossFinding::Alive(record), _) => {
             let message = format!("another start was faster: process {} serves", record.pid);
             Failure::new(
                 "daemon_running",
@@ -197,8 +197,8 @@ fn ended(folder: &RunFolder, status: &str) -> Failure {
                 "`wakeful daemon status` tells how it stands",
             )
         }
-        (Found::Nobody | Found::Stale, Some(failure)) => of_last(&failure),
-        (Found::Nobody | Found::Stale, None) => {
+        (CrossFinding::Absent | CrossFinding::Stale, Some(failure)) => of_last(&failure),
+        (CrossFinding::Absent | CrossFinding::Stale, None) => {
             let hint = "`wakeful daemon logs` shows what led to it";
             Failure::new(FAILED, format!("it ended with {status}"), hint)
         }
@@ -221,7 +221,7 @@ fn too_late() -> Failure {
     Failure::new(FAILED, message, "`wakeful daemon logs` shows how far it came")
 }
 
-async fn is_ready(record: &Record) -> bool {
+async fn is_ready(record: &DaemonRecord) -> bool {
     let client = client_without_token(record);
     matches!(
         client.readiness().await,
@@ -229,7 +229,7 @@ async fn is_ready(record: &Record) -> bool {
     )
 }
 
-fn tell(record: &Record, how: &str, out: &Out) {
+fn tell(record: &DaemonRecord, how: &str, out: &Out) {
     let answer = json!({
         "pid": record.pid, "http_addr": record.http_addr, "socket_path": record.socket_path, "already_running": how == "already running",
     });

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::daemon::files::{Found, Record, RunFolder};
+use crate::daemon::files::{CrossFinding, DaemonRecord, RunDir};
+use crate::discover::client_of;
 use crate::failure::Failure;
-use crate::reach::client_of;
 use crate::show::Out;
-use crate::world::is_alive;
+use crate::system::is_alive;
 use wakeful_api::ShutDown;
 
 /// How long a daemon may take to bring what is under way to a safe point, after each way of asking.
@@ -18,10 +18,10 @@ const TERM_WAIT: Duration = Duration::from_secs(10);
 const KILL_WAIT: Duration = Duration::from_secs(5);
 
 /// How often it is looked at.
-const LOOK: Duration = Duration::from_millis(20);
+const STOP_POLL: Duration = Duration::from_millis(20);
 
 /// Ends the daemon and says so.
-pub(super) async fn stop(folder: &RunFolder, out: &Out) -> Result<(), Failure> {
+pub(super) async fn stop(folder: &RunDir, out: &Out) -> Result<(), Failure> {
     let was = end(folder, out).await?;
     let words = was.map_or_else(
         || "no daemon was running".to_owned(),
@@ -32,9 +32,9 @@ pub(super) async fn stop(folder: &RunFolder, out: &Out) -> Result<(), Failure> {
 }
 
 /// Ends the daemon, if one runs: by asking, then by signals. Whatever dead ones left is cleaned away.
-pub(super) async fn end(folder: &RunFolder, out: &Out) -> Result<Option<u32>, Failure> {
-    let Found::Alive(record) = folder.found() else {
-        folder.forget();
+pub(super) async fn end(folder: &RunDir, out: &Out) -> Result<Option<u32>, Failure> {
+    let CrossFinding::Alive(record) = folder.found() else {
+        folder.remove_record();
         return Ok(None);
     };
     // One that does not answer is sent a signal instead; why it does not is then beside the point.
@@ -58,14 +58,14 @@ pub(super) async fn end(folder: &RunFolder, out: &Out) -> Result<Option<u32>, Fa
 }
 
 /// Asks for the end, once it is known that somebody listens.
-async fn ask(record: &Record) -> Result<(), Failure> {
+async fn ask(record: &DaemonRecord) -> Result<(), Failure> {
     let client = client_of(record)?;
     client.readiness().await?;
     client.call(&ShutDown {}).await?;
     Ok(())
 }
 
-async fn signal(record: &Record, signal: Signal, wait: Duration) -> bool {
+async fn signal(record: &DaemonRecord, signal: Signal, wait: Duration) -> bool {
     let pid = i32::try_from(record.pid).ok().and_then(Pid::from_raw);
     // An error means that it is gone or not ours; which of the two, the look tells.
     if let Some(pid) = pid {
@@ -75,13 +75,13 @@ async fn signal(record: &Record, signal: Signal, wait: Duration) -> bool {
 }
 
 /// Whether it is gone before so much time has passed.
-pub(super) async fn is_gone(record: &Record, wait: Duration) -> bool {
+pub(super) async fn is_gone(record: &DaemonRecord, wait: Duration) -> bool {
     let deadline = Instant::now() + wait;
     while is_alive(record.pid, record.pid_started) {
         if Instant::now() >= deadline {
             return false;
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(STOP_POLL).await;
     }
     true
 }

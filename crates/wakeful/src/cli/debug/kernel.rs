@@ -33,9 +33,9 @@ fn pump<R: io::Read>(mut input: BufReader<R>, mut output: impl Write) -> io::Res
     let mut line = Vec::new();
     loop {
         let answer = match read_line(&mut input, &mut line, &mut output)? {
-            Read::Line => kernel::answer(&line),
-            Read::TooLarge => kernel::too_large(),
-            Read::End => return output.flush(),
+            LineRead::Line => kernel::answer(&line),
+            LineRead::TooLarge => kernel::too_large(),
+            LineRead::End => return output.flush(),
         };
         output.write_all(answer.as_bytes())?;
         output.write_all(b"\n")?;
@@ -44,7 +44,7 @@ fn pump<R: io::Read>(mut input: BufReader<R>, mut output: impl Write) -> io::Res
 
 /// What came next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Read {
+enum LineRead {
     /// A line, without its end.
     Line,
     /// A line that was read to its end and not kept.
@@ -59,7 +59,7 @@ fn read_line<R: io::Read>(
     input: &mut BufReader<R>,
     line: &mut Vec<u8>,
     output: &mut impl Write,
-) -> io::Result<Read> {
+) -> io::Result<LineRead> {
     line.clear();
     let mut is_too_large = false;
     let mut is_empty = true;
@@ -86,9 +86,9 @@ fn read_line<R: io::Read>(
         input.consume(used);
         if end.is_some() || is_last {
             return Ok(match (is_last && is_empty, is_too_large) {
-                (true, _) => Read::End,
-                (false, true) => Read::TooLarge,
-                (false, false) => Read::Line,
+                (true, _) => LineRead::End,
+                (false, true) => LineRead::TooLarge,
+                (false, false) => LineRead::Line,
             });
         }
     }
@@ -142,23 +142,23 @@ mod tests {
         let mut line = Vec::new();
         assert_eq!(
             read_line(&mut input, &mut line, &mut out).expect("read"),
-            Read::TooLarge
+            LineRead::TooLarge
         );
         assert!(line.is_empty() && line.capacity() <= LINE_BYTES_MAX + READ_BYTES);
         assert_eq!(
             read_line(&mut input, &mut line, &mut out).expect("read"),
-            Read::Line
+            LineRead::Line
         );
         assert_eq!(line, b"nonsense");
         assert_eq!(
             read_line(&mut input, &mut line, &mut out).expect("read"),
-            Read::End
+            LineRead::End
         );
         let fits = vec![b' '; LINE_BYTES_MAX];
         let mut input = BufReader::with_capacity(READ_BYTES, Pieces(&fits, READ_BYTES));
         assert_eq!(
             read_line(&mut input, &mut line, &mut out).expect("read"),
-            Read::Line
+            LineRead::Line
         );
     }
 }

@@ -6,15 +6,15 @@ use std::path::Path;
 use clap::Args;
 use serde::Serialize;
 use wakeful_api::{GetAgentStatus, LoadedAgentsMd, Text};
-use wakeful_core::conversation::{Block, Entry, Role, ToolSpec};
+use wakeful_core::conversation::{Block, Role, ToolSpec, TranscriptEntry};
 use wakeful_core::id::AgentId;
-use wakeful_core::message::Kind;
-use wakeful_core::policy::{Effect, Question, Rules};
+use wakeful_core::message::MessageKind;
+use wakeful_core::policy::{PolicyEffect, PolicyQuery, ToolRules};
 use wakeful_core::prompt::{
-    Guidance, Ingredients, PromptBlock, Request, Source, Stability, assemble, tokens_of,
+    BlockSource, Guidance, ModelRequest, PromptBlock, PromptInputs, Stability, assemble, tokens_of,
 };
 use wakeful_core::step::EffectClass;
-use wakeful_models::Candidate;
+use wakeful_models::RouteModel;
 use wakeful_server::view::loaded_agents_md;
 
 use crate::backend::read;
@@ -22,8 +22,8 @@ use crate::config::{self, Overrides};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::guidance::GuidanceFiles;
-use crate::model::{ModelRegistry, Whose};
-use crate::place::tool_names;
+use crate::model::{ModelRegistry, RunOwner};
+use crate::open_home::tool_names;
 use crate::show::Out;
 
 #[derive(Debug, Args)]
@@ -65,7 +65,7 @@ struct PolicyView {
 
 #[derive(Debug, Serialize)]
 struct BlockView {
-    source: Source,
+    source: BlockSource,
     stability: Stability,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
@@ -114,7 +114,7 @@ pub(crate) async fn prompt(args: &PromptArgs, shared: &GlobalArgs, out: &Out) ->
     })
     .await?;
     let registry = ModelRegistry::new(&settings.config);
-    let whose = Whose {
+    let whose = RunOwner {
         agent: &agent,
         chosen: status.model.as_deref(),
     };
@@ -124,7 +124,7 @@ pub(crate) async fn prompt(args: &PromptArgs, shared: &GlobalArgs, out: &Out) ->
     let mut tools = wakeful_tools::specs();
     let may_start = settings.config.may_start(&agent);
     if !may_start.is_empty() {
-        tools.push(wakeful_core::subrun::spec(&may_start));
+        tools.push(wakeful_core::sub_run::spec(&may_start));
     }
     let request = first_request(FirstRequest {
         agent: &agent,
@@ -155,17 +155,17 @@ struct FirstRequest<'a> {
 }
 
 /// The first request of a conversation in which nothing was said yet.
-fn first_request(of: FirstRequest<'_>) -> Request {
+fn first_request(of: FirstRequest<'_>) -> ModelRequest {
     let nothing = Block::Text { text: String::new() };
-    let opening = Entry {
+    let opening = TranscriptEntry {
         role: Role::User,
         blocks: vec![nothing],
     };
-    assemble(Ingredients {
+    assemble(PromptInputs {
         agent: of.agent,
         workspace: of.workspace,
         guidance: of.guidance,
-        kind: Kind::OperatorPrompt,
+        kind: MessageKind::OperatorPrompt,
         model_ref: of.model_ref,
         request: 0,
         opening: &opening,
@@ -179,7 +179,7 @@ struct Frame<'a> {
     agent_home: String,
     workspace: String,
     guidance: &'a Guidance,
-    request: &'a Request,
+    request: &'a ModelRequest,
     size: SizeView,
 }
 
@@ -226,9 +226,9 @@ fn view(args: &PromptArgs, frame: Frame<'_>) -> FrameView {
 
 fn block_view(args: &PromptArgs, guidance: &Guidance, block: &PromptBlock) -> BlockView {
     let file = match block.source {
-        Source::AgentGuidance => guidance.agent.as_ref(),
-        Source::WorkspaceGuidance => guidance.workspace.as_ref(),
-        Source::Contract | Source::Identity | Source::TurnMode => None,
+        BlockSource::AgentGuidance => guidance.agent.as_ref(),
+        BlockSource::WorkspaceGuidance => guidance.workspace.as_ref(),
+        BlockSource::Contract | BlockSource::Identity | BlockSource::TurnMode => None,
     };
     BlockView {
         source: block.source,
@@ -244,13 +244,13 @@ fn block_view(args: &PromptArgs, guidance: &Guidance, block: &PromptBlock) -> Bl
 
 /// What the policy says of every tool when a run denies none.
 fn policy() -> PolicyView {
-    let (rules, denied) = (Rules::new(tool_names()), BTreeSet::new());
+    let (rules, denied) = (ToolRules::new(tool_names()), BTreeSet::new());
     let mut view = PolicyView {
         version: String::new(),
         permitted_tools: Vec::new(),
     };
     for tool in tool_names() {
-        let verdict = rules.decide(&Question {
+        let verdict = rules.decide(&PolicyQuery {
             tool: &tool,
             denied: &denied,
             asked: &denied,
@@ -261,20 +261,20 @@ fn policy() -> PolicyView {
         });
         view.version = verdict.policy_version.to_string();
         match verdict.effect {
-            Effect::Permit => view.permitted_tools.push(tool),
-            Effect::Ask | Effect::Deny => {}
+            PolicyEffect::Permit => view.permitted_tools.push(tool),
+            PolicyEffect::Ask | PolicyEffect::Deny => {}
         }
     }
     view
 }
 
 /// Measured as the provider gets it, where its model can be had; a missing key is no reason to show nothing.
-fn size(request: &Request, registry: &ModelRegistry) -> SizeView {
+fn size(request: &ModelRequest, registry: &ModelRegistry) -> SizeView {
     let models = registry.route(&request.model_ref, &[]).ok();
     let hosted = models.as_ref().and_then(|models| {
         models.candidates().find_map(|(_, candidate)| match candidate {
-            Candidate::Hosted(model) => Some(model),
-            Candidate::Scripted(_) | Candidate::Unusable(_) => None,
+            RouteModel::Hosted(model) => Some(model),
+            RouteModel::Scripted(_) | RouteModel::Unusable(_) => None,
         })
     });
     let wire = hosted.and_then(|model| model.body(request).ok());

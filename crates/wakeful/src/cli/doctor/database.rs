@@ -3,16 +3,18 @@
 use std::path::Path;
 
 use wakeful_api::ListCategories;
-use wakeful_core::saga::Status;
-use wakeful_store::rows::{Agent, AnnouncementRow, DecisionFilter, RunFilter, RunRow, RunState, SagaRow};
+use wakeful_core::saga::SagaStatus;
+use wakeful_store::rows::{
+    Agent, DecisionFilter, DecisionNotificationRow, RunFilter, RunRow, RunState, SagaRow,
+};
 use wakeful_store::{StoreError, View};
 
 use super::Check;
-use super::files::Use;
+use super::files::HomeUse;
 use crate::backend::read;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
-use crate::place::reading;
+use crate::open_home::with_read_only;
 use crate::workspace::WorkspacePath;
 
 /// Questions whose announcements are looked at.
@@ -22,8 +24,8 @@ const PENDING_MAX: u32 = 100;
 const OPEN_MAX: u32 = 1_000;
 
 /// Looks at the home's own database, or at the server that was named.
-pub(super) async fn look(shared: &GlobalArgs, home: &Path, use_of_home: Use) -> Vec<Check> {
-    let read = reading(shared, async |store| {
+pub(super) async fn look(shared: &GlobalArgs, home: &Path, use_of_home: HomeUse) -> Vec<Check> {
+    let read = with_read_only(shared, async |store| {
         let found = store.read(|view| {
             let open = RunFilter {
                 state: RunState::Open,
@@ -58,7 +60,7 @@ pub(super) async fn look(shared: &GlobalArgs, home: &Path, use_of_home: Use) -> 
 
 /// What is held, what waits for a person, and who could not be told of it.
 fn needs(view: &mut View<'_>) -> Result<Vec<Check>, StoreError> {
-    let (brakes, owed) = (view.brakes()?, view.owed()?);
+    let (brakes, owed) = (view.brakes()?, view.human_backlog()?);
     let mut checks = Vec::new();
     match brakes.len() {
         0 => checks.push(Check::ok("brake", "no brake is on")),
@@ -99,7 +101,7 @@ fn untold(view: &mut View<'_>) -> Result<Option<Check>, StoreError> {
         let failed = tries
             .into_iter()
             .rfind(|row| !row.is_done && row.severity == one.inquiry.severity);
-        if let Some(AnnouncementRow {
+        if let Some(DecisionNotificationRow {
             way,
             error: Some(error),
             ..
@@ -122,13 +124,15 @@ fn unread(failure: &Failure) -> Check {
     check
 }
 
-fn runs(open: &[RunRow], use_of_home: Use, shared: &GlobalArgs) -> Check {
+fn runs(open: &[RunRow], use_of_home: HomeUse, shared: &GlobalArgs) -> Check {
     let count = open.len();
     let hint = "`wakeful run --resume` finishes them, and so does a daemon when it starts";
     match (count, use_of_home, shared.database()) {
         (0, _, _) => Check::ok("runs", "no run is open"),
-        (_, Use::Taken, None) => Check::ok("runs", format!("{count} open, and a process works in the home")),
-        (_, Use::Free, None) => Check::warning("runs", format!("{count} open that nobody drives"), hint),
+        (_, HomeUse::Taken, None) => {
+            Check::ok("runs", format!("{count} open, and a process works in the home"))
+        }
+        (_, HomeUse::Free, None) => Check::warning("runs", format!("{count} open that nobody drives"), hint),
         // Who drives what is known to the server alone; resuming leaves those alone that somebody drives.
         (_, _, Some(_)) => Check::warning(
             "runs",
@@ -142,7 +146,7 @@ fn runs(open: &[RunRow], use_of_home: Use, shared: &GlobalArgs) -> Check {
 fn sagas(unfinished: &[SagaRow]) -> Check {
     let stuck = unfinished
         .iter()
-        .filter(|row| row.saga.status == Status::Stuck)
+        .filter(|row| row.saga.status == SagaStatus::Stuck)
         .count();
     match (unfinished.len(), stuck) {
         (0, _) => Check::ok("sagas", "every write to the journal is finished or taken back"),

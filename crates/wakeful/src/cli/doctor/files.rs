@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use serde_json::Value;
 
-use super::{Check, Mend, Mode};
+use super::{Check, DoctorMode, Repair};
 use crate::config::{self, Settings};
 use crate::device;
 use crate::home::Home;
-use crate::world::{is_alive, is_process};
+use crate::system::{is_alive, is_process};
 
 /// Bits of a mode by which others than the owner get in.
 const OTHERS: u32 = 0o077;
@@ -29,13 +29,13 @@ const SPACE_BYTES_LOW: u64 = 1 << 30;
 
 /// Whether somebody works in a home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum HomeUse {
     Free,
     Taken,
 }
 
 /// Only the owner may look inside: transcripts are private.
-pub(super) fn permissions(home: &Home, mode: Mode) -> Check {
+pub(super) fn permissions(home: &Home, mode: DoctorMode) -> Check {
     let found = match fs::metadata(home.root()) {
         Ok(found) => found,
         Err(error) => {
@@ -57,7 +57,7 @@ pub(super) fn permissions(home: &Home, mode: Mode) -> Check {
 }
 
 /// A problem when others may read or enter what is private.
-fn closed(name: &'static str, path: &Path, wanted: u32, mode: Mode) -> Option<Check> {
+fn closed(name: &'static str, path: &Path, wanted: u32, mode: DoctorMode) -> Option<Check> {
     let found = fs::metadata(path).ok()?.permissions().mode() & 0o7777;
     if found & OTHERS == 0 {
         return None;
@@ -65,7 +65,7 @@ fn closed(name: &'static str, path: &Path, wanted: u32, mode: Mode) -> Option<Ch
     let message = format!("{} is open to others (mode {found:o})", path.display());
     let deed = format!("set its mode to {wanted:o}");
     let act = || fs::set_permissions(path, fs::Permissions::from_mode(wanted));
-    let mend = Mend {
+    let mend = Repair {
         deed: &deed,
         act: &act,
     };
@@ -73,13 +73,18 @@ fn closed(name: &'static str, path: &Path, wanted: u32, mode: Mode) -> Option<Ch
 }
 
 /// The file of settings may name where secrets are.
-pub(super) fn config(home: &Home, mode: Mode) -> Option<Check> {
+pub(super) fn config(home: &Home, mode: DoctorMode) -> Option<Check> {
     closed("config", &config::path(home.root()), 0o600, mode)
 }
 
 /// Who holds the lock. It dies with its holder, so a number in the file means nothing by itself.
-pub(super) fn lock(home: &Home) -> (Check, Use) {
-    let free = || (Check::ok("lock", "no other process works in the home"), Use::Free);
+pub(super) fn lock(home: &Home) -> (Check, HomeUse) {
+    let free = || {
+        (
+            Check::ok("lock", "no other process works in the home"),
+            HomeUse::Free,
+        )
+    };
     let Ok(mut file) = File::open(home.root().join("lock")) else {
         return free();
     };
@@ -91,7 +96,7 @@ pub(super) fn lock(home: &Home) -> (Check, Use) {
             let message = format!("the lock cannot be looked at: {error}");
             return (
                 Check::problem("lock", message, "move the home to a file system with locks"),
-                Use::Free,
+                HomeUse::Free,
             );
         }
     }
@@ -107,11 +112,11 @@ pub(super) fn lock(home: &Home) -> (Check, Use) {
         ),
         None => Check::ok("lock", "another process works in the home"),
     };
-    (check, Use::Taken)
+    (check, HomeUse::Taken)
 }
 
 /// Notes under `run/` of processes that are gone.
-pub(super) fn left_behind(home: &Home, mode: Mode) -> Vec<Check> {
+pub(super) fn left_behind(home: &Home, mode: DoctorMode) -> Vec<Check> {
     let entries = fs::read_dir(home.root().join("run")).into_iter().flatten();
     let mut stale: Vec<(PathBuf, u32)> = entries
         .filter_map(Result::ok)
@@ -132,7 +137,7 @@ pub(super) fn left_behind(home: &Home, mode: Mode) -> Vec<Check> {
     let check = |(path, pid): &(PathBuf, u32)| {
         let message = format!("{} was left by process {pid}, which is gone", path.display());
         let act = || fs::remove_file(path);
-        let mend = Mend {
+        let mend = Repair {
             deed: "remove it",
             act: &act,
         };
@@ -162,7 +167,7 @@ fn pid(text: &str) -> Option<u32> {
 }
 
 /// The token of the API opens everything, so nobody else may read it.
-pub(super) fn token(home: &Home, config: Option<&Settings>, mode: Mode) -> Option<Check> {
+pub(super) fn token(home: &Home, config: Option<&Settings>, mode: DoctorMode) -> Option<Check> {
     let named = config.and_then(|config| config.server.token_file.as_ref());
     let path = named.map_or_else(|| home.root().join("token"), PathBuf::from);
     match fs::metadata(&path) {
@@ -181,7 +186,7 @@ pub(super) fn token(home: &Home, config: Option<&Settings>, mode: Mode) -> Optio
 }
 
 /// Whoever can read the key of this device can sign another past with it.
-pub(super) fn device_key(home: &Home, mode: Mode) -> Option<Check> {
+pub(super) fn device_key(home: &Home, mode: DoctorMode) -> Option<Check> {
     let path = home.device_key();
     fs::symlink_metadata(&path).ok()?;
     let open = closed("key", &path, 0o600, mode);
@@ -220,15 +225,15 @@ fn space_of(free: u64) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Status;
+    use super::super::CheckStatus;
     use super::*;
 
     #[test]
     fn little_space_is_a_warning_and_none_is_a_problem() {
         let status = |free| space_of(free).status;
-        assert_eq!(status(SPACE_BYTES_LOW), Status::Ok);
-        assert_eq!(status(SPACE_BYTES_LOW - 1), Status::Warning);
-        assert_eq!(status(SPACE_BYTES_MIN), Status::Warning);
-        assert_eq!(status(SPACE_BYTES_MIN - 1), Status::Problem);
+        assert_eq!(status(SPACE_BYTES_LOW), CheckStatus::Ok);
+        assert_eq!(status(SPACE_BYTES_LOW - 1), CheckStatus::Warning);
+        assert_eq!(status(SPACE_BYTES_MIN), CheckStatus::Warning);
+        assert_eq!(status(SPACE_BYTES_MIN - 1), CheckStatus::Problem);
     }
 }

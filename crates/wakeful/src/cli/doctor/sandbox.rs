@@ -7,25 +7,27 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use wakeful_core::id::AgentId;
-use wakeful_core::key::{OperationId, h};
+use wakeful_core::key::{OperationId, derived_hash};
 use wakeful_core::time::Millis;
-use wakeful_ports::tool::{Act, Done, Stop, ToolHost as _};
+use wakeful_ports::tool::{StopSignal, ToolHost as _, ToolOutcome, ToolRequest};
+use wakeful_tools::remove_tree::{self, RemovalLimits};
 use wakeful_tools::sandbox::controllers_of;
-use wakeful_tools::tree::{self, Bounds};
-use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, TOOL_NAMES, Tools, ToolsOptions, Unsandboxed};
+use wakeful_tools::{
+    CommandLimits, DeniedPaths, DisabledFeatures, TOOL_NAMES, Tools, ToolsOptions, UnsandboxedPolicy,
+};
 
 use super::Check;
-use crate::daemon::files::{Found, RunFolder};
-use crate::place::SANDBOX_VERB;
-use crate::world::fresh_id;
+use crate::daemon::files::{CrossFinding, RunDir};
+use crate::open_home::SANDBOX_VERB;
+use crate::system::fresh_id;
 
 /// Longer than a command that does nothing ever takes.
 const TIMEOUT_MS: u64 = 10_000;
 
 /// Nobody stops it early.
-struct Never;
+struct NeverStop;
 
-impl Stop for Never {
+impl StopSignal for NeverStop {
     async fn stopped(&self) {
         std::future::pending::<()>().await;
     }
@@ -49,7 +51,7 @@ impl FaultFuture {
 impl Drop for FaultFuture {
     fn drop(&mut self) {
         // What cannot be removed is in the folder for what may be lost.
-        let _left = tree::remove(&self.0, Bounds::default());
+        let _left = remove_tree::remove(&self.0, RemovalLimits::default());
     }
 }
 
@@ -73,7 +75,7 @@ fn untold(why: &str) -> Check {
     )
 }
 
-async fn command(folder: &Path) -> Result<Done, String> {
+async fn command(folder: &Path) -> Result<ToolOutcome, String> {
     let home = folder.join("home");
     let tools = Tools::new(ToolsOptions {
         program: "/proc/self/exe".into(),
@@ -82,30 +84,30 @@ async fn command(folder: &Path) -> Result<Done, String> {
         home,
         workspace: folder.join("work"),
         environment: std::collections::BTreeMap::new(),
-        closed: ClosedPlaces::default(),
+        closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
-        unsandboxed: Unsandboxed::Refuse,
-        pretend: Pretend::default(),
+        unsandboxed: UnsandboxedPolicy::Refuse,
+        pretend: DisabledFeatures::default(),
     });
     let tools = tools.map_err(|error| error.to_string())?;
     let tool = TOOL_NAMES.first().copied().unwrap_or_default();
     let agent_id = AgentId::parse("doctor").map_err(|error| error.to_string())?;
-    let act = Act {
-        operation_id: OperationId(h("doctor", &[&fresh_id()])),
+    let act = ToolRequest {
+        operation_id: OperationId(derived_hash("doctor", &[&fresh_id()])),
         tool: tool.to_owned(),
         input: json!({"cmd": "true", "timeout_ms": TIMEOUT_MS}),
         agent_id,
         at: Millis(0),
     };
-    Ok(tools.perform(act, Never).await)
+    Ok(tools.perform(act, NeverStop).await)
 }
 
 /// Which limits of commands the kernel itself holds, for the daemon of a home or, without one, for this process.
 pub(super) fn limits(home: Option<&Path>) -> Check {
-    let daemon = home.map(|home| RunFolder::of(home).found());
+    let daemon = home.map(|home| RunDir::of(home).found());
     let (pid, whose) = match daemon {
-        Some(Found::Alive(record)) => (record.pid, "the daemon"),
-        Some(Found::Nobody | Found::Stale) | None => (std::process::id(), "this process"),
+        Some(CrossFinding::Alive(record)) => (record.pid, "the daemon"),
+        Some(CrossFinding::Absent | CrossFinding::Stale) | None => (std::process::id(), "this process"),
     };
     let held = controllers_of(pid);
     let means = |controller: &str| match held.contains(&controller) {
@@ -129,7 +131,7 @@ pub(super) fn limits(home: Option<&Path>) -> Check {
     }
 }
 
-fn judge(done: &Done) -> Check {
+fn judge(done: &ToolOutcome) -> Check {
     let hint =
         "use Linux 5.13 or newer with Landlock and seccomp, or run with --allow-unsandboxed and know why";
     match (&done.sandbox, &done.code) {

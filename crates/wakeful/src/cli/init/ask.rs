@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Write};
 
-use super::{Given, Opening, Question};
+use super::{AnswerSource, InitPrompt, Question};
 use crate::config::Setting;
 use crate::failure::Failure;
 
@@ -26,21 +26,21 @@ impl<'a> Dialogue<'a> {
     /// Asks for everything that no flag has said.
     pub(super) fn settle(
         &mut self,
-        openings: Vec<Opening>,
+        openings: Vec<InitPrompt>,
     ) -> Result<Vec<(Question, Option<String>)>, Failure> {
         let mut settled = Vec::new();
         for opening in openings {
             let question = opening.question;
             let answer = match opening.given {
-                Given::ByFlag => opening.proposed,
-                Given::Open => self.ask(opening)?,
+                AnswerSource::ByFlag => opening.proposed,
+                AnswerSource::Open => self.ask(opening)?,
             };
             settled.push((question, answer));
         }
         Ok(settled)
     }
 
-    fn ask(&mut self, opening: Opening) -> Result<Option<String>, Failure> {
+    fn ask(&mut self, opening: InitPrompt) -> Result<Option<String>, Failure> {
         let words = words(opening.question);
         let proposed = opening
             .proposed
@@ -116,9 +116,9 @@ const fn nothing(question: Question) -> &'static str {
 mod tests {
     use super::*;
 
-    fn openings(given: Given) -> Vec<Opening> {
+    fn openings(given: AnswerSource) -> Vec<InitPrompt> {
         let proposed = [None, None, Some("/tmp"), Some("main"), Some("5")];
-        let opening = |(question, proposed): (Question, Option<&str>)| Opening {
+        let opening = |(question, proposed): (Question, Option<&str>)| InitPrompt {
             question,
             proposed: proposed.map(str::to_owned),
             given,
@@ -127,7 +127,7 @@ mod tests {
     }
 
     /// The answers in order, and what was shown.
-    fn told(given: Given, lines: &str) -> (Result<Vec<Option<String>>, Failure>, String) {
+    fn told(given: AnswerSource, lines: &str) -> (Result<Vec<Option<String>>, Failure>, String) {
         let (mut input, mut output) = (lines.as_bytes(), Vec::new());
         let settled = Dialogue::new(&mut input, &mut output).settle(openings(given));
         let answers = settled.map(|settled| settled.into_iter().map(|(_, answer)| answer).collect());
@@ -141,14 +141,14 @@ mod tests {
 
     #[test]
     fn enter_takes_what_is_proposed() {
-        let (answers, shown) = told(Given::Open, "\n\n\n\n\n");
+        let (answers, shown) = told(AnswerSource::Open, "\n\n\n\n\n");
         assert_eq!(answers.expect("answers"), some(["", "", "/tmp", "main", "5"]));
         assert_eq!(shown.matches(']').count(), 5, "{shown}");
     }
 
     #[test]
     fn an_answer_that_cannot_be_is_explained_and_asked_for_again() {
-        let (answers, shown) = told(Given::Open, "acme\n\n\nNo Good\nhelper\n-1\n7.5\n");
+        let (answers, shown) = told(AnswerSource::Open, "acme\n\n\nNo Good\nhelper\n-1\n7.5\n");
         assert_eq!(
             answers.expect("answers"),
             some(["acme", "", "/tmp", "helper", "7.5"])
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_a_flag_has_said_is_not_asked() {
-        let (answers, shown) = told(Given::ByFlag, "");
+        let (answers, shown) = told(AnswerSource::ByFlag, "");
         assert_eq!(
             (answers.expect("answers"), shown.as_str()),
             (some(["", "", "/tmp", "main", "5"]), "")
@@ -167,9 +167,9 @@ mod tests {
 
     #[test]
     fn answers_that_end_early_or_never_fit_stop_it() {
-        let (stopped, _) = told(Given::Open, "acme\n");
+        let (stopped, _) = told(AnswerSource::Open, "acme\n");
         assert_eq!(stopped.expect_err("stopped").code(), "init_stopped");
-        let (stopped, shown) = told(Given::Open, &"No Good\n".repeat(9));
+        let (stopped, shown) = told(AnswerSource::Open, &"No Good\n".repeat(9));
         assert_eq!(stopped.expect_err("stopped").code(), "init_stopped");
         assert_eq!(shown.matches("bad_value").count(), TRIES_MAX);
     }

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use serde_json::json;
-use wakeful_api::{JournalRecord, JournalWrite, Limit, ListRecords, Listed};
+use wakeful_api::{JournalRecord, JournalWrite, Limit, ListRecords, RecordListKind};
 
 use super::{field, of_kind, or_none, short, write_record};
 use crate::backend::read;
@@ -127,7 +127,7 @@ async fn list(task: Option<&str>, limit: u32, shared: &GlobalArgs, out: &Out) ->
         };
         let wanted = ListRecords {
             of,
-            ..ListRecords::all(Listed::Checklist, Limit(limit))
+            ..ListRecords::all(RecordListKind::Checklist, Limit(limit))
         };
         backend.call(wanted).await
     });
@@ -149,7 +149,7 @@ async fn show(id: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
         let list = of_kind(backend.journal_record(id).await?, Some("checklist"))?;
         let wanted = ListRecords {
             of: Some(list.id.clone()),
-            ..ListRecords::all(Listed::ChecklistItem, Limit(ITEMS_SHOWN))
+            ..ListRecords::all(RecordListKind::ChecklistItem, Limit(ITEMS_SHOWN))
         };
         let items = backend.call(wanted).await?.records;
         Ok((list, items))

@@ -1,31 +1,31 @@
 //! `wakeful journal`: what people wrote, and what agents wrote for them.
 
-mod about;
 mod category;
 mod checklist;
 mod plan;
+mod rating_link;
 mod time;
 
 use clap::Subcommand;
 use serde_json::json;
 use wakeful_api::{
     CreateNote, CreateTask, JournalRecord, JournalWrite, Limit, ListNotes, ListTasks, Task, TaskStatus, Text,
-    UpdateTask, WriteJournal, Written,
+    UpdateTask, WriteJournal, WriteReceipt,
 };
 use wakeful_core::id::TurnId;
 use wakeful_core::journal::RecordId;
 
-use self::about::{Changes, LinkVerb, Rate};
 use self::category::{CategoryVerb, category_of};
 use self::checklist::ChecklistVerb;
 use self::plan::PlanVerb;
+use self::rating_link::{ChangesArgs, LinkVerb, RateArgs};
 use self::time::TimeVerb;
 
 use super::GlobalArgs;
 use crate::backend::{Backend, read, write};
+use crate::discover::daemon;
 use crate::failure::Failure;
-use crate::place::Place;
-use crate::reach::daemon;
+use crate::open_home::OpenHome;
 use crate::show::Out;
 
 /// Digits of an id that are shown in a list: enough to tell a person's tasks apart.
@@ -55,7 +55,7 @@ pub(crate) enum JournalVerb {
     #[command(subcommand)]
     Plan(PlanVerb),
     /// Say how good a record or a day was
-    Rate(Rate),
+    Rate(RateArgs),
     /// What records have to do with each other
     #[command(subcommand)]
     Link(LinkVerb),
@@ -75,7 +75,7 @@ pub(crate) enum JournalVerb {
         id: String,
     },
     /// Show what was committed, newest last
-    Changes(Changes),
+    Changes(ChangesArgs),
     /// Take the db.sqlite that is there, or a new one, for the journal of this home
     Adopt,
 }
@@ -181,12 +181,12 @@ pub(crate) async fn journal(verb: &JournalVerb, shared: &GlobalArgs, out: &Out) 
         JournalVerb::Checklist(verb) => checklist::checklist(verb, shared, out).await?,
         JournalVerb::Time(verb) => time::time(verb, shared, out).await?,
         JournalVerb::Plan(verb) => plan::plan(verb, shared, out).await?,
-        JournalVerb::Rate(rate) => about::rate(rate, shared, out).await?,
-        JournalVerb::Link(verb) => about::link(verb, shared, out).await?,
-        JournalVerb::Show { id } => about::show(id, shared, out).await?,
+        JournalVerb::Rate(rate) => rating_link::rate(rate, shared, out).await?,
+        JournalVerb::Link(verb) => rating_link::link(verb, shared, out).await?,
+        JournalVerb::Show { id } => rating_link::show(id, shared, out).await?,
         JournalVerb::Delete { id } => remove(id, None, shared, out).await?,
         JournalVerb::Restore { id } => restore(id, None, shared, out).await?,
-        JournalVerb::Changes(wanted) => about::changes(wanted, shared, out).await?,
+        JournalVerb::Changes(wanted) => rating_link::changes(wanted, shared, out).await?,
         JournalVerb::Adopt => adopt(shared, out).await?,
     }
     Ok(0)
@@ -412,9 +412,9 @@ async fn adopt(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
         let hint = "`wakeful daemon stop`, then call this again";
         return Err(Failure::new("daemon_running", message, hint));
     }
-    let place = Place::open_for_writing(shared).await?;
+    let place = OpenHome::open_for_writing(shared).await?;
     place
-        .work(out, async |place| Ok(place.journal.adopt_anew().await?))
+        .run_and_close(out, async |place| Ok(place.journal.adopt_other().await?))
         .await?;
     out.answer(
         &json!({"adopted": true}),
@@ -455,7 +455,7 @@ fn line(task: &Task) -> String {
     format!("{short}  {status:<11}  {}", task.title)
 }
 
-fn tell(written: &Written, out: &Out) {
+fn tell(written: &WriteReceipt, out: &Out) {
     out.answer(&json!(written), &written.record_id);
 }
 

@@ -2,8 +2,8 @@
 
 use clap::Subcommand;
 use serde_json::json;
-use wakeful_api::{BlockWrite, JournalRecord, JournalWrite, Limit, ListRecords, Listed, Text};
-use wakeful_core::journal::{Day, RecordId};
+use wakeful_api::{DayPlanBlockWrite, JournalRecord, JournalWrite, Limit, ListRecords, RecordListKind, Text};
+use wakeful_core::journal::{CalendarDay, RecordId};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 
@@ -12,7 +12,7 @@ use crate::backend::read;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::show::Out;
-use crate::world::RealClock;
+use crate::system::RealClock;
 
 /// Blocks that are shown: as many as a day may have.
 const BLOCKS_SHOWN: u32 = 96;
@@ -91,7 +91,7 @@ pub(super) async fn plan(verb: &PlanVerb, shared: &GlobalArgs, out: &Out) -> Res
             let day = day(date)?;
             let (starts_at, ends_at) = (moment(day, starts_at)?, moment(day, ends_at)?);
             let added = write_record(shared, out, async |backend| {
-                let block = BlockWrite {
+                let block = DayPlanBlockWrite {
                     block_id: None,
                     starts_at: Text(starts_at),
                     ends_at: Text(ends_at),
@@ -120,7 +120,7 @@ pub(super) async fn plan(verb: &PlanVerb, shared: &GlobalArgs, out: &Out) -> Res
     }
 }
 
-fn blocks(day: Day, upserts: Vec<BlockWrite>, deletes: Vec<Text<RecordId>>) -> JournalWrite {
+fn blocks(day: CalendarDay, upserts: Vec<DayPlanBlockWrite>, deletes: Vec<Text<RecordId>>) -> JournalWrite {
     JournalWrite::WriteDayPlan {
         date: Text(day),
         note: None,
@@ -130,16 +130,16 @@ fn blocks(day: Day, upserts: Vec<BlockWrite>, deletes: Vec<Text<RecordId>>) -> J
 }
 
 /// A day that somebody gave.
-pub(super) fn day(given: &str) -> Result<Day, Failure> {
+pub(super) fn day(given: &str) -> Result<CalendarDay, Failure> {
     let bad = |_| {
         let message = format!("{given:?} is no day");
         Failure::usage("bad_day", message, "give year, month and day, such as 2026-11-15")
     };
-    Day::parse(given).map_err(bad)
+    CalendarDay::parse(given).map_err(bad)
 }
 
 /// A time of a day: the clock with an offset, or a whole time.
-fn moment(day: Day, given: &str) -> Result<Millis, Failure> {
+fn moment(day: CalendarDay, given: &str) -> Result<Millis, Failure> {
     let clock = format!("{day}T{given}");
     // jiff wants seconds before an offset.
     let (clock, offset) = clock.split_at(
@@ -179,12 +179,12 @@ async fn show(date: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), 
             date: Some(Text(day)),
             ..ListRecords::all(kind, Limit(limit))
         };
-        let plans = backend.call(wanted(Listed::DayPlan, 1)).await?.records;
+        let plans = backend.call(wanted(RecordListKind::DayPlan, 1)).await?.records;
         let plan = plans.into_iter().next();
         let blocks = match plan {
             Some(_) => {
                 backend
-                    .call(wanted(Listed::DayPlanBlock, BLOCKS_SHOWN))
+                    .call(wanted(RecordListKind::DayPlanBlock, BLOCKS_SHOWN))
                     .await?
                     .records
             }

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use serde_json::json;
-use wakeful_api::{JournalRecord, JournalWrite, Limit, ListRecords, Listed, Text};
+use wakeful_api::{JournalRecord, JournalWrite, Limit, ListRecords, RecordListKind, Text};
 use wakeful_core::journal::RecordId;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
@@ -12,7 +12,7 @@ use crate::backend::{Backend, read};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::show::Out;
-use crate::world::RealClock;
+use crate::system::RealClock;
 
 /// Milliseconds of a minute.
 const MINUTE_MS: i64 = 60_000;
@@ -133,7 +133,7 @@ pub(super) fn moment(name: &str, given: Option<&str>) -> Result<Option<Millis>, 
 async fn running(backend: &Backend, given: Option<&str>) -> Result<Text<RecordId>, Failure> {
     let mut wanted = ListRecords {
         running: true,
-        ..ListRecords::all(Listed::TimeEntry, Limit(2))
+        ..ListRecords::all(RecordListKind::TimeEntry, Limit(2))
     };
     if let Some(given) = given {
         let record = backend.journal_record(given).await?;
@@ -174,7 +174,7 @@ async fn list(filter: TimeFilter<'_>, shared: &GlobalArgs, out: &Out) -> Result<
         let wanted = ListRecords {
             of,
             running: filter.running,
-            ..ListRecords::all(Listed::TimeEntry, Limit(filter.limit))
+            ..ListRecords::all(RecordListKind::TimeEntry, Limit(filter.limit))
         };
         backend.call(wanted).await
     });

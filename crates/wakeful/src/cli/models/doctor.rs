@@ -5,20 +5,20 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use wakeful_core::run::ATTEMPTS_MAX;
 
-use super::list::{Key, Row, mentioned};
+use super::list::{KeyStatus, ProviderRow, mentioned};
 use crate::failure::{FAILED, Failure};
 use crate::model::ModelRegistry;
 use crate::show::Out;
 
 /// How a provider was found.
-struct Found {
-    row: Row,
+struct ProviderCheck {
+    row: ProviderRow,
     /// Whether anybody counts on it.
     is_wanted: bool,
-    outcome: Outcome,
+    outcome: CheckOutcome,
 }
 
-enum Outcome {
+enum CheckOutcome {
     /// It answers.
     Reached(u16),
     /// It was not asked, because there is no key or no address.
@@ -41,10 +41,10 @@ pub(super) async fn doctor(registry: &ModelRegistry, out: &Out) -> Result<u8, Fa
     let retries = ATTEMPTS_MAX.saturating_sub(1);
     let object = json!({
         "retry_policy": {"max_retries": retries, "max_attempts": ATTEMPTS_MAX},
-        "providers": found.iter().map(Found::json).collect::<Vec<_>>(),
+        "providers": found.iter().map(ProviderCheck::json).collect::<Vec<_>>(),
         "problems": problems,
     });
-    let mut lines: Vec<String> = found.iter().map(Found::line).collect();
+    let mut lines: Vec<String> = found.iter().map(ProviderCheck::line).collect();
     lines.push(format!(
         "each request to a model is tried again at most {retries} times, then the next model of the route is asked"
     ));
@@ -52,21 +52,26 @@ pub(super) async fn doctor(registry: &ModelRegistry, out: &Out) -> Result<u8, Fa
     Ok(if problems == 0 { 0 } else { FAILED })
 }
 
-async fn look(name: &str, is_wanted: bool, mentioned: &BTreeSet<String>, registry: &ModelRegistry) -> Found {
-    let row = Row::of(name, registry);
+async fn look(
+    name: &str,
+    is_wanted: bool,
+    mentioned: &BTreeSet<String>,
+    registry: &ModelRegistry,
+) -> ProviderCheck {
+    let row = ProviderRow::of(name, registry);
     let is_wanted = is_wanted || row.is_configured;
     let made = registry.hosted(name, "-");
     let outcome = match made.and_then(|hosted| settled(name, mentioned, registry).map(|()| hosted)) {
         Err(failure) => unasked(&failure),
-        Ok(hosted) => match hosted.reach().await {
-            Ok(status) => Outcome::Reached(status),
-            Err(failure) => Outcome::Refused {
+        Ok(hosted) => match hosted.check_reachable().await {
+            Ok(status) => CheckOutcome::Reached(status),
+            Err(failure) => CheckOutcome::Refused {
                 code: failure.artifact.kind,
                 message: failure.artifact.summary,
             },
         },
     };
-    Found {
+    ProviderCheck {
         row,
         is_wanted,
         outcome,
@@ -81,35 +86,35 @@ fn settled(name: &str, mentioned: &BTreeSet<String>, registry: &ModelRegistry) -
     own.try_for_each(|model| registry.hosted(name, model).map(drop))
 }
 
-fn unasked(failure: &Failure) -> Outcome {
-    Outcome::Unasked {
+fn unasked(failure: &Failure) -> CheckOutcome {
+    CheckOutcome::Unasked {
         code: failure.code().to_owned(),
         message: failure.message().to_owned(),
     }
 }
 
-impl Found {
+impl ProviderCheck {
     /// What nobody counts on may be missing; a key that is there and refused is worth a word in any case.
     fn is_problem(&self) -> bool {
         match &self.outcome {
-            Outcome::Reached(_) => false,
-            Outcome::Unasked { .. } => self.is_wanted,
-            Outcome::Refused { .. } => self.is_wanted || matches!(self.row.key, Key::Present),
+            CheckOutcome::Reached(_) => false,
+            CheckOutcome::Unasked { .. } => self.is_wanted,
+            CheckOutcome::Refused { .. } => self.is_wanted || matches!(self.row.key, KeyStatus::Present),
         }
     }
 
     fn word(&self) -> &'static str {
         match (&self.outcome, self.is_problem()) {
-            (Outcome::Reached(_), _) => "ok",
-            (Outcome::Unasked { .. } | Outcome::Refused { .. }, true) => "problem",
-            (Outcome::Unasked { .. } | Outcome::Refused { .. }, false) => "unused",
+            (CheckOutcome::Reached(_), _) => "ok",
+            (CheckOutcome::Unasked { .. } | CheckOutcome::Refused { .. }, true) => "problem",
+            (CheckOutcome::Unasked { .. } | CheckOutcome::Refused { .. }, false) => "unused",
         }
     }
 
     fn json(&self) -> Value {
         let (code, message, status) = match &self.outcome {
-            Outcome::Reached(status) => (None, None, Some(status)),
-            Outcome::Unasked { code, message } | Outcome::Refused { code, message } => {
+            CheckOutcome::Reached(status) => (None, None, Some(status)),
+            CheckOutcome::Unasked { code, message } | CheckOutcome::Refused { code, message } => {
                 (Some(code), Some(message), None)
             }
         };
@@ -122,14 +127,14 @@ impl Found {
 
     fn line(&self) -> String {
         let said = match &self.outcome {
-            Outcome::Reached(200) => format!("{} answers (key {})", self.row.host, self.row.key.word()),
-            Outcome::Reached(status) => {
+            CheckOutcome::Reached(200) => format!("{} answers (key {})", self.row.host, self.row.key.word()),
+            CheckOutcome::Reached(status) => {
                 format!(
                     "{} answers, and has no list of models (status {status})",
                     self.row.host
                 )
             }
-            Outcome::Unasked { code, message } | Outcome::Refused { code, message } => {
+            CheckOutcome::Unasked { code, message } | CheckOutcome::Refused { code, message } => {
                 format!("{message} [{code}]")
             }
         };

@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use wakeful_core::budget::{Price, PriceBasis};
 use wakeful_core::inference::NO_SECRET;
-use wakeful_models::{AS_OF, Candidate, DEFAULTS_AS_OF, Known, ModelRef, Thinking};
+use wakeful_models::{AS_OF, BuiltinProvider, DEFAULTS_AS_OF, ModelRef, RouteModel, Thinking};
 use wakeful_ports::model::Model as _;
 
 use crate::failure::Failure;
-use crate::model::{ModelRegistry, Why};
+use crate::model::{ModelChoiceReason, ModelRegistry};
 use crate::show::Out;
 
 /// A provider as it is shown.
-pub(super) struct Row {
+pub(super) struct ProviderRow {
     pub(super) name: String,
     pub(super) kind: String,
     pub(super) host: String,
-    pub(super) key: Key,
+    pub(super) key: KeyStatus,
     pub(super) key_source: String,
     /// Why it cannot be asked, where that is not its key.
     problem: Option<Failure>,
@@ -26,13 +26,13 @@ pub(super) struct Row {
 }
 
 /// How it stands with a key. Never what it is.
-pub(super) enum Key {
+pub(super) enum KeyStatus {
     Present,
     NotNeeded,
     Absent(Failure),
 }
 
-impl Key {
+impl KeyStatus {
     pub(super) const fn word(&self) -> &'static str {
         match self {
             Self::Present => "present",
@@ -42,14 +42,14 @@ impl Key {
     }
 }
 
-impl Row {
+impl ProviderRow {
     pub(super) fn of(name: &str, registry: &ModelRegistry) -> Self {
         let is_configured = registry.config().providers.contains_key(name);
         let nothing = |failure: Failure| Self {
             name: name.to_owned(),
             kind: "-".to_owned(),
             host: "-".to_owned(),
-            key: Key::Absent(failure),
+            key: KeyStatus::Absent(failure),
             key_source: "-".to_owned(),
             problem: None,
             is_configured,
@@ -60,14 +60,14 @@ impl Row {
         };
         // Whether there is a key is looked at before the settings are; so whoever fails for those lacks none.
         let (key, problem) = match (provision.key(registry), registry.hosted(name, "-")) {
-            (Err(failure), _) => (Key::Absent(failure), None),
-            (Ok(None), Err(failure)) if !is_of_settings(&failure) => (Key::Absent(failure), None),
-            (Ok(None), made) => (Key::NotNeeded, made.err()),
-            (Ok(Some(_)), made) => (Key::Present, made.err()),
+            (Err(failure), _) => (KeyStatus::Absent(failure), None),
+            (Ok(None), Err(failure)) if !is_of_settings(&failure) => (KeyStatus::Absent(failure), None),
+            (Ok(None), made) => (KeyStatus::NotNeeded, made.err()),
+            (Ok(Some(_)), made) => (KeyStatus::Present, made.err()),
         };
         let key_source = match &key {
-            Key::NotNeeded => "-".to_owned(),
-            Key::Present | Key::Absent(_) => provision.key_source(),
+            KeyStatus::NotNeeded => "-".to_owned(),
+            KeyStatus::Present | KeyStatus::Absent(_) => provision.key_source(),
         };
         Self {
             kind: provision.kind.word().to_owned(),
@@ -86,10 +86,10 @@ fn is_of_settings(failure: &Failure) -> bool {
 }
 
 pub(super) fn list(registry: &ModelRegistry, out: &Out) -> Result<u8, Failure> {
-    let rows: Vec<Row> = registry
+    let rows: Vec<ProviderRow> = registry
         .providers()
         .iter()
-        .map(|name| Row::of(name, registry))
+        .map(|name| ProviderRow::of(name, registry))
         .collect();
     let chain = registry.chain(None, None)?;
     let config = registry.config();
@@ -97,16 +97,16 @@ pub(super) fn list(registry: &ModelRegistry, out: &Out) -> Result<u8, Failure> {
         .into_iter()
         .filter_map(|name| Some((name.clone(), price(registry, &name)?)))
         .collect();
-    let thinking: Vec<Asked> = mentioned(registry)
+    let thinking: Vec<DecisionInfo> = mentioned(registry)
         .iter()
-        .filter_map(|name| Asked::of(registry, name))
+        .filter_map(|name| DecisionInfo::of(registry, name))
         .collect();
     let object = json!({
         "default": {"model_ref": chain.model_ref, "fallbacks": chain.fallbacks, "why": why(&chain.why)},
         "defaults_as_of": DEFAULTS_AS_OF,
         "providers": rows.iter().map(row_json).collect::<Vec<_>>(),
         "routes": config.routes.iter().map(|(name, route)| json!({"name": name, "models": route.models})).collect::<Vec<_>>(),
-        "thinking": thinking.iter().map(Asked::json).collect::<Vec<_>>(),
+        "thinking": thinking.iter().map(DecisionInfo::json).collect::<Vec<_>>(),
         "prices": prices.iter().map(|(name, price)| price_json(name, *price)).collect::<Vec<_>>(),
         "prices_as_of": AS_OF,
     });
@@ -117,7 +117,7 @@ pub(super) fn list(registry: &ModelRegistry, out: &Out) -> Result<u8, Failure> {
         "{:<14} {:<13} {:<36} key",
         "provider", "format", "address"
     ));
-    for Row {
+    for ProviderRow {
         name,
         kind,
         host,
@@ -143,7 +143,7 @@ pub(super) fn list(registry: &ModelRegistry, out: &Out) -> Result<u8, Failure> {
     for (name, route) in &config.routes {
         lines.push(format!("route:{name}  {}", route.models.join(" → ")));
     }
-    lines.extend(thinking.iter().map(Asked::line));
+    lines.extend(thinking.iter().map(DecisionInfo::line));
     lines.push(String::new());
     lines.push(format!(
         "prices in US dollars per million tokens (listed ones as of {AS_OF}; [prices.\"REF\"] in config.toml wins)"
@@ -153,15 +153,15 @@ pub(super) fn list(registry: &ModelRegistry, out: &Out) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn row_json(row: &Row) -> Value {
+fn row_json(row: &ProviderRow) -> Value {
     let reason = match &row.key {
-        Key::Absent(failure) => Some(failure.code().to_owned()),
-        Key::Present | Key::NotNeeded => None,
+        KeyStatus::Absent(failure) => Some(failure.code().to_owned()),
+        KeyStatus::Present | KeyStatus::NotNeeded => None,
     };
     json!({
         "name": row.name, "kind": row.kind, "host": row.host, "key": row.key.word(), "key_source": row.key_source,
         "key_problem": reason, "problem": row.problem.as_ref().map(Failure::message),
-        "built_in": Known::named(&row.name).is_some(), "configured": row.is_configured,
+        "built_in": BuiltinProvider::named(&row.name).is_some(), "configured": row.is_configured,
     })
 }
 
@@ -184,14 +184,14 @@ pub(super) fn mentioned(registry: &ModelRegistry) -> BTreeSet<String> {
 }
 
 /// How much a model is asked to think, where anybody says so.
-struct Asked {
+struct DecisionInfo {
     model_ref: String,
     thinking: Thinking,
     /// Why it cannot be asked so.
     problem: Option<Failure>,
 }
 
-impl Asked {
+impl DecisionInfo {
     fn of(registry: &ModelRegistry, model_ref: &str) -> Option<Self> {
         let (provider, model) = model_ref.split_once('/')?;
         let made = registry.hosted(provider, model);
@@ -224,8 +224,8 @@ fn price(registry: &ModelRegistry, name: &str) -> Option<Option<(Price, PriceBas
     let models = registry.route(name, &[]).ok()?;
     let is_hosted = models
         .candidates()
-        .any(|(_, one)| matches!(one, Candidate::Hosted(_)));
-    is_hosted.then(|| models.terms(name).price)
+        .any(|(_, one)| matches!(one, RouteModel::Hosted(_)));
+    is_hosted.then(|| models.profile(name).price)
 }
 
 fn price_json(name: &str, price: Option<(Price, PriceBasis)>) -> Value {
@@ -250,12 +250,12 @@ fn price_line(name: &str, price: Option<(Price, PriceBasis)>) -> String {
     format!("  {name:<40} in {} out {} ({word})", price.input, price.output)
 }
 
-fn why(why: &Why) -> String {
+fn why(why: &ModelChoiceReason) -> String {
     match why {
-        Why::Asked => "named by the call".to_owned(),
-        Why::Agent => "the agent's own".to_owned(),
-        Why::Configured => "configured".to_owned(),
-        Why::Key(variable) => format!("because {variable} is set"),
-        Why::Demo => "no model is configured and there is no key".to_owned(),
+        ModelChoiceReason::Asked => "named by the call".to_owned(),
+        ModelChoiceReason::Agent => "the agent's own".to_owned(),
+        ModelChoiceReason::Configured => "configured".to_owned(),
+        ModelChoiceReason::Key(variable) => format!("because {variable} is set"),
+        ModelChoiceReason::Demo => "no model is configured and there is no key".to_owned(),
     }
 }

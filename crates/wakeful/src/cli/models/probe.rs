@@ -5,18 +5,20 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use wakeful_core::budget::{self, Caps, Day, MicroUsd, Price};
-use wakeful_core::conversation::{Attachment, Block, Entry, Role, ToolSpec, Usage, calls_of, text_of};
+use wakeful_core::budget::{self, Caps, MicroUsd, Price, UtcDay};
+use wakeful_core::conversation::{
+    Attachment, Block, Role, ToolSpec, TranscriptEntry, Usage, calls_of, text_of,
+};
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::id::{AgentId, PolicyVersion};
-use wakeful_core::inference::Terms;
-use wakeful_core::key::{RunKey, h};
-use wakeful_core::prompt::{PromptCache, Request};
+use wakeful_core::inference::ModelProfile;
+use wakeful_core::key::{RunKey, derived_hash};
+use wakeful_core::prompt::{ModelRequest, PromptCache};
 use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_core::step::model_operation;
-use wakeful_models::{Candidate, Models, Told};
+use wakeful_models::{ModelMetadata, Models, RouteModel};
 use wakeful_ports::clock::Clock as _;
-use wakeful_ports::model::{Answer, Audience, Model as _};
+use wakeful_ports::model::{DeltaSink, Model as _, ModelResponse};
 use wakeful_store::rows::Reservation;
 
 use super::ProbeArgs;
@@ -24,9 +26,9 @@ use crate::failure::{FAILED, Failure, OUT_OF_MONEY};
 use crate::global_args::GlobalArgs;
 use crate::home::Home;
 use crate::model::{ModelRegistry, canonical};
-use crate::place::Place;
+use crate::open_home::OpenHome;
 use crate::show::Out;
-use crate::world::{RealClock, fresh_id};
+use crate::system::{RealClock, fresh_id};
 
 /// Whose spending it is. No agent's: but it counts for the day.
 const SPENDER: &str = "probe";
@@ -42,14 +44,14 @@ const PICTURE: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR42mP4z8CAFTEMLQkAKP8/wc53yE8AAAAASUVORK5CYII=";
 
 /// What was found of one thing.
-enum Finding {
+enum ProbeFinding {
     Yes,
     No(String),
     /// It was not asked for.
     Unasked,
 }
 
-impl Finding {
+impl ProbeFinding {
     fn words(&self) -> String {
         match self {
             Self::Yes => "yes".to_owned(),
@@ -69,27 +71,32 @@ impl Finding {
 
 /// Counts what is heard.
 #[derive(Default)]
-struct Ear(AtomicU32);
+struct DeltaCounter(AtomicU32);
 
-impl Audience for Ear {
-    fn hear(&self, _text: &str) {
+impl DeltaSink for DeltaCounter {
+    fn on_text(&self, _text: &str) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 /// What a probe has cost so far.
 #[derive(Default)]
-struct Bill {
+struct ProbeCost {
     usage: Usage,
     cost: MicroUsd,
     /// How many requests stand in it at what was put aside for them.
     uncounted: u32,
 }
 
-impl Bill {
+impl ProbeCost {
     /// Adds what one request took; gives what it is settled at, and nothing where all that was put aside is spent: who
     /// does not count has not said what it takes.
-    fn add(&mut self, aside: Aside, usage: Option<Usage>, may_be_billed: bool) -> Option<MicroUsd> {
+    fn add(
+        &mut self,
+        aside: ProbeReservation,
+        usage: Option<Usage>,
+        may_be_billed: bool,
+    ) -> Option<MicroUsd> {
         self.usage = self.usage.plus(usage.unwrap_or_default());
         let cost = match (usage, may_be_billed) {
             (Some(usage), _) => Some(aside.price.cost(usage)),
@@ -104,20 +111,20 @@ impl Bill {
 
 /// What is put aside for one request.
 #[derive(Clone, Copy)]
-struct Aside {
+struct ProbeReservation {
     price: Price,
     amount: MicroUsd,
 }
 
 /// One probe on its way.
 struct Probe<'a> {
-    place: &'a Place,
+    place: &'a OpenHome,
     models: Models,
     model_ref: String,
-    terms: Terms,
+    terms: ModelProfile,
     run: RunKey,
     requests: u32,
-    bill: Bill,
+    bill: ProbeCost,
 }
 
 pub(super) async fn probe(
@@ -129,15 +136,15 @@ pub(super) async fn probe(
     let model_ref = canonical(&args.model)?;
     let models = registry.route(&model_ref, &[])?;
     let told = match models.candidates().next() {
-        Some((_, Candidate::Hosted(model))) => model.told().await,
-        Some((_, Candidate::Scripted(_) | Candidate::Unusable(_))) | None => Told::default(),
+        Some((_, RouteModel::Hosted(model))) => model.fetch_metadata().await,
+        Some((_, RouteModel::Scripted(_) | RouteModel::Unusable(_))) | None => ModelMetadata::default(),
     };
-    let terms = models.terms(&model_ref);
+    let terms = models.profile(&model_ref);
     open(shared)
         .await?
-        .under(registry.config())
-        .work(out, async |place| {
-            let run = RunKey(h("run.probe", &[&fresh_id()]));
+        .with_settings(registry.config())
+        .run_and_close(out, async |place| {
+            let run = RunKey(derived_hash("run.probe", &[&fresh_id()]));
             let mut probe = Probe {
                 place,
                 models,
@@ -145,22 +152,22 @@ pub(super) async fn probe(
                 terms,
                 run,
                 requests: 0,
-                bill: Bill::default(),
+                bill: ProbeCost::default(),
             };
-            let ear = Ear::default();
+            let ear = DeltaCounter::default();
             let plain = probe.ask(&["Answer with the one word: pong"], None, &ear).await?;
             let streaming = match (&plain, ear.0.load(Ordering::Relaxed)) {
-                (Err(failure), _) => Finding::No(reason(failure)),
-                (Ok(_), 0) => Finding::No("the answer came all at once".to_owned()),
-                (Ok(_), _) => Finding::Yes,
+                (Err(failure), _) => ProbeFinding::No(reason(failure)),
+                (Ok(_), 0) => ProbeFinding::No("the answer came all at once".to_owned()),
+                (Ok(_), _) => ProbeFinding::Yes,
             };
             let tools = match plain.is_ok() {
                 true => probe.tools().await?,
-                false => Finding::Unasked,
+                false => ProbeFinding::Unasked,
             };
             let vision = match plain.is_ok() && args.vision {
                 true => probe.vision().await?,
-                false => Finding::Unasked,
+                false => ProbeFinding::Unasked,
             };
             probe.tell([&streaming, &tools, &vision], &told, out);
             Ok(if plain.is_ok() { 0 } else { FAILED })
@@ -169,33 +176,37 @@ pub(super) async fn probe(
 }
 
 impl Probe<'_> {
-    async fn tools(&mut self) -> Result<Finding, Failure> {
+    async fn tools(&mut self) -> Result<ProbeFinding, Failure> {
         let words = ["Call the tool `probe_echo` once, with the word pong. Say nothing else."];
-        Ok(match self.ask(&words, None, &Ear::default()).await? {
-            Err(failure) => Finding::No(reason(&failure)),
+        Ok(match self.ask(&words, None, &DeltaCounter::default()).await? {
+            Err(failure) => ProbeFinding::No(reason(&failure)),
             Ok(answer)
                 if calls_of(&answer.blocks)
                     .iter()
                     .any(|call| call.name == "probe_echo") =>
             {
-                Finding::Yes
+                ProbeFinding::Yes
             }
-            Ok(_) => Finding::No("it was offered a tool and did not call it".to_owned()),
+            Ok(_) => ProbeFinding::No("it was offered a tool and did not call it".to_owned()),
         })
     }
 
-    async fn vision(&mut self) -> Result<Finding, Failure> {
+    async fn vision(&mut self) -> Result<ProbeFinding, Failure> {
         let picture = Attachment {
             name: "probe.png".to_owned(),
             media_type: "image/png".to_owned(),
             data: PICTURE.to_owned(),
         };
         let words = ["Which colour has this picture? Answer with one word."];
-        Ok(match self.ask(&words, Some(picture), &Ear::default()).await? {
-            Err(failure) => Finding::No(reason(&failure)),
-            Ok(answer) if text_of(&answer.blocks).to_lowercase().contains("red") => Finding::Yes,
-            Ok(answer) => Finding::No(format!("a red picture is to it {:?}", text_of(&answer.blocks))),
-        })
+        Ok(
+            match self.ask(&words, Some(picture), &DeltaCounter::default()).await? {
+                Err(failure) => ProbeFinding::No(reason(&failure)),
+                Ok(answer) if text_of(&answer.blocks).to_lowercase().contains("red") => ProbeFinding::Yes,
+                Ok(answer) => {
+                    ProbeFinding::No(format!("a red picture is to it {:?}", text_of(&answer.blocks)))
+                }
+            },
+        )
     }
 
     /// Asks once, within the caps of the day.
@@ -203,8 +214,8 @@ impl Probe<'_> {
         &mut self,
         words: &[&str],
         picture: Option<Attachment>,
-        ear: &Ear,
-    ) -> Result<Result<Answer, ModelFailure>, Failure> {
+        ear: &DeltaCounter,
+    ) -> Result<Result<ModelResponse, ModelFailure>, Failure> {
         let agent = AgentId::parse(SPENDER)?;
         let mut blocks: Vec<Block> = words
             .iter()
@@ -213,11 +224,11 @@ impl Probe<'_> {
             })
             .collect();
         blocks.extend(picture.map(Block::Attachment));
-        let request = Request {
+        let request = ModelRequest {
             model_ref: self.model_ref.clone(),
             request: self.requests,
             system: Vec::new(),
-            entries: vec![Entry {
+            entries: vec![TranscriptEntry {
                 role: Role::User,
                 blocks,
             }],
@@ -230,7 +241,7 @@ impl Probe<'_> {
             cache: PromptCache::none(agent.clone()),
         };
         let aside = self.reserve(&agent, &request).await?;
-        let answer = in_time(QUESTION_TIME_MAX, self.models.ask(request, ear)).await;
+        let answer = in_time(QUESTION_TIME_MAX, self.models.call(request, ear)).await;
         let (usage, may_be_billed) = match &answer {
             Ok(answer) => (
                 Some(answer.usage).filter(|usage| *usage != Usage::default()),
@@ -255,11 +266,15 @@ impl Probe<'_> {
     }
 
     /// Puts the largest cost of a request aside; nothing where it costs nothing.
-    async fn reserve(&self, agent: &AgentId, request: &Request) -> Result<Option<Aside>, Failure> {
+    async fn reserve(
+        &self,
+        agent: &AgentId,
+        request: &ModelRequest,
+    ) -> Result<Option<ProbeReservation>, Failure> {
         let Some((price, _)) = self.terms.price else {
             return Ok(None);
         };
-        let day = Day::of(RealClock::new().now());
+        let day = UtcDay::of(RealClock::new().now());
         let default = self.place.governance().daily_cap;
         let amount = price.most(request.estimated_tokens(), self.terms.output_tokens_max);
         let reservation = Reservation {
@@ -296,12 +311,12 @@ impl Probe<'_> {
                 exceeded.words()
             );
             Failure::new(BUDGET_EXCEEDED, message, "`wakeful budget set` raises the cap")
-                .exiting(OUT_OF_MONEY)
+                .with_exit(OUT_OF_MONEY)
         })?;
-        Ok(Some(Aside { price, amount }))
+        Ok(Some(ProbeReservation { price, amount }))
     }
 
-    fn tell(&self, [streaming, tools, vision]: [&Finding; 3], told: &Told, out: &Out) {
+    fn tell(&self, [streaming, tools, vision]: [&ProbeFinding; 3], told: &ModelMetadata, out: &Out) {
         let object = json!({
             "model_ref": self.model_ref, "provider": self.terms.provider, "streaming": streaming.json(),
             "tools": tools.json(), "vision": vision.json(), "context_tokens": told.context_tokens,
@@ -336,19 +351,19 @@ impl Probe<'_> {
 }
 
 /// Beside whoever works in the home, if there is one.
-async fn open(shared: &GlobalArgs) -> Result<Place, Failure> {
+async fn open(shared: &GlobalArgs) -> Result<OpenHome, Failure> {
     if Home::is_there(&shared.home()?) {
-        Place::open_beside(shared).await
+        OpenHome::open_unlocked(shared).await
     } else {
-        Place::open_for_writing(shared).await
+        OpenHome::open_for_writing(shared).await
     }
 }
 
 /// The answer, unless it takes too long. What was asked by then may be paid for.
 async fn in_time(
     limit: Duration,
-    answer: impl Future<Output = Result<Answer, ModelFailure>>,
-) -> Result<Answer, ModelFailure> {
+    answer: impl Future<Output = Result<ModelResponse, ModelFailure>>,
+) -> Result<ModelResponse, ModelFailure> {
     timeout(limit, answer)
         .await
         .unwrap_or_else(|_| Err(ModelFailure::timed_out()))
@@ -362,7 +377,7 @@ fn reason(failure: &ModelFailure) -> String {
 mod tests {
     use super::*;
 
-    const ASIDE: Aside = Aside {
+    const RESERVATION: ProbeReservation = ProbeReservation {
         price: Price {
             input: MicroUsd(1_000_000),
             output: MicroUsd(2_000_000),
@@ -374,12 +389,23 @@ mod tests {
 
     #[test]
     fn a_request_without_counts_is_told_at_what_was_put_aside() {
-        let mut bill = Bill::default();
-        assert_eq!(bill.add(ASIDE, Some(Usage::of(5, 1)), true), Some(MicroUsd(7)));
+        let mut bill = ProbeCost::default();
+        assert_eq!(
+            bill.add(RESERVATION, Some(Usage::of(5, 1)), true),
+            Some(MicroUsd(7))
+        );
         assert_eq!((bill.cost, bill.uncounted), (MicroUsd(7), 0));
-        assert_eq!(bill.add(ASIDE, None, false), Some(MicroUsd(0)), "it was refused");
+        assert_eq!(
+            bill.add(RESERVATION, None, false),
+            Some(MicroUsd(0)),
+            "it was refused"
+        );
         assert_eq!((bill.cost, bill.uncounted), (MicroUsd(7), 0));
-        assert_eq!(bill.add(ASIDE, None, true), None, "settled at what was put aside");
+        assert_eq!(
+            bill.add(RESERVATION, None, true),
+            None,
+            "settled at what was put aside"
+        );
         assert_eq!((bill.cost, bill.uncounted), (MicroUsd(707), 1));
         assert_eq!(bill.usage, Usage::of(5, 1));
     }

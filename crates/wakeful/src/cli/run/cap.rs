@@ -8,28 +8,28 @@ use wakeful_core::id::AgentId;
 use wakeful_models::Models;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::model::Model as _;
-use wakeful_runtime::Governance;
+use wakeful_runtime::EngineDefaults;
 
 use crate::backend::Backend;
 use crate::cli::budget::amount;
 use crate::config::{LoadedConfig, Settings};
 use crate::failure::Failure;
-use crate::model::{ModelRegistry, Whose, Why};
-use crate::place::Place;
+use crate::model::{ModelChoiceReason, ModelRegistry, RunOwner};
+use crate::open_home::OpenHome;
 use crate::show::{Out, cap_unset};
-use crate::world::RealClock;
+use crate::system::RealClock;
 
 /// How often the question is asked before the default stands: whoever errs that often is no person.
 const TRIES_MAX: usize = 3;
 
 /// Asks a person what a day may cost, once, or says what holds where nobody can be asked.
 pub(super) async fn settle(
-    place: &Place,
+    place: &OpenHome,
     models: &Models,
     config: &Settings,
     out: &Out,
 ) -> Result<(), Failure> {
-    let costs = |(name, _): (&str, _)| models.terms(name).price.is_some();
+    let costs = |(name, _): (&str, _)| models.profile(name).price.is_some();
     let is_settled = config.budget.daily_usd.is_some() || !models.candidates().any(costs);
     if is_settled || place.store.read(|view| view.cap(None)).await?.is_some() {
         return Ok(());
@@ -68,7 +68,7 @@ pub(super) async fn tell(
     }
     let budget = backend.call(GetBudget {}).await?;
     // The daemon's own settings may say more than those here.
-    let is_standard = budget.daily_cap_usd == Governance::default().daily_cap.to_string();
+    let is_standard = budget.daily_cap_usd == EngineDefaults::default().daily_cap.to_string();
     if budget.cap_origin == CapOrigin::Default && is_standard {
         out.note(&cap_unset(&budget.daily_cap_usd));
     }
@@ -81,7 +81,7 @@ async fn may_cost(backend: &Backend, agent: &AgentStatus, settings: &LoadedConfi
     let registry = ModelRegistry::new(&settings.config);
     let id = AgentId::parse(&agent.agent_id)?;
     let wished: Option<String> = settings.wished("model.default");
-    let whose = Whose {
+    let whose = RunOwner {
         agent: &id,
         chosen: agent.model.as_deref(),
     };
@@ -90,11 +90,11 @@ async fn may_cost(backend: &Backend, agent: &AgentStatus, settings: &LoadedConfi
         return Ok(false);
     };
     match &chain.why {
-        Why::Configured | Why::Key(_) | Why::Demo => {
+        ModelChoiceReason::Configured | ModelChoiceReason::Key(_) | ModelChoiceReason::Demo => {
             let status = backend.call(GetRuntimeStatus {}).await?;
             chain.fallbacks.push(status.model.reference);
         }
-        Why::Asked | Why::Agent => chain.fallbacks.push(chain.model_ref),
+        ModelChoiceReason::Asked | ModelChoiceReason::Agent => chain.fallbacks.push(chain.model_ref),
     }
     Ok(chain.fallbacks.iter().any(|name| registry.is_paid(name)))
 }

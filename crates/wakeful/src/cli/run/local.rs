@@ -7,14 +7,14 @@ use wakeful_api::{Admission, GetAgentStatus, Run, Text};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::problem::Problem;
-use wakeful_core::run::{RunStatus, Turn};
+use wakeful_core::run::{RunMachine, RunStatus};
 use wakeful_models::Models;
-use wakeful_ports::fail;
+use wakeful_ports::fail_point;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::api::NewAgent;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::run::decode;
-use wakeful_runtime::service::{Service, Stuck};
+use wakeful_runtime::service::{Service, StuckAgents};
 use wakeful_runtime::stored_run;
 use wakeful_store::StoreError;
 
@@ -23,11 +23,11 @@ use crate::backend::Backend;
 use crate::cli::decision::undecided;
 use crate::config::Settings;
 use crate::daemon::host::{DaemonEngineFactory, FirstEngine};
-use crate::daemon::work::service_options;
+use crate::daemon::workers::service_options;
 use crate::failure::{DENIED, Failure, UNDECIDED};
 use crate::global_args::GlobalArgs;
-use crate::model::{Chain, ModelRegistry};
-use crate::place::{Place, Sandboxing, Tooling};
+use crate::model::{ModelChain, ModelRegistry};
+use crate::open_home::{EngineOptions, OpenHome, SandboxRequirement};
 use crate::show::{Out, Progress};
 use crate::signals::Signals;
 use crate::workspace::WorkspacePath;
@@ -42,15 +42,17 @@ pub(super) async fn start(request: RunRequest<'_>, shared: &GlobalArgs, out: &Ou
         call.models(&registry, None, wished.as_deref())?;
     }
     call.look_ahead(args, shared, &home).await?;
-    let place = Place::open_for_writing(shared).await?.under(&settings.config);
+    let place = OpenHome::open_for_writing(shared)
+        .await?
+        .with_settings(&settings.config);
     place
-        .work(out, async |place| {
+        .run_and_close(out, async |place| {
             let known = match call.named.clone() {
                 Some(agent) => place.store.read(move |view| view.agent(&agent)).await?,
                 None => None,
             };
             let (chain, models) = call.models(&registry, known.as_ref(), wished.as_deref())?;
-            chain.tell(out);
+            chain.print_chosen_model(out);
             if let Some(words) = place.upgrade_journal().await {
                 out.note(&words);
             }
@@ -90,7 +92,7 @@ fn list(tools: &BTreeSet<String>) -> String {
 }
 
 /// Which options of this call an open run does not follow, because it started with others.
-fn differences(stored: &Turn, asked: [String; 5]) -> Vec<String> {
+fn differences(stored: &RunMachine, asked: [String; 5]) -> Vec<String> {
     let stored = [
         ("model", stored.model_ref.clone()),
         ("workspace", stored.workspace.clone()),
@@ -119,7 +121,7 @@ pub(super) enum DriveFailure {
 struct NewRun {
     /// The agent to create with it, if there is none.
     create: Option<NewAgent>,
-    chain: Chain,
+    chain: ModelChain,
     models: Models,
     workspace: WorkspacePath,
 }
@@ -127,14 +129,14 @@ struct NewRun {
 /// The loop in this process, and the API on it.
 pub(super) struct LocalService {
     service: Service<DaemonEngineFactory>,
-    stuck: Stuck,
+    stuck: StuckAgents,
     backend: Backend,
 }
 
 /// Drives runs in this process.
 pub(super) struct LocalRun<'a> {
-    pub(super) place: &'a Place,
-    pub(super) sandboxing: Sandboxing,
+    pub(super) place: &'a OpenHome,
+    pub(super) sandboxing: SandboxRequirement,
     pub(super) out: &'a Out,
     registry: ModelRegistry,
     config: &'a Settings,
@@ -144,14 +146,14 @@ pub(super) struct LocalRun<'a> {
 impl<'a> LocalRun<'a> {
     /// From now on signals stop what is driven at a safe point.
     pub(super) fn new(
-        place: &'a Place,
+        place: &'a OpenHome,
         registry: ModelRegistry,
         config: &'a Settings,
         out: &'a Out,
     ) -> Result<Self, Failure> {
         Ok(Self {
             place,
-            sandboxing: Sandboxing::Required,
+            sandboxing: SandboxRequirement::Required,
             out,
             registry,
             config,
@@ -170,7 +172,7 @@ impl<'a> LocalRun<'a> {
     fn service_for(&self, new: NewRun) -> Result<LocalService, Failure> {
         let hub = Arc::default();
         let mut factory = self.factory(&hub);
-        let engine = self.place.engine(Tooling {
+        let engine = self.place.engine(EngineOptions {
             models: new.models,
             workspace: &new.workspace,
             sandboxing: factory.sandboxing,
@@ -220,7 +222,7 @@ impl<'a> LocalRun<'a> {
         });
         match found.await? {
             // A brake kept its run from starting, and it starts now.
-            (None, Some(message)) if message.is_of_run_once() => Ok(()),
+            (None, Some(message)) if message.is_from_run_command() => Ok(()),
             (None, Some(_)) => Err(queued(run, "the daemon answers it: `wakeful daemon start`")),
             (row, None | Some(_)) => {
                 self.out.note("this message was admitted before; showing its run");
@@ -264,13 +266,13 @@ impl<'a> LocalRun<'a> {
 
     /// Shows a run that has ended and says how the program should end.
     pub(super) fn show(&self, run: &Run) -> u8 {
-        fail::point("end.before_report");
+        fail_point::fail_point("end.before_report");
         self.out.run(run);
         submit::exit_code(run)
     }
 
     /// Why a run does not go on.
-    async fn why_open(&self, open: OpenRun<'_>, stuck: &Stuck, backend: &Backend) -> DriveFailure {
+    async fn why_open(&self, open: OpenRun<'_>, stuck: &StuckAgents, backend: &Backend) -> DriveFailure {
         let OpenRun { agent, run, seen } = open;
         if self.signals.halt().is_set() {
             return DriveFailure::All(Failure::interrupted(run, self.signals.exit()));
@@ -323,24 +325,24 @@ fn queued(run: RunKey, hint: &str) -> Failure {
 fn kept(run: RunKey) -> Failure {
     let message = format!("the agent is braked: the message of run {run} is kept and waits in line");
     let hint = "release the brake with `wakeful brake off`; then `wakeful run --resume` answers it, and so does a daemon";
-    Failure::new("braked", message, hint).exiting(DENIED)
+    Failure::new("braked", message, hint).with_exit(DENIED)
 }
 
 /// A run that waits for the runs it started: one of them waits for a person, for money or for a release.
-fn waits(seen: &Run, stuck: &Stuck) -> Failure {
+fn waits(seen: &Run, stuck: &StuckAgents) -> Failure {
     let run = &seen.run_key;
     let unended = seen.children.iter().filter(|child| !child.status.is_ended());
     let agents: BTreeSet<&str> = unended.map(|child| child.agent_id.as_str()).collect();
     if agents.is_empty() {
         let message = format!("run {run} is open and can go on");
-        return Failure::new("run_waits", message, "`wakeful run --resume` drives it").exiting(UNDECIDED);
+        return Failure::new("run_waits", message, "`wakeful run --resume` drives it").with_exit(UNDECIDED);
     }
     let agents = agents.into_iter().collect::<Vec<_>>().join(", ");
     let why = stuck.all().pop().map(|(_, error)| failure_of(&error));
     let why = why.map(|failure| format!(": {failure}")).unwrap_or_default();
     let message = format!("run {run} waits for a run of {agents}{why}");
     let hint = format!("`wakeful runs show {run}` names it; then `wakeful run --resume`");
-    Failure::new("run_waits", message, hint).exiting(UNDECIDED)
+    Failure::new("run_waits", message, hint).with_exit(UNDECIDED)
 }
 
 /// An error of the loop as this command reports it: the caller knows which agent it asked.

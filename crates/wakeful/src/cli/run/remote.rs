@@ -2,13 +2,13 @@
 
 use wakeful_api::client::{Client, Stream};
 use wakeful_api::{
-    Activity, Admission, AgentStatus, Channel, Control, CreateAgent, Decision, Event, GetAgentStatus, GetRun,
-    GetRuntimeStatus, LIMIT_MAX, Parked, Run, Text, Visibility,
+    Activity, Admission, AgentControl, AgentStatus, Channel, CreateAgent, Decision, Event, GetAgentStatus,
+    GetRun, GetRuntimeStatus, LIMIT_MAX, ParkedReason, Run, Text, Visibility,
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::problem::Problem;
-use wakeful_core::report::Kind;
+use wakeful_core::report::EventKind;
 use wakeful_core::report::payload::{BrakeChanged, Payload};
 use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_core::wake::WakeOutcome;
@@ -18,9 +18,9 @@ use super::{RunArgs, RunRequest, cap};
 use crate::backend::Backend;
 use crate::cli::decision::undecided;
 use crate::cli::events::events_after;
+use crate::discover::{ReconnectTimer, daemon_gone};
 use crate::failure::{DENIED, Failure, OUT_OF_MONEY};
 use crate::global_args::GlobalArgs;
-use crate::reach::{Patience, stays_away};
 use crate::show::Out;
 use crate::signals::Signals;
 use crate::workspace::WorkspacePath;
@@ -54,17 +54,17 @@ pub(super) async fn start(
     if agent.is_braked {
         return Err(braked(&format!("the message of run {run} is kept and waits")));
     }
-    let watched = Watched {
+    let watched = WatchedRun {
         agent: call.agent.clone(),
         run,
         after: agent.last_seq,
     };
-    watch(client, watched, shared, out).await
+    run_notifiers(client, watched, shared, out).await
 }
 
 /// Says why the answer may take its time.
 fn tell_wait(agent: &AgentStatus, out: &Out) {
-    if agent.control == Control::Paused {
+    if agent.control == AgentControl::Paused {
         let name = &agent.agent_id;
         out.note(&format!(
             "the agent is paused; the message waits: `wakeful agent resume {name}`"
@@ -90,7 +90,7 @@ async fn tell_stuck(client: &Client, agent: &AgentStatus, out: &Out) -> Result<(
     let Problem { code, message, hint } = stuck.problem;
     if code == BUDGET_EXCEEDED {
         let message = format!("the message waits its turn: {message}");
-        return Err(Failure::new(code, message, hint).exiting(OUT_OF_MONEY));
+        return Err(Failure::new(code, message, hint).with_exit(OUT_OF_MONEY));
     }
     out.note(&format!("the agent is stuck: {message} ({hint})"));
     Ok(())
@@ -138,7 +138,7 @@ async fn ready(
 }
 
 /// What is watched.
-struct Watched {
+struct WatchedRun {
     agent: AgentId,
     run: RunKey,
     /// The newest event that was seen.
@@ -146,7 +146,12 @@ struct Watched {
 }
 
 /// Shows a run as it goes, and its end. Ctrl-C ends the watching and not the run.
-async fn watch(client: Client, mut watched: Watched, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
+async fn run_notifiers(
+    client: Client,
+    mut watched: WatchedRun,
+    shared: &GlobalArgs,
+    out: &Out,
+) -> Result<u8, Failure> {
     let mut signals = Signals::listen()?;
     let halt = signals.halt();
     let watching = async {
@@ -157,12 +162,12 @@ async fn watch(client: Client, mut watched: Watched, shared: &GlobalArgs, out: &
         }
     };
     match signals.during(watching, out).await? {
-        Some(End::Undecided(pending)) => {
+        Some(WatchEnd::Undecided(pending)) => {
             let run = format!("run {} of agent {}", watched.run, watched.agent);
             Err(undecided(&run, &pending, Channel::Api, out))
         }
-        Some(End::Braked) => Err(braked(&format!("run {} stands where it is", watched.run))),
-        Some(End::Run(run)) => match &run.parked {
+        Some(WatchEnd::Braked) => Err(braked(&format!("run {} stands where it is", watched.run))),
+        Some(WatchEnd::Run(run)) => match &run.parked {
             Some(parked) => Err(waits(&run.run_key, parked)),
             None => {
                 out.run(&run);
@@ -173,13 +178,13 @@ async fn watch(client: Client, mut watched: Watched, shared: &GlobalArgs, out: &
             let run = watched.run;
             let message = format!("no longer watching run {run}; it goes on in the daemon");
             let hint = format!("`wakeful runs show {run}` shows it, `wakeful runs cancel {run}` ends it");
-            Err(Failure::new("watching_ended", message, hint).exiting(signals.exit()))
+            Err(Failure::new("watching_ended", message, hint).with_exit(signals.exit()))
         }
     }
 }
 
 /// How the watching of a run ends.
-enum End {
+enum WatchEnd {
     /// With the run, which has ended or waits for money.
     Run(Box<Run>),
     /// With questions that somebody has to answer first.
@@ -191,29 +196,29 @@ enum End {
 /// A brake holds the agent. It may hold for days, so nobody waits here.
 fn braked(what: &str) -> Failure {
     let hint = "`wakeful brake status` shows why, `wakeful brake off` releases it; nothing was lost";
-    Failure::new("braked", format!("the agent is braked: {what}"), hint).exiting(DENIED)
+    Failure::new("braked", format!("the agent is braked: {what}"), hint).with_exit(DENIED)
 }
 
 /// A run that has no money to go on.
-fn waits(run: &str, parked: &Parked) -> Failure {
+fn waits(run: &str, parked: &ParkedReason) -> Failure {
     let message = format!(
         "run {run} waits: its next request may cost {} USD, and of {} USD a day {} are spent or reserved",
         parked.needed_usd, parked.cap_usd, parked.spent_usd
     );
     let hint = "raise the cap with `wakeful budget set USD`, or let the day turn (UTC); the daemon then goes on with it";
-    Failure::new(parked.code.clone(), message, hint).exiting(OUT_OF_MONEY)
+    Failure::new(parked.code.clone(), message, hint).with_exit(OUT_OF_MONEY)
 }
 
 /// Waits for the end of a run. A stream that breaks is taken up again where it stood, from another daemon if the
 /// first one is restarted meanwhile.
 async fn end_of(
     client: Client,
-    watched: &mut Watched,
+    watched: &mut WatchedRun,
     shared: &GlobalArgs,
     out: &Out,
-) -> Result<End, Failure> {
+) -> Result<WatchEnd, Failure> {
     let (mut client, run) = (client, watched.run);
-    let mut patience = Patience::new(shared, out);
+    let mut patience = ReconnectTimer::new(shared, out);
     loop {
         let failure = match listen(&client, watched, &mut patience, out).await {
             Ok(Some(ended)) => return Ok(ended),
@@ -222,7 +227,7 @@ async fn end_of(
         };
         let Some(back) = patience.wait(failure).await? else {
             let hint = format!("`wakeful daemon start` starts it, `wakeful runs show {run}` shows the run");
-            return Err(stays_away(&format!("run {run} goes on when it is back"), hint));
+            return Err(daemon_gone(&format!("run {run} goes on when it is back"), hint));
         };
         client = back;
     }
@@ -231,40 +236,44 @@ async fn end_of(
 /// Follows the agent's events. How the watching ends, and none when only the stream has ended.
 async fn listen(
     client: &Client,
-    watched: &mut Watched,
-    patience: &mut Patience<'_>,
+    watched: &mut WatchedRun,
+    patience: &mut ReconnectTimer<'_>,
     out: &Out,
-) -> Result<Option<End>, Failure> {
+) -> Result<Option<WatchEnd>, Failure> {
     let (agent_id, run_key) = (Text(watched.agent.clone()), Text(watched.run));
     let events = events_after(watched.agent.clone(), None, LIMIT_MAX);
     let mut stream = client.follow(&events, Some(&watched.after.to_string())).await?;
     // Looked at after listening began, so that its end falls into one of the two.
     let seen = client.call(&GetRun { run_key }).await?;
-    patience.heard();
+    patience.wait_for_decision_event();
     if seen.parked.is_some() || !seen.outcome.is_under_way() {
-        return Ok(Some(End::Run(Box::new(seen))));
+        return Ok(Some(WatchEnd::Run(Box::new(seen))));
     }
     let backend = Backend {
         client: client.clone(),
     };
     if backend.call(GetAgentStatus { agent_id }).await?.is_braked {
-        return Ok(Some(End::Braked));
+        return Ok(Some(WatchEnd::Braked));
     }
     let mut pending = backend.decisions_of(watched.run).await?;
     while pending.is_empty() {
         match until_news(&mut stream, watched, out).await? {
-            News::Ended => return Ok(Some(End::Run(Box::new(backend.call(GetRun { run_key }).await?)))),
-            News::Braked => return Ok(Some(End::Braked)),
-            News::Nothing => return Ok(None),
+            StreamNews::Ended => {
+                return Ok(Some(WatchEnd::Run(Box::new(
+                    backend.call(GetRun { run_key }).await?,
+                ))));
+            }
+            StreamNews::Braked => return Ok(Some(WatchEnd::Braked)),
+            StreamNews::Nothing => return Ok(None),
             // Somebody may have answered before it was looked at.
-            News::Asked => pending = backend.decisions_of(watched.run).await?,
+            StreamNews::Asked => pending = backend.decisions_of(watched.run).await?,
         }
     }
-    Ok(Some(End::Undecided(pending)))
+    Ok(Some(WatchEnd::Undecided(pending)))
 }
 
 /// What a stream had to say.
-enum News {
+enum StreamNews {
     /// The run has ended, or waits for money.
     Ended,
     /// Somebody is asked.
@@ -276,7 +285,7 @@ enum News {
 }
 
 /// Shows what happens in a run, until it is worth a closer look.
-async fn until_news(stream: &mut Stream, watched: &mut Watched, out: &Out) -> Result<News, Failure> {
+async fn until_news(stream: &mut Stream, watched: &mut WatchedRun, out: &Out) -> Result<StreamNews, Failure> {
     let key = watched.run.to_string();
     while let Some(frame) = stream.next().await? {
         let Ok(event) = serde_json::from_str::<Event>(frame.text()) else {
@@ -285,7 +294,7 @@ async fn until_news(stream: &mut Stream, watched: &mut Watched, out: &Out) -> Re
         watched.after = event.seq;
         let said = Payload::read(&event.kind, &event.payload);
         if let Some(Payload::BrakeChanged(BrakeChanged { is_on: true, .. })) = said {
-            return Ok(News::Braked);
+            return Ok(StreamNews::Braked);
         }
         if event.run_key.as_deref() != Some(&key) {
             continue;
@@ -296,12 +305,14 @@ async fn until_news(stream: &mut Stream, watched: &mut Watched, out: &Out) -> Re
         let called_off =
             matches!(said, Some(Payload::WakeDecided(decided)) if decided.verdict != WakeOutcome::Run);
         // By the kind: the end counts even where its details were erased.
-        match Kind::parse(&event.kind) {
-            Some(Kind::RunEnded | Kind::RunParked | Kind::RunQuarantined) => return Ok(News::Ended),
-            Some(Kind::DecisionAsked) => return Ok(News::Asked),
-            _ if called_off => return Ok(News::Ended),
+        match EventKind::parse(&event.kind) {
+            Some(EventKind::RunEnded | EventKind::RunParked | EventKind::RunQuarantined) => {
+                return Ok(StreamNews::Ended);
+            }
+            Some(EventKind::DecisionAsked) => return Ok(StreamNews::Asked),
+            _ if called_off => return Ok(StreamNews::Ended),
             _ => {}
         }
     }
-    Ok(News::Nothing)
+    Ok(StreamNews::Nothing)
 }

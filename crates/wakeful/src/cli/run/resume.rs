@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wakeful_api::{Control, GetAgentStatus, Limit, ListRuns, ResumeAgent, Run, Text};
+use wakeful_api::{AgentControl, GetAgentStatus, Limit, ListRuns, ResumeAgent, Run, Text};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
@@ -17,16 +17,16 @@ use super::RunArgs;
 use super::local::{DriveFailure, LocalRun};
 use crate::backend::Backend;
 use crate::config::{self, Overrides};
+use crate::discover::daemon;
 use crate::failure::{FAILED, Failure};
 use crate::global_args::GlobalArgs;
 use crate::model::ModelRegistry;
-use crate::place::Place;
-use crate::reach::daemon;
+use crate::open_home::OpenHome;
 use crate::show::{Out, ResumedView};
-use crate::world::RealClock;
+use crate::system::RealClock;
 
 /// Open runs of a daemon that are counted.
-const RUNS_LOOKED_AT: u32 = 500;
+const RUNS_COUNTED_MAX: u32 = 500;
 
 /// Runs the verb.
 pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
@@ -35,7 +35,9 @@ pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Re
         return through_daemon(&Backend { client }, agent_id, out).await;
     }
     let settings = config::load(&shared.home()?, &Overrides::default())?;
-    let place = Place::open_for_writing(shared).await?.under(&settings.config);
+    let place = OpenHome::open_for_writing(shared)
+        .await?
+        .with_settings(&settings.config);
     let wanted = agent_id.clone();
     let filter = RunFilter {
         agent_id,
@@ -44,7 +46,7 @@ pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Re
         before: None,
     };
     place
-        .work(out, async |place| {
+        .run_and_close(out, async |place| {
             let mut open = place.store.read(move |view| view.runs(&filter)).await?;
             if let Some(words) = place.upgrade_journal().await {
                 out.note(&words);
@@ -56,7 +58,7 @@ pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Re
             let registry = ModelRegistry::new(&settings.config);
             let mut local = LocalRun::new(place, registry, &settings.config, out)?;
             local.sandboxing = args.sandboxing();
-            let mut tally = Tally::default();
+            let mut tally = ResumeStats::default();
             for row in open {
                 tally.resume(&mut local, &row.agent_id, row.run_key).await?;
             }
@@ -81,7 +83,7 @@ async fn through_daemon(backend: &Backend, agent: Option<AgentId>, out: &Out) ->
     let open = ListRuns {
         agent_id: agent.map(Text),
         state: wakeful_api::RunState::Open,
-        limit: Limit(RUNS_LOOKED_AT),
+        limit: Limit(RUNS_COUNTED_MAX),
         ..ListRuns::default()
     };
     let open = backend.call(open).await?.runs;
@@ -92,7 +94,7 @@ async fn through_daemon(backend: &Backend, agent: Option<AgentId>, out: &Out) ->
         let status = GetAgentStatus {
             agent_id: agent_id.clone(),
         };
-        if backend.call(status).await?.control == Control::Running {
+        if backend.call(status).await?.control == AgentControl::Running {
             backend.call(ResumeAgent { agent_id }).await?;
         }
     }
@@ -107,12 +109,12 @@ async fn through_daemon(backend: &Backend, agent: Option<AgentId>, out: &Out) ->
 
 /// What became of the open runs.
 #[derive(Debug, Default)]
-struct Tally {
+struct ResumeStats {
     code: u8,
     view: ResumedView,
 }
 
-impl Tally {
+impl ResumeStats {
     /// Continues an open run.
     async fn resume(
         &mut self,
@@ -193,7 +195,7 @@ fn kept(view: &mut View<'_>, wanted: Option<&AgentId>, query: WorkQuery) -> Resu
             continue;
         }
         let rows = view.queue(&id, ROWS_MAX)?.into_iter();
-        let ours = rows.filter(|row| row.not_before.is_none() && row.message.is_of_run_once());
+        let ours = rows.filter(|row| row.not_before.is_none() && row.message.is_from_run_command());
         kept.extend(ours.map(|row| row.message));
     }
     Ok(kept)

@@ -1,17 +1,17 @@
 //! What `wakeful run` sends, and its exit code: the same with a daemon and without one.
 
-use wakeful_api::{Accepted, Attached, Run, SendMessage, Text};
+use wakeful_api::{AcceptedMessage, AttachmentInput, Run, SendMessage, Text};
 use wakeful_core::conversation::Attachment;
 use wakeful_core::inference::CODES;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::run::RunStatus;
 
-use super::Call;
+use super::CheckedCall;
 use crate::config::LoadedConfig;
 use crate::failure::{DENIED, FAILED, Failure};
 
 /// The message. The settings where the run starts decide what this call leaves open.
-pub(super) fn message(call: &Call, settings: &LoadedConfig, workspace: Option<String>) -> SendMessage {
+pub(super) fn message(call: &CheckedCall, settings: &LoadedConfig, workspace: Option<String>) -> SendMessage {
     SendMessage {
         agent_id: Text(call.agent.clone()),
         text: call.prompt.clone(),
@@ -26,13 +26,13 @@ pub(super) fn message(call: &Call, settings: &LoadedConfig, workspace: Option<St
     }
 }
 
-fn attached(attachment: &Attachment) -> Attached {
+fn attached(attachment: &Attachment) -> AttachmentInput {
     let Attachment {
         name,
         media_type,
         data,
     } = attachment.clone();
-    Attached {
+    AttachmentInput {
         name,
         media_type,
         data,
@@ -40,7 +40,7 @@ fn attached(attachment: &Attachment) -> Attached {
 }
 
 /// The run that answers a message.
-pub(super) fn run_of(accepted: &Accepted) -> Result<RunKey, Failure> {
+pub(super) fn run_of(accepted: &AcceptedMessage) -> Result<RunKey, Failure> {
     let run = Digest::from_hex(&accepted.run_key).map(RunKey);
     run.ok_or_else(|| {
         Failure::new(

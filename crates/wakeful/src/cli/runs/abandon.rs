@@ -4,11 +4,11 @@ use wakeful_api::{AbandonRun, Text};
 
 use super::show;
 use crate::backend::Backend;
+use crate::discover::daemon;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::home::Home;
-use crate::place::Place;
-use crate::reach::daemon;
+use crate::open_home::OpenHome;
 use crate::show::Out;
 
 /// Runs the verb.
@@ -24,9 +24,9 @@ pub(super) async fn abandon(given: &str, shared: &GlobalArgs, out: &Out) -> Resu
         // Where there is no home, none is made.
         Home::open(&shared.home()?)?;
     }
-    let place = Place::open_for_writing(shared).await?;
+    let place = OpenHome::open_for_writing(shared).await?;
     place
-        .work(out, async |place| {
+        .run_and_close(out, async |place| {
             let backend = Backend::of_place(place)?;
             let run_key = Text(backend.find_run(given).await?);
             let run = backend.call(AbandonRun { run_key }).await?;

@@ -7,25 +7,25 @@ use wakeful_api::{CancelRun, CancelledRun, GetRun, PendingCancel, Text};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::run::RunStatus;
 use wakeful_core::stop::StopTarget;
-use wakeful_runtime::run::{Claimed, claim, give_back};
+use wakeful_runtime::run::{ClaimedRun, claim, release_run};
 use wakeful_runtime::{EngineError, Halt};
 
 use wakeful_store::keep_in_slot;
 
 use super::show;
 use crate::backend::Backend;
-use crate::backend::stops::{self, Told};
+use crate::backend::stop::{self, StopDelivery};
+use crate::discover::daemon_now;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::model::demo;
-use crate::place::{Place, RealEngine, Sandboxing, Tooling, Turn};
-use crate::reach::daemon_now;
+use crate::open_home::{EngineOptions, LockOutcome, OpenHome, RealEngine, SandboxRequirement};
 use crate::show::{Out, Progress};
 use crate::workspace::WorkspacePath;
 
 /// How long it waits for whoever is in the way, and how often it looks.
 const WAIT: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_millis(50);
+const CANCEL_POLL: Duration = Duration::from_millis(50);
 
 /// How long the state of a run before its cancellation is waited for: it is a remark, and the request is urgent.
 const BEFORE_WAIT: Duration = Duration::from_millis(500);
@@ -35,17 +35,21 @@ pub(super) async fn cancel(given: &str, shared: &GlobalArgs, out: &Out) -> Resul
     if let Some(client) = daemon_now(shared)? {
         return through_daemon(&Backend { client }, given, shared, out).await;
     }
-    let home = stops::home_of(shared)?;
+    let home = stop::home_of(shared)?;
     // A whole key needs no look at the database: the request is in force for whatever drives the run before that is opened.
     let Some(run) = Digest::from_hex(&given.to_ascii_lowercase()).map(RunKey) else {
         return beside(given, shared, out).await;
     };
-    let request = stops::request(StopTarget::Run(run), String::new());
+    let request = stop::request(StopTarget::Run(run), String::new());
     let _ = keep_in_slot(&home.brake_slot(), &request);
-    match stops::told(&home, request, Place::open_beside(shared)).await? {
-        Told::Taken(place) => place.work(out, async |place| end(place, given, out).await).await,
-        Told::Kept(pending) => {
-            tell_pending(&stops::pending_cancel(run, &pending), out);
+    match stop::told(&home, request, OpenHome::open_unlocked(shared)).await? {
+        StopDelivery::Taken(place) => {
+            place
+                .run_and_close(out, async |place| end(place, given, out).await)
+                .await
+        }
+        StopDelivery::Kept(pending) => {
+            tell_pending(&stop::pending_cancel(run, &pending), out);
             Ok(())
         }
     }
@@ -53,12 +57,14 @@ pub(super) async fn cancel(given: &str, shared: &GlobalArgs, out: &Out) -> Resul
 
 /// The same where only the database knows which run is meant.
 async fn beside(given: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
-    let place = Place::open_beside(shared).await?;
-    place.work(out, async |place| end(place, given, out).await).await
+    let place = OpenHome::open_unlocked(shared).await?;
+    place
+        .run_and_close(out, async |place| end(place, given, out).await)
+        .await
 }
 
 /// Ends a run from this process.
-async fn end(place: &mut Place, given: &str, out: &Out) -> Result<(), Failure> {
+async fn end(place: &mut OpenHome, given: &str, out: &Out) -> Result<(), Failure> {
     let backend = Backend::of_place(place)?;
     let run = backend.find_run(given).await?;
     let run_key = Text(run);
@@ -97,21 +103,21 @@ async fn through_daemon(
     let before = tokio::time::timeout(BEFORE_WAIT, backend.call(GetRun { run_key })).await;
     let has_ended = matches!(before, Ok(Ok(run)) if !run.outcome.is_under_way());
     let deadline = Instant::now() + WAIT;
-    let request = stops::request(StopTarget::Run(run), String::new());
-    let told = stops::told(
-        &stops::home_of(shared)?,
+    let request = stop::request(StopTarget::Run(run), String::new());
+    let told = stop::told(
+        &stop::home_of(shared)?,
         request,
         backend.call(CancelRun { run_key }),
     )
     .await?;
     let mut seen = match told {
-        Told::Taken(CancelledRun::Run(seen)) => *seen,
-        Told::Taken(CancelledRun::Pending(pending)) => {
+        StopDelivery::Taken(CancelledRun::Run(seen)) => *seen,
+        StopDelivery::Taken(CancelledRun::Pending(pending)) => {
             tell_pending(&pending, out);
             return Ok(());
         }
-        Told::Kept(pending) => {
-            tell_pending(&stops::pending_cancel(run, &pending), out);
+        StopDelivery::Kept(pending) => {
+            tell_pending(&stop::pending_cancel(run, &pending), out);
             return Ok(());
         }
     };
@@ -122,7 +128,7 @@ async fn through_daemon(
         if Instant::now() >= deadline {
             return Err(left(run, "the daemon has not come to it"));
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(CANCEL_POLL).await;
         seen = backend.call(GetRun { run_key }).await?;
     }
     show(&seen, out);
@@ -130,20 +136,20 @@ async fn through_daemon(
 }
 
 /// Waits until the run has ended by whoever drives it, or ends it here as soon as nobody does.
-async fn see_through(place: &mut Place, run: RunKey, out: &Out) -> Result<(), Failure> {
+async fn see_through(place: &mut OpenHome, run: RunKey, out: &Out) -> Result<(), Failure> {
     let deadline = Instant::now() + WAIT;
     loop {
         let row = place.store.read(move |view| view.run(&run)).await?;
         if row.is_none_or(|row| row.status != RunStatus::Open) {
             return Ok(());
         }
-        let in_the_way = match place.take_turn()? {
-            Turn::Taken { pid } => format!("the home is in use by process {pid}"),
-            Turn::Ours => match claim(&place.store, &place.runner.runner_id, run).await {
+        let in_the_way = match place.acquire_drive_lock()? {
+            LockOutcome::HeldByOther { pid } => format!("the home is in use by process {pid}"),
+            LockOutcome::Acquired => match claim(&place.store, &place.runner.runner_id, run).await {
                 Ok(Some(claimed)) => return finish(place, claimed, out).await,
                 Ok(None) => return Ok(()),
                 Err(error @ EngineError::AgentBusy { .. }) => {
-                    place.bury_the_dead().await?;
+                    place.remove_dead_runners().await?;
                     error.to_string()
                 }
                 Err(error) => return Err(error.into()),
@@ -152,7 +158,7 @@ async fn see_through(place: &mut Place, run: RunKey, out: &Out) -> Result<(), Fa
         if Instant::now() >= deadline {
             return Err(left(run, &in_the_way));
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(CANCEL_POLL).await;
     }
 }
 
@@ -163,7 +169,7 @@ fn left(run: RunKey, in_the_way: &str) -> Failure {
 }
 
 /// Nobody drives the run, so its end is written by us: the driver meets the request before anything else.
-async fn finish(place: &Place, claimed: Box<Claimed>, out: &Out) -> Result<(), Failure> {
+async fn finish(place: &OpenHome, claimed: Box<ClaimedRun>, out: &Out) -> Result<(), Failure> {
     // Neither a model nor a command is asked for anything on this way, so neither may stand in it.
     let home = place.home.root();
     let own = WorkspacePath::look(claimed.turn().workspace.as_ref(), home);
@@ -174,15 +180,15 @@ async fn finish(place: &Place, claimed: Box<Claimed>, out: &Out) -> Result<(), F
             Ok(place.recover_sagas_and_tell(out).await?)
         }
         Err(failure) => {
-            give_back(&place.store, claimed).await?;
+            release_run(&place.store, claimed).await?;
             Err(failure)
         }
     }
 }
 
-fn engine(place: &Place, workspace: &WorkspacePath, out: &Out) -> Result<RealEngine, Failure> {
-    let (models, sandboxing, halt) = (demo()?, Sandboxing::Required, Halt::never());
-    place.engine(Tooling {
+fn engine(place: &OpenHome, workspace: &WorkspacePath, out: &Out) -> Result<RealEngine, Failure> {
+    let (models, sandboxing, halt) = (demo()?, SandboxRequirement::Required, Halt::never());
+    place.engine(EngineOptions {
         models,
         workspace,
         sandboxing,

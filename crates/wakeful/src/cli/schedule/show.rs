@@ -4,7 +4,7 @@ use wakeful_api::{
     EventFirings, ExecutionOutcome, Schedule, ScheduleHistory, ScheduleList, SchedulePattern, ScheduleStatus,
     ScheduledExecution,
 };
-use wakeful_core::failure::clip;
+use wakeful_core::failure::truncate_chars;
 use wakeful_core::run::RunStatus;
 
 /// Longest label in a list.
@@ -29,16 +29,22 @@ pub(super) fn table(list: &ScheduleList) -> String {
     );
     let lines = list.schedules.iter().map(|one| {
         let next = one.next_execution_at.as_deref().unwrap_or("-");
-        let (agent, label) = (clip(&one.agent_id, 20), clip(&one.label, LABEL_CHARS_MAX));
+        let (agent, label) = (
+            truncate_chars(&one.agent_id, 20),
+            truncate_chars(&one.label, LABEL_CHARS_MAX),
+        );
         format!(
             "{:<36}  {agent:<20}  {:<8}  {next:<24}  {:<30}  {label}",
-            clip(&one.schedule_id, 36),
+            truncate_chars(&one.schedule_id, 36),
             status(one.status),
-            clip(&when(&one.pattern), 30),
+            truncate_chars(&when(&one.pattern), 30),
         )
     });
     let unreadable = list.unreadable.iter().map(|one| {
-        let (name, agent) = (clip(&one.schedule_id, 36), clip(&one.agent_id, 20));
+        let (name, agent) = (
+            truncate_chars(&one.schedule_id, 36),
+            truncate_chars(&one.agent_id, 20),
+        );
         format!("{name:<36}  {agent:<20}  cannot be read: {}", one.column)
     });
     [header]
@@ -57,7 +63,7 @@ pub(super) fn firings(event: &EventFirings) -> String {
     let lines = event
         .executions
         .iter()
-        .map(|one| format!("{:<36}  {}", clip(&one.schedule_id, 36), line(one)));
+        .map(|one| format!("{:<36}  {}", truncate_chars(&one.schedule_id, 36), line(one)));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -68,7 +74,7 @@ pub(super) fn in_full(one: &Schedule) -> String {
         format!("agent     {}", one.agent_id),
         format!("status    {}", status(one.status)),
         format!("when      {}", when(&one.pattern)),
-        format!("says      {}", clip(&one.say, 200)),
+        format!("says      {}", truncate_chars(&one.say, 200)),
     ];
     lines.extend(one.upcoming.iter().enumerate().map(|(place, moment)| {
         let word = if place == 0 { "next" } else { "then" };
@@ -85,7 +91,7 @@ pub(super) fn in_full(one: &Schedule) -> String {
         lines.push(format!("event     {event} lets it fire as well"));
     }
     if let Some(guard) = &one.guard {
-        lines.push(format!("guard     {}", clip(&guard.to_string(), 200)));
+        lines.push(format!("guard     {}", truncate_chars(&guard.to_string(), 200)));
     }
     if one.status == ScheduleStatus::Active && one.guard.is_none() {
         lines.push(match one.always {
@@ -148,6 +154,6 @@ const fn outcome(outcome: ExecutionOutcome) -> &'static str {
         ExecutionOutcome::Disabled => "disabled",
         ExecutionOutcome::Expired => "expired",
         ExecutionOutcome::Recomputed => "recomputed",
-        ExecutionOutcome::SetAside => "set aside",
+        ExecutionOutcome::Unreadable => "set aside",
     }
 }

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use serde_json::json;
-use wakeful_core::proof::bundle::{Check, LINE_BYTES_MAX, Proven, Unproven};
+use wakeful_core::proof::bundle::{BundleChecker, BundleError, LINE_BYTES_MAX, VerifiedBundle};
 use wakeful_core::proof::signing::Fingerprint;
 use wakeful_core::run::RunStatus;
 
@@ -24,19 +24,19 @@ pub(super) fn verify(path: &Path, key: Option<Fingerprint>, out: &Out) -> Result
         let signers: Vec<String> = keys.iter().map(ToString::to_string).collect();
         let message = format!("the bundle is signed by {}, not by {key}", signers.join(", "));
         let hint = "it is from another device than you expect: ask whoever gave it to you";
-        return Err(Failure::new(FAILED, message, hint).exiting(UNVERIFIED));
+        return Err(Failure::new(FAILED, message, hint).with_exit(UNVERIFIED));
     }
     if let Some(key) = key.filter(|_| !proven.replayed) {
         let message =
             format!("key {key} has signed the log of the bundle, and nothing else of the run is in it");
         let hint = "without --key it tells what the log alone proves; ask for a bundle with the journal";
-        return Err(Failure::new(FAILED, message, hint).exiting(UNVERIFIED));
+        return Err(Failure::new(FAILED, message, hint).with_exit(UNVERIFIED));
     }
     tell(&proven, &keys, key.is_some(), out);
     Ok(0)
 }
 
-fn check(path: &Path) -> Result<Proven, Failure> {
+fn check(path: &Path) -> Result<VerifiedBundle, Failure> {
     let unreadable = |error: &std::io::Error| {
         let attempt = format!("cannot read the bundle {}", path.display());
         Failure::io(
@@ -48,8 +48,8 @@ fn check(path: &Path) -> Result<Proven, Failure> {
     };
     let file = File::open(path).map_err(|error| unreadable(&error))?;
     let mut file = BufReader::new(file);
-    let wrong = |error: Unproven| unproven(&error, &path.display().to_string());
-    let mut check = Check::default();
+    let wrong = |error: BundleError| unproven(&error, &path.display().to_string());
+    let mut check = BundleChecker::default();
     let (mut line, mut number) = (Vec::new(), 0_u64);
     loop {
         line.clear();
@@ -64,8 +64,8 @@ fn check(path: &Path) -> Result<Proven, Failure> {
             // Every line of a bundle ends; this one was cut off, or is longer than any.
             let what = "does not end".to_owned();
             let error = match number {
-                1 => Unproven::Foreign,
-                line => Unproven::Line { line, what },
+                1 => BundleError::Foreign,
+                line => BundleError::Line { line, what },
             };
             return Err(wrong(error));
         }
@@ -73,7 +73,7 @@ fn check(path: &Path) -> Result<Proven, Failure> {
     }
 }
 
-fn tell(proven: &Proven, keys: &[Fingerprint], is_pinned: bool, out: &Out) {
+fn tell(proven: &VerifiedBundle, keys: &[Fingerprint], is_pinned: bool, out: &Out) {
     let run = proven
         .run_key
         .map_or_else(|| UNKNOWN.to_owned(), |run| run.to_string());

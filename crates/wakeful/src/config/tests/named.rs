@@ -1,7 +1,7 @@
 //! The same of sections whose names people choose.
 
 use wakeful_core::id::AgentId;
-use wakeful_core::inference::{Category, Field};
+use wakeful_core::inference::{InferenceCategory, RequestField};
 
 use super::*;
 
@@ -137,23 +137,35 @@ fn providers_routes_agents_and_prices_are_read_with_their_names() {
         (price.input.0, price.output.0, price.cached_write.0),
         (1_500_000, 2_000_000, 1_500_000)
     );
-    assert_eq!(config.privacy.confirm.rule(), wakeful_runtime::Privacy::Explicit);
+    assert_eq!(
+        config.privacy.confirm.rule(),
+        wakeful_runtime::PrivacyMode::Explicit
+    );
     let [coach, other] = agents();
     let permits = config.permissions(&coach);
-    assert_eq!(permits.categories, BTreeSet::from([Category::Conversation]));
+    assert_eq!(
+        permits.categories,
+        BTreeSet::from([InferenceCategory::Conversation])
+    );
     let patterns = |list: &[&str]| list.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
     assert_eq!(
         permits.models,
         BTreeMap::from([
-            (Category::Conversation, patterns(&["mine/*"])),
-            (Category::Embedding, patterns(&["anthropic/*", "mine/*"])),
+            (InferenceCategory::Conversation, patterns(&["mine/*"])),
+            (InferenceCategory::Embedding, patterns(&["anthropic/*", "mine/*"])),
         ]),
         "a rule for one category leaves what is said of the others"
     );
-    assert_eq!(permits.shown, BTreeSet::from([Field::Words, Field::Tools]));
+    assert_eq!(
+        permits.shown,
+        BTreeSet::from([RequestField::Words, RequestField::Tools])
+    );
     let permits = config.permissions(&other);
-    assert_eq!(permits.models[&Category::Embedding], ["anthropic/*", "mine/*"]);
-    assert_eq!(permits.shown.len(), Field::ALL.len());
+    assert_eq!(
+        permits.models[&InferenceCategory::Embedding],
+        ["anthropic/*", "mine/*"]
+    );
+    assert_eq!(permits.shown.len(), RequestField::ALL.len());
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use super::crash::crash_binary;
-use super::daemon::Daemon;
-use super::world::{World, commands, wait_until};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{TestHome, commands, wait_until};
 
 const KEYS: [&str; 2] = ["first", "second"];
 
@@ -24,13 +24,13 @@ const POINTS: [&str; 6] = [
 /// Passages of each point: beyond them both messages are answered.
 const PASSAGES: u32 = 9;
 
-fn post(world: &World, key: &str) -> bool {
+fn post(world: &TestHome, key: &str) -> bool {
     let said = world.wakeful(&["message", "main", "do it", "--idempotency-key", key, "--json"]);
     said.code == Some(0)
 }
 
 /// The runs there are, in full.
-fn runs(world: &World) -> Vec<Value> {
+fn runs(world: &TestHome) -> Vec<Value> {
     let list = world.wakeful(&["runs", "list", "--json"]).json();
     let lines = list["runs"].as_array().cloned().unwrap_or_default();
     let keys = lines
@@ -42,7 +42,7 @@ fn runs(world: &World) -> Vec<Value> {
 
 /// One life that is cut off, and one that goes on. True when the point was met.
 fn crash_at(point: &str, passage: u32) -> bool {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script(&commands(&["echo one >> world.txt"]));
     world.wakeful(&["agent", "create", "main"]);
     let mut command = world.command(crash_binary());
@@ -51,7 +51,7 @@ fn crash_at(point: &str, passage: u32) -> bool {
         .env("WAKEFUL_FAIL", format!("{point}:{passage}"))
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    let mut doomed = Daemon::of(&world, command.spawn().expect("starts"));
+    let mut doomed = RunningDaemon::of(&world, command.spawn().expect("starts"));
     wait_until(|| doomed.is_dead() || doomed.address().is_some());
     // In process, if the daemon is gone already: then the message waits for the next one.
     let acknowledged: Vec<bool> = KEYS.map(|key| post(&world, key)).to_vec();
@@ -69,7 +69,7 @@ fn crash_at(point: &str, passage: u32) -> bool {
     } else {
         assert!(doomed.terminate().success());
     }
-    let _daemon = Daemon::serve(&world, &["--model", &model]);
+    let _daemon = RunningDaemon::serve(&world, &["--model", &model]);
     for (key, was) in KEYS.iter().zip(acknowledged) {
         let again = world.wakeful(&["message", "main", "do it", "--idempotency-key", key, "--json"]);
         assert_eq!(again.code, Some(0), "{point}:{passage} {again:?}");

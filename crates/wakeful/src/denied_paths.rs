@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use wakeful_tools::{ClosedPlaces, closed};
+use wakeful_tools::{DeniedPaths, denied_paths};
 
 use crate::config::Settings;
-use crate::secret::Handle;
+use crate::secret::SecretHandle;
 
 /// The list of homes, copies of homes and key files, below the user's folder for state.
 const LIST: &str = "wakeful/homes";
@@ -20,11 +20,11 @@ const PASSWD_BYTES_MAX: u64 = 1024 * 1024;
 const ACCOUNTS_MAX: usize = 64;
 
 /// What is closed to commands under some settings.
-pub(crate) fn places(config: &Settings) -> ClosedPlaces {
+pub(crate) fn places(config: &Settings) -> DeniedPaths {
     let key_files = key_files(config);
     // Another home's commands must not read them either.
     key_files.iter().for_each(|file| remember(file));
-    ClosedPlaces {
+    DeniedPaths {
         user_folders: user_folders(),
         list: list(),
         key_files,
@@ -35,7 +35,7 @@ pub(crate) fn places(config: &Settings) -> ClosedPlaces {
 /// to its own commands all the same, and known to those of other homes only if it is the usual one.
 pub(crate) fn remember(path: &Path) {
     if let Some(list) = list() {
-        let _unwritable = closed::remember(&list, path);
+        let _unwritable = denied_paths::remember(&list, path);
     }
 }
 
@@ -56,9 +56,9 @@ fn key_files(config: &Settings) -> Vec<PathBuf> {
         .values()
         .filter_map(|provider| provider.key.as_deref());
     let handles = providers.chain(config.notify.webhook_key.as_deref());
-    let named = handles.filter_map(|text| match Handle::parse(text) {
-        Ok(Handle::File(path)) => Some(path),
-        Ok(Handle::Env(_) | Handle::Keyring { .. } | Handle::None) | Err(_) => None,
+    let named = handles.filter_map(|text| match SecretHandle::parse(text) {
+        Ok(SecretHandle::File(path)) => Some(path),
+        Ok(SecretHandle::Env(_) | SecretHandle::Keyring { .. } | SecretHandle::None) | Err(_) => None,
     });
     let token = config.server.token_file.as_ref().map(PathBuf::from);
     named.chain(token).filter(|path| path.is_absolute()).collect()

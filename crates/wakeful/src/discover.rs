@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use wakeful_api::Readiness;
 use wakeful_api::client::Client;
 
-use crate::daemon::files::{Found, Record, RunFolder};
-use crate::daemon::life::database_name;
+use crate::daemon::files::{CrossFinding, DaemonRecord, RunDir};
+use crate::daemon::lifecycle::database_name;
 use crate::daemon::token;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
@@ -16,14 +16,14 @@ use crate::show::Out;
 const RECOVERY_WAIT: Duration = Duration::from_secs(10);
 
 /// How often it asks.
-const RECOVERY_LOOK: Duration = Duration::from_millis(50);
+const RECOVERY_POLL: Duration = Duration::from_millis(50);
 
 /// How long somebody who watches waits for a daemon that went away. A restart takes about as long as its slowest
 /// command takes to come to a safe point.
 const AWAY_MAX: Duration = Duration::from_secs(20);
 
 /// How often they look whether it is back.
-const AWAY_LOOK: Duration = Duration::from_millis(250);
+const RECONNECT_POLL: Duration = Duration::from_millis(250);
 
 /// Codes of failures of a daemon that may be back in a moment.
 const PASSING: [&str; 4] = [
@@ -34,20 +34,20 @@ const PASSING: [&str; 4] = [
 ];
 
 /// Who answers in a home.
-pub(crate) enum Who {
+pub(crate) enum HomeHolder {
     /// No daemon runs.
-    Nobody,
+    None,
     /// One runs, on another database than the one that this call speaks of.
-    Other(Record),
+    Other(DaemonRecord),
     /// One runs on this very database.
     Daemon(Client),
 }
 
-impl Who {
+impl HomeHolder {
     /// What is said beside an answer that no daemon gave.
-    pub(crate) fn absence(&self) -> Option<String> {
+    pub(crate) fn absence_message(&self) -> Option<String> {
         match self {
-            Self::Nobody => Some("no daemon runs in this home".to_owned()),
+            Self::None => Some("no daemon runs in this home".to_owned()),
             Self::Other(record) => Some(format!(
                 "the daemon of this home (process {}) works on another database",
                 record.pid
@@ -59,26 +59,26 @@ impl Who {
 
 /// Looks who answers. One that is recovering is waited for; one that does not answer is a failure, because it holds
 /// the home and nobody else can work in it.
-pub(crate) async fn who(shared: &GlobalArgs) -> Result<Who, Failure> {
-    let folder = RunFolder::of(&shared.home()?);
+pub(crate) async fn home_holder(shared: &GlobalArgs) -> Result<HomeHolder, Failure> {
+    let folder = RunDir::of(&shared.home()?);
     let deadline = Instant::now() + RECOVERY_WAIT;
     loop {
-        let Found::Alive(record) = folder.found() else {
-            return Ok(Who::Nobody);
+        let CrossFinding::Alive(record) = folder.found() else {
+            return Ok(HomeHolder::None);
         };
         if record.database != shared.database().map(database_name) {
-            return Ok(Who::Other(record));
+            return Ok(HomeHolder::Other(record));
         }
         let seen = client_of(&record)?.readiness().await;
         // It may have ended between the look and the question.
-        if folder.found() != Found::Alive(record.clone()) && Instant::now() < deadline {
+        if folder.found() != CrossFinding::Alive(record.clone()) && Instant::now() < deadline {
             continue;
         }
         match seen? {
-            Readiness::Recovering if Instant::now() < deadline => tokio::time::sleep(RECOVERY_LOOK).await,
+            Readiness::Recovering if Instant::now() < deadline => tokio::time::sleep(RECOVERY_POLL).await,
             // Whatever is asked of it now, it says itself why not.
             Readiness::Ready | Readiness::Failing | Readiness::Stopping | Readiness::Recovering => {
-                return Ok(Who::Daemon(client_of(&record)?));
+                return Ok(HomeHolder::Daemon(client_of(&record)?));
             }
         }
     }
@@ -86,34 +86,34 @@ pub(crate) async fn who(shared: &GlobalArgs) -> Result<Who, Failure> {
 
 /// The daemon of this home, if one runs on the database that this call speaks of.
 pub(crate) async fn daemon(shared: &GlobalArgs) -> Result<Option<Client>, Failure> {
-    match who(shared).await? {
-        Who::Daemon(client) => Ok(Some(client)),
-        Who::Nobody | Who::Other(_) => Ok(None),
+    match home_holder(shared).await? {
+        HomeHolder::Daemon(client) => Ok(Some(client)),
+        HomeHolder::None | HomeHolder::Other(_) => Ok(None),
     }
 }
 
 /// The same without asking it how it stands, which a stop request does not wait for.
 pub(crate) fn daemon_now(shared: &GlobalArgs) -> Result<Option<Client>, Failure> {
-    match RunFolder::of(&shared.home()?).found() {
-        Found::Alive(record) if record.database == shared.database().map(database_name) => {
+    match RunDir::of(&shared.home()?).found() {
+        CrossFinding::Alive(record) if record.database == shared.database().map(database_name) => {
             client_of(&record).map(Some)
         }
-        Found::Alive(_) | Found::Nobody | Found::Stale => Ok(None),
+        CrossFinding::Alive(_) | CrossFinding::Absent | CrossFinding::Stale => Ok(None),
     }
 }
 
 /// A client of the daemon that left this record, whatever its database.
-pub(crate) fn client_of(record: &Record) -> Result<Client, Failure> {
+pub(crate) fn client_of(record: &DaemonRecord) -> Result<Client, Failure> {
     Ok(client_with(record, token::read(&record.token_file)?))
 }
 
 /// The same for calls that need no token.
-pub(crate) fn client_without_token(record: &Record) -> Client {
+pub(crate) fn client_without_token(record: &DaemonRecord) -> Client {
     client_with(record, String::new())
 }
 
 /// By the socket in the home, which nothing on the network can keep busy.
-fn client_with(record: &Record, token: String) -> Client {
+fn client_with(record: &DaemonRecord, token: String) -> Client {
     let client = Client::new(record.http_addr.clone(), token);
     match &record.socket_path {
         Some(socket) => client.by_socket(socket.clone()),
@@ -122,13 +122,13 @@ fn client_with(record: &Record, token: String) -> Client {
 }
 
 /// The patience of somebody who watches, while the daemon is away.
-pub(crate) struct Patience<'a> {
+pub(crate) struct ReconnectTimer<'a> {
     shared: &'a GlobalArgs,
     out: &'a Out,
     away_since: Option<Instant>,
 }
 
-impl<'a> Patience<'a> {
+impl<'a> ReconnectTimer<'a> {
     pub(crate) const fn new(shared: &'a GlobalArgs, out: &'a Out) -> Self {
         let away_since = None;
         Self {
@@ -139,7 +139,7 @@ impl<'a> Patience<'a> {
     }
 
     /// The daemon was heard.
-    pub(crate) const fn heard(&mut self) {
+    pub(crate) const fn wait_for_decision_event(&mut self) {
         self.away_since = None;
     }
 
@@ -158,7 +158,7 @@ impl<'a> Patience<'a> {
             if since.elapsed() >= AWAY_MAX {
                 return Ok(None);
             }
-            tokio::time::sleep(AWAY_LOOK).await;
+            tokio::time::sleep(RECONNECT_POLL).await;
             match daemon(self.shared).await {
                 Ok(Some(client)) => return Ok(Some(client)),
                 Ok(None) => {}
@@ -169,7 +169,7 @@ impl<'a> Patience<'a> {
 }
 
 /// The failure of somebody who watched a daemon that stays away.
-pub(crate) fn stays_away(what: &str, hint: String) -> Failure {
+pub(crate) fn daemon_gone(what: &str, hint: String) -> Failure {
     let message = format!("the daemon has been away for {} s; {what}", AWAY_MAX.as_secs());
     Failure::new("watching_ended", message, hint)
 }

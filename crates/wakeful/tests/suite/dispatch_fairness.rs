@@ -4,22 +4,22 @@ use serde_json::{Value, json};
 use wakeful_api::{CreateAgent, PauseAgent, ResumeAgent, SendMessage};
 
 use super::api::{block_on, client, input};
-use super::daemon::Daemon;
-use super::world::{SILENT, World, wait_until};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{SILENT, TestHome, wait_until};
 
 /// More than are driven at once.
 const CROWD: usize = 70;
 
-fn status(world: &World) -> Value {
+fn status(world: &TestHome) -> Value {
     world.wakeful(&["status", "--json"]).json()
 }
 
 #[test]
 fn a_crowd_that_cannot_work_keeps_nobody_else_waiting_and_burns_nothing() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script_named("quick.yaml", "rounds: [{text: quick}]\n");
     let gone = world.script_named("gone.yaml", "rounds: [{text: never}]\n");
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     let workspace = world.workspace();
     let folder = workspace.to_str().expect("text");
     block_on(async {
@@ -61,11 +61,11 @@ fn a_crowd_that_cannot_work_keeps_nobody_else_waiting_and_burns_nothing() {
 
 #[test]
 fn a_run_whose_script_is_gone_can_be_ended_through_the_daemon() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     let key = world.orphan("gone.yaml", &["--agent", "main"]);
     std::fs::remove_file(world.path().join("gone.yaml")).expect("removed");
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     wait_until(|| status(&world)["daemon"]["stuck"][0]["agent_id"] == "main");
     let ended = world.wakeful(&["runs", "cancel", &key, "--json"]);
     assert_eq!(ended.json()["outcome"], "cancelled", "{ended:?}");
@@ -74,9 +74,9 @@ fn a_run_whose_script_is_gone_can_be_ended_through_the_daemon() {
 
 #[test]
 fn whoever_is_stuck_with_a_message_that_is_taken_back_is_stuck_no_more() {
-    let world = World::new();
+    let world = TestHome::new();
     let gone = world.script_named("gone.yaml", SILENT);
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     world.wakeful(&["agent", "create", "main"]);
     world.wakeful(&["agent", "pause", "main"]);
     let sent = block_on(async {

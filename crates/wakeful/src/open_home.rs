@@ -9,24 +9,24 @@ use wakeful_models::Models;
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::api::{ApiContext, RuntimeApi};
 use wakeful_runtime::proof::sign;
-use wakeful_runtime::saga::{Recovered, recover};
-use wakeful_runtime::{Engine, Governance, Halt, Observer};
+use wakeful_runtime::saga::{SagaRecovery, recover};
+use wakeful_runtime::{Engine, EngineDefaults, Halt, Observer};
 use wakeful_store::rows::Runner;
-use wakeful_store::{PostgresOptions, SqliteOptions, Store, StoreError, Upgraded};
-use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
+use wakeful_store::{PostgresOptions, SchemaUpgrade, SqliteOptions, Store, StoreError};
+use wakeful_tools::{DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
 
-use crate::closed;
 use crate::config::{self, Overrides, Settings};
+use crate::denied_paths;
 use crate::device;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::guidance::GuidanceFiles;
 use crate::home::{Home, HomeLock};
-use crate::journal::{Access, HomeJournal, Source};
-use crate::permits::Permits;
+use crate::journal::{Access, HomeJournal, JournalLocation};
+use crate::policy::ConfiguredPolicy;
 use crate::show::Out;
+use crate::system::{RealClock, RealEntropy, fresh_id, is_dead_here, this_runner};
 use crate::workspace::{WorkspacePath, explain};
-use crate::world::{RealClock, RealEntropy, fresh_id, is_dead_here, this_runner};
 
 /// The argument by which the program enters the sandbox.
 pub(crate) const SANDBOX_VERB: &str = "sandbox";
@@ -41,20 +41,20 @@ const STOPS_WAIT: Duration = Duration::from_secs(2);
 const DAEMON_CONNECTIONS: usize = 8;
 
 /// A home and its database, open for writing.
-pub(crate) struct Place {
+pub(crate) struct OpenHome {
     pub(crate) home: Home,
     pub(crate) store: Store,
     pub(crate) runner: Runner,
     pub(crate) journal: Arc<HomeJournal>,
     // Nobody may be asked anything before somebody says what holds.
     settings: Arc<Settings>,
-    kind: Kind,
+    kind: HomeDatabase,
     lock: Option<HomeLock>,
 }
 
 /// Which of the two databases it is, and so what gives the right to drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum HomeDatabase {
     /// The home's own: its lock is the lease on every agent.
     Sqlite,
     /// A server: it has a lease for each agent.
@@ -63,25 +63,25 @@ enum Kind {
 
 /// Whether runs may be driven here now.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum LockOutcome {
     /// By us.
-    Ours,
+    Acquired,
     /// The home is in use by this process.
-    Taken { pid: String },
+    HeldByOther { pid: String },
 }
 
 /// Whether commands may run where the kernel cannot confine them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sandboxing {
+pub(crate) enum SandboxRequirement {
     Required,
     Optional,
 }
 
 /// What an engine is built with beside the place.
-pub(crate) struct Tooling<'a> {
+pub(crate) struct EngineOptions<'a> {
     pub(crate) models: Models,
     pub(crate) workspace: &'a WorkspacePath,
-    pub(crate) sandboxing: Sandboxing,
+    pub(crate) sandboxing: SandboxRequirement,
     pub(crate) halt: Halt,
     pub(crate) observer: Arc<dyn Observer>,
 }
@@ -90,7 +90,7 @@ pub(crate) struct Tooling<'a> {
 pub(crate) type RealEngine = Engine<Models, Tools>;
 
 /// Opens the database for reading, reads, and closes it. Takes no lock and makes nothing.
-pub(crate) async fn reading<T>(
+pub(crate) async fn with_read_only<T>(
     shared: &GlobalArgs,
     look: impl AsyncFnOnce(&Store) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -115,7 +115,7 @@ pub(crate) async fn reading<T>(
     seen
 }
 
-impl Place {
+impl OpenHome {
     /// For verbs that write: makes the home if need be and takes its lock.
     pub(crate) async fn open_for_writing(shared: &GlobalArgs) -> Result<Self, Failure> {
         let home = Home::open_or_create(&shared.home()?)?;
@@ -123,9 +123,9 @@ impl Place {
         let place = match shared.database() {
             None => {
                 let lock = home.lock()?;
-                Self::open_own(home, Some(lock))?
+                Self::open_sqlite(home, Some(lock))?
             }
-            Some(url) => Self::open_server(home, url, CONNECTIONS).await?,
+            Some(url) => Self::open_postgres(home, url, CONNECTIONS).await?,
         };
         place.store_pending_stops().await;
         Ok(place)
@@ -135,23 +135,23 @@ impl Place {
     async fn store_pending_stops(&self) {
         if !self.store.stops().pending().is_empty() {
             let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
-            let api = RuntimeApi::alone(ApiContext::new(self.store.clone(), clock, entropy));
+            let api = RuntimeApi::without_service(ApiContext::new(self.store.clone(), clock, entropy));
             let _ = tokio::time::timeout(STOPS_WAIT, api.brakes.store_pending()).await;
         }
     }
 
     /// For leaving a request beside whoever holds the lock.
-    pub(crate) async fn open_beside(shared: &GlobalArgs) -> Result<Self, Failure> {
+    pub(crate) async fn open_unlocked(shared: &GlobalArgs) -> Result<Self, Failure> {
         match shared.database() {
             None => {
                 let home = Home::open(&shared.home()?)?;
                 // A home of an older program has none yet.
                 home.make_slot();
-                Self::open_own(home, None)
+                Self::open_sqlite(home, None)
             }
             Some(url) => {
                 let home = Home::open_or_create(&shared.home()?)?;
-                Self::open_server(home, url, CONNECTIONS).await
+                Self::open_postgres(home, url, CONNECTIONS).await
             }
         }
     }
@@ -165,14 +165,14 @@ impl Place {
     ) -> Result<Self, Failure> {
         match shared.database() {
             Some(url) => {
-                let place = Self::open_server(home, url, DAEMON_CONNECTIONS).await?;
+                let place = Self::open_postgres(home, url, DAEMON_CONNECTIONS).await?;
                 Ok(Self {
                     lock: Some(lock),
                     ..place
                 })
             }
             None => {
-                let opened = tokio::task::spawn_blocking(move || Self::open_own(home, Some(lock)));
+                let opened = tokio::task::spawn_blocking(move || Self::open_sqlite(home, Some(lock)));
                 opened.await.unwrap_or_else(|panicked| {
                     Err(Failure::new("storage_failed", panicked.to_string(), "try again"))
                 })
@@ -182,7 +182,7 @@ impl Place {
 
     /// The same under the settings that a verb has read: only there may models be asked. They are read once, so that a
     /// file that changes meanwhile opens and shuts nothing.
-    pub(crate) fn under(self, settings: &Settings) -> Self {
+    pub(crate) fn with_settings(self, settings: &Settings) -> Self {
         Self {
             settings: Arc::new(settings.clone()),
             ..self
@@ -190,7 +190,7 @@ impl Place {
     }
 
     /// What its settings say of money and privacy.
-    pub(crate) fn governance(&self) -> Governance {
+    pub(crate) fn governance(&self) -> EngineDefaults {
         self.settings.governance()
     }
 
@@ -209,7 +209,7 @@ impl Place {
 
     /// Whether others may write to the same database.
     pub(crate) fn is_shared(&self) -> bool {
-        self.kind == Kind::Postgres
+        self.kind == HomeDatabase::Postgres
     }
 
     /// What to know of a database that was brought up to date when it was opened.
@@ -230,30 +230,34 @@ impl Place {
         }
     }
 
-    fn open_own(home: Home, lock: Option<HomeLock>) -> Result<Self, Failure> {
+    fn open_sqlite(home: Home, lock: Option<HomeLock>) -> Result<Self, Failure> {
         let store = Store::open_sqlite(&SqliteOptions::new(home.database(), home.blobs()), &fresh_id())?;
         let store = store.with_slot(home.brake_slot());
         Ok(Self {
-            journal: HomeJournal::new(store.clone(), Source::of(&home, None), Access::Write),
+            journal: HomeJournal::new(store.clone(), JournalLocation::of(&home, None), Access::Write),
             settings: Arc::new(Settings::shut()),
             home,
             store,
             runner: this_runner(),
-            kind: Kind::Sqlite,
+            kind: HomeDatabase::Sqlite,
             lock,
         })
     }
 
-    async fn open_server(home: Home, url: &str, connections: usize) -> Result<Self, Failure> {
+    async fn open_postgres(home: Home, url: &str, connections: usize) -> Result<Self, Failure> {
         let store = Store::open_postgres(&postgres(url, connections), &fresh_id()).await?;
         let store = store.with_slot(home.brake_slot());
         let place = Self {
-            journal: HomeJournal::new(store.clone(), Source::of(&home, Some(url)), Access::Write),
+            journal: HomeJournal::new(
+                store.clone(),
+                JournalLocation::of(&home, Some(url)),
+                Access::Write,
+            ),
             settings: Arc::new(Settings::shut()),
             home,
             store,
             runner: this_runner(),
-            kind: Kind::Postgres,
+            kind: HomeDatabase::Postgres,
             lock: None,
         };
         if let Err(error) = place.register().await {
@@ -264,7 +268,7 @@ impl Place {
     }
 
     /// Works here and then ends this process's part in the database in good order, whatever came of the work.
-    pub(crate) async fn work<T>(
+    pub(crate) async fn run_and_close<T>(
         self,
         out: &Out,
         work: impl AsyncFnOnce(&mut Self) -> Result<T, Failure>,
@@ -300,21 +304,21 @@ impl Place {
     }
 
     /// Takes the right to drive runs, if nobody else has it. With a server it is taken agent by agent, by claiming.
-    pub(crate) fn take_turn(&mut self) -> Result<Turn, Failure> {
-        if self.kind == Kind::Postgres || self.lock.is_some() {
-            return Ok(Turn::Ours);
+    pub(crate) fn acquire_drive_lock(&mut self) -> Result<LockOutcome, Failure> {
+        if self.kind == HomeDatabase::Postgres || self.lock.is_some() {
+            return Ok(LockOutcome::Acquired);
         }
         Ok(match self.home.try_lock()? {
             Ok(lock) => {
                 self.lock = Some(lock);
-                Turn::Ours
+                LockOutcome::Acquired
             }
-            Err(pid) => Turn::Taken { pid },
+            Err(pid) => LockOutcome::HeldByOther { pid },
         })
     }
 
     /// An engine whose commands run in one workspace.
-    pub(crate) fn engine(&self, tooling: Tooling<'_>) -> Result<RealEngine, Failure> {
+    pub(crate) fn engine(&self, tooling: EngineOptions<'_>) -> Result<RealEngine, Failure> {
         let tools = Tools::new(ToolsOptions {
             program: "/proc/self/exe".into(),
             program_args_prefix: vec![SANDBOX_VERB.to_owned()],
@@ -322,38 +326,38 @@ impl Place {
             workspace: tooling.workspace.text.clone().into(),
             scratch: self.home.scratch(),
             environment: environment(),
-            closed: closed::places(&self.settings),
+            closed: denied_paths::places(&self.settings),
             limits: self.settings.tools.limits(),
             unsandboxed: match tooling.sandboxing {
-                Sandboxing::Required => Unsandboxed::Refuse,
-                Sandboxing::Optional => Unsandboxed::Allow,
+                SandboxRequirement::Required => UnsandboxedPolicy::Refuse,
+                SandboxRequirement::Optional => UnsandboxedPolicy::Allow,
             },
-            pretend: Pretend::default(),
+            pretend: DisabledFeatures::default(),
         });
         let tools = tools.map_err(|error| explain(&error))?;
         Ok(Engine {
             store: self.store.clone(),
             model: Arc::new(tooling.models),
             tools: Arc::new(tools.with_journal(Arc::clone(&self.journal) as _)),
-            policy: Arc::new(Permits::new(Arc::clone(&self.settings))),
-            guide: Arc::new(GuidanceFiles::new(self.home.root())),
+            policy: Arc::new(ConfiguredPolicy::new(Arc::clone(&self.settings))),
+            guidance: Arc::new(GuidanceFiles::new(self.home.root())),
             clock: Arc::new(RealClock::new()),
             entropy: Arc::new(RealEntropy),
             halt: tooling.halt,
             observer: tooling.observer,
             runner: self.runner.runner_id.clone(),
-            governance: self.governance(),
+            defaults: self.governance(),
         })
     }
 
     /// Takes back what agents wrote to the journal in runs that can never go on. Only for whoever may drive runs here.
-    pub(crate) async fn recover_sagas(&self) -> Result<Recovered, StoreError> {
+    pub(crate) async fn recover_sagas(&self) -> Result<SagaRecovery, StoreError> {
         recover(&self.store, self.journal.as_ref(), &RealClock::new()).await
     }
 
     /// The same for a verb, which tells what came of it.
     pub(crate) async fn recover_sagas_and_tell(&self, out: &Out) -> Result<(), StoreError> {
-        let Recovered { undone, stuck, .. } = self.recover_sagas().await?;
+        let SagaRecovery { undone, stuck, .. } = self.recover_sagas().await?;
         if undone > 0 {
             out.note(&format!(
                 "{undone} writes to the journal were taken back: their runs can never go on"
@@ -368,14 +372,14 @@ impl Place {
     }
 
     async fn register(&self) -> Result<(), StoreError> {
-        self.bury_the_dead().await?;
+        self.remove_dead_runners().await?;
         let runner = self.runner.clone();
         self.store.write(move |tx| tx.register_runner(&runner)).await
     }
 
     /// Removes those of this machine that died without a word, so that nobody waits for a lease whose holder is
     /// certainly gone. On a home's own database nobody is registered.
-    pub(crate) async fn bury_the_dead(&self) -> Result<(), StoreError> {
+    pub(crate) async fn remove_dead_runners(&self) -> Result<(), StoreError> {
         let runners = self.store.read(|view| view.runners()).await?;
         let dead: Vec<_> = runners
             .into_iter()
@@ -386,14 +390,14 @@ impl Place {
             return Ok(());
         }
         self.store
-            .write(move |tx| dead.iter().try_for_each(|dead| tx.bury_runner(dead)))
+            .write(move |tx| dead.iter().try_for_each(|dead| tx.remove_dead_runner(dead)))
             .await
     }
 }
 
 /// What to know of a database file that was brought up to date.
-fn told(what: &str, upgraded: &Upgraded, path: &Path) -> String {
-    let Upgraded { from, to, copy } = upgraded;
+fn told(what: &str, upgraded: &SchemaUpgrade, path: &Path) -> String {
+    let SchemaUpgrade { from, to, copy } = upgraded;
     format!(
         "{what} was brought from schema {from} to {to}; what it was is kept in {}: to go back, end what runs, put that \
          file in the place of {} and use the older program",
@@ -439,7 +443,7 @@ fn environment() -> BTreeMap<String, String> {
 
 /// What the home's settings say of money and privacy, for verbs that ask no model. Settings that cannot be read need not
 /// stop them, and permit nothing.
-pub(crate) fn governance(home: &Path) -> Governance {
+pub(crate) fn governance(home: &Path) -> EngineDefaults {
     let loaded = config::load(home, &Overrides::default());
     let config = loaded.map_or_else(|_| Settings::shut(), |loaded| loaded.config);
     config.governance()
@@ -448,13 +452,13 @@ pub(crate) fn governance(home: &Path) -> Governance {
 #[cfg(test)]
 mod tests {
     use wakeful_core::id::AgentId;
-    use wakeful_core::inference::Category;
+    use wakeful_core::inference::InferenceCategory;
 
     use super::*;
 
     #[test]
     fn an_upgrade_says_where_the_old_database_is() {
-        let upgraded = Upgraded {
+        let upgraded = SchemaUpgrade {
             from: 1,
             to: 2,
             copy: "/home/a/agent.sqlite.schema-1.bak".into(),
@@ -475,16 +479,19 @@ mod tests {
         let main = AgentId::parse("main").expect("an id");
         for text in ["[inference]\ncategories = [\"conversation\"]\n", "broken ="] {
             std::fs::write(home.root().join("config.toml"), text).expect("settings");
-            let place = Place::open_own(home.clone(), None).expect("a place");
+            let place = OpenHome::open_sqlite(home.clone(), None).expect("a place");
             let permissions = place.settings.permissions(&main);
             assert!(permissions.categories.is_empty(), "{permissions:?}");
             assert!(permissions.shown.is_empty(), "{permissions:?}");
-            let rule = permissions.models.get(&Category::Conversation);
+            let rule = permissions.models.get(&InferenceCategory::Conversation);
             assert_eq!(rule, Some(&Vec::new()), "nobody");
-            let Governance {
+            let EngineDefaults {
                 daily_cap, privacy, ..
             } = place.governance();
-            assert_eq!((daily_cap.0, privacy), (0, wakeful_runtime::Privacy::Explicit));
+            assert_eq!(
+                (daily_cap.0, privacy),
+                (0, wakeful_runtime::PrivacyMode::Explicit)
+            );
         }
     }
 }

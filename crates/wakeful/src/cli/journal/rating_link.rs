@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use wakeful_api::{JournalRecord, JournalWrite, Limit, ListRecords, Listed, Text};
+use wakeful_api::{JournalRecord, JournalWrite, Limit, ListRecords, RecordListKind, Text};
 
 use super::plan::day;
 use super::{field, kind_of, of_kind, or_none, short, write_record};
@@ -13,7 +13,7 @@ use crate::show::Out;
 
 /// How good a record or a day was.
 #[derive(Debug, Args)]
-pub(crate) struct Rate {
+pub(crate) struct RateArgs {
     /// From 1 to the upper end of the scale
     value: u32,
     /// What is rated: the first digits of a record's id
@@ -67,7 +67,7 @@ pub(crate) enum LinkVerb {
 
 /// What was committed.
 #[derive(Debug, Args)]
-pub(crate) struct Changes {
+pub(crate) struct ChangesArgs {
     /// Only what came after this place; the newest unless given
     #[arg(long, value_name = "SEQ")]
     after: Option<u64>,
@@ -76,7 +76,7 @@ pub(crate) struct Changes {
     limit: u32,
 }
 
-pub(super) async fn rate(rate: &Rate, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
+pub(super) async fn rate(rate: &RateArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let date = rate.day.as_deref().map(day).transpose()?;
     let rated = write_record(shared, out, async |backend| {
         let record_id = match &rate.of {
@@ -115,7 +115,7 @@ pub(super) async fn link(verb: &LinkVerb, shared: &GlobalArgs, out: &Out) -> Res
                 };
                 let wanted = ListRecords {
                     of,
-                    ..ListRecords::all(Listed::Link, Limit(*limit))
+                    ..ListRecords::all(RecordListKind::Link, Limit(*limit))
                 };
                 backend.call(wanted).await
             });
@@ -163,7 +163,7 @@ pub(super) async fn show(id: &str, shared: &GlobalArgs, out: &Out) -> Result<(),
     Ok(())
 }
 
-pub(super) async fn changes(wanted: &Changes, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
+pub(super) async fn changes(wanted: &ChangesArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let told = read(shared, async |backend| {
         backend.journal_changes(wanted.after, wanted.limit).await
     })

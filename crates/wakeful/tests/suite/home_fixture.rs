@@ -11,20 +11,20 @@ use tempfile::TempDir;
 use super::postgres::Database;
 
 /// A fresh place to run the program in.
-pub(super) struct World {
+pub(super) struct TestHome {
     dir: TempDir,
     database: Option<Rc<Database>>,
 }
 
 /// What a call of the program left.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct CommandOutput {
     pub(super) code: Option<i32>,
     pub(super) stdout: String,
     pub(super) stderr: String,
 }
 
-impl Said {
+impl CommandOutput {
     /// The one JSON object on standard output.
     pub(super) fn json(&self) -> Value {
         serde_json::from_str(self.stdout.trim()).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
@@ -39,7 +39,7 @@ impl Said {
     }
 }
 
-impl From<Output> for Said {
+impl From<Output> for CommandOutput {
     fn from(output: Output) -> Self {
         Self {
             code: output.status.code(),
@@ -49,7 +49,7 @@ impl From<Output> for Said {
     }
 }
 
-impl World {
+impl TestHome {
     /// A world on the home's own database.
     pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
@@ -161,7 +161,7 @@ impl World {
     }
 
     /// Calls the program.
-    pub(super) fn wakeful(&self, args: &[&str]) -> Said {
+    pub(super) fn wakeful(&self, args: &[&str]) -> CommandOutput {
         self.command(program())
             .args(args)
             .output()
@@ -170,7 +170,7 @@ impl World {
     }
 
     /// Calls `wakeful run --json` with a script.
-    pub(super) fn run(&self, yaml: &str, args: &[&str]) -> Said {
+    pub(super) fn run(&self, yaml: &str, args: &[&str]) -> CommandOutput {
         let model = self.script(yaml);
         let mut all = vec!["run", "do it", "--json", "--model", &model];
         all.extend(args);

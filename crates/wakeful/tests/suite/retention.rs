@@ -5,20 +5,20 @@ use std::fs;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use super::daemon::Daemon;
-use super::world::{Said, World, commands, wait_until};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{CommandOutput, TestHome, commands, wait_until};
 
 const HELLO: &str = "rounds:\n  - text: hello\n";
 
 /// Ten years in milliseconds.
 const TEN_YEARS: i64 = 10 * 365 * 86_400_000;
 
-fn behind(world: &World) -> Connection {
+fn behind(world: &TestHome) -> Connection {
     Connection::open(world.home().join("agent.sqlite")).expect("opens")
 }
 
 /// The same database as if everything had happened this much earlier: what a clock that jumps ahead makes of it.
-fn earlier(world: &World, ms: i64) {
+fn earlier(world: &TestHome, ms: i64) {
     behind(world)
         .execute_batch(&format!(
             "UPDATE event SET at_ms = at_ms - {ms};
@@ -29,7 +29,7 @@ fn earlier(world: &World, ms: i64) {
         .expect("moved");
 }
 
-fn count(world: &World, query: &str) -> i64 {
+fn count(world: &TestHome, query: &str) -> i64 {
     behind(world)
         .query_row(query, [], |row| row.get(0))
         .expect("counted")
@@ -52,8 +52,8 @@ const COPIES: &str = "
         FROM (SELECT * FROM transcript_entry ORDER BY position DESC LIMIT 1), copy;";
 
 /// Fifty-two runs of one agent, of which the first gave out a lot.
-fn busy() -> World {
-    let world = World::new();
+fn busy() -> TestHome {
+    let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
     for script in [&commands(&["seq 1 200000"]), HELLO] {
         let said = world.run(script, &["--agent", "main"]);
@@ -63,7 +63,7 @@ fn busy() -> World {
     world
 }
 
-fn check(said: &Said, name: &str) -> (String, String, String) {
+fn check(said: &CommandOutput, name: &str) -> (String, String, String) {
     let checks = said.json()["checks"].as_array().expect("checks").clone();
     let worst = checks
         .iter()
@@ -78,7 +78,7 @@ fn check(said: &Said, name: &str) -> (String, String, String) {
 
 #[test]
 fn what_is_kept_how_long_is_shown_and_nothing_young_goes() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(
         world.run(HELLO, &["--agent", "main", "--create-agent"]).code,
         Some(0)
@@ -180,7 +180,7 @@ fn a_daemon_takes_care_by_itself_after_its_first_commit() {
     behind(&world)
         .execute_batch(&format!("UPDATE retention_state SET age_clock_ms = {now}"))
         .expect("set");
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(
         count(&world, "SELECT COUNT(*) FROM run WHERE prune_level > 0"),
         0,
@@ -219,7 +219,7 @@ fn a_clock_that_jumps_ten_years_ahead_takes_nothing_away() {
 
 #[test]
 fn a_clock_that_went_back_ten_years_is_told_and_work_goes_on() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(
         world.run(HELLO, &["--agent", "main", "--create-agent"]).code,
         Some(0)
@@ -238,7 +238,7 @@ fn a_clock_that_went_back_ten_years_is_told_and_work_goes_on() {
 
 #[test]
 fn a_removed_log_stops_every_verb_and_the_doctor_knows_the_way_out() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(
         world.run(HELLO, &["--agent", "main", "--create-agent"]).code,
         Some(0)
@@ -275,9 +275,9 @@ fn a_removed_log_stops_every_verb_and_the_doctor_knows_the_way_out() {
 
 #[test]
 fn a_log_that_is_removed_under_a_daemon_stops_it_from_acknowledging_anything() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(world.run(HELLO, &["--agent", "main"]).code, Some(0));
     fs::remove_file(world.home().join("agent.sqlite-wal")).expect("removed");
     let refused = world.wakeful(&["message", "main", "second", "--json"]);
@@ -294,7 +294,7 @@ fn a_log_that_is_removed_under_a_daemon_stops_it_from_acknowledging_anything() {
 
 #[test]
 fn an_unclean_stop_and_what_it_left_are_told_apart_from_a_clean_one() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
     assert_eq!(check(&world.wakeful(&["doctor", "--json"]), "stop").0, "ok");
     world.orphan("silent.yaml", &["--agent", "main"]);
@@ -316,7 +316,7 @@ fn an_unclean_stop_and_what_it_left_are_told_apart_from_a_clean_one() {
 
 #[test]
 fn damaged_pages_and_lost_or_orphaned_files_are_found() {
-    let world = World::new();
+    let world = TestHome::new();
     let said = world.run(
         &commands(&["seq 1 200000"]),
         &["--agent", "main", "--create-agent"],

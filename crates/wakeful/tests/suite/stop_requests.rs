@@ -11,15 +11,15 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::daemon::Daemon;
+use super::daemon::RunningDaemon;
+use super::home_fixture::{TestHome, alive, lasting, wait_until};
 use super::postgres::Database;
-use super::world::{World, alive, lasting, wait_until};
 
 /// A home on a small file system of its own, which ends with the test. It has just enough room for a command to begin.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    fn under(world: &World) -> Self {
+    fn under(world: &TestHome) -> Self {
         fs::create_dir(world.home()).expect("a mount point");
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", "size=160m,mode=700", "none"])
@@ -71,8 +71,8 @@ impl OwnServer {
         Self { child, address }
     }
 
-    fn world(&self) -> World {
-        World::on(Rc::new(Database::create_on(self.address.clone())))
+    fn world(&self) -> TestHome {
+        TestHome::on(Rc::new(Database::create_on(self.address.clone())))
     }
 }
 
@@ -87,7 +87,7 @@ impl Drop for OwnServer {
 struct Frozen(Vec<Pid>);
 
 impl Frozen {
-    fn server_of(world: &World) -> Self {
+    fn server_of(world: &TestHome) -> Self {
         let url = world.database().url();
         let folder = url.split_whitespace().find_map(|word| word.strip_prefix("host="));
         let file = PathBuf::from(folder.expect("a folder")).join("data/postmaster.pid");
@@ -117,10 +117,10 @@ impl Drop for Frozen {
 }
 
 /// A daemon whose agent runs a command that lasts; the word is in its command line.
-fn with_running_command<'a>(world: &'a World, word: &str) -> Daemon<'a> {
+fn with_running_command<'a>(world: &'a TestHome, word: &str) -> RunningDaemon<'a> {
     let script = world.script(&lasting(word));
     assert_eq!(world.wakeful(&["agent", "create", "main"]).code, Some(0));
-    let daemon = Daemon::serve(world, &["--model", &script]);
+    let daemon = RunningDaemon::serve(world, &["--model", &script]);
     assert_eq!(world.wakeful(&["message", "main", "do it"]).code, Some(0));
     wait_until(|| alive(word));
     daemon
@@ -130,7 +130,7 @@ fn word(seconds: u32) -> String {
     format!("{}.75", seconds * 100_000 + std::process::id() % 90_000)
 }
 
-fn brake(world: &World, args: &[&str]) -> Value {
+fn brake(world: &TestHome, args: &[&str]) -> Value {
     let said = world.wakeful(&[&["brake"], args, &["--json"]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
     said.json()
@@ -144,7 +144,7 @@ fn dies_in_time(word: &str, since: Instant) {
 
 #[test]
 fn on_a_full_disk_the_brake_holds_and_becomes_durable_by_itself() {
-    let world = World::new();
+    let world = TestHome::new();
     let disk = SmallDisk::under(&world);
     let word = word(3);
     let daemon = with_running_command(&world, &word);
@@ -163,7 +163,7 @@ fn on_a_full_disk_the_brake_holds_and_becomes_durable_by_itself() {
     let kept = brake(&world, &["status"]);
     assert_eq!(kept["brakes"][0]["not_durable"]["is_kept"], true, "{kept}");
     disk.free();
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     wait_until(|| brake(&world, &["status"])["brakes"][0]["not_durable"].is_null());
     assert_eq!(brake(&world, &["status"])["is_on"], true);
     brake(&world, &["off"]);
@@ -177,7 +177,7 @@ fn on_a_full_disk_the_brake_holds_and_becomes_durable_by_itself() {
 #[test]
 fn on_a_full_disk_without_a_daemon_brake_and_cancel_reach_a_foreground_run() {
     for is_brake in [true, false] {
-        let world = World::new();
+        let world = TestHome::new();
         let disk = SmallDisk::under(&world);
         let word = word(if is_brake { 4 } else { 5 });
         let script = world.script(&lasting(&word));
@@ -254,7 +254,7 @@ fn while_postgres_hangs_a_command_ends_with_its_lease_and_the_daemon_stops() {
 }
 
 /// Makes the slot of a home hang whoever reads it: a pipe into which nothing is written.
-fn hang_slot(world: &World) {
+fn hang_slot(world: &TestHome) {
     let slot = world.home().join("brake.slot");
     fs::remove_file(&slot).expect("there is a slot");
     mknodat(CWD, &slot, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
@@ -262,7 +262,7 @@ fn hang_slot(world: &World) {
 
 #[test]
 fn while_the_disk_of_the_slot_hangs_the_brake_holds_and_is_stored() {
-    let world = World::new();
+    let world = TestHome::new();
     let word = word(8);
     let daemon = with_running_command(&world, &word);
     hang_slot(&world);
@@ -297,7 +297,7 @@ fn while_database_and_slot_hang_the_brake_holds_in_memory() {
 }
 
 /// What the daemon answers to a request without a token.
-fn answer(daemon: &Daemon<'_>, path: &str) -> String {
+fn answer(daemon: &RunningDaemon<'_>, path: &str) -> String {
     use std::io::{Read as _, Write as _};
     let address = daemon.address().expect("it listens");
     let mut stream = std::net::TcpStream::connect(&address).expect("connects");

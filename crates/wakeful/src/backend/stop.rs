@@ -16,16 +16,16 @@ use wakeful_store::rows::BrakeRow;
 use wakeful_store::{PendingStop, drop_from_slot, keep_in_slot, read_slot};
 
 use super::Backend;
+use crate::discover::daemon_now;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::home::Home;
-use crate::place::Place;
-use crate::reach::daemon_now;
+use crate::open_home::OpenHome;
 use crate::show::Out;
-use crate::world::{RealClock, RealEntropy};
+use crate::system::{RealClock, RealEntropy};
 
 /// How long the daemon or the database has to take a stop request.
-const TELL_MAX: Duration = Duration::from_secs(3);
+const STOP_REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Codes of failures that say nothing of the request itself.
 const IN_THE_WAY: [&str; 12] = [
@@ -46,7 +46,7 @@ const IN_THE_WAY: [&str; 12] = [
 const DATABASE_SLOW: &str = "database_slow";
 
 /// What a request came to.
-pub(crate) enum Told<T> {
+pub(crate) enum StopDelivery<T> {
     /// The daemon or the database has it.
     Taken(T),
     /// Only the slot has it.
@@ -55,7 +55,7 @@ pub(crate) enum Told<T> {
 
 /// A fresh request from this command line.
 pub(crate) fn request(target: StopTarget, reason: String) -> StopRequest {
-    let bytes = RealEntropy.bytes32();
+    let bytes = RealEntropy.random_bytes();
     StopRequest {
         id: bytes.first_chunk().map_or(1, |bytes| u64::from_le_bytes(*bytes)),
         target,
@@ -96,17 +96,17 @@ pub(crate) async fn brake(
             // In force for whatever drives runs here, before the database is opened.
             let _ = keep_in_slot(&home.brake_slot(), &request);
             let beside = async {
-                let place = Place::open_beside(shared).await?;
+                let place = OpenHome::open_unlocked(shared).await?;
                 place
-                    .work(out, async |place| Backend::of_place(place)?.call(set).await)
+                    .run_and_close(out, async |place| Backend::of_place(place)?.call(set).await)
                     .await
             };
             told(&home, request, beside).await?
         }
     };
     Ok(match told {
-        Told::Taken(brakes) => brakes,
-        Told::Kept(pending) => brakes_of(&[pending]),
+        StopDelivery::Taken(brakes) => brakes,
+        StopDelivery::Kept(pending) => brakes_of(&[pending]),
     })
 }
 
@@ -130,13 +130,13 @@ pub(crate) async fn told<T>(
     home: &Home,
     request: StopRequest,
     telling: impl Future<Output = Result<T, Failure>>,
-) -> Result<Told<T>, Failure> {
-    let failure = match tokio::time::timeout(TELL_MAX, telling).await {
-        Ok(Ok(taken)) => return Ok(Told::Taken(taken)),
+) -> Result<StopDelivery<T>, Failure> {
+    let failure = match tokio::time::timeout(STOP_REQUEST_TIMEOUT, telling).await {
+        Ok(Ok(taken)) => return Ok(StopDelivery::Taken(taken)),
         Ok(Err(failure)) => failure,
         Err(_) => Failure::new(
             DATABASE_SLOW,
-            format!("no answer within {} s", TELL_MAX.as_secs()),
+            format!("no answer within {} s", STOP_REQUEST_TIMEOUT.as_secs()),
             "look with `wakeful daemon status`",
         ),
     };
@@ -146,7 +146,7 @@ pub(crate) async fn told<T>(
         return Err(failure);
     }
     match keep_in_slot(&slot, &request) {
-        Ok(()) => Ok(Told::Kept(pending(request, failure.code()))),
+        Ok(()) => Ok(StopDelivery::Kept(pending(request, failure.code()))),
         // It is in force nowhere, so it failed.
         Err(_) => Err(failure),
     }

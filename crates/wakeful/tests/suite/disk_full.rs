@@ -5,14 +5,14 @@ use std::fs;
 
 use serde_json::json;
 
-use super::daemon::Daemon;
-use super::world::{Said, World, commands, program};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{CommandOutput, TestHome, commands, program};
 
 const HELLO: &str = "rounds:\n  - text: hello\n";
 
 /// A home with a run, a large output and a journal, on which nothing works any more.
-fn lived_in() -> World {
-    let world = World::new();
+fn lived_in() -> TestHome {
+    let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
     let said = world.run(&commands(&["seq 1 200000"]), &["--agent", "main"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -22,7 +22,7 @@ fn lived_in() -> World {
 }
 
 /// Words of a shell in a world whose home is a file system of its own, on which not a byte is free. `$1` is the program.
-fn on_a_full_disk(world: &World, words: &str) -> Said {
+fn on_a_full_disk(world: &TestHome, words: &str) -> CommandOutput {
     let (home, aside) = (world.home(), world.path().join("aside"));
     if !aside.exists() {
         fs::rename(&home, &aside).expect("moved aside");
@@ -114,9 +114,9 @@ fn a_full_home_is_copied_to_another_disk_and_nothing_is_restored_onto_a_full_one
 
 #[test]
 fn a_daemon_whose_storage_refuses_says_so_until_a_write_has_worked_again() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     let health = || world.wakeful(&["daemon", "status", "--json"]).json();
     assert_eq!(health()["control_health"], "ok");
     let (log, away) = (world.home().join("agent.sqlite-wal"), world.path().join("away"));

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
-use wakeful_ports::tool::{Act, Stop, ToolHost as _};
+use wakeful_ports::tool::{StopSignal, ToolHost as _, ToolRequest};
 use wakeful_store::rows::DecisionFilter;
-use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, Tools, ToolsOptions, Unsandboxed};
+use wakeful_tools::{CommandLimits, DeniedPaths, DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
 
 use super::api::block_on;
-use super::daemon::Daemon;
+use super::daemon::RunningDaemon;
 use super::decision::{ask, with_open_run, write};
-use super::world::{Said, World, commands, program, wait_until};
+use super::home_fixture::{CommandOutput, TestHome, commands, program, wait_until};
 
 /// A command whose end no line shows.
 fn long_command() -> String {
@@ -21,7 +21,7 @@ fn long_command() -> String {
 }
 
 /// Has an agent ask before it runs a command, and returns the name of the question.
-fn asked(world: &World, agent: &str, command: &str) -> (Said, String) {
+fn asked(world: &TestHome, agent: &str, command: &str) -> (CommandOutput, String) {
     let model = world.script(&commands(&[command]));
     let said = world.wakeful(&[
         "run",
@@ -47,20 +47,20 @@ fn asked(world: &World, agent: &str, command: &str) -> (Said, String) {
     (said, id)
 }
 
-fn show(world: &World, id: &str) -> Value {
+fn show(world: &TestHome, id: &str) -> Value {
     world.wakeful(&["decision", "show", id, "--json"]).json()
 }
 
 #[test]
 fn whoever_decides_sees_all_of_the_arguments() {
-    let world = World::new();
+    let world = TestHome::new();
     let command = long_command();
     let whole = json!({"cmd": command}).to_string();
     let (said, id) = asked(&world, "main", &command);
     assert_eq!(said.json()["decisions"][0]["is_input_cut"], true, "{said:?}");
     let way = format!("cut; `wakeful decision show {}` shows all of it", &id[..12]);
     assert!(said.stderr.contains(&way), "{said:?}");
-    let look = |world: &World| {
+    let look = |world: &TestHome| {
         let list = world.wakeful(&["decision", "list", "--json"]).json();
         let listed = &list["decisions"][0];
         assert_eq!(listed["is_input_cut"], true, "{listed}");
@@ -90,7 +90,7 @@ fn whoever_decides_sees_all_of_the_arguments() {
             .contains("only how it begins; the decision shows all of it"),
         "{events:?}"
     );
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     look(&world);
     assert_eq!(world.lines(), Vec::<String>::new());
     let answered = world.wakeful(&["decision", "answer", &id, "approve", "--version", "1", "--json"]);
@@ -124,7 +124,7 @@ fn whoever_decides_sees_all_of_the_arguments() {
 
 #[test]
 fn what_nobody_would_see_in_the_arguments_is_spelled_out() {
-    let world = World::new();
+    let world = TestHome::new();
     let (_, id) = asked(&world, "main", "echo \u{202e}fr- mr\u{202c}");
     let text = world.wakeful(&["decision", "show", &id]).stdout;
     assert!(text.contains(r#"{"cmd":"echo \u202efr- mr\u202c"}"#), "{text}");
@@ -132,7 +132,7 @@ fn what_nobody_would_see_in_the_arguments_is_spelled_out() {
 
 #[test]
 fn an_answer_is_taken_only_by_the_ways_that_the_settings_name() {
-    let world = World::new();
+    let world = TestHome::new();
     let set = |key: &str, value: &str| world.wakeful(&["config", "set", key, value, "--json"]);
     assert_eq!(set("decisions.answer_from", "page").code, Some(0));
     assert_eq!(set("agents.free.answer_from", "cli,api").code, Some(0));
@@ -169,7 +169,7 @@ fn an_answer_is_taken_only_by_the_ways_that_the_settings_name() {
         assert_eq!(said.json()["error"]["message"], message, "{said:?}");
     };
     refused("cli");
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     refused("api");
     let shown = show(&world, &held);
     assert_eq!(
@@ -192,7 +192,7 @@ fn an_answer_is_taken_only_by_the_ways_that_the_settings_name() {
 
 #[test]
 fn how_a_question_is_answered_fits_the_way_by_which_one_comes() {
-    let world = World::new();
+    let world = TestHome::new();
     let mut all = Vec::new();
     for (agent, from) in [
         ("one", "cli"),
@@ -206,7 +206,7 @@ fn how_a_question_is_answered_fits_the_way_by_which_one_comes() {
         let hint = said.json()["error"]["hint"].as_str().expect("a hint").to_owned();
         all.push((id, hint));
     }
-    let shown = |world: &World, id: &str| {
+    let shown = |world: &TestHome, id: &str| {
         let text = world.wakeful(&["decision", "show", id]).stdout;
         let (_, way) = text.rsplit_once("\nanswer it ").expect("a way");
         way.trim_end().to_owned()
@@ -223,7 +223,7 @@ fn how_a_question_is_answered_fits_the_way_by_which_one_comes() {
     for ((id, hint), way) in all.iter().zip(&alone) {
         assert_eq!((&shown(&world, id), hint), (way, &format!("answer it {way}")));
     }
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     let stop = "after `wakeful daemon stop`, ";
     let served = ways([stop, "", "on the page, or after `wakeful daemon stop` ", ""]);
     for ((id, _), way) in all.iter().zip(&served) {
@@ -234,13 +234,13 @@ fn how_a_question_is_answered_fits_the_way_by_which_one_comes() {
 /// What is asked is shown and answered although the reply that asked for it is damaged.
 #[test]
 fn a_damaged_reply_hides_the_end_of_the_arguments_and_nothing_else() {
-    let world = World::new();
+    let world = TestHome::new();
     let questions = ["one", "two"].map(|agent| asked(&world, agent, &long_command()).1);
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
     let change = "UPDATE blob SET bytes = x'00', encoding = 'raw'";
     assert!(database.execute(change, []).expect("damage") > 0);
     drop(database);
-    let look = |said: &Said, status: &str| {
+    let look = |said: &CommandOutput, status: &str| {
         let shown = said.json();
         assert_eq!(
             (said.code, &shown["status"], &shown["input_gone"]),
@@ -260,7 +260,7 @@ fn a_damaged_reply_hides_the_end_of_the_arguments_and_nothing_else() {
         &world.wakeful(&["decision", "answer", one, "deny", "--json"]),
         "answered",
     );
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     look(&world.wakeful(&["decision", "show", two, "--json"]), "pending");
     look(
         &world.wakeful(&["decision", "answer", two, "deny", "--json"]),
@@ -270,14 +270,14 @@ fn a_damaged_reply_hides_the_end_of_the_arguments_and_nothing_else() {
 
 #[test]
 fn a_held_tool_is_used_after_a_yes_through_the_api_and_not_after_a_no() {
-    let world = World::new();
+    let world = TestHome::new();
     let activity = |agent: &str| {
         let shown = world.wakeful(&["agent", "show", agent, "--json"]).json();
         shown["activity"].clone()
     };
     let (_, yes) = asked(&world, "one", "echo yes >> world.txt");
     let (_, no) = asked(&world, "two", "echo no >> world.txt");
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(["one", "two"].map(activity), ["waiting_on_human"; 2]);
     for (id, option) in [(yes, "approve"), (no, "deny")] {
         let said = world.wakeful(&["decision", "answer", &id, option, "--json"]);
@@ -292,8 +292,8 @@ fn a_held_tool_is_used_after_a_yes_through_the_api_and_not_after_a_no() {
 
 #[test]
 fn how_long_a_question_stands_is_a_setting_with_bounds() {
-    let world = World::new();
-    let patience = |world: &World, id: &str| {
+    let world = TestHome::new();
+    let patience = |world: &TestHome, id: &str| {
         let filter = DecisionFilter {
             limit: 10,
             ..DecisionFilter::default()
@@ -322,7 +322,7 @@ fn how_long_a_question_stands_is_a_setting_with_bounds() {
 }
 
 /// Commands that try to decide in a person's place and write into the world file what they were told.
-fn tries(world: &World, id: &str) -> Vec<String> {
+fn tries(world: &TestHome, id: &str) -> Vec<String> {
     let (home, program) = (
         world.home().display().to_string(),
         program().display().to_string(),
@@ -343,7 +343,7 @@ fn tries(world: &World, id: &str) -> Vec<String> {
 }
 
 /// A request to the daemon with the token of the home, spoken by a shell.
-fn posted(daemon: &Daemon<'_>, (path, body): (&str, &str), then: &str) -> String {
+fn posted(daemon: &RunningDaemon<'_>, (path, body): (&str, &str), then: &str) -> String {
     let address = daemon.address().expect("an address");
     let token = daemon.world.home().join("token").display().to_string();
     let request = format!(
@@ -362,10 +362,10 @@ const ANSWERED_BY_TOOL: &str = "4 descends_from_tool";
 
 #[test]
 fn a_command_of_an_agent_cannot_answer_its_own_question() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = with_open_run(&world);
     let id = ask(&world, &run, "a");
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     let home = world.home();
     let answer = (format!("/api/decisions/{id}/answer"), r#"{"option":"approve"}"#);
     let by_hand = posted(&daemon, (&answer.0, answer.1), "cat <&3");
@@ -401,7 +401,7 @@ fn a_command_of_an_agent_cannot_answer_its_own_question() {
 }
 
 /// Runs a command as an agent's tool does where the kernel cannot confine it.
-pub(super) fn unconfined(world: &World, no_namespaces: bool, command: &str) {
+pub(super) fn unconfined(world: &TestHome, no_namespaces: bool, command: &str) {
     let environment = BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]);
     let tools = Tools::new(ToolsOptions {
         program: program().to_owned(),
@@ -410,17 +410,17 @@ pub(super) fn unconfined(world: &World, no_namespaces: bool, command: &str) {
         workspace: world.workspace(),
         scratch: world.home().join("scratch"),
         environment,
-        closed: ClosedPlaces::default(),
+        closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
-        unsandboxed: Unsandboxed::Allow,
-        pretend: Pretend {
+        unsandboxed: UnsandboxedPolicy::Allow,
+        pretend: DisabledFeatures {
             no_namespaces,
             no_landlock: true,
             no_seccomp: true,
-            ..Pretend::default()
+            ..DisabledFeatures::default()
         },
     });
-    let act = Act {
+    let act = ToolRequest {
         operation_id: OperationId(Digest::of(command.as_bytes())),
         tool: "ExecCommand".to_owned(),
         input: json!({"cmd": command}),
@@ -433,7 +433,7 @@ pub(super) fn unconfined(world: &World, no_namespaces: bool, command: &str) {
 
 struct Never;
 
-impl Stop for Never {
+impl StopSignal for Never {
     fn stopped(&self) -> impl Future<Output = ()> + Send {
         std::future::pending()
     }
@@ -441,10 +441,10 @@ impl Stop for Never {
 
 #[test]
 fn a_command_that_nothing_confines_cannot_decide_in_a_persons_place_either() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = with_open_run(&world);
     let id = ask(&world, &run, "a");
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(world.wakeful(&["brake", "on", "--agent", "main"]).code, Some(0));
     let path = format!("/api/decisions/{id}/answer");
     let (answer, release) = (

@@ -3,20 +3,20 @@
 use wakeful_api::{Brake, Channel, Decision, Hex, ListDecisions, RuntimeStatus};
 use wakeful_core::key::RunKey;
 use wakeful_runtime::problem::descends_from_tool;
-use wakeful_tools::descent;
+use wakeful_tools::process_ancestry;
 
 use super::Backend;
 use crate::failure::Failure;
 
 /// What a person has to know before anything else: what is held, and what waits for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct AttentionSummary {
     pub(crate) brakes: Vec<Brake>,
     pub(crate) pending_decisions: u64,
     pub(crate) quarantined_runs: u64,
 }
 
-impl From<&RuntimeStatus> for Standing {
+impl From<&RuntimeStatus> for AttentionSummary {
     fn from(status: &RuntimeStatus) -> Self {
         Self {
             brakes: status.brakes.clone(),
@@ -46,8 +46,8 @@ impl Backend {
 
 /// Refuses what only people do where an agent's tool started this process: before the home is looked at, which a tool may
 /// not reach anyway.
-pub(crate) fn by_a_person() -> Result<(), Failure> {
-    if descent::is_own() {
+pub(crate) fn refuse_tool_process() -> Result<(), Failure> {
+    if process_ancestry::is_own() {
         return Err(descends_from_tool().into());
     }
     Ok(())

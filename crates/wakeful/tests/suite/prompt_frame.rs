@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use wakeful_api::GetAgentStatus;
 
 use super::api::{block_on, client, input};
-use super::daemon::Daemon;
-use super::world::{Said, World, program};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{CommandOutput, TestHome, program};
 
 /// Every tool there is.
 const TOOLS: [&str; 3] = ["ExecCommand", "journal_create_task", "journal_update_task"];
@@ -19,12 +19,12 @@ const TOOLS: [&str; 3] = ["ExecCommand", "journal_create_task", "journal_update_
 const FIRST_REQUEST_BYTES_MAX: usize = 6_000;
 
 /// A provider that answers in Anthropic's format and keeps the bytes it was sent.
-struct Keeper {
+struct RecordingProvider {
     url: String,
     bodies: Arc<Mutex<Vec<String>>>,
 }
 
-impl Keeper {
+impl RecordingProvider {
     fn new(answers: Vec<Value>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -46,7 +46,7 @@ impl Keeper {
         self.bodies.lock().expect("no panic").clone()
     }
 
-    fn run(&self, world: &World, folder: &Path, args: &[&str]) -> Said {
+    fn run(&self, world: &TestHome, folder: &Path, args: &[&str]) -> CommandOutput {
         let mut command = world.command(program());
         command.current_dir(folder);
         command
@@ -54,7 +54,7 @@ impl Keeper {
             .args(args);
         command.env("ANTHROPIC_API_KEY", "sk-test-77aa31c09e");
         command.env("ANTHROPIC_BASE_URL", &self.url);
-        let said: Said = command.output().expect("the program starts").into();
+        let said: CommandOutput = command.output().expect("the program starts").into();
         assert_eq!(said.code, Some(0), "{said:?}");
         said
     }
@@ -105,7 +105,7 @@ fn cached(body: &str) -> (&str, &str) {
 
 #[test]
 fn the_cached_prefix_is_byte_identical_across_rounds_turns_and_processes() {
-    let (world, other) = (World::new(), World::new());
+    let (world, other) = (TestHome::new(), TestHome::new());
     let work = other.workspace();
     let made = world.wakeful(&["agent", "create", "coach"]);
     assert_eq!(made.code, Some(0), "{made:?}");
@@ -116,7 +116,7 @@ fn the_cached_prefix_is_byte_identical_across_rounds_turns_and_processes() {
     std::fs::write(work.join("AGENTS.md"), "of another folder").expect("written");
     // The guidance changes while a run is under way, and is put back before the next one.
     let rewrite = "cp AGENTS.md kept; echo changed > AGENTS.md";
-    let keeper = Keeper::new(vec![calls(rewrite), says("one"), says("two")]);
+    let keeper = RecordingProvider::new(vec![calls(rewrite), says("one"), says("two")]);
     keeper.run(&world, &world.workspace(), &["--agent", "coach", "first words"]);
     std::fs::rename(
         world.workspace().join("kept"),
@@ -142,7 +142,7 @@ fn the_cached_prefix_is_byte_identical_across_rounds_turns_and_processes() {
 
 #[test]
 fn guidance_is_the_workspaces_and_never_that_of_a_worktree_or_of_the_folder_of_a_call() {
-    let world = World::new();
+    let world = TestHome::new();
     let made = world.wakeful(&["agent", "create", "coach"]);
     assert_eq!(made.code, Some(0), "{made:?}");
     let tree = world.workspace().join("tree");
@@ -154,7 +154,7 @@ fn guidance_is_the_workspaces_and_never_that_of_a_worktree_or_of_the_folder_of_a
     let there = json!({"cmd": "test -e AGENTS.md && echo it-is-there", "workdir": "tree"});
     let call = json!({"type": "tool_use", "id": "toolu_1", "name": "ExecCommand", "input": there});
     let calls = json!({"content": [call], "stop_reason": "tool_use"});
-    let keeper = Keeper::new(vec![calls, says("one")]);
+    let keeper = RecordingProvider::new(vec![calls, says("one")]);
     keeper.run(&world, &tree, &["--agent", "coach", "go"]);
     let bodies = keeper.bodies();
     assert_eq!(bodies.len(), 2);
@@ -173,15 +173,15 @@ fn guidance_is_the_workspaces_and_never_that_of_a_worktree_or_of_the_folder_of_a
 
 #[test]
 fn the_first_request_of_an_agent_is_small() {
-    let (world, keeper) = (World::new(), Keeper::new(vec![says("hi")]));
+    let (world, keeper) = (TestHome::new(), RecordingProvider::new(vec![says("hi")]));
     keeper.run(&world, &world.workspace(), &["hello"]);
     let bytes = keeper.bodies()[0].len();
     assert!(bytes <= FIRST_REQUEST_BYTES_MAX, "{bytes} bytes");
 }
 
 /// An agent with both guidance files, and a marker in each.
-fn guided() -> World {
-    let world = World::new();
+fn guided() -> TestHome {
+    let world = TestHome::new();
     let made = world.wakeful(&["agent", "create", "coach"]);
     assert_eq!(made.code, Some(0), "{made:?}");
     let folder = world.home().join("agents/coach");
@@ -259,7 +259,7 @@ fn debug_prompt_shows_every_block_with_its_source_and_weight() {
 fn a_daemon_shows_the_same_frame_and_the_wire_is_measured_where_its_model_can_be_had() {
     let world = guided();
     let alone = world.wakeful(&["debug", "prompt", "coach", "--json"]);
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     let beside = world.wakeful(&["debug", "prompt", "coach", "--json"]);
     assert_eq!(alone.stdout, beside.stdout);
     let shown = world.wakeful(&["agent", "show", "coach", "--json"]);
@@ -277,7 +277,7 @@ fn a_daemon_shows_the_same_frame_and_the_wire_is_measured_where_its_model_can_be
         "--model",
         "anthropic/claude-x",
     ]);
-    let said: Said = command
+    let said: CommandOutput = command
         .env("ANTHROPIC_API_KEY", "k")
         .output()
         .expect("it starts")

@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use wakeful_core::retention::DAY_MS;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
-use wakeful_runtime::proof::{Wanted, verify};
-use wakeful_store::{BUSY_MS, Depth, Store, check_sqlite};
+use wakeful_runtime::proof::{VerifyOptions, verify};
+use wakeful_store::{BUSY_MS, CheckDepth, Store, check_sqlite};
 use wakeful_tools::quarantine;
-use wakeful_tools::tree::{self, Bounds};
+use wakeful_tools::remove_tree::{self, RemovalLimits};
 
-use super::files::Use;
-use super::{Check, Mend, Mode};
+use super::files::HomeUse;
+use super::{Check, DoctorMode, Repair};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::home::Home;
-use crate::place::reading;
-use crate::world::RealClock;
+use crate::open_home::with_read_only;
+use crate::system::RealClock;
 
 /// Databases up to this size are read whole unasked; larger ones take more than some seconds.
 const UNASKED_BYTES_MAX: u64 = 1 << 30;
@@ -33,9 +33,9 @@ const BEHIND_MS_MAX: i64 = 5 * 365 * DAY_MS;
 const LEFT_MAX: usize = 10_000;
 
 /// How the last process ended, and whether its log is where it left it.
-pub(super) fn stop(home: &Home, use_of_home: Use, mode: Mode) -> Vec<Check> {
+pub(super) fn stop(home: &Home, use_of_home: HomeUse, mode: DoctorMode) -> Vec<Check> {
     let mut checks = logs(home, use_of_home, mode);
-    if use_of_home == Use::Taken {
+    if use_of_home == HomeUse::Taken {
         return checks;
     }
     let ended = fs::read_to_string(home.root().join("lock")).unwrap_or_default();
@@ -57,7 +57,7 @@ pub(super) fn stop(home: &Home, use_of_home: Use, mode: Mode) -> Vec<Check> {
 }
 
 /// The index of a log without the log: somebody removed it, and what was committed last with it.
-fn logs(home: &Home, use_of_home: Use, mode: Mode) -> Vec<Check> {
+fn logs(home: &Home, use_of_home: HomeUse, mode: DoctorMode) -> Vec<Check> {
     let databases = Home::DATABASES.map(|name| home.root().join(name));
     let lost = databases
         .iter()
@@ -67,13 +67,13 @@ fn logs(home: &Home, use_of_home: Use, mode: Mode) -> Vec<Check> {
             "{} was removed, and what was committed last with it",
             beside(path, "-wal").display()
         );
-        if use_of_home == Use::Taken {
+        if use_of_home == HomeUse::Taken {
             let hint = "end the process that works in the home in good order: it still has it, and saves it";
             return Check::problem("log", message, hint);
         }
         let index = beside(path, "-shm");
         let act = || fs::remove_file(&index);
-        let mend = Mend {
+        let mend = Repair {
             deed: "go on with what is left; put the file back or restore a backup if you can instead",
             act: &act,
         };
@@ -87,7 +87,7 @@ fn logs(home: &Home, use_of_home: Use, mode: Mode) -> Vec<Check> {
 }
 
 /// Private folders of commands whose process is gone.
-pub(super) fn scratch(home: &Home, use_of_home: Use, mode: Mode) -> Check {
+pub(super) fn scratch(home: &Home, use_of_home: HomeUse, mode: DoctorMode) -> Check {
     let entries = fs::read_dir(home.scratch()).into_iter().flatten();
     let left: Vec<PathBuf> = entries
         .filter_map(Result::ok)
@@ -97,16 +97,18 @@ pub(super) fn scratch(home: &Home, use_of_home: Use, mode: Mode) -> Check {
         .collect();
     match (left.len(), use_of_home) {
         (0, _) => Check::ok("scratch", "nothing is left of commands that have ended"),
-        (count, Use::Taken) => Check::ok("scratch", format!("folders of commands: {count}, perhaps in use")),
+        (count, HomeUse::Taken) => {
+            Check::ok("scratch", format!("folders of commands: {count}, perhaps in use"))
+        }
         // Ordinary after a crash, and in nobody's way.
-        (count, Use::Free) if mode == Mode::Look => Check::warning(
+        (count, HomeUse::Free) if mode == DoctorMode::Look => Check::warning(
             "scratch",
             format!("folders that commands left behind: {count}"),
             "`wakeful doctor --fix` would remove them",
         ),
-        (count, Use::Free) => {
+        (count, HomeUse::Free) => {
             let act = || left.iter().try_for_each(|path| remove(path));
-            let mend = Mend {
+            let mend = Repair {
                 deed: "remove them",
                 act: &act,
             };
@@ -117,7 +119,7 @@ pub(super) fn scratch(home: &Home, use_of_home: Use, mode: Mode) -> Check {
 }
 
 /// Folders of commands that could not be removed when the commands ended.
-pub(super) fn quarantined(home: &Home, mode: Mode) -> Option<Check> {
+pub(super) fn quarantined(home: &Home, mode: DoctorMode) -> Option<Check> {
     let left = quarantine::list(&home.scratch());
     let message = format!(
         "folders of commands that could not be removed: {} in {}",
@@ -126,14 +128,14 @@ pub(super) fn quarantined(home: &Home, mode: Mode) -> Option<Check> {
     );
     match (left.is_empty(), mode) {
         (true, _) => None,
-        (false, Mode::Look) => Some(Check::warning(
+        (false, DoctorMode::Look) => Some(Check::warning(
             "quarantine",
             message,
             "`wakeful doctor --fix` tries again; a running daemon does so when it starts",
         )),
-        (false, Mode::Fix) => {
+        (false, DoctorMode::Fix) => {
             let act = || left.iter().try_for_each(|path| remove(path));
-            let mend = Mend {
+            let mend = Repair {
                 deed: "remove them",
                 act: &act,
             };
@@ -143,7 +145,7 @@ pub(super) fn quarantined(home: &Home, mode: Mode) -> Option<Check> {
 }
 
 fn remove(path: &Path) -> std::io::Result<()> {
-    let left = tree::remove(path, Bounds::PATIENT).left;
+    let left = remove_tree::remove(path, RemovalLimits::PATIENT).left;
     left.map_or(Ok(()), |left| Err(left.into()))
 }
 
@@ -159,7 +161,11 @@ pub(super) fn pages(home: &Home, deep: bool) -> Vec<Check> {
             let message = format!("{name} has {} MiB and was not read whole", size >> 20);
             return Check::warning("pages", message, "`wakeful doctor --deep` reads it whole");
         }
-        let depth = if deep { Depth::Whole } else { Depth::Quick };
+        let depth = if deep {
+            CheckDepth::Whole
+        } else {
+            CheckDepth::Quick
+        };
         match check_sqlite(&path, depth, BUSY_MS) {
             Ok(()) => Check::ok("pages", format!("every page of {name} is sound")),
             Err(error) => Check::failure("pages", &Failure::from(error)),
@@ -170,7 +176,7 @@ pub(super) fn pages(home: &Home, deep: bool) -> Vec<Check> {
 
 /// Contents in files, and the clock, held against the database.
 pub(super) async fn contents(shared: &GlobalArgs) -> Vec<Check> {
-    let looked = reading(shared, async |store| {
+    let looked = with_read_only(shared, async |store| {
         let files = store.inspect_files().await?;
         Ok((files, newest(store).await?))
     });
@@ -202,12 +208,12 @@ pub(super) async fn contents(shared: &GlobalArgs) -> Vec<Check> {
 
 /// Every log, content and row, as `wakeful verify` compares them.
 pub(super) async fn deep(shared: &GlobalArgs) -> Check {
-    let wanted = Wanted {
+    let wanted = VerifyOptions {
         contents: true,
-        ..Wanted::default()
+        ..VerifyOptions::default()
     };
     let mut flaws = Vec::new();
-    let verified = reading(shared, async |store| {
+    let verified = with_read_only(shared, async |store| {
         Ok(verify(store, &wanted, |verdict| flaws.extend(verdict.flaw)).await?)
     });
     let verified = match verified.await {
@@ -263,18 +269,18 @@ fn beside(database: &Path, ending: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Status;
+    use super::super::CheckStatus;
     use super::*;
 
     #[test]
     fn a_clock_that_jumped_ten_years_is_doubted_in_both_directions() {
         let now = Millis(20_000 * DAY_MS);
         let status = |days: i64| clock(Some(Millis(now.0 - days * DAY_MS)), now).status;
-        assert_eq!([status(0), status(400)], [Status::Ok, Status::Ok]);
+        assert_eq!([status(0), status(400)], [CheckStatus::Ok, CheckStatus::Ok]);
         assert_eq!(
             [status(3_650), status(-3_650)],
-            [Status::Warning, Status::Warning]
+            [CheckStatus::Warning, CheckStatus::Warning]
         );
-        assert_eq!(clock(None, now).status, Status::Ok);
+        assert_eq!(clock(None, now).status, CheckStatus::Ok);
     }
 }

@@ -6,30 +6,33 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use rusqlite::types::Value;
-use wakeful_core::budget::{Day, MicroUsd};
-use wakeful_core::cause::{Cause, Origin};
+use wakeful_core::budget::{MicroUsd, UtcDay};
+use wakeful_core::cause::{Cause, MessageOrigin};
 use wakeful_core::decision::{Channel, Severity};
 use wakeful_core::external_trigger::TriggerStatus;
 use wakeful_core::id::{AgentId, PolicyVersion, RuleId};
-use wakeful_core::key::{Cause as KeyCause, DecisionId, Digest, OperationId, RunKey, SourceKind};
+use wakeful_core::key::{
+    DecisionId, Digest, OperationId, RunKey, RunKeySource as KeyCause, RunKeySourceKind,
+};
 use wakeful_core::message::{Message, NewMessage};
-use wakeful_core::notice::Telling;
-use wakeful_core::proof::record::attach;
+use wakeful_core::notice::AgentNotice;
+use wakeful_core::proof::row_binding::attach;
 use wakeful_core::report::payload::MessageAdmitted;
-use wakeful_core::report::{Draft, Sealed};
-use wakeful_core::saga::{Phase, Saga, Status};
+use wakeful_core::report::{EventDraft, SealedEvent};
+use wakeful_core::saga::{Saga, SagaPhase, SagaStatus};
+use wakeful_core::schedule::{ExecutionOutcome, ScheduleReason, TriggerSource};
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{Outcome, ScheduleReason, TriggerSource};
 use wakeful_core::wake::WakeOutcome;
-use wakeful_runtime::proof::{Wanted, verify};
+use wakeful_runtime::proof::{VerifyOptions, verify};
 use wakeful_store::rows::{
-    AnnouncementRow, ExecutionRow, ReceiptRow, Reservation, TellingRow, TriggerRow, WakeRow,
+    AgentOutboxRow, DecisionNotificationRow, ExternalTriggerRow, PrivacyReceiptRow, Reservation,
+    ScheduledExecutionRow, WakeRow,
 };
 use wakeful_store::{SqliteOptions, Store, StoreError, Tx};
 
 use super::api::block_on;
 use super::decision::write;
-use super::world::{World, commands};
+use super::home_fixture::{TestHome, commands};
 
 /// Where the table of columns stands in the guide.
 const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/proof.md");
@@ -59,8 +62,8 @@ fn rule(name: &str) -> RuleId {
 }
 
 /// A home with rows in every table: most of them as people make them, the rest by the verbs that write them.
-fn home_with_all_rows() -> World {
-    let world = World::new();
+fn home_with_all_rows() -> TestHome {
+    let world = TestHome::new();
     let script = commands(&["echo one >> world.txt"]);
     let said = world.run(&script, &["--agent", "main", "--create-agent"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -123,7 +126,7 @@ fn home_with_all_rows() -> World {
 }
 
 /// One decision that was answered, and one that waits.
-fn with_decisions(world: &World, script: &str) {
+fn with_decisions(world: &TestHome, script: &str) {
     for agent in ["asked", "waiting"] {
         let said = world.run(
             script,
@@ -140,7 +143,7 @@ fn with_decisions(world: &World, script: &str) {
     }
 }
 
-pub(super) fn called(world: &World, args: &[&str]) {
+pub(super) fn called(world: &TestHome, args: &[&str]) {
     let said = world.wakeful(args);
     assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
 }
@@ -148,7 +151,7 @@ pub(super) fn called(world: &World, args: &[&str]) {
 /// Rows that only providers, daemons and systems outside bring.
 fn rest(tx: &mut Tx<'_>, run: RunKey) -> Result<(), StoreError> {
     let operation = OperationId(Digest::of(b"a request"));
-    let day = Day(20_000);
+    let day = UtcDay(20_000);
     tx.lock_spending(day)?;
     tx.reserve(&Reservation {
         operation_id: operation,
@@ -161,14 +164,14 @@ fn rest(tx: &mut Tx<'_>, run: RunKey) -> Result<(), StoreError> {
         amount: MicroUsd(900),
     })?;
     tx.settle_spend(&operation, Some(MicroUsd(700)))?;
-    tx.put_receipt(&ReceiptRow {
+    tx.put_receipt(&PrivacyReceiptRow {
         provider: "some".to_owned(),
         policy_version: PolicyVersion::new("v1"),
         channel: Channel::Cli.into(),
         at: Millis(1),
     })?;
     tx.request_cancel(&run, Millis(2))?;
-    tx.put_announcement(&AnnouncementRow {
+    tx.put_announcement(&DecisionNotificationRow {
         decision_id: DecisionId(Digest::of(b"a decision")),
         severity: Severity::High,
         way: "desktop".to_owned(),
@@ -179,9 +182,9 @@ fn rest(tx: &mut Tx<'_>, run: RunKey) -> Result<(), StoreError> {
     })?;
     let (begun, compensating) = (Saga::intended(operation), compensating(operation));
     tx.begin_saga(&begun, &run, Millis(4))?;
-    tx.move_saga(&begun, &compensating, Millis(4))?;
-    tx.remember_journal("a journal", Millis(4))?;
-    tx.refuse(&WakeRow {
+    tx.advance_saga(&begun, &compensating, Millis(4))?;
+    tx.set_journal_host("a journal", Millis(4))?;
+    tx.record_refusal(&WakeRow {
         run_key: RunKey(Digest::of(b"a refusal")),
         agent_id: agent(),
         verdict: WakeOutcome::Paused,
@@ -196,10 +199,10 @@ fn rest(tx: &mut Tx<'_>, run: RunKey) -> Result<(), StoreError> {
 /// A delivery, with the message that it became.
 fn deliver(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     let (trigger, delivery, at) = (rule("trigger-1"), "a delivery".to_owned(), Millis(7));
-    let (kind, source) = (SourceKind::Trigger, delivery.as_str());
+    let (kind, source) = (RunKeySourceKind::Trigger, delivery.as_str());
     let run = RunKey::of(agent().as_str(), &KeyCause::Source { kind, source });
     let cause = Cause {
-        origin: Origin::Trigger {
+        origin: MessageOrigin::Trigger {
             trigger: trigger.clone(),
             delivery: delivery.clone(),
             content_type: None,
@@ -215,7 +218,7 @@ fn deliver(tx: &mut Tx<'_>) -> Result<(), StoreError> {
         admitted_at: at,
     };
     let message = Message::from_cause(new, run, cause);
-    let mut draft = Draft::new(MessageAdmitted {
+    let mut draft = EventDraft::new(MessageAdmitted {
         run_key: run,
         kind: message.kind,
         authority: message.authority,
@@ -229,28 +232,28 @@ fn deliver(tx: &mut Tx<'_>) -> Result<(), StoreError> {
         source_refs: BTreeMap::new(),
     });
     attach(&mut draft, &message);
-    let sealed = Sealed::new(draft, at, Some(run), [7; 32]).expect("canonical");
+    let sealed = SealedEvent::new(draft, at, Some(run), [7; 32]).expect("canonical");
     let mut head = tx.lock_head_to_announce(&agent())?.expect("a head");
     tx.admit_message(&message)?;
     tx.enqueue(&message, head.next_seq, None)?;
     let event = head.chain(&agent(), sealed);
     tx.append_event(&agent(), &event)?;
     tx.put_head(&agent(), &head)?;
-    tx.note_delivery(&trigger, &delivery, at)
+    tx.record_delivery(&trigger, &delivery, at)
 }
 
 fn compensating(operation_id: OperationId) -> Saga {
     Saga {
         operation_id,
-        phase: Phase::Compensation,
-        status: Status::Open,
+        phase: SagaPhase::Compensation,
+        status: SagaStatus::Open,
         last_error: Some("a reason".to_owned()),
     }
 }
 
 fn outside(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     tx.put_trigger_secret(&Digest::of(b"a secret"), Millis(6))?;
-    tx.put_trigger(&TriggerRow {
+    tx.put_trigger(&ExternalTriggerRow {
         trigger_id: rule("trigger-1"),
         agent_id: agent(),
         generation: 1,
@@ -260,7 +263,7 @@ fn outside(tx: &mut Tx<'_>) -> Result<(), StoreError> {
         created_at: Millis(6),
     })?;
     deliver(tx)?;
-    tx.append_execution(&ExecutionRow {
+    tx.append_execution(&ScheduledExecutionRow {
         schedule_id: rule("daily"),
         seq: 1,
         revision: 1,
@@ -268,7 +271,7 @@ fn outside(tx: &mut Tx<'_>) -> Result<(), StoreError> {
         count: 1,
         is_capped: false,
         source: TriggerSource::Tick,
-        outcome: Outcome::Disabled,
+        outcome: ExecutionOutcome::Disabled,
         reason: Some(ScheduleReason::Once.into()),
         run_key: None,
         is_catch_up: false,
@@ -277,13 +280,13 @@ fn outside(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     // The newest event of an agent that a person changed.
     let changed = AgentId::parse("idle").expect("a name");
     let newest = tx.events_before(&changed, u64::MAX, 1)?.pop().expect("an event");
-    let notice = TellingRow::new(
+    let notice = AgentOutboxRow::new(
         changed.clone(),
         newest.seq,
-        Telling::agent_changed(&changed),
+        AgentNotice::agent_changed(&changed),
         newest.at,
     );
-    tx.tell(&notice).map(drop)
+    tx.append_agent_notice(&notice).map(drop)
 }
 
 /// What the guide says of each column.
@@ -395,9 +398,9 @@ fn twisted(text: &str) -> String {
 /// What `verify` finds in a home's database.
 fn found(home: &Path) -> Vec<String> {
     let options = SqliteOptions::new(home.join("agent.sqlite"), home.join("blobs"));
-    let wanted = Wanted {
+    let wanted = VerifyOptions {
         contents: true,
-        ..Wanted::default()
+        ..VerifyOptions::default()
     };
     block_on(async {
         let store = Store::open_sqlite_read_only(&options).expect("opens");
@@ -445,7 +448,7 @@ fn altered(home: &Path, whole: &[u8], table: &str, column: &str) -> Fate {
 
 #[test]
 fn the_guide_lists_exactly_the_columns_there_are() {
-    let world = World::new();
+    let world = TestHome::new();
     called(&world, &["agent", "create", "main"]);
     let database = Connection::open(world.home().join("agent.sqlite")).expect("opens");
     let (live, guide) = (live(&database), guide());

@@ -2,29 +2,29 @@
 
 use serde_json::{Value, json};
 
-use super::daemon::Daemon;
-use super::world::{World, statuses};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{TestHome, statuses};
 
 const DAY: &str = "2026-02-18";
 
 /// Calls a verb of the journal and gives back its answer.
-fn told(world: &World, args: &[&str]) -> Value {
+fn told(world: &TestHome, args: &[&str]) -> Value {
     let said = world.wakeful(&[&["journal"], args, &["--json"]].concat());
     assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
     said.json()
 }
 
-fn id(world: &World, args: &[&str]) -> String {
+fn id(world: &TestHome, args: &[&str]) -> String {
     told(world, args)["record_id"].as_str().expect("an id").to_owned()
 }
 
-fn refused(world: &World, args: &[&str]) -> String {
+fn refused(world: &TestHome, args: &[&str]) -> String {
     world
         .wakeful(&[&["journal"], args, &["--json"]].concat())
         .error_code()
 }
 
-fn tasks_are_sorted_into_categories(world: &World) -> String {
+fn tasks_are_sorted_into_categories(world: &TestHome) -> String {
     id(world, &["category", "add", "gym"]);
     id(world, &["category", "add", "home"]);
     id(world, &["category", "rename", "home", "house"]);
@@ -56,7 +56,7 @@ fn tasks_are_sorted_into_categories(world: &World) -> String {
     task
 }
 
-fn items_are_ticked(world: &World, task: &str) {
+fn items_are_ticked(world: &TestHome, task: &str) {
     let list = id(world, &["checklist", "add", task, "pack", "shoes", "towel"]);
     id(world, &["checklist", "add-item", &list, "water"]);
     let items = |field: &str| -> Vec<String> {
@@ -86,7 +86,7 @@ fn items_are_ticked(world: &World, task: &str) {
     assert_eq!(lists["checklists"].as_array().map(Vec::len), Some(1));
 }
 
-fn time_is_spent(world: &World, task: &str) {
+fn time_is_spent(world: &TestHome, task: &str) {
     assert_eq!(refused(world, &["time", "stop"]), "timer_stopped");
     id(world, &["time", "start", task, "--description", "warm up"]);
     assert_eq!(refused(world, &["time", "start", task]), "timer_runs");
@@ -121,7 +121,7 @@ fn time_is_spent(world: &World, task: &str) {
     assert!(entries.len() == 3 && seconds.contains(&7_200), "{entries:?}");
 }
 
-fn days_are_planned_and_rated(world: &World, task: &str) {
+fn days_are_planned_and_rated(world: &TestHome, task: &str) {
     told(world, &["plan", "set", DAY, "legs"]);
     told(
         world,
@@ -181,7 +181,7 @@ fn days_are_planned_and_rated(world: &World, task: &str) {
     );
 }
 
-fn records_are_linked_deleted_and_restored(world: &World, task: &str) {
+fn records_are_linked_deleted_and_restored(world: &TestHome, task: &str) {
     let note = id(world, &["note", "add", "knees", "--task", task]);
     let link = id(world, &["link", "add", &note, "derived_from", task]);
     assert_eq!(
@@ -211,7 +211,7 @@ fn records_are_linked_deleted_and_restored(world: &World, task: &str) {
     assert_eq!(told(world, &["note", "list"])["notes"], json!([]));
 }
 
-fn what_was_committed_is_told_newest_last(world: &World) {
+fn what_was_committed_is_told_newest_last(world: &TestHome) {
     let all = told(world, &["changes", "--after", "0", "--limit", "500"]);
     let changes = all["changes"].as_array().expect("changes");
     let seqs: Vec<u64> = changes
@@ -231,7 +231,7 @@ fn what_was_committed_is_told_newest_last(world: &World) {
     assert_eq!(newest["changes"][0]["tokens"][0], "semanticKey|-|NOTE");
 }
 
-fn everything(world: &World) {
+fn everything(world: &TestHome) {
     let task = tasks_are_sorted_into_categories(world);
     items_are_ticked(world, &task);
     time_is_spent(world, &task);
@@ -242,19 +242,19 @@ fn everything(world: &World) {
 
 #[test]
 fn every_verb_of_the_journal_works_without_a_daemon() {
-    everything(&World::new());
+    everything(&TestHome::new());
 }
 
 #[test]
 fn every_verb_of_the_journal_works_through_a_daemon() {
-    let world = World::new();
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let daemon = RunningDaemon::serve(&world, &[]);
     everything(&world);
     drop(daemon);
 }
 
 /// Every row of every table of a journal.
-fn digest(world: &World) -> String {
+fn digest(world: &TestHome) -> String {
     let file = rusqlite::Connection::open(world.home().join("db.sqlite")).expect("opens");
     let mut tables = file
         .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
@@ -280,7 +280,7 @@ fn digest(world: &World) -> String {
 
 #[test]
 fn a_run_that_uses_no_tool_of_the_journal_leaves_it_as_it_is() {
-    let world = World::new();
+    let world = TestHome::new();
     told(&world, &["task", "add", "Squats"]);
     let before = digest(&world);
     assert!(before.contains("Squats"), "{before}");

@@ -1,10 +1,10 @@
 //! The same message again, and runs that were cut off.
 
-use super::world::{SILENT, Said, World, commands, lasting, program, wait_until};
+use super::home_fixture::{CommandOutput, SILENT, TestHome, commands, lasting, program, wait_until};
 
 #[test]
 fn the_same_key_without_an_agent_is_the_same_run_and_acts_once() {
-    let world = World::new();
+    let world = TestHome::new();
     let script = commands(&["echo one >> world.txt"]);
     let key = ["--idempotency-key", "order-66"];
     let (first, second) = (world.run(&script, &key), world.run(&script, &key));
@@ -27,7 +27,7 @@ fn the_same_key_without_an_agent_is_the_same_run_and_acts_once() {
 
 #[test]
 fn a_repeated_key_on_an_open_run_goes_on_with_what_the_run_was_begun_with() {
-    let world = World::new();
+    let world = TestHome::new();
     let key = ["--agent", "a", "--create-agent", "--idempotency-key", "k"];
     let run = world.orphan("first.yaml", &key);
     world.script_named("first.yaml", &commands(&["echo one >> world.txt"]));
@@ -60,7 +60,7 @@ fn a_repeated_key_on_an_open_run_goes_on_with_what_the_run_was_begun_with() {
 
 #[test]
 fn one_bad_run_does_not_stand_in_the_way_of_resuming_the_others() {
-    let world = World::new();
+    let world = TestHome::new();
     let gone = world.path().join("gone");
     std::fs::create_dir(&gone).expect("a workspace");
     let without_script = world.orphan("one.yaml", &[]);
@@ -114,7 +114,7 @@ fn one_bad_run_does_not_stand_in_the_way_of_resuming_the_others() {
 
 #[test]
 fn a_run_whose_state_cannot_be_read_is_shown_as_far_as_its_rows_go() {
-    let world = World::new();
+    let world = TestHome::new();
     let run = world.orphan("one.yaml", &[]);
     damage(&world, &run);
     let shown = world.wakeful(&["runs", "show", &run, "--json"]);
@@ -129,7 +129,7 @@ fn a_run_whose_state_cannot_be_read_is_shown_as_far_as_its_rows_go() {
     assert!(text.stdout.contains("cannot be read (run_broken)"), "{text:?}");
 }
 
-fn damage(world: &World, run: &str) {
+fn damage(world: &TestHome, run: &str) {
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
     let change = format!("UPDATE run SET state = '{{}}' WHERE hex(run_key) = upper('{run}')");
     assert_eq!(database.execute(&change, []).expect("damage"), 1);
@@ -137,7 +137,7 @@ fn damage(world: &World, run: &str) {
 
 #[test]
 fn what_a_run_already_has_cannot_be_given_when_it_is_resumed() {
-    let world = World::new();
+    let world = TestHome::new();
     for given in [
         ["--model", "demo"],
         ["--max-rounds", "3"],
@@ -154,7 +154,7 @@ fn what_a_run_already_has_cannot_be_given_when_it_is_resumed() {
     assert!(!world.home().exists());
     // The environment is there for every call and means none in particular.
     let mut command = world.command(program());
-    let said: Said = command
+    let said: CommandOutput = command
         .env("WAKEFUL_MODEL", "demo")
         .args(["run", "--resume", "--json"])
         .output()
@@ -169,7 +169,7 @@ fn what_a_run_already_has_cannot_be_given_when_it_is_resumed() {
 
 #[test]
 fn runs_that_others_drive_are_counted_and_not_denied() {
-    let world = World::on_postgres();
+    let world = TestHome::on_postgres();
     let model = world.script(&lasting("60"));
     let mut running = world.start(&["run", "x", "--model", &model]);
     wait_until(|| world.workspace().join("begun").exists());
@@ -190,12 +190,12 @@ fn runs_that_others_drive_are_counted_and_not_denied() {
 
 #[test]
 fn a_resumed_run_keeps_its_model_when_the_environment_names_another() {
-    let world = World::new();
+    let world = TestHome::new();
     world.orphan("first.yaml", &[]);
     world.script_named("first.yaml", "rounds: [{text: its own}]\n");
     let other = world.script_named("other.yaml", SILENT);
     let mut command = world.command(program());
-    let said: Said = command
+    let said: CommandOutput = command
         .env("WAKEFUL_MODEL", other)
         .args(["run", "--resume", "--json"])
         .output()
@@ -210,7 +210,7 @@ fn a_resumed_run_keeps_its_model_when_the_environment_names_another() {
 
 #[test]
 fn a_run_without_a_daemon_begins_nothing_else_that_is_queued() {
-    let world = World::new();
+    let world = TestHome::new();
     assert_eq!(world.wakeful(&["agent", "create", "main"]).code, Some(0));
     assert_eq!(world.wakeful(&["message", "main", "earlier"]).code, Some(0));
     let said = world.run(&commands(&["echo one >> world.txt"]), &["--agent", "main"]);

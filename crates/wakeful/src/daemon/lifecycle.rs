@@ -10,38 +10,38 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use wakeful_api::{LastFailure, Model, Phase};
+use wakeful_api::{DefaultModel, FailurePhase, LastFailure};
 use wakeful_core::id::AgentId;
-use wakeful_core::key::h;
+use wakeful_core::key::derived_hash;
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::Halt;
-use wakeful_server::{Access, Ended, Facts, Limits, Options, Router, Stage};
+use wakeful_server::{Access, DaemonFacts, DaemonStage, Options, RateLimits, Router, ServerEnd};
 use wakeful_tools::quarantine;
 
-use super::files::{Found, Record, RunFolder};
+use super::files::{CrossFinding, DaemonRecord, RunDir};
 use super::host::DaemonHost;
 use super::logging;
 use super::logins::LoginFiles;
 use super::socket::{self, LocalSocket};
 use super::token;
-use super::work::{OpenDaemon, run_service};
+use super::workers::{OpenDaemon, run_service};
 use crate::config::{LoadedConfig, Overrides, Settings};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::home::{Home, HomeLock};
-use crate::model::{DEMO, ModelRegistry, Why};
+use crate::model::{DEMO, ModelChoiceReason, ModelRegistry};
 use crate::notify::{DesktopSession, notify_targets};
-use crate::place::{Place, Sandboxing};
+use crate::open_home::{OpenHome, SandboxRequirement};
 use crate::show::Out;
 use crate::show::cap_unset;
 use crate::signals::Signals;
-use crate::world::{RealClock, RealEntropy, this_runner};
+use crate::system::{RealClock, RealEntropy, this_runner};
 
 /// How long a daemon waits for a verb that works in its home.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
 /// How often it looks.
-const LOCK_LOOK: Duration = Duration::from_millis(20);
+const LOCK_POLL: Duration = Duration::from_millis(20);
 
 /// Wrong tokens and codes from one address within a minute. They cannot be guessed in any time; this only keeps whoever
 /// tries from taking the processor.
@@ -51,26 +51,26 @@ const FAILURES_PER_MINUTE: u32 = 600;
 const ALREADY: &str = "daemon_running";
 
 /// What a daemon is started with.
-pub(crate) struct Start<'a> {
+pub(crate) struct DaemonOptions<'a> {
     pub(crate) shared: &'a GlobalArgs,
     pub(crate) settings: LoadedConfig,
     pub(crate) models: ModelRegistry,
     /// A token given with this call alone.
     pub(crate) token: Option<String>,
-    pub(crate) sandboxing: Sandboxing,
+    pub(crate) sandboxing: SandboxRequirement,
 }
 
-impl Start<'_> {
+impl DaemonOptions<'_> {
     /// One name for everything it is started with, flags included. Secrets go in as hashes of their own.
     pub(crate) fn fingerprint(&self) -> String {
         let sandboxing = match self.sandboxing {
-            Sandboxing::Required => "required",
-            Sandboxing::Optional => "optional",
+            SandboxRequirement::Required => "required",
+            SandboxRequirement::Optional => "optional",
         };
         let token = self
             .token
             .as_deref()
-            .map(|token| h("daemon.token", &[token]).to_string());
+            .map(|token| derived_hash("daemon.token", &[token]).to_string());
         let database = self.shared.database().map(database_name);
         let fields = [
             self.settings.fingerprint(),
@@ -78,17 +78,17 @@ impl Start<'_> {
             database.unwrap_or_default(),
             token.unwrap_or_default(),
         ];
-        h("daemon.start", &fields.each_ref().map(String::as_str)).to_string()
+        derived_hash("daemon.start", &fields.each_ref().map(String::as_str)).to_string()
     }
 }
 
 /// What a record calls a database. Its address may hold a password, so it is a hash.
 pub(crate) fn database_name(address: &str) -> String {
-    h("daemon.database", &[address]).to_string()
+    derived_hash("daemon.database", &[address]).to_string()
 }
 
 /// Lives, from the socket to the last goodbye. What fails on the way up is kept for whoever asks later.
-pub(crate) async fn live(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn run_daemon(start: DaemonOptions<'_>, out: &Out) -> Result<u8, Failure> {
     logging::start(start.settings.config.log);
     let root = start.shared.home()?;
     let lived = serve(start, out).await;
@@ -104,10 +104,10 @@ pub(crate) fn note(root: &Path, failure: &Failure, out: &Out) {
     if !Home::is_there(root) || failure.code() == ALREADY {
         return;
     }
-    let noted = RunFolder::of(root).note_failure(&LastFailure {
+    let noted = RunDir::of(root).note_failure(&LastFailure {
         occurred_at: RealClock::new().now().rfc3339(),
         summary: format!("{}: {}", failure.code(), failure.message()),
-        phase: Phase::Startup,
+        phase: FailurePhase::Startup,
         detail_hint: failure.hint().to_owned(),
     });
     if let Err(failure) = noted {
@@ -115,15 +115,15 @@ pub(crate) fn note(root: &Path, failure: &Failure, out: &Out) {
     }
 }
 
-async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
+async fn serve(start: DaemonOptions<'_>, out: &Out) -> Result<u8, Failure> {
     let root = start.shared.home()?;
-    refuse_second(&RunFolder::of(&root))?;
+    refuse_second(&RunDir::of(&root))?;
     let listener = bind(&start).await?;
     let home = Home::open_or_create(&root)?;
-    let folder = RunFolder::of(home.root());
+    let folder = RunDir::of(home.root());
     let token = find_token(&start, home.root())?;
     let mut signals = Signals::listen()?;
-    let (stage, stages) = watch::channel(Stage::Recovering);
+    let (stage, stages) = watch::channel(DaemonStage::Recovering);
     let bound = listener.local_addr().map_err(|error| cannot_listen(&error))?;
     let access = access(
         bound,
@@ -132,7 +132,7 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     )?;
     let options = options(&start, host(&start, &home, &signals), access, stages)?;
     let (hang_up, hung_up) = watch::channel(false);
-    let served = Served {
+    let served = ServedApi {
         router: wakeful_server::router(options),
         bound,
         hung_up,
@@ -185,7 +185,7 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     Ok(0)
 }
 
-async fn close(place: &Place, out: &Out) {
+async fn close(place: &OpenHome, out: &Out) {
     place.journal.close().await;
     if let Err(error) = place.store.close().await {
         out.note(&format!(
@@ -196,7 +196,7 @@ async fn close(place: &Place, out: &Out) {
 }
 
 /// What is served, on every listener alike.
-struct Served {
+struct ServedApi {
     router: Router,
     /// Where it listens over TCP.
     bound: SocketAddr,
@@ -204,7 +204,7 @@ struct Served {
     hung_up: watch::Receiver<bool>,
 }
 
-impl Served {
+impl ServedApi {
     fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut hung_up = self.hung_up.clone();
         async move {
@@ -213,30 +213,30 @@ impl Served {
     }
 
     /// Serves by the socket in the home, which only the holder of the home's lock may take.
-    async fn serve_local(&self, folder: &RunFolder) -> Result<Option<Local>, Failure> {
+    async fn serve_local(&self, folder: &RunDir) -> Result<Option<SocketServer>, Failure> {
         let Some((listener, socket)) = socket::bind(&folder.make_socket_path()?).await? else {
             return Ok(None);
         };
         let serving = wakeful_server::serve_local(listener, self.router.clone(), self.ended());
         let server = tokio::spawn(serving);
-        Ok(Some(Local { server, socket }))
+        Ok(Some(SocketServer { server, socket }))
     }
 }
 
 /// The server at the socket in the home.
-struct Local {
-    server: JoinHandle<Ended>,
+struct SocketServer {
+    server: JoinHandle<ServerEnd>,
     socket: LocalSocket,
 }
 
 /// A daemon that others can find, until dropped.
-struct Introduced {
-    folder: RunFolder,
-    record: Record,
-    local: Option<Local>,
+struct DaemonRecordGuard {
+    folder: RunDir,
+    record: DaemonRecord,
+    local: Option<SocketServer>,
 }
 
-impl Drop for Introduced {
+impl Drop for DaemonRecordGuard {
     fn drop(&mut self) {
         self.folder.forget_process(self.record.pid);
     }
@@ -254,19 +254,19 @@ async fn until<T>(halt: Halt, work: impl Future<Output = Result<T, Failure>>) ->
 /// Takes the home and opens its database, while the socket already answers. Whoever looks meanwhile finds a daemon
 /// that is recovering: opening may take long, and the home is in its hands from here on.
 async fn open(
-    start: &Start<'_>,
+    start: &DaemonOptions<'_>,
     home: &Home,
-    served: &Served,
-    token: &Token,
-) -> Result<(Place, Introduced), Failure> {
-    let folder = RunFolder::of(home.root());
-    let lock = take(home, &folder).await?;
-    let introduced = introduce(folder, start, served, token).await?;
-    let place = Place::open_as_daemon(start.shared, home.clone(), lock).await?;
-    Ok((place.under(&start.settings.config), introduced))
+    served: &ServedApi,
+    token: &TokenFile,
+) -> Result<(OpenHome, DaemonRecordGuard), Failure> {
+    let folder = RunDir::of(home.root());
+    let lock = lock_home(home, &folder).await?;
+    let introduced = publish_record(folder, start, served, token).await?;
+    let place = OpenHome::open_as_daemon(start.shared, home.clone(), lock).await?;
+    Ok((place.with_settings(&start.settings.config), introduced))
 }
 
-async fn take(home: &Home, folder: &RunFolder) -> Result<HomeLock, Failure> {
+async fn lock_home(home: &Home, folder: &RunDir) -> Result<HomeLock, Failure> {
     let deadline = Instant::now() + LOCK_WAIT;
     loop {
         match home.try_lock()? {
@@ -278,27 +278,27 @@ async fn take(home: &Home, folder: &RunFolder) -> Result<HomeLock, Failure> {
                 }
             }
         }
-        tokio::time::sleep(LOCK_LOOK).await;
+        tokio::time::sleep(LOCK_POLL).await;
     }
 }
 
-fn refuse_second(folder: &RunFolder) -> Result<(), Failure> {
-    let Found::Alive(record) = folder.found() else {
+fn refuse_second(folder: &RunDir) -> Result<(), Failure> {
+    let CrossFinding::Alive(record) = folder.found() else {
         return Ok(());
     };
-    let Record { pid, http_addr, .. } = record;
+    let DaemonRecord { pid, http_addr, .. } = record;
     let message = format!("a daemon runs in this home already: process {pid} at http://{http_addr}");
     let hint = "use it with any verb, or end it with `wakeful daemon stop`";
     Err(Failure::new(ALREADY, message, hint))
 }
 
 /// Whether a daemon could listen where it is told to.
-pub(crate) async fn can_listen(start: &Start<'_>) -> Result<(), Failure> {
+pub(crate) async fn can_listen(start: &DaemonOptions<'_>) -> Result<(), Failure> {
     bind(start).await.map(drop)
 }
 
 /// Another address than this machine's own is opened only with a token that a person chose to hand out.
-async fn bind(start: &Start<'_>) -> Result<TcpListener, Failure> {
+async fn bind(start: &DaemonOptions<'_>) -> Result<TcpListener, Failure> {
     let server = &start.settings.config.server;
     let address = server.address;
     if !address.is_loopback() && start.token.is_none() && server.token_file.is_none() {
@@ -327,23 +327,23 @@ fn cannot_listen(error: &std::io::Error) -> Failure {
 }
 
 /// The token, and where callers on this machine find it.
-struct Token {
+struct TokenFile {
     text: String,
     /// Its file; none for one that was given with the call and has to be kept somewhere first.
     file: Option<PathBuf>,
 }
 
-fn find_token(start: &Start<'_>, home: &Path) -> Result<Token, Failure> {
+fn find_token(start: &DaemonOptions<'_>, home: &Path) -> Result<TokenFile, Failure> {
     let own = token::path(home);
     let (text, file) = match (&start.token, &start.settings.config.server.token_file) {
         (Some(given), _) => (token::check(given)?.to_owned(), None),
         (None, Some(file)) => (token::read(file.as_ref())?, Some(file.into())),
         (None, None) => (token::read_or_make(&own)?, Some(own)),
     };
-    Ok(Token { text, file })
+    Ok(TokenFile { text, file })
 }
 
-fn host(start: &Start<'_>, home: &Home, signals: &Signals) -> DaemonHost {
+fn host(start: &DaemonOptions<'_>, home: &Home, signals: &Signals) -> DaemonHost {
     DaemonHost {
         home: home.root().to_owned(),
         workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
@@ -354,16 +354,16 @@ fn host(start: &Start<'_>, home: &Home, signals: &Signals) -> DaemonHost {
 }
 
 fn options(
-    start: &Start<'_>,
+    start: &DaemonOptions<'_>,
     host: DaemonHost,
     access: Access,
-    stage: watch::Receiver<Stage>,
+    stage: watch::Receiver<DaemonStage>,
 ) -> Result<Options, Failure> {
     let config = &start.settings.config;
     let (reference, why) = host.models.default_ref()?;
     Ok(Options {
         stage,
-        facts: Facts {
+        facts: DaemonFacts {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             home_dir: host.home.display().to_string(),
@@ -374,15 +374,15 @@ fn options(
                 .to_owned(),
             started_at: RealClock::new().now(),
             config_fingerprint: start.fingerprint(),
-            model: Model {
-                is_demo: why == Why::Demo || reference == DEMO,
+            model: DefaultModel {
+                is_demo: why == ModelChoiceReason::Demo || reference == DEMO,
                 reference,
             },
             default_agent: AgentId::parse(&config.agent.default)?,
-            last_failure: RunFolder::of(&host.home).failure(),
+            last_failure: RunDir::of(&host.home).failure(),
         },
         access,
-        limits: Limits {
+        limits: RateLimits {
             client_per_minute: config.server.rate_per_minute,
             turns_per_minute: config.server.turns_per_minute,
             failures_per_minute: FAILURES_PER_MINUTE,
@@ -404,16 +404,16 @@ fn access(bound: SocketAddr, token: &str, advertise: Option<&str>) -> Result<Acc
     })
 }
 
-async fn introduce(
-    folder: RunFolder,
-    start: &Start<'_>,
-    served: &Served,
-    token: &Token,
-) -> Result<Introduced, Failure> {
+async fn publish_record(
+    folder: RunDir,
+    start: &DaemonOptions<'_>,
+    served: &ServedApi,
+    token: &TokenFile,
+) -> Result<DaemonRecordGuard, Failure> {
     let local = served.serve_local(&folder).await?;
     let me = this_runner();
     let kept = || folder.keep_token(&token.text);
-    let record = Record {
+    let record = DaemonRecord {
         pid: me.pid,
         pid_started: me.pid_started,
         http_addr: served.bound.to_string(),
@@ -425,8 +425,8 @@ async fn introduce(
         written_fingerprint: crate::config::load(&start.shared.home()?, &Overrides::default())?.fingerprint(),
         database: start.shared.database().map(database_name),
     };
-    folder.introduce(&record)?;
-    Ok(Introduced {
+    folder.write_record(&record)?;
+    Ok(DaemonRecordGuard {
         folder,
         record,
         local,
@@ -434,14 +434,14 @@ async fn introduce(
 }
 
 /// Says what may be spent where nobody has said it. That it cannot be read is told by the first who needs it.
-async fn tell_cap(place: &Place, config: &Settings) {
+async fn tell_cap(place: &OpenHome, config: &Settings) {
     let set = place.store.read(|view| view.cap(None)).await;
     if config.budget.daily_usd.is_none() && matches!(set, Ok(None)) {
         tracing::warn!("{}", cap_unset(place.governance().daily_cap));
     }
 }
 
-fn tell(record: &Record, home: &Home, out: &Out) {
+fn tell(record: &DaemonRecord, home: &Home, out: &Out) {
     let url = format!("http://{}", record.http_addr);
     let words = format!("listening on {url}\n`wakeful open` opens the page, Ctrl-C ends the daemon");
     let answer = serde_json::json!({

@@ -9,37 +9,37 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::daemon::{Daemon, is_ready};
+use super::daemon::{RunningDaemon, is_ready};
+use super::home_fixture::{CommandOutput, TestHome, commands, lasting, program, wait_until};
 use super::postgres::Database;
-use super::world::{Said, World, commands, lasting, program, wait_until};
 
 /// Longest time until a verb has found out that a daemon hangs, on a machine that has much else to do.
 const FOUND_OUT: Duration = Duration::from_secs(10);
 
 /// Ends what was started in the background.
-struct Ending<'a>(&'a World);
+struct StopOnDrop<'a>(&'a TestHome);
 
-impl Drop for Ending<'_> {
+impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
         self.0.wakeful(&["daemon", "stop"]);
     }
 }
 
-fn pid(world: &World) -> Pid {
+fn pid(world: &TestHome) -> Pid {
     let record = std::fs::read(world.home().join("run/daemon.json")).expect("a record");
     let record: Value = serde_json::from_slice(&record).expect("JSON");
     let pid = record["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
     Pid::from_raw(pid.expect("a number")).expect("a pid")
 }
 
-fn start(world: &World, args: &[&str]) -> Said {
+fn start(world: &TestHome, args: &[&str]) -> CommandOutput {
     world.wakeful(&[&["daemon", "start", "--port", "0", "--json"], args].concat())
 }
 
 #[test]
 fn a_daemon_that_hangs_is_told_within_seconds_and_never_called_running() {
-    let world = World::new();
-    let daemon = Daemon::serve(&world, &[]);
+    let world = TestHome::new();
+    let daemon = RunningDaemon::serve(&world, &[]);
     kill_process(pid(&world), Signal::STOP).expect("a signal");
     let began = Instant::now();
     for args in [
@@ -66,10 +66,10 @@ fn a_daemon_that_hangs_is_told_within_seconds_and_never_called_running() {
 
 #[test]
 fn a_daemon_that_died_and_that_nobody_has_waited_for_is_dead() {
-    let world = World::new();
-    let _ending = Ending(&world);
+    let world = TestHome::new();
+    let _ending = StopOnDrop(&world);
     // Its parent is this test, which does not ask how it ended until the end.
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     let dead = pid(&world);
     kill_process(dead, Signal::KILL).expect("a signal");
     let stat = format!("/proc/{}/stat", dead.as_raw_nonzero());
@@ -81,11 +81,11 @@ fn a_daemon_that_died_and_that_nobody_has_waited_for_is_dead() {
 
 #[test]
 fn a_start_waits_for_a_daemon_that_is_ending() {
-    let world = World::new();
-    let _ending = Ending(&world);
+    let world = TestHome::new();
+    let _ending = StopOnDrop(&world);
     let slow = world.script(&lasting("1.5"));
     world.wakeful(&["agent", "create", "main"]);
-    let daemon = Daemon::serve(&world, &["--model", &slow]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &slow]);
     world.wakeful(&["message", "main", "do it"]);
     wait_until(|| world.workspace().join("begun").exists());
     let (first, address) = (pid(&world), daemon.address().expect("an address"));
@@ -98,8 +98,8 @@ fn a_start_waits_for_a_daemon_that_is_ending() {
 
 #[test]
 fn a_daemon_on_a_server_is_found_by_its_database_and_never_denied() {
-    let (world, other) = (World::on_postgres(), Database::create());
-    let _daemon = Daemon::serve(&world, &[]);
+    let (world, other) = (TestHome::on_postgres(), Database::create());
+    let _daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(world.wakeful(&["agent", "create", "main"]).code, Some(0));
     assert_eq!(world.wakeful(&["open", "--print"]).code, Some(0));
     assert!(!world.wakeful(&["status", "--json"]).json()["daemon"].is_null());
@@ -126,7 +126,7 @@ fn a_daemon_on_a_server_is_found_by_its_database_and_never_denied() {
 
 #[test]
 fn a_daemon_that_is_still_opening_its_database_is_found_and_waited_for() {
-    let world = World::on_postgres();
+    let world = TestHome::on_postgres();
     assert_eq!(world.wakeful(&["agent", "create", "main"]).code, Some(0));
     let mut holder = Command::new("psql")
         .args(["-q", "-d", &world.database().url()])
@@ -142,7 +142,7 @@ fn a_daemon_that_is_still_opening_its_database_is_found_and_waited_for() {
     let held = "SELECT count(*) FROM pg_locks WHERE relation = 'wakeful_agents.runner'::regclass \
         AND granted AND mode = 'AccessExclusiveLock'";
     wait_until(|| world.database().value(held) == "1");
-    let daemon = Daemon::of(&world, world.start(&["serve", "--port", "0"]));
+    let daemon = RunningDaemon::of(&world, world.start(&["serve", "--port", "0"]));
     wait_until(|| daemon.address().is_some());
     assert!(!is_ready(&daemon.address().expect("an address")));
     let second = world.wakeful(&["serve", "--port", "0", "--json"]);
@@ -150,14 +150,14 @@ fn a_daemon_that_is_still_opening_its_database_is_found_and_waited_for() {
     let asking = world.start(&["agent", "list", "--json"]);
     drop(holder.stdin.take());
     holder.wait().expect("gone");
-    let said: Said = asking.wait_with_output().expect("ends").into();
+    let said: CommandOutput = asking.wait_with_output().expect("ends").into();
     assert_eq!(said.json()["agents"][0]["agent_id"], "main", "{said:?}");
 }
 
 #[test]
 fn who_watches_a_run_or_the_events_goes_on_watching_when_the_daemon_is_restarted() {
-    let world = World::new();
-    let _ending = Ending(&world);
+    let world = TestHome::new();
+    let _ending = StopOnDrop(&world);
     let slow = world.script(&lasting("0.5"));
     world.wakeful(&["agent", "create", "main"]);
     assert_eq!(start(&world, &["--model", &slow]).code, Some(0));
@@ -170,7 +170,7 @@ fn who_watches_a_run_or_the_events_goes_on_watching_when_the_daemon_is_restarted
     wait_until(|| world.workspace().join("begun").exists());
     let restarted = world.wakeful(&["daemon", "restart", "--port", "0", "--model", &slow]);
     assert_eq!(restarted.code, Some(0), "{restarted:?}");
-    let said: Said = run.wait_with_output().expect("ends").into();
+    let said: CommandOutput = run.wait_with_output().expect("ends").into();
     assert_eq!(
         (said.code, &said.json()["outcome"]),
         (Some(0), &"completed".into()),
@@ -185,17 +185,17 @@ fn who_watches_a_run_or_the_events_goes_on_watching_when_the_daemon_is_restarted
 
 #[test]
 fn who_waits_for_an_answer_is_told_what_it_waits_for() {
-    let world = World::new();
+    let world = TestHome::new();
     let model = world.script("rounds: [{text: done}]\n");
     world.wakeful(&["agent", "create", "main"]);
-    let _daemon = Daemon::serve(&world, &["--model", &model]);
+    let _daemon = RunningDaemon::serve(&world, &["--model", &model]);
     world.wakeful(&["agent", "pause", "main"]);
     world.wakeful(&["message", "main", "first"]);
     let run = world.start(&["run", "second", "--agent", "main", "--json"]);
     let pending = || world.wakeful(&["agent", "show", "main", "--json"]).json()["pending"].clone();
     wait_until(|| pending() == 2);
     world.wakeful(&["agent", "resume", "main"]);
-    let said: Said = run.wait_with_output().expect("ends").into();
+    let said: CommandOutput = run.wait_with_output().expect("ends").into();
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(
         said.stderr.contains("paused") && said.stderr.contains("agent resume main"),
@@ -205,7 +205,7 @@ fn who_waits_for_an_answer_is_told_what_it_waits_for() {
 }
 
 /// A message that waits is found, shown and taken back by the first digits of its key.
-fn find_what_waits(world: &World) {
+fn find_what_waits(world: &TestHome) {
     let sent = world.wakeful(&["message", "main", "do it", "--json"]).json();
     let key = sent["run_key"].as_str().expect("a key");
     let digits = key.get(..12).expect("long");
@@ -230,17 +230,17 @@ fn find_what_waits(world: &World) {
 
 #[test]
 fn a_message_that_waits_is_found_by_the_first_digits_of_its_key() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     world.wakeful(&["agent", "pause", "main"]);
     find_what_waits(&world);
-    let _daemon = Daemon::serve(&world, &[]);
+    let _daemon = RunningDaemon::serve(&world, &[]);
     find_what_waits(&world);
 }
 
 #[test]
 fn a_run_that_nobody_drives_is_not_called_work() {
-    let world = World::new();
+    let world = TestHome::new();
     world.orphan("silent.yaml", &["--agent", "main", "--create-agent"]);
     let text = world.wakeful(&["status"]).stdout;
     assert!(text.contains("1 run open, nobody drives it"), "{text}");
@@ -249,7 +249,7 @@ fn a_run_that_nobody_drives_is_not_called_work() {
 
 #[test]
 fn a_verb_for_an_agent_makes_no_home() {
-    let world = World::new();
+    let world = TestHome::new();
     let verbs: [&[&str]; 3] = [
         &["message", "main", "do it", "--json"],
         &["agent", "pause", "main", "--json"],
@@ -266,7 +266,7 @@ fn a_verb_for_an_agent_makes_no_home() {
             .code,
         Some(0)
     );
-    let hint = |said: Said| said.json()["error"]["hint"].as_str().expect("a hint").to_owned();
+    let hint = |said: CommandOutput| said.json()["error"]["hint"].as_str().expect("a hint").to_owned();
     let sent = hint(world.wakeful(&["message", "nobody", "do it", "--json"]));
     assert!(
         sent.contains("agent create nobody") && !sent.contains("--create-agent"),

@@ -5,45 +5,45 @@ use std::sync::Arc;
 
 use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, PolicyVersion};
-use wakeful_core::inference::Permissions;
-use wakeful_core::policy::{Question, Rules, Verdict};
+use wakeful_core::inference::InferencePermissions;
+use wakeful_core::policy::{PolicyQuery, PolicyVerdict, ToolRules};
 use wakeful_ports::policy::Policy;
 
 use crate::config::Settings;
-use crate::model::moved;
-use crate::place::tool_names;
+use crate::model::redirected_providers;
+use crate::open_home::tool_names;
 
 /// The policy of the shipped program.
 #[derive(Debug)]
-pub(crate) struct Permits {
-    rules: Rules,
+pub(crate) struct ConfiguredPolicy {
+    rules: ToolRules,
     settings: Arc<Settings>,
     moved: Vec<String>,
 }
 
-impl Permits {
+impl ConfiguredPolicy {
     pub(crate) fn new(settings: Arc<Settings>) -> Self {
         Self {
-            rules: Rules::new(tool_names()),
-            moved: moved(&settings),
+            rules: ToolRules::new(tool_names()),
+            moved: redirected_providers(&settings),
             settings,
         }
     }
 }
 
-impl Policy for Permits {
-    fn decide(&self, question: &Question<'_>) -> Verdict {
+impl Policy for ConfiguredPolicy {
+    fn decide(&self, question: &PolicyQuery<'_>) -> PolicyVerdict {
         self.rules.decide(question)
     }
 
-    fn inference(&self, agent: &AgentId) -> (Permissions, PolicyVersion) {
+    fn inference(&self, agent: &AgentId) -> (InferencePermissions, PolicyVersion) {
         (
             self.settings.permissions(agent),
             self.settings.policy_version(agent, &self.moved),
         )
     }
 
-    fn answer_from(&self, agent: &AgentId) -> BTreeSet<Channel> {
+    fn answer_channels(&self, agent: &AgentId) -> BTreeSet<Channel> {
         self.settings.answer_from(agent)
     }
 }

@@ -4,8 +4,8 @@ use std::fs;
 
 use rusqlite::Connection;
 
-use super::columns::called;
-use super::world::{World, commands};
+use super::home_fixture::{TestHome, commands};
+use super::tampered_columns::called;
 
 /// What is changed behind the program's back, and the place that is named.
 const CHANGES: [(&str, &str); 7] = [
@@ -24,13 +24,13 @@ const CHANGES: [(&str, &str); 7] = [
     ("UPDATE step SET sandbox = 'enforced_by_nobody'", "step.sandbox"),
 ];
 
-fn tamper(world: &World, sql: &str) {
+fn tamper(world: &TestHome, sql: &str) {
     let database = Connection::open(world.home().join("agent.sqlite")).expect("opens");
     database.execute_batch(sql).expect(sql);
 }
 
-fn home_with_settings() -> (World, String) {
-    let world = World::new();
+fn home_with_settings() -> (TestHome, String) {
+    let world = TestHome::new();
     let said = world.run(
         &commands(&["echo one >> world.txt"]),
         &["--agent", "main", "--create-agent"],

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::crash::crash_binary;
-use super::daemon::{Daemon, is_ready};
-use super::world::{World, wait_until};
+use super::daemon::{RunningDaemon, is_ready};
+use super::home_fixture::{TestHome, wait_until};
 
 const ANSWER: &str = "rounds:\n  - text: seen\n";
 
 /// A world with an agent that looks after the gym.
-fn subscribed(world: &World) {
+fn subscribed(world: &TestHome) {
     for args in [
         &["agent", "create", "coach"][..],
         &["journal", "category", "add", "gym"],
@@ -32,14 +32,14 @@ fn subscribed(world: &World) {
     }
 }
 
-fn runs(world: &World) -> Vec<Value> {
+fn runs(world: &TestHome) -> Vec<Value> {
     let list = world
         .wakeful(&["runs", "list", "--agent", "coach", "--json"])
         .json();
     list["runs"].as_array().expect("runs").clone()
 }
 
-fn completed(world: &World) -> usize {
+fn completed(world: &TestHome) -> usize {
     runs(world)
         .iter()
         .filter(|run| run["status"] == "completed")
@@ -48,10 +48,10 @@ fn completed(world: &World) -> usize {
 
 #[test]
 fn a_task_that_is_added_in_one_terminal_wakes_the_subscribed_agent_once() {
-    let world = World::new();
+    let world = TestHome::new();
     subscribed(&world);
     let model = world.script(ANSWER);
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     world.wakeful(&["journal", "task", "add", "Mow the lawn", "--category", "garden"]);
     world.wakeful(&["journal", "task", "add", "Leg day", "--category", "gym"]);
     wait_until(|| completed(&world) == 1);
@@ -71,46 +71,46 @@ fn a_task_that_is_added_in_one_terminal_wakes_the_subscribed_agent_once() {
     );
     world.wakeful(&["journal", "task", "add", "Arm day", "--category", "gym"]);
     daemon.kill();
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     assert_eq!(runs(&world).len(), 1, "nobody subscribes any more");
     daemon.kill();
 }
 
 #[test]
 fn what_changed_while_no_daemon_ran_wakes_when_one_does() {
-    let world = World::new();
+    let world = TestHome::new();
     subscribed(&world);
     world.wakeful(&["journal", "task", "add", "Leg day", "--category", "gym"]);
     assert!(runs(&world).is_empty());
     let model = world.script(ANSWER);
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     wait_until(|| completed(&world) == 1);
     daemon.kill();
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     assert_eq!(runs(&world).len(), 1, "a restart wakes nobody twice");
     daemon.kill();
 }
 
 #[test]
 fn two_daemons_on_one_database_wake_an_agent_once_for_each_change() {
-    let world = World::on_postgres();
+    let world = TestHome::on_postgres();
     subscribed(&world);
-    let beside = World::on(world.shared_database());
+    let beside = TestHome::on(world.shared_database());
     let model = world.script(ANSWER);
-    let daemons = [&world, &beside].map(|world| Daemon::serve(world, &["--model", &model]));
+    let daemons = [&world, &beside].map(|world| RunningDaemon::serve(world, &["--model", &model]));
     for done in 1..=3 {
         world.wakeful(&["journal", "task", "add", "Leg day", "--category", "gym"]);
         wait_until(|| completed(&world) == done);
     }
     assert_eq!(runs(&world).len(), 3);
-    daemons.into_iter().for_each(Daemon::kill);
+    daemons.into_iter().for_each(RunningDaemon::kill);
 }
 
 #[test]
 fn a_daemon_without_subscriptions_makes_no_journal() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     assert!(
         world
             .wakeful(&["subscriptions"])
@@ -123,7 +123,7 @@ fn a_daemon_without_subscriptions_makes_no_journal() {
 
 #[test]
 fn bad_subscriptions_are_told_with_their_code() {
-    let world = World::new();
+    let world = TestHome::new();
     subscribed(&world);
     let long = "x".repeat(5_000);
     let cases: [(&[&str], &str); 10] = [
@@ -167,7 +167,7 @@ fn killed_anywhere_between_change_and_run_exactly_one_run_is_left() {
         "transition.after_commit",
     ];
     for point in points {
-        let world = World::new();
+        let world = TestHome::new();
         subscribed(&world);
         let model = world.script(ANSWER);
         let mut command = world.command(crash_binary());
@@ -177,7 +177,7 @@ fn killed_anywhere_between_change_and_run_exactly_one_run_is_left() {
             .stdout(std::process::Stdio::null())
             .spawn()
             .expect("it starts");
-        let mut daemon = Daemon::of(&world, child);
+        let mut daemon = RunningDaemon::of(&world, child);
         wait_until(|| daemon.address().is_some_and(|address| is_ready(&address)));
         let add = [
             "journal",
@@ -191,7 +191,7 @@ fn killed_anywhere_between_change_and_run_exactly_one_run_is_left() {
         ];
         world.wakeful(&add);
         wait_until(|| daemon.is_dead());
-        let daemon = Daemon::serve(&world, &["--model", &model]);
+        let daemon = RunningDaemon::serve(&world, &["--model", &model]);
         // The person does not know whether it was written, and says it again under the same name.
         assert_eq!(world.wakeful(&add).code, Some(0), "{point}");
         wait_until(|| completed(&world) == 1);
@@ -203,7 +203,7 @@ fn killed_anywhere_between_change_and_run_exactly_one_run_is_left() {
 
 #[test]
 fn a_subscription_is_put_aside_and_taken_up_again_without_a_daemon_and_with_one() {
-    let world = World::new();
+    let world = TestHome::new();
     subscribed(&world);
     let turned = |verb: &str| {
         let said = world.wakeful(&["subscriptions", verb, "gym", "--json"]);
@@ -218,7 +218,7 @@ fn a_subscription_is_put_aside_and_taken_up_again_without_a_daemon_and_with_one(
     );
     assert!(listed.trim_end().ends_with(", paused"), "{listed}");
     let model = world.script(ANSWER);
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     world.wakeful(&["journal", "task", "add", "Leg day", "--category", "gym"]);
     let why_not = || world.wakeful(&["why-not", "coach"]).stdout;
     wait_until(|| why_not().contains("subscription_paused"));
@@ -250,7 +250,7 @@ fn a_subscription_is_put_aside_and_taken_up_again_without_a_daemon_and_with_one(
 
 #[test]
 fn whoever_subscribes_to_nothing_that_is_told_of_or_without_a_daemon_is_told_so() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
     let said = world.wakeful(&["subscribe", "--on", "task", "--on", "NOTE", "coach"]);
     assert_eq!(said.code, Some(0), "{said:?}");

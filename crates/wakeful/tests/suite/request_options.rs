@@ -4,13 +4,13 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::provider::{Fake, KEY};
+use super::home_fixture::{CommandOutput, TestHome, program};
+use super::provider::{FakeProvider, KEY};
 use super::route::write;
-use super::world::{Said, World, program};
 
 /// A run with these settings.
-fn run(settings: &str, model: &str) -> Said {
-    let world = World::new();
+fn run(settings: &str, model: &str) -> CommandOutput {
+    let world = TestHome::new();
     // A first setting makes the home, as nobody should do by hand.
     let made = world.wakeful(&["config", "set", "server.port", "1"]);
     assert_eq!(made.code, Some(0), "{made:?}");
@@ -22,14 +22,14 @@ fn run(settings: &str, model: &str) -> Said {
 }
 
 /// A reply that asks for a command, and the one after it, as Responses write them.
-fn two_rounds() -> Fake {
+fn two_rounds() -> FakeProvider {
     let thought = json!({"type": "reasoning", "id": "rs1", "summary": [], "encrypted_content": "sealed"});
     let call = json!({"type": "function_call", "id": "fc1", "call_id": "c1", "name": "ExecCommand",
         "arguments": "{\"cmd\": \"true\"}"});
     let message =
         json!({"type": "message", "id": "m1", "content": [{"type": "output_text", "text": "Done."}]});
     let reply = |id: &str, output: Value| (200, json!({"id": id, "status": "completed", "output": output}));
-    Fake::new(vec![
+    FakeProvider::new(vec![
         reply("r1", json!([thought, call])),
         reply("r2", json!([message])),
     ])
@@ -37,7 +37,7 @@ fn two_rounds() -> Fake {
 
 #[test]
 fn the_settings_of_a_provider_arrive_there() {
-    let fake = Fake::new(vec![(
+    let fake = FakeProvider::new(vec![(
         200,
         json!({"content": [{"type": "text", "text": "Hi."}], "stop_reason": "end_turn"}),
     )]);
@@ -78,7 +78,7 @@ fn the_settings_of_a_provider_arrive_there() {
 fn how_much_a_model_thinks_is_a_setting_of_its_own_or_of_its_provider() {
     let reply = json!({"content": [{"type": "text", "text": "Hi."}], "stop_reason": "end_turn"});
     let sent = |settings: &str, model: &str| {
-        let fake = Fake::new(vec![(200, reply.clone())]);
+        let fake = FakeProvider::new(vec![(200, reply.clone())]);
         let own = format!("[providers.anthropic]\nbase_url = \"{}\"\n{settings}", fake.url);
         let said = run(&own, &format!("anthropic/{model}"));
         assert_eq!(said.code, Some(0), "{said:?}");
@@ -114,7 +114,7 @@ fn thinking_that_cannot_be_asked_for_is_refused_by_the_name_of_its_setting() {
 
 #[test]
 fn thinking_that_a_model_of_a_route_cannot_do_is_found_and_is_no_lack_of_a_key() {
-    let world = World::new();
+    let world = TestHome::new();
     let settings = "[model]\ndefault = \"gemini/gemini-2.5-flash\"\nfallbacks = [\"gemini/gemini-2.5-pro\"]\n\
                     [providers.gemini]\nbase_url = \"http://127.0.0.1:9\"\nkey = \"none\"\nthinking = \"off\"\n\
                     [providers.openai]\nbase_url = \"http://127.0.0.1:9\"\nkey = \"none\"\nthinking = 2000\n";

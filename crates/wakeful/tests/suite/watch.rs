@@ -6,21 +6,21 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::crash::crash_binary;
-use super::daemon::{Daemon, is_ready};
-use super::world::{World, wait_until};
+use super::daemon::{RunningDaemon, is_ready};
+use super::home_fixture::{TestHome, wait_until};
 
 const ANSWER: &str = "rounds:\n  - text: seen\n";
 const ONE: &str = "1111111111111111111111111111111111111111";
 const TWO: &str = "2222222222222222222222222222222222222222";
 
-fn well(world: &World, args: &[&str]) -> Value {
+fn well(world: &TestHome, args: &[&str]) -> Value {
     let said = world.wakeful(&[args, &["--json"]].concat());
     assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
     said.json()
 }
 
 /// A world with a folder that is watched, and an agent that wants to know of its Markdown.
-fn watched(world: &World) -> PathBuf {
+fn watched(world: &TestHome) -> PathBuf {
     let folder = world.path().join("notes");
     fs::create_dir(&folder).expect("a folder");
     fs::write(folder.join("old.md"), "was there").expect("written");
@@ -46,22 +46,22 @@ fn watched(world: &World) -> PathBuf {
     folder
 }
 
-fn runs(world: &World) -> Vec<Value> {
+fn runs(world: &TestHome) -> Vec<Value> {
     let list = well(world, &["runs", "list", "--agent", "reader"]);
     list["runs"].as_array().expect("runs").clone()
 }
 
-fn completed(world: &World) -> usize {
+fn completed(world: &TestHome) -> usize {
     let all = runs(world);
     all.iter().filter(|run| run["status"] == "completed").count()
 }
 
 #[test]
 fn a_file_that_is_written_while_a_daemon_runs_wakes_the_subscribed_agent_once() {
-    let world = World::new();
+    let world = TestHome::new();
     let folder = watched(&world);
     let model = world.script(ANSWER);
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     fs::write(folder.join("picture.png"), "no Markdown").expect("written");
     fs::create_dir(folder.join("deep")).expect("a folder");
     fs::write(folder.join("deep/new.md"), "hello").expect("written");
@@ -89,15 +89,15 @@ fn a_file_that_is_written_while_a_daemon_runs_wakes_the_subscribed_agent_once() 
 
 #[test]
 fn what_changed_while_nobody_looked_wakes_when_a_daemon_does_and_only_once() {
-    let world = World::new();
+    let world = TestHome::new();
     let folder = watched(&world);
     fs::write(folder.join("old.md"), "is another").expect("written");
     assert!(runs(&world).is_empty());
     let model = world.script(ANSWER);
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     wait_until(|| completed(&world) == 1);
     daemon.kill();
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     assert_eq!(well(&world, &["source", "scan", "notes"])["changes"], 0);
     assert_eq!(runs(&world).len(), 1, "a restart wakes nobody twice");
     daemon.kill();
@@ -105,7 +105,7 @@ fn what_changed_while_nobody_looked_wakes_when_a_daemon_does_and_only_once() {
 
 #[test]
 fn a_commit_wakes_whoever_subscribes_to_the_branch() {
-    let world = World::new();
+    let world = TestHome::new();
     let repository = world.path().join("code");
     let git = |name: &str, text: &str| {
         let path = repository.join(".git").join(name);
@@ -117,7 +117,7 @@ fn a_commit_wakes_whoever_subscribes_to_the_branch() {
     git("refs/heads/main", ONE);
     well(&world, &["agent", "create", "reader"]);
     let model = world.script(ANSWER);
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     // Added at the daemon, which listens from then on.
     let path = repository.to_str().expect("UTF-8");
     let added = well(&world, &["source", "add", "git", path, "--id", "code"]);
@@ -145,7 +145,7 @@ fn a_commit_wakes_whoever_subscribes_to_the_branch() {
 
 #[test]
 fn what_cannot_be_watched_is_told_with_its_code() {
-    let world = World::new();
+    let world = TestHome::new();
     let folder = watched(&world);
     let path = folder.to_str().expect("UTF-8");
     let home = world.home();
@@ -190,7 +190,7 @@ fn killed_anywhere_between_a_file_and_its_run_exactly_one_run_is_left() {
         "notice.after_commit",
         "admit.after_commit",
     ] {
-        let world = World::new();
+        let world = TestHome::new();
         let folder = watched(&world);
         let model = world.script(ANSWER);
         let mut command = world.command(crash_binary());
@@ -200,11 +200,11 @@ fn killed_anywhere_between_a_file_and_its_run_exactly_one_run_is_left() {
             .stdout(std::process::Stdio::null())
             .spawn()
             .expect("it starts");
-        let mut daemon = Daemon::of(&world, child);
+        let mut daemon = RunningDaemon::of(&world, child);
         wait_until(|| daemon.address().is_some_and(|address| is_ready(&address)));
         fs::write(folder.join("new.md"), "hello").expect("written");
         wait_until(|| daemon.is_dead());
-        let daemon = Daemon::serve(&world, &["--model", &model]);
+        let daemon = RunningDaemon::serve(&world, &["--model", &model]);
         wait_until(|| completed(&world) == 1);
         assert_eq!(
             well(&world, &["source", "scan", "notes"])["changes"],
@@ -219,12 +219,12 @@ fn killed_anywhere_between_a_file_and_its_run_exactly_one_run_is_left() {
 
 #[test]
 fn a_folder_that_is_away_when_a_daemon_starts_is_heard_of_when_it_comes_back() {
-    let world = World::new();
+    let world = TestHome::new();
     let folder = watched(&world);
     let away = world.path().join("away");
     fs::rename(&folder, &away).expect("moved away");
     let model = world.script(ANSWER);
-    let _daemon = Daemon::serve(&world, &["--model", &model]);
+    let _daemon = RunningDaemon::serve(&world, &["--model", &model]);
     wait_until(|| well(&world, &["source", "list"])["sources"][0]["trouble"].is_string());
     fs::write(away.join("new.md"), "hello").expect("written");
     fs::rename(&away, &folder).expect("moved back");

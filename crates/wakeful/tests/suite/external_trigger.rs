@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::daemon::Daemon;
-use super::world::{World, commands, wait_until};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{TestHome, commands, wait_until};
 
 const ANSWER: &str = "rounds:\n  - text: seen\n";
 
-fn json(world: &World, args: &[&str]) -> Value {
+fn json(world: &TestHome, args: &[&str]) -> Value {
     let said = world.wakeful(&[args, &["--json"]].concat());
     assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
     said.json()
@@ -39,17 +39,17 @@ fn call(address: &str, path: &str, name: Option<&str>, body: &[u8]) -> (u16, Str
     (status.expect("a status"), body)
 }
 
-fn runs(world: &World) -> Vec<Value> {
+fn runs(world: &TestHome) -> Vec<Value> {
     let list = json(world, &["runs", "list", "--agent", "coach"]);
     list["runs"].as_array().expect("runs").clone()
 }
 
 #[test]
 fn a_delivery_wakes_its_agent_once_and_is_evidence() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
     let model = world.script(ANSWER);
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     let address = daemon.address().expect("an address");
     let shown = json(&world, &["agent", "trigger", "show", "coach"]);
     assert_eq!(
@@ -98,10 +98,10 @@ fn a_delivery_wakes_its_agent_once_and_is_evidence() {
 
 #[test]
 fn a_run_that_a_delivery_caused_asks_before_its_command() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
     let model = world.script(&commands(&["echo done >> world.txt"]));
-    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     let address = daemon.address().expect("an address");
     let shown = json(&world, &["agent", "trigger", "show", "coach"]);
     let path = shown["trigger_path"].as_str().expect("a path");
@@ -124,9 +124,9 @@ fn a_run_that_a_delivery_caused_asks_before_its_command() {
 
 #[test]
 fn a_forged_revoked_or_unknown_address_gets_the_same_answer() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
-    let daemon = Daemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
     let address = daemon.address().expect("an address");
     world.wakeful(&["agent", "pause", "coach"]);
     let path = |deed: &str| {
@@ -191,7 +191,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn the_secret_of_a_trigger_is_marked_and_stands_in_no_file_of_the_home() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
     let model = world.script(ANSWER);
     let daemon = world.wakeful(&["daemon", "start", "--port", "0", "--json", "--model", &model]);
@@ -229,7 +229,7 @@ fn the_secret_of_a_trigger_is_marked_and_stands_in_no_file_of_the_home() {
 
 #[test]
 fn what_belongs_to_the_runtime_is_no_tool() {
-    let world = World::new();
+    let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
     let names = [
         "SystemTick",

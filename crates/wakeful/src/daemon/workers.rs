@@ -4,30 +4,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use wakeful_ports::outside::Hearing;
+use wakeful_ports::watch::WatchMode;
 use wakeful_runtime::hub::Hub;
-use wakeful_runtime::notice::Book;
-use wakeful_runtime::outside::SourceApi;
-use wakeful_runtime::proof::Notary;
-use wakeful_runtime::retention::{Keeper, Pulse, Pulsing};
-use wakeful_runtime::service::{Options as ServiceOptions, Service, Writers};
+use wakeful_runtime::notice::SubscriptionIndex;
+use wakeful_runtime::proof::HeadSigner;
+use wakeful_runtime::retention::{CommitCounter, CountingObserver, RetentionWorker};
+use wakeful_runtime::service::{Options as ServiceOptions, Service, WriterMode};
+use wakeful_runtime::watch::SourceApi;
 use wakeful_runtime::{Halt, Observer};
-use wakeful_server::{Open, Stage};
+use wakeful_server::{DaemonStage, ServedHome};
 
 use super::host::DaemonEngineFactory;
-use super::life::Start;
+use super::lifecycle::DaemonOptions;
 use super::saga_recovery;
 use crate::backend::in_process::{self, device_of};
 use crate::device;
 use crate::failure::Failure;
 use crate::notify::{Notifier, NotifyTarget};
-use crate::place::Place;
-use crate::world::{RealClock, RealEntropy};
+use crate::open_home::OpenHome;
+use crate::system::{RealClock, RealEntropy};
 
 /// A daemon whose home is open.
 pub(super) struct OpenDaemon<'a> {
-    pub(super) place: Arc<Place>,
-    pub(super) start: &'a Start<'a>,
+    pub(super) place: Arc<OpenHome>,
+    pub(super) start: &'a DaemonOptions<'a>,
     /// Where notifications of decisions are sent to.
     pub(super) targets: Vec<NotifyTarget>,
     pub(super) page_url: String,
@@ -38,11 +38,11 @@ pub(super) struct OpenDaemon<'a> {
 const STOP_MAX: Duration = Duration::from_secs(12);
 
 /// Drives agents and answers calls until a stop is asked for and everything has come to a safe point.
-pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<Stage>, halt: Halt) {
+pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<DaemonStage>, halt: Halt) {
     let OpenDaemon { place, start, .. } = &daemon;
     let hub = Arc::new(Hub::new());
-    let pulse = Arc::new(Pulse::new(Arc::new(RealClock::new())));
-    let observer = Arc::new(Pulsing {
+    let pulse = Arc::new(CommitCounter::new(Arc::new(RealClock::new())));
+    let observer = Arc::new(CountingObserver {
         observer: Arc::clone(&hub),
         pulse: Arc::clone(&pulse),
     });
@@ -50,12 +50,12 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<St
     let notifying = notifier(&daemon, &hub).run(daemon.targets.clone(), halt.clone());
     let factory = engine_factory(place, start, observer, &halt);
     let (service, api, stuck) = Service::new(service_options(place, factory, &hub));
-    let book = Arc::new(Book::default());
-    let watcher = api.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers(place));
-    let timers = api.timers(Arc::clone(&place.journal) as _, writers(place));
+    let book = Arc::new(SubscriptionIndex::default());
+    let watcher = api.notice_dispatcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers(place));
+    let timers = api.scheduler(Arc::clone(&place.journal) as _, writers(place));
     let sources = Arc::new(source_api(place));
     let api = Arc::new(api);
-    stage.send_replace(Stage::Ready(Open {
+    stage.send_replace(DaemonStage::Ready(ServedHome {
         runtime: Arc::clone(&api),
         stuck,
         journal: Arc::new(api.journal(Arc::clone(&place.journal) as _)),
@@ -64,7 +64,7 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<St
     }));
     let stopping = async {
         halt.asked().await;
-        stage.send_replace(Stage::Stopping);
+        stage.send_replace(DaemonStage::Stopping);
     };
     let round = MaintenanceWorkers {
         place,
@@ -84,9 +84,9 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<St
             scouting,
             ticking,
             storing,
-            round.go(&hub, &halt)
+            round.run(&hub, &halt)
         );
-        sign_off(place, Arc::clone(&hub)).await;
+        sign_heads_and_close(place, Arc::clone(&hub)).await;
     };
     // Whatever hangs, above all a database, the daemon ends: every run survives that as it survives a crash.
     tokio::select! {
@@ -103,8 +103,8 @@ async fn too_late(halt: &Halt) {
 }
 
 /// All that will be written is written, and the next daemon begins with a signed past.
-async fn sign_off(place: &Place, hub: Arc<Hub>) {
-    let signed = match notary(place, hub) {
+async fn sign_heads_and_close(place: &OpenHome, hub: Arc<Hub>) {
+    let signed = match head_signer(place, hub) {
         Ok(notary) => notary.sign().await.map_err(Failure::from),
         Err(failure) => Err(failure),
     };
@@ -124,18 +124,18 @@ fn notifier(daemon: &OpenDaemon<'_>, hub: &Arc<Hub>) -> Notifier {
 }
 
 /// Whether others write to the same databases.
-fn writers(place: &Place) -> Writers {
+fn writers(place: &OpenHome) -> WriterMode {
     if place.is_shared() {
-        Writers::Many
+        WriterMode::Many
     } else {
-        Writers::Alone
+        WriterMode::Alone
     }
 }
 
 /// Who makes engines.
 fn engine_factory(
-    place: &Arc<Place>,
-    start: &Start<'_>,
+    place: &Arc<OpenHome>,
+    start: &DaemonOptions<'_>,
     observer: Arc<dyn Observer>,
     halt: &Halt,
 ) -> DaemonEngineFactory {
@@ -151,8 +151,8 @@ fn engine_factory(
 }
 
 /// Who takes away what is old.
-fn retention_worker(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper {
-    Keeper {
+fn retention_worker(place: &OpenHome, start: &DaemonOptions<'_>, hub: &Arc<Hub>) -> RetentionWorker {
+    RetentionWorker {
         store: place.store.clone(),
         retention: start.settings.config.retention.rule(),
         clock: Arc::new(RealClock::new()),
@@ -163,7 +163,7 @@ fn retention_worker(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper 
 
 /// What a service is made of.
 pub(crate) fn service_options(
-    place: &Place,
+    place: &OpenHome,
     factory: DaemonEngineFactory,
     hub: &Arc<Hub>,
 ) -> ServiceOptions<DaemonEngineFactory> {
@@ -181,26 +181,26 @@ pub(crate) fn service_options(
 }
 
 /// Who looks outside. A home whose device has no name looks at nothing, and says so.
-fn source_api(place: &Place) -> SourceApi {
+fn source_api(place: &OpenHome) -> SourceApi {
     let device = device_of(&place.home).unwrap_or_else(|failure| {
         tracing::warn!(error = %failure, "sources are not watched");
         String::new()
     });
-    in_process::source_api(place.home.root(), &place.journal, device, Hearing::On)
+    in_process::source_api(place.home.root(), &place.journal, device, WatchMode::On)
 }
 
 /// Whoever looks after the home while agents work: the journal is kept in step, old data goes, the log is signed.
 struct MaintenanceWorkers<'a> {
-    place: &'a Place,
-    retention: &'a Keeper,
-    pulse: &'a Pulse,
+    place: &'a OpenHome,
+    retention: &'a RetentionWorker,
+    pulse: &'a CommitCounter,
 }
 
 impl MaintenanceWorkers<'_> {
-    async fn go(&self, hub: &Arc<Hub>, halt: &Halt) {
+    async fn run(&self, hub: &Arc<Hub>, halt: &Halt) {
         let removing = self.retention.run(self.pulse, halt);
         let recovering = saga_recovery::run(self.place, hub, halt);
-        let notary = match notary(self.place, Arc::clone(hub)) {
+        let notary = match head_signer(self.place, Arc::clone(hub)) {
             Ok(notary) => notary,
             Err(failure) => {
                 tracing::warn!(error = %failure, "the event log is not signed");
@@ -213,8 +213,8 @@ impl MaintenanceWorkers<'_> {
 }
 
 /// Who signs what is committed here.
-fn notary(place: &Place, hub: Arc<Hub>) -> Result<Notary, Failure> {
-    Ok(Notary {
+fn head_signer(place: &OpenHome, hub: Arc<Hub>) -> Result<HeadSigner, Failure> {
+    Ok(HeadSigner {
         store: place.store.clone(),
         key: device::read_or_make(&place.home.device_key())?,
         clock: Arc::new(RealClock::new()),

@@ -13,7 +13,7 @@ use tokio::io::unix::AsyncFd;
 
 use wakeful_core::id::RunnerId;
 use wakeful_core::time::Millis;
-use wakeful_ports::clock::{Clock, Entropy, UNTRUSTED_MS_MAX};
+use wakeful_ports::clock::{CLOCK_RECHECK_MS_MAX, Clock, Entropy};
 use wakeful_store::rows::Runner;
 
 /// The clocks of this machine.
@@ -39,7 +39,7 @@ impl Clock for RealClock {
         Millis(since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    fn ticks_ms(&self) -> u64 {
+    fn monotonic_ms(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
@@ -55,7 +55,7 @@ impl Clock for RealClock {
                 // An alarm that cannot be waited for is looked at again by whoever waits.
                 let _ = alarm.readable().await;
             }),
-            Err(_) => self.sleep(moment.since(self.now()).clamp(1, UNTRUSTED_MS_MAX)),
+            Err(_) => self.sleep(moment.since(self.now()).clamp(1, CLOCK_RECHECK_MS_MAX)),
         }
     }
 }
@@ -90,7 +90,7 @@ fn wall_alarm(moment: Millis) -> std::io::Result<AsyncFd<OwnedFd>> {
 pub(crate) struct RealEntropy;
 
 impl Entropy for RealEntropy {
-    fn bytes32(&self) -> [u8; 32] {
+    fn random_bytes(&self) -> [u8; 32] {
         let mut bytes = [0; 32];
         if getrandom::fill(&mut bytes).is_err() {
             // No machine we run on refuses; if one does, two version 7 ids still differ from call to call.
@@ -114,7 +114,7 @@ pub(crate) fn this_runner() -> Runner {
     Runner {
         runner_id: RunnerId::new(fresh_id()),
         // A place nobody else can be in, where the real one cannot be told.
-        place: place_name().unwrap_or_else(|| format!("unknown/{}", fresh_id())),
+        machine: place_name().unwrap_or_else(|| format!("unknown/{}", fresh_id())),
         pid: std::process::id(),
         pid_started: pid_started(std::process::id()).unwrap_or(0),
     }
@@ -123,7 +123,7 @@ pub(crate) fn this_runner() -> Runner {
 /// Whether a runner registered on this very machine is certainly gone. What cannot be looked at counts as alive:
 /// its lease runs out by itself, and burying the living would break off what it does.
 pub(crate) fn is_dead_here(runner: &Runner) -> bool {
-    if place_name().as_deref() != Some(runner.place.as_str()) {
+    if place_name().as_deref() != Some(runner.machine.as_str()) {
         return false;
     }
     let fields = stat(runner.pid).unwrap_or_default();
@@ -231,7 +231,7 @@ mod tests {
             ..me.clone()
         }));
         assert!(!is_dead_here(&Runner {
-            place: "elsewhere".into(),
+            machine: "elsewhere".into(),
             pid: nobody,
             ..me
         }));

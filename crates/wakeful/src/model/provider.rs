@@ -1,45 +1,49 @@
 //! One provider, put together from what is built in, what is configured and what the environment says.
 
-use wakeful_core::inference::{Boundary, NO_SECRET};
+use wakeful_core::inference::{DataBoundary, NO_SECRET};
 use wakeful_models::{
-    Auth, BadHosted, BadUrl, Credential, Hosted, Keyed, Known, Options, Provider, Shape, Times, host_of,
+    BadUrl, BuiltinProvider, Credential, HostedModel, HostedModelError, HostedOptions, KeyHeader,
+    KeyRequirement, Provider, RequestOptions, Timeouts, host_of,
 };
 
 use super::ModelRegistry;
 use crate::config::{PriceSettings, ProviderSettings};
 use crate::failure::Failure;
 use crate::global_args::text_variable;
-use crate::secret::Handle;
+use crate::secret::SecretHandle;
 
 /// How a provider is reached. It holds no key.
 #[derive(Debug, Clone)]
-pub(crate) struct Provision {
+pub(crate) struct ProviderConfig {
     pub(crate) name: String,
     pub(crate) kind: Provider,
     /// Another address than that of the format's inventor, and where it was found.
     pub(crate) base_url: Option<(String, String)>,
-    pub(crate) key: KeyPlace,
+    pub(crate) key: KeyLocation,
     settings: ProviderSettings,
 }
 
 /// Where a provider's key is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum KeyPlace {
+pub(crate) enum KeyLocation {
     /// Where a handle leads.
-    Handle(Handle),
+    Handle(SecretHandle),
     /// In the first of these variables that is set.
     Variables {
         names: &'static [&'static str],
-        keyed: Option<Keyed>,
+        keyed: Option<KeyRequirement>,
     },
     /// Nowhere, and whether it needs one is the format's to say.
     Nowhere,
 }
 
-impl Provision {
+impl ProviderConfig {
     /// A provider by its name; the settings win over the provider's own variables, and these over what is built in.
     pub(super) fn new(name: &str, settings: Option<&ProviderSettings>) -> Result<Self, Failure> {
-        let (known, own) = (Known::named(name), settings.cloned().unwrap_or_default());
+        let (known, own) = (
+            BuiltinProvider::named(name),
+            settings.cloned().unwrap_or_default(),
+        );
         let kind = match (&own.kind, known) {
             (Some(word), _) => Provider::ALL
                 .into_iter()
@@ -49,7 +53,7 @@ impl Provision {
                 })?,
             (None, Some(known)) => known.kind,
             (None, None) => {
-                let names = Known::ALL.map(|known| known.name).join(", ");
+                let names = BuiltinProvider::ALL.map(|known| known.name).join(", ");
                 return Err(Failure::usage(
                     "model_unknown",
                     format!("there is no provider {name}; built in are {names}"),
@@ -66,7 +70,7 @@ impl Provision {
         let built_in = || known.and_then(|known| known.base_url);
         let base_url = base_url.or_else(|| built_in().map(|url| (url.to_owned(), "built in".to_owned())));
         let key = match (&own.key, known) {
-            (Some(text), _) => KeyPlace::Handle(Handle::parse(text).map_err(|_| {
+            (Some(text), _) => KeyLocation::Handle(SecretHandle::parse(text).map_err(|_| {
                 let message = format!("providers.{name}.key is no place of a key");
                 Failure::usage(
                     "config_invalid",
@@ -74,12 +78,12 @@ impl Provision {
                     "write env:NAME, file:/PATH or keyring:SERVICE/ACCOUNT",
                 )
             })?),
-            (None, Some(known)) if !known.key_variables.is_empty() => KeyPlace::Variables {
+            (None, Some(known)) if !known.key_variables.is_empty() => KeyLocation::Variables {
                 names: known.key_variables,
                 // At its own address it wants its key, whatever others do who speak the format.
-                keyed: (known.base_url.is_some() && !is_moved).then_some(Keyed::Always),
+                keyed: (known.base_url.is_some() && !is_moved).then_some(KeyRequirement::Always),
             },
-            (None, _) => KeyPlace::Nowhere,
+            (None, _) => KeyLocation::Nowhere,
         };
         Ok(Self {
             name: name.to_owned(),
@@ -96,13 +100,13 @@ impl Provision {
         model: &str,
         model_ref: &str,
         registry: &ModelRegistry,
-    ) -> Result<Hosted, (Boundary, Failure)> {
+    ) -> Result<HostedModel, (DataBoundary, Failure)> {
         let credential = self
             .key(registry)
-            .map_err(|failure| (Boundary::Outside, failure))?;
+            .map_err(|failure| (DataBoundary::Outside, failure))?;
         let prices = &registry.config().prices;
-        let defaults = Options::of(self.kind, model);
-        let options = Options {
+        let defaults = HostedOptions::of(self.kind, model);
+        let options = HostedOptions {
             name: &self.name,
             base_url: self.base_url.as_ref().map(|(url, _)| url.as_str()),
             credential,
@@ -110,13 +114,13 @@ impl Provision {
             keyed: self.keyed().unwrap_or(defaults.keyed),
             price: prices.get(model_ref).copied().map(PriceSettings::price),
             times: self.times(),
-            shape: Shape {
+            shape: RequestOptions {
                 thinking: registry.thinking(&self.name, model_ref),
                 ..self.shape()
             },
             ..defaults
         };
-        let made = Hosted::sharing(options, registry.clients());
+        let made = HostedModel::with_clients(options, registry.clients());
         let made = made.map_err(|error| self.unusable(&error, model_ref, registry))?;
         Ok(registry.kept(model_ref, made))
     }
@@ -133,25 +137,27 @@ impl Provision {
     /// The key, if there is one.
     pub(crate) fn key(&self, registry: &ModelRegistry) -> Result<Option<Credential>, Failure> {
         match &self.key {
-            KeyPlace::Handle(handle) => registry.key(handle),
-            KeyPlace::Variables { names, .. } => {
+            KeyLocation::Handle(handle) => registry.key(handle),
+            KeyLocation::Variables { names, .. } => {
                 for name in *names {
                     if text_variable(name)?.is_some() {
-                        return registry.key(&Handle::Env((*name).to_owned()));
+                        return registry.key(&SecretHandle::Env((*name).to_owned()));
                     }
                 }
                 Ok(None)
             }
-            KeyPlace::Nowhere => Ok(None),
+            KeyLocation::Nowhere => Ok(None),
         }
     }
 
     /// Whether a key is sent, as far as that is known without fetching it.
     pub(super) fn sends_key(&self) -> bool {
         match &self.key {
-            KeyPlace::Handle(Handle::None) | KeyPlace::Nowhere => false,
-            KeyPlace::Handle(Handle::Env(_) | Handle::File(_) | Handle::Keyring { .. }) => true,
-            KeyPlace::Variables { names, .. } => names
+            KeyLocation::Handle(SecretHandle::None) | KeyLocation::Nowhere => false,
+            KeyLocation::Handle(
+                SecretHandle::Env(_) | SecretHandle::File(_) | SecretHandle::Keyring { .. },
+            ) => true,
+            KeyLocation::Variables { names, .. } => names
                 .iter()
                 .any(|name| text_variable(name).is_ok_and(|text| text.is_some())),
         }
@@ -160,39 +166,39 @@ impl Provision {
     /// Where the key is looked for, in words.
     pub(crate) fn key_source(&self) -> String {
         match &self.key {
-            KeyPlace::Handle(handle) => handle.to_string(),
-            KeyPlace::Variables { names, .. } => names.join(" or "),
-            KeyPlace::Nowhere => format!("providers.{}.key", self.name),
+            KeyLocation::Handle(handle) => handle.to_string(),
+            KeyLocation::Variables { names, .. } => names.join(" or "),
+            KeyLocation::Nowhere => format!("providers.{}.key", self.name),
         }
     }
 
-    fn keyed(&self) -> Option<Keyed> {
+    fn keyed(&self) -> Option<KeyRequirement> {
         match &self.key {
-            KeyPlace::Handle(Handle::None) => Some(Keyed::Never),
-            KeyPlace::Handle(_) => Some(Keyed::Always),
-            KeyPlace::Variables { keyed, .. } => *keyed,
-            KeyPlace::Nowhere => None,
+            KeyLocation::Handle(SecretHandle::None) => Some(KeyRequirement::Never),
+            KeyLocation::Handle(_) => Some(KeyRequirement::Always),
+            KeyLocation::Variables { keyed, .. } => *keyed,
+            KeyLocation::Nowhere => None,
         }
     }
 
-    fn shape(&self) -> Shape<'_> {
+    fn shape(&self) -> RequestOptions<'_> {
         let own = &self.settings;
-        Shape {
+        RequestOptions {
             api_version: own.api_version.as_deref(),
             auth: own.auth.as_deref().map(|word| match word {
-                "bearer" => Auth::Bearer,
-                _ => Auth::Header("x-api-key"),
+                "bearer" => KeyHeader::Bearer,
+                _ => KeyHeader::Header("x-api-key"),
             }),
             max_output_tokens: own.max_output_tokens,
             incremental: own.incremental.unwrap_or_default(),
             context_management: own.context_management.unwrap_or_default(),
-            ..Shape::default()
+            ..RequestOptions::default()
         }
     }
 
-    fn times(&self) -> Times {
-        let (own, defaults) = (&self.settings, Times::default());
-        Times {
+    fn times(&self) -> Timeouts {
+        let (own, defaults) = (&self.settings, Timeouts::default());
+        Timeouts {
             connect_ms: own.connect_ms.unwrap_or(defaults.connect_ms),
             first_byte_ms: own.first_byte_ms.unwrap_or(defaults.first_byte_ms),
             idle_ms: own.idle_ms.unwrap_or(defaults.idle_ms),
@@ -200,9 +206,14 @@ impl Provision {
         }
     }
 
-    fn unusable(&self, error: &BadHosted, model_ref: &str, registry: &ModelRegistry) -> (Boundary, Failure) {
+    fn unusable(
+        &self,
+        error: &HostedModelError,
+        model_ref: &str,
+        registry: &ModelRegistry,
+    ) -> (DataBoundary, Failure) {
         match error {
-            BadHosted::Thinking(_) => {
+            HostedModelError::Thinking(_) => {
                 let is_own = registry.config().models.get(model_ref);
                 let place = match is_own.and_then(|own| own.thinking) {
                     Some(_) => format!("models.\"{model_ref}\".thinking"),
@@ -210,31 +221,31 @@ impl Provision {
                 };
                 let message = format!("{model_ref}: {error}");
                 let failure = Failure::usage("config_invalid", message, format!("mend {place}"));
-                (Boundary::Process, failure)
+                (DataBoundary::Process, failure)
             }
-            BadHosted::SecretMissing { .. } => {
+            HostedModelError::SecretMissing { .. } => {
                 let hint = "export it where wakeful and its daemon start; see docs/providers.md";
                 // Whoever is sent a key is somebody else, wherever they listen.
                 (
-                    Boundary::Outside,
+                    DataBoundary::Outside,
                     Failure::new(NO_SECRET, error.to_string(), hint),
                 )
             }
-            BadHosted::ApiVersion { .. } => {
+            HostedModelError::ApiVersion { .. } => {
                 let hint = format!("mend providers.{}.api_version", self.name);
                 (
-                    Boundary::Process,
+                    DataBoundary::Process,
                     Failure::new("unsupported_transport", error.to_string(), hint),
                 )
             }
-            BadHosted::Url { source, .. } => {
+            HostedModelError::Url { source, .. } => {
                 let place = self.base_url.as_ref().map_or("built in", |(_, place)| place);
                 let (code, hint) = match source {
                     BadUrl::Insecure { .. } => ("insecure_url", "use https; http is for this machine alone"),
                     BadUrl::Malformed => ("bad_url", "set it to a base URL, or unset it"),
                 };
                 let message = format!("{place}: {source}");
-                (Boundary::Process, Failure::new(code, message, hint))
+                (DataBoundary::Process, Failure::new(code, message, hint))
             }
         }
     }
