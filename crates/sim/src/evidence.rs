@@ -1,22 +1,22 @@
 //! What ledger and store say after a mishap, or at the end: all that an invariant may look at.
 
-use wakeful_core::budget::Day;
+use wakeful_core::budget::UtcDay;
 use wakeful_core::conversation::Block;
 use wakeful_core::decision::Decision;
 use wakeful_core::id::Incarnation;
 use wakeful_core::key::OperationId;
 use wakeful_core::message::Message;
-use wakeful_core::run::{RunStatus, Turn};
+use wakeful_core::run::{RunMachine, RunStatus};
 use wakeful_store::rows::{
-    Agent, DecisionFilter, EntryRow, EventRow, JournalRow, LockedHead, RunFilter, RunRow, RunState, SpendDay,
-    StepRow, WakeRow,
+    Agent, DecisionFilter, EventRow, LockedHead, RunFilter, RunLogRow, RunRow, RunState, SpendDay, StepRow,
+    TranscriptEntryRow, WakeRow,
 };
 use wakeful_store::{ROWS_MAX, StoreError, View};
 
+use crate::environment::{Environment, read, write};
 use crate::ledger::Ledger;
 use crate::person::POISON;
 use crate::script::Script;
-use crate::world::{World, read, write};
 
 /// Everything that is known.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub(crate) struct Evidence {
     pub(crate) incarnation: Incarnation,
     pub(crate) events: Vec<EventRow>,
     pub(crate) runs: Vec<RunEvidence>,
-    pub(crate) entries: Vec<(EntryRow, Vec<Block>)>,
+    pub(crate) entries: Vec<(TranscriptEntryRow, Vec<Block>)>,
     /// What every day has cost.
     pub(crate) spent: Vec<SpendDay>,
     /// The head of the agent's log; only at the end, because it can be seen only by claiming it.
@@ -49,11 +49,11 @@ pub(crate) enum Moment {
 #[derive(Debug, Clone)]
 pub(crate) struct RunEvidence {
     pub(crate) row: RunRow,
-    pub(crate) turn: Turn,
+    pub(crate) turn: RunMachine,
     pub(crate) message: Option<Message>,
     pub(crate) wake: Option<WakeRow>,
     pub(crate) steps: Vec<StepRow>,
-    pub(crate) journal: Vec<JournalRow>,
+    pub(crate) journal: Vec<RunLogRow>,
     pub(crate) decisions: Vec<Decision>,
     /// Whether somebody asked for its end.
     pub(crate) is_called_off: bool,
@@ -78,7 +78,7 @@ impl RunEvidence {
 
 impl Evidence {
     /// Takes the evidence.
-    pub(crate) fn take(world: &World, script: &Script, moment: Moment) -> Result<Self, StoreError> {
+    pub(crate) fn take(world: &Environment, script: &Script, moment: Moment) -> Result<Self, StoreError> {
         let asked = script.clone();
         let head = match moment {
             Moment::Midway => None,
@@ -107,7 +107,7 @@ impl Evidence {
                 events,
                 runs,
                 entries: entries(view, &asked)?,
-                spent: view.spend_days(None, Day(i64::MIN))?,
+                spent: view.spend_days(None, UtcDay(i64::MIN))?,
                 head,
                 script: asked,
             })
@@ -145,14 +145,17 @@ pub(crate) fn load(view: &mut View<'_>, mut row: RunRow, ledger: &Ledger) -> Res
         message: view.message(&run)?,
         wake: view.wake(&run)?,
         steps: view.steps(&run, 0, ROWS_MAX)?,
-        journal: view.journal(&run, 0, ROWS_MAX)?,
+        journal: view.run_log(&run, 0, ROWS_MAX)?,
         decisions: view.decisions(&decisions)?,
         is_called_off: view.cancel_requested(&run)?,
         row,
     })
 }
 
-fn entries(view: &mut View<'_>, script: &Script) -> Result<Vec<(EntryRow, Vec<Block>)>, StoreError> {
+fn entries(
+    view: &mut View<'_>,
+    script: &Script,
+) -> Result<Vec<(TranscriptEntryRow, Vec<Block>)>, StoreError> {
     let mut entries = Vec::new();
     for row in view.entries(&script.thread(), ROWS_MAX)? {
         let bytes = view
@@ -165,7 +168,7 @@ fn entries(view: &mut View<'_>, script: &Script) -> Result<Vec<(EntryRow, Vec<Bl
 }
 
 /// The head as the next process would find it.
-fn head(world: &World, script: &Script) -> Result<Option<LockedHead>, StoreError> {
+fn head(world: &Environment, script: &Script) -> Result<Option<LockedHead>, StoreError> {
     let agent = script.agent.clone();
     write(&world.store, move |tx| {
         if tx.agent(&agent)?.is_none() {

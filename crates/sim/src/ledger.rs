@@ -9,7 +9,7 @@ use wakeful_core::key::{DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::step::EffectClass;
 use wakeful_core::time::Millis;
 
-use crate::schedule::What;
+use crate::fault_plan::FaultKind;
 
 /// A place where a process may be struck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +60,7 @@ pub(crate) struct Ledger {
     /// Actions whose own tool could not say what became of them.
     pub(crate) unsure: BTreeSet<OperationId>,
     /// Mishaps that struck, and where.
-    pub(crate) struck: Vec<(What, usize, Site)>,
+    pub(crate) struck: Vec<(FaultKind, usize, Site)>,
     /// What a person would see of each action that was begun: the tool and its arguments.
     pub(crate) words: BTreeMap<OperationId, (String, String)>,
     /// Model requests that left, in order.
@@ -155,14 +155,14 @@ impl Ledger {
     /// Mishaps after which an outcome may be unknown: all in which a process stops without having its say.
     pub(crate) fn disturbances(&self) -> usize {
         let struck = self.struck.iter().filter(|(what, ..)| match what {
-            What::Crash | What::Loop | What::Sleep | What::StoreFails => true,
-            What::Halt
-            | What::Cancel
-            | What::Answer
-            | What::Brake
-            | What::Release
-            | What::Poison
-            | What::Jump => false,
+            FaultKind::Crash | FaultKind::Loop | FaultKind::Sleep | FaultKind::StoreFails => true,
+            FaultKind::Halt
+            | FaultKind::Cancel
+            | FaultKind::Answer
+            | FaultKind::Brake
+            | FaultKind::Release
+            | FaultKind::Poison
+            | FaultKind::Jump => false,
         });
         struck.count()
     }
@@ -173,12 +173,12 @@ impl Ledger {
     }
 
     /// Whether something of a kind struck.
-    pub(crate) fn had(&self, wanted: What) -> bool {
+    pub(crate) fn had(&self, wanted: FaultKind) -> bool {
         self.struck.iter().any(|(what, ..)| *what == wanted)
     }
 
     /// Whether a process slept while others went on.
     pub(crate) fn has_sleepers(&self) -> bool {
-        self.struck.iter().any(|(what, ..)| *what == What::Sleep)
+        self.struck.iter().any(|(what, ..)| *what == FaultKind::Sleep)
     }
 }

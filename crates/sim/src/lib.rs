@@ -25,27 +25,27 @@
 //! that nothing in it runs again, while the database and the ledger keep what they were told.
 #![forbid(unsafe_code)]
 
-mod alert;
-mod chance;
+mod coverage;
+mod daemon;
+mod environment;
 mod evidence;
-mod faulty;
+mod fault_plan;
+mod faulty_store;
 mod invariant;
 mod ledger;
-mod life;
 mod person;
-mod play;
 mod ports;
-mod schedule;
+mod process;
+mod rng;
 mod script;
 pub mod search;
 mod service;
-mod tally;
+mod simulate;
 mod time;
 mod warning;
-mod world;
 
+pub use crate::coverage::Coverage;
+pub use crate::fault_plan::{ASKS_MAX, BadSchedule, Fault, FaultKind, FaultPlan, Kind};
 pub use crate::invariant::Violation;
-pub use crate::play::{crashing_equals_not_crashing, log_hash, play, same_again};
-pub use crate::schedule::{ASKS_MAX, BadSchedule, Kind, Mishap, Schedule, What};
-pub use crate::tally::Tally;
+pub use crate::simulate::{crashing_equals_not_crashing, log_hash, play, same_again};
 pub use crate::warning::OnWarning;

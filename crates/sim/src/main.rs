@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use wakeful_sim::search::{examine, shrink};
-use wakeful_sim::{Schedule, Tally, Violation, log_hash};
+use wakeful_sim::{Coverage, FaultPlan, Violation, log_hash};
 
 /// Between two lines about how far it has come.
 const PROGRESS: Duration = Duration::from_secs(10);
@@ -36,8 +36,8 @@ struct Args {
     from: u64,
     jobs: u64,
     /// How the schedule of a seed is drawn.
-    drawn: fn(u64) -> Schedule,
-    one: Option<Schedule>,
+    drawn: fn(u64) -> FaultPlan,
+    one: Option<FaultPlan>,
 }
 
 /// What the threads of a search share.
@@ -46,8 +46,8 @@ struct Search {
     next: AtomicU64,
     done: AtomicU64,
     is_over: AtomicBool,
-    found: Mutex<Option<(Schedule, Violation)>>,
-    tally: Mutex<Tally>,
+    found: Mutex<Option<(FaultPlan, Violation)>>,
+    tally: Mutex<Coverage>,
 }
 
 fn main() -> ExitCode {
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
 }
 
 /// Plays one schedule and says what its log came to.
-fn one(schedule: &Schedule) -> Option<(Schedule, Violation)> {
+fn one(schedule: &FaultPlan) -> Option<(FaultPlan, Violation)> {
     let played = examine(schedule).and_then(|tally| Ok((tally, log_hash(schedule)?)));
     match played {
         Ok((tally, hash)) => {
@@ -86,7 +86,7 @@ fn one(schedule: &Schedule) -> Option<(Schedule, Violation)> {
 }
 
 /// Plays one schedule after another until the end is reached or one fails.
-fn search(args: &Args) -> Option<(Schedule, Violation)> {
+fn search(args: &Args) -> Option<(FaultPlan, Violation)> {
     say(&format!("from seed {:#x}", args.from));
     let search = Search {
         began: Instant::now(),
@@ -120,7 +120,7 @@ fn search(args: &Args) -> Option<(Schedule, Violation)> {
 impl Search {
     /// Takes one number after another.
     fn work(&self, args: &Args) {
-        let mut tally = Tally::default();
+        let mut tally = Coverage::default();
         while !self.is_over.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let is_over = match args.until {
@@ -159,7 +159,7 @@ impl Search {
     }
 }
 
-fn tell(tally: &Tally) {
+fn tell(tally: &Coverage) {
     for (name, count) in &tally.0 {
         say(&format!("{count:>10} {name}"));
     }
@@ -170,13 +170,13 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
         until: Until::Count(1_000),
         from: RandomState::new().hash_one("a fresh seed"),
         jobs: 1,
-        drawn: Schedule::any,
+        drawn: FaultPlan::any,
         one: None,
     };
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
         let number = || value.parse::<u64>().map_err(|_| format!("{value} is no number"));
-        let seed = || value.parse::<Schedule>().map_err(|error| error.to_string());
+        let seed = || value.parse::<FaultPlan>().map_err(|error| error.to_string());
         match word.as_str() {
             "--count" => args.until = Until::Count(number()?),
             "--seconds" => args.until = Until::Time(Duration::from_secs(number()?)),
@@ -187,8 +187,8 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
             "--seed" => {
                 let rest: Vec<String> = words.by_ref().collect();
                 let line = format!("{value} {}", rest.join(" "));
-                let given: Schedule = line.parse().map_err(|error| format!("{error}"))?;
-                let drawn = rest.is_empty().then(|| Schedule::any(given.seed));
+                let given: FaultPlan = line.parse().map_err(|error| format!("{error}"))?;
+                let drawn = rest.is_empty().then(|| FaultPlan::any(given.seed));
                 args.one = Some(drawn.unwrap_or(given));
             }
             _ => return Err(format!("there is no {word}")),
@@ -198,11 +198,11 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
 }
 
 /// How schedules of one kind of worlds are drawn.
-fn drawn(word: &str) -> Result<fn(u64) -> Schedule, String> {
+fn drawn(word: &str) -> Result<fn(u64) -> FaultPlan, String> {
     match word {
-        "run" => Ok(Schedule::drawn_of_any_size),
-        "large" => Ok(Schedule::drawn),
-        "alert" => Ok(Schedule::drawn_alert),
+        "run" => Ok(FaultPlan::drawn_of_any_size),
+        "large" => Ok(FaultPlan::drawn),
+        "alert" => Ok(FaultPlan::drawn_alert),
         _ => Err(format!(
             "{word} is no kind of world; there are run, large and alert"
         )),

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use wakeful_core::decision::{APPROVE, Channel, DENY, Decision, DecisionStatus, Reply};
+use wakeful_core::decision::{APPROVE, AnswerInput, Channel, DENY, Decision, DecisionStatus};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, Digest, RunKey};
 use wakeful_core::run::RunStatus;
@@ -20,10 +20,10 @@ use wakeful_runtime::api::{ApiContext, RuntimeApi};
 use wakeful_store::rows::{DecisionFilter, RunRow};
 use wakeful_store::{FaultFuture, FaultPoint, Faults, ROWS_MAX, Store, StoreError};
 
-use crate::chance::Chance;
+use crate::environment::{BEGINNING, Environment, read, write};
 use crate::ledger::{Answered, Held, Poison};
+use crate::rng::Rng;
 use crate::time::Time;
-use crate::world::{BEGINNING, World, read, write};
 
 /// What a person types who does not read what may be answered.
 const NONSENSE: &str = "perhaps";
@@ -36,7 +36,7 @@ const FOREIGN_VERSION: u32 = 0;
 
 /// How a person answers at a bad moment.
 #[derive(Debug, Clone, Copy)]
-enum Manner {
+enum AnswerStyle {
     Approve,
     Deny,
     /// To a version of the question that does not stand any more.
@@ -54,15 +54,15 @@ pub(crate) struct People {
     store: Store,
     time: Arc<Time>,
     agent: AgentId,
-    chance: Mutex<Chance>,
+    chance: Mutex<Rng>,
     salts: Arc<Salts>,
 }
 
 /// Salts for what people write.
-struct Salts(Mutex<Chance>);
+struct Salts(Mutex<Rng>);
 
 impl Entropy for Salts {
-    fn bytes32(&self) -> [u8; 32] {
+    fn random_bytes(&self) -> [u8; 32] {
         let mut chance = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut salt = [0; 32];
         for part in salt.chunks_mut(8) {
@@ -81,7 +81,7 @@ impl Clock for TrueClock {
         Millis(BEGINNING.0.saturating_add(elapsed))
     }
 
-    fn ticks_ms(&self) -> u64 {
+    fn monotonic_ms(&self) -> u64 {
         self.0.now_ms()
     }
 
@@ -109,14 +109,14 @@ impl Faults for Mortal {
 }
 
 /// A process at the runtime.
-struct Visit {
+struct PersonProcess {
     api: RuntimeApi,
     left: Arc<AtomicU32>,
 }
 
 impl People {
     /// The people around an agent.
-    pub(crate) fn new(store: Store, time: Arc<Time>, agent: AgentId, chance: Chance) -> Self {
+    pub(crate) fn new(store: Store, time: Arc<Time>, agent: AgentId, chance: Rng) -> Self {
         let mut salts = chance.clone();
         salts.next();
         Self {
@@ -129,7 +129,7 @@ impl People {
     }
 
     /// A process at the runtime that lives for so many passages.
-    fn visit(&self, passages: u32) -> Visit {
+    fn visit(&self, passages: u32) -> PersonProcess {
         let left = Arc::new(AtomicU32::new(passages));
         let store = self
             .store
@@ -137,14 +137,14 @@ impl People {
             .with_faults(Arc::new(Mortal(Arc::clone(&left))));
         let clock: Arc<dyn Clock> = Arc::new(TrueClock(Arc::clone(&self.time)));
         let salts: Arc<dyn Entropy> = Arc::<Salts>::clone(&self.salts);
-        Visit {
-            api: RuntimeApi::alone(ApiContext::new(store, clock, salts)),
+        PersonProcess {
+            api: RuntimeApi::without_service(ApiContext::new(store, clock, salts)),
             left,
         }
     }
 
     /// One that may die early.
-    fn short_visit(&self) -> Visit {
+    fn short_visit(&self) -> PersonProcess {
         let passages = if self.one_in(4) { self.below(6) } else { u32::MAX };
         self.visit(passages)
     }
@@ -164,14 +164,14 @@ impl People {
     }
 
     /// Somebody answers at a bad moment, well or badly.
-    pub(crate) fn answer(&self, world: &World) -> Result<(), StoreError> {
+    pub(crate) fn answer(&self, world: &Environment) -> Result<(), StoreError> {
         let manner = match self.below(12) {
-            0..4 => Manner::Approve,
-            4..6 => Manner::Deny,
-            6 => Manner::Outdated,
-            7..9 => Manner::Twice,
-            9..11 => Manner::TooLate,
-            _ => Manner::Wrong,
+            0..4 => AnswerStyle::Approve,
+            4..6 => AnswerStyle::Deny,
+            6 => AnswerStyle::Outdated,
+            7..9 => AnswerStyle::Twice,
+            9..11 => AnswerStyle::TooLate,
+            _ => AnswerStyle::Wrong,
         };
         let (open, all) = (self.pending()?, self.questions(false)?);
         let chosen = |from: &[Decision]| {
@@ -183,24 +183,26 @@ impl People {
             .filter(|one| one.status != DecisionStatus::Pending)
             .collect();
         match (manner, chosen(&open), chosen(&closed)) {
-            (Manner::Approve, Some(one), _) => self.say(world, &one, APPROVE, None),
-            (Manner::Deny, Some(one), _) => self.say(world, &one, DENY, None),
-            (Manner::Outdated, Some(one), _) => {
+            (AnswerStyle::Approve, Some(one), _) => self.say(world, &one, APPROVE, None),
+            (AnswerStyle::Deny, Some(one), _) => self.say(world, &one, DENY, None),
+            (AnswerStyle::Outdated, Some(one), _) => {
                 self.must_refuse(world, one.inquiry.decision_id, APPROVE, Some(one.version + 1));
             }
-            (Manner::Twice, Some(one), _) => self.say_twice(world, &one),
-            (Manner::TooLate, _, Some(one)) => {
+            (AnswerStyle::Twice, Some(one), _) => self.say_twice(world, &one),
+            (AnswerStyle::TooLate, _, Some(one)) => {
                 self.must_refuse(world, one.inquiry.decision_id, APPROVE, None);
             }
-            (Manner::Wrong, Some(one), _) => self.must_refuse(world, one.inquiry.decision_id, NONSENSE, None),
-            (Manner::TooLate, Some(one), None) => self.say(world, &one, APPROVE, Some(one.version)),
+            (AnswerStyle::Wrong, Some(one), _) => {
+                self.must_refuse(world, one.inquiry.decision_id, NONSENSE, None)
+            }
+            (AnswerStyle::TooLate, Some(one), None) => self.say(world, &one, APPROVE, Some(one.version)),
             (_, None, _) => self.must_refuse(world, DecisionId(Digest::of(b"never asked")), APPROVE, None),
         }
         Ok(())
     }
 
     /// Says one word to a question.
-    pub(crate) fn say(&self, world: &World, question: &Decision, word: &str, version: Option<u32>) {
+    pub(crate) fn say(&self, world: &Environment, question: &Decision, word: &str, version: Option<u32>) {
         let visit = self.short_visit();
         let id = question.inquiry.decision_id;
         speak(world, id, word);
@@ -209,7 +211,7 @@ impl People {
     }
 
     /// Two people say different things to a question: the one who read it first speaks last.
-    fn say_twice(&self, world: &World, question: &Decision) {
+    fn say_twice(&self, world: &Environment, question: &Decision) {
         let id = question.inquiry.decision_id;
         speak(world, id, APPROVE);
         speak(world, id, DENY);
@@ -226,7 +228,7 @@ impl People {
     /// Writes down what became of an answer.
     fn hear(
         &self,
-        world: &World,
+        world: &Environment,
         decision_id: DecisionId,
         word: &str,
         said: Option<Result<Decision, EngineError>>,
@@ -247,7 +249,7 @@ impl People {
         }
     }
 
-    fn must_refuse(&self, world: &World, id: DecisionId, word: &str, version: Option<u32>) {
+    fn must_refuse(&self, world: &Environment, id: DecisionId, word: &str, version: Option<u32>) {
         let visit = self.visit(u32::MAX);
         let said = at_the_desk(visit.api.decisions.answer(id.to_string(), reply(word, version)));
         if let Some(Ok(_)) = said {
@@ -257,7 +259,7 @@ impl People {
     }
 
     /// Somebody sets a brake, on the agent or on all.
-    pub(crate) fn brake(&self, world: &World) {
+    pub(crate) fn brake(&self, world: &Environment) {
         let scope = self.one_in(2).then(|| self.agent.clone());
         let visit = self.short_visit();
         world.note(|ledger| ledger.brake_tries += 1);
@@ -285,7 +287,7 @@ impl People {
     }
 
     /// Releases every brake that is on. It no longer holds from the moment somebody reaches for it.
-    pub(crate) fn release(&self, world: &World, is_careful: bool) -> Result<(), StoreError> {
+    pub(crate) fn release(&self, world: &Environment, is_careful: bool) -> Result<(), StoreError> {
         for brake in read(&self.store, |view| view.brakes())? {
             let now_ms = self.time.now_ms();
             world.note(|ledger| {
@@ -307,7 +309,7 @@ impl People {
     }
 
     /// The state of a run rots, or a program that is too old finds it.
-    pub(crate) fn poison(&self, world: &World, run: RunKey) -> Result<(), StoreError> {
+    pub(crate) fn poison(&self, world: &Environment, run: RunKey) -> Result<(), StoreError> {
         let Some(row) = self.row(run)?.filter(|row| row.status == RunStatus::Open) else {
             return Ok(());
         };
@@ -333,7 +335,7 @@ impl People {
 
     /// Somebody sees to a run that stands aside: mends it and has it tried again, or gives it up. A run that is given up
     /// leaves calls without results in its conversation, so only the last one is.
-    pub(crate) fn see_to(&self, world: &World, run: RunKey, is_last: bool) -> Result<(), StoreError> {
+    pub(crate) fn see_to(&self, world: &Environment, run: RunKey, is_last: bool) -> Result<(), StoreError> {
         let visit = self.visit(u32::MAX);
         if self.one_in(3) && is_last {
             if !matches!(at_the_desk(visit.api.runs.abandon(run)), Some(Ok(_))) {
@@ -341,10 +343,10 @@ impl People {
             }
             return Ok(());
         }
-        if !matches!(at_the_desk(visit.api.runs.retry(run)), Some(Ok(_))) {
+        if !matches!(at_the_desk(visit.api.runs.resume(run)), Some(Ok(_))) {
             world.complain(format!("{run} could not be tried again"));
         }
-        let again = at_the_desk(visit.api.runs.retry(run));
+        let again = at_the_desk(visit.api.runs.resume(run));
         if !matches!(again, Some(Err(EngineError::NotQuarantined { .. }))) {
             world.complain(format!("{run} was tried again twice: {again:?}"));
         }
@@ -356,7 +358,7 @@ impl People {
         }
     }
 
-    fn mend(&self, world: &World, run: RunKey) -> Result<(), StoreError> {
+    fn mend(&self, world: &Environment, run: RunKey) -> Result<(), StoreError> {
         let Some(poison) = world.ledger().poisons.remove(&run) else {
             return Ok(());
         };
@@ -388,13 +390,13 @@ impl People {
 }
 
 /// Writes down what somebody is about to say.
-fn speak(world: &World, id: DecisionId, word: &str) {
+fn speak(world: &Environment, id: DecisionId, word: &str) {
     let said = (id, word.to_owned());
     world.note(|ledger| ledger.said.extend([said]));
 }
 
-fn reply(word: &str, version: Option<u32>) -> Reply {
-    Reply {
+fn reply(word: &str, version: Option<u32>) -> AnswerInput {
+    AnswerInput {
         option: word.to_owned(),
         version,
         channel: Channel::Page,

@@ -10,35 +10,35 @@ use wakeful_core::budget::{MicroUsd, Price, PriceBasis};
 use wakeful_core::conversation::{Role, ToolSpec};
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::id::AgentId;
-use wakeful_core::inference::{Boundary, Terms};
+use wakeful_core::inference::{DataBoundary, ModelProfile};
 use wakeful_core::json::digest;
 use wakeful_core::key::OperationId;
-use wakeful_core::prompt::Request;
+use wakeful_core::prompt::ModelRequest;
 use wakeful_core::report::Event;
 use wakeful_core::retry::RetryPolicy;
 use wakeful_core::run::runtime_failure;
-use wakeful_core::step::{Again, EffectClass, Fault, OUTCOME_UNKNOWN};
+use wakeful_core::step::{EffectClass, OUTCOME_UNKNOWN, RetryAfter, ToolError};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
+use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
+use wakeful_ports::tool::{StopSignal, ToolHost, ToolOutcome, ToolRequest};
 use wakeful_runtime::Observer;
 
-use crate::faulty::Process as _;
+use crate::faulty_store::Process as _;
 use crate::invariant::open_calls;
 use crate::ledger::{Deed, Site};
-use crate::life::Life;
-use crate::script::{Conduct, Said, Script, check, class, retry, specs};
+use crate::process::SimProcess;
+use crate::script::{ModelScript, Script, ToolBehaviour, check, class, retry, specs};
 
 /// The clocks of a process: virtual time, and a wall clock that may be wrong.
-pub(crate) struct VirtualClock(pub(crate) Life);
+pub(crate) struct VirtualClock(pub(crate) SimProcess);
 
 impl Clock for VirtualClock {
     fn now(&self) -> Millis {
         self.0.world.wall(self.0.number)
     }
 
-    fn ticks_ms(&self) -> u64 {
+    fn monotonic_ms(&self) -> u64 {
         self.0.world.time.now_ms()
     }
 
@@ -48,19 +48,19 @@ impl Clock for VirtualClock {
 }
 
 /// Salts from the seed.
-pub(crate) struct Salts(pub(crate) Life);
+pub(crate) struct Salts(pub(crate) SimProcess);
 
 impl Entropy for Salts {
-    fn bytes32(&self) -> [u8; 32] {
+    fn random_bytes(&self) -> [u8; 32] {
         self.0.world.salt()
     }
 }
 
 /// What a person sees on the way.
-pub(crate) struct Screen(pub(crate) Life);
+pub(crate) struct Screen(pub(crate) SimProcess);
 
 impl Observer for Screen {
-    fn saw(&self, _: &AgentId, events: &[Event]) {
+    fn on_events(&self, _: &AgentId, events: &[Event]) {
         let hashes = events.iter().map(|event| event.sealed.payload_hash);
         self.0.world.note(|ledger| ledger.shown.extend(hashes));
     }
@@ -69,18 +69,18 @@ impl Observer for Screen {
 /// A model that answers by the script.
 #[derive(Clone)]
 pub(crate) struct SimModel {
-    life: Life,
+    life: SimProcess,
     script: Arc<Script>,
 }
 
 impl SimModel {
     /// The model of a process.
-    pub(crate) fn new(life: Life, script: &Arc<Script>) -> Self {
+    pub(crate) fn new(life: SimProcess, script: &Arc<Script>) -> Self {
         let script = Arc::clone(script);
         Self { life, script }
     }
 
-    fn look_at(&self, ask: u32, request: &Request) {
+    fn look_at(&self, ask: u32, request: &ModelRequest) {
         if !self.life.world.has_put_aside() {
             let what = format!("request {} of ask {ask} came without leave", request.request);
             self.life.world.complain(what);
@@ -100,7 +100,7 @@ impl SimModel {
 }
 
 impl Model for SimModel {
-    fn terms(&self, _model_ref: &str) -> Terms {
+    fn profile(&self, _model_ref: &str) -> ModelProfile {
         // It costs something, so that money is put aside and settled in every mishap.
         let price = Price {
             input: MicroUsd(1_000),
@@ -108,15 +108,15 @@ impl Model for SimModel {
             cached_read: MicroUsd(1_000),
             cached_write: MicroUsd(1_000),
         };
-        Terms {
-            boundary: Boundary::Machine,
+        ModelProfile {
+            boundary: DataBoundary::Machine,
             price: Some((price, PriceBasis::Configured)),
             output_tokens_max: 100,
-            ..Terms::here("sim")
+            ..ModelProfile::here("sim")
         }
     }
 
-    async fn ask(&self, request: Request, _: &dyn Audience) -> Result<Answer, ModelFailure> {
+    async fn call(&self, request: ModelRequest, _: &dyn DeltaSink) -> Result<ModelResponse, ModelFailure> {
         self.life.pass(Site::BeforeAsk).await;
         let named = request.model_ref.strip_prefix("sim:");
         let Some(ask) = named.and_then(|index| index.parse::<u32>().ok()) else {
@@ -135,9 +135,9 @@ impl Model for SimModel {
             is_answered: false,
         };
         let (delay_ms, answer) = match self.script.said(ask, request.request) {
-            Said::Answer(delay_ms, answer) => (delay_ms, Ok(answer)),
-            Said::Failure(delay_ms, failure) => (delay_ms, Err(failure)),
-            Said::Silence => std::future::pending().await,
+            ModelScript::Answer(delay_ms, answer) => (delay_ms, Ok(answer)),
+            ModelScript::Failure(delay_ms, failure) => (delay_ms, Err(failure)),
+            ModelScript::Silence => std::future::pending().await,
         };
         if delay_ms > 0 {
             self.life.sleep(delay_ms).await;
@@ -150,7 +150,7 @@ impl Model for SimModel {
 
 /// A request that is under way. Who drops it hangs up.
 struct Line<'a> {
-    life: &'a Life,
+    life: &'a SimProcess,
     model_ref: &'a str,
     is_answered: bool,
 }
@@ -168,7 +168,7 @@ impl Drop for Line<'_> {
 
 /// What every provider demands of a conversation: it begins with a person, and each call has its one result, in
 /// order, before anybody speaks again.
-fn is_whole(request: &Request) -> Result<(), String> {
+fn is_whole(request: &ModelRequest) -> Result<(), String> {
     if request.tools != specs() {
         return Err("it does not offer the tools".to_owned());
     }
@@ -193,19 +193,19 @@ fn is_whole(request: &Request) -> Result<(), String> {
 /// Tools that write what they do into the ledger.
 #[derive(Clone)]
 pub(crate) struct SimTools {
-    life: Life,
+    life: SimProcess,
     script: Arc<Script>,
 }
 
 impl SimTools {
     /// The tools of a process.
-    pub(crate) fn new(life: Life, script: &Arc<Script>) -> Self {
+    pub(crate) fn new(life: SimProcess, script: &Arc<Script>) -> Self {
         let script = Arc::clone(script);
         Self { life, script }
     }
 
     /// Waits, unless the action is told to end. True when it was.
-    async fn wait(&self, ms: u64, stop: &impl Stop) -> bool {
+    async fn wait(&self, ms: u64, stop: &impl StopSignal) -> bool {
         if ms == 0 {
             return false;
         }
@@ -217,7 +217,7 @@ impl SimTools {
     }
 
     /// Writes down what a tool host can see by itself to be wrong.
-    fn look_at(&self, act: &Act, class: Option<EffectClass>) {
+    fn look_at(&self, act: &ToolRequest, class: Option<EffectClass>) {
         let meaning = digest(&(&act.tool, &act.input));
         let words = (act.tool.clone(), act.input.to_string());
         self.life.world.note(|ledger| {
@@ -238,7 +238,7 @@ impl SimTools {
     }
 
     /// Whether a tool is not in the mood for an action, and what it says about when it will be.
-    fn mood(&self, operation_id: OperationId, conduct: &Conduct) -> Option<Option<u64>> {
+    fn mood(&self, operation_id: OperationId, conduct: &ToolBehaviour) -> Option<Option<u64>> {
         if conduct.moods == 0 {
             return None;
         }
@@ -253,7 +253,7 @@ impl SimTools {
         }
     }
 
-    async fn carry_out(&self, deed: Deed, tool: &str, stop: &impl Stop) -> Done {
+    async fn carry_out(&self, deed: Deed, tool: &str, stop: &impl StopSignal) -> ToolOutcome {
         let conduct = self.script.conduct(deed.operation_id);
         let (world, life) = (&self.life.world, self.life.number);
         // A sink that knows the operation id answers a second use of it at once, and in the same way.
@@ -263,8 +263,8 @@ impl SimTools {
         }
         let mood = self.mood(deed.operation_id, &conduct).filter(|_| !is_second);
         if let Some(after_ms) = mood {
-            let again = Some(Again { after_ms });
-            return Done {
+            let again = Some(RetryAfter { after_ms });
+            return ToolOutcome {
                 again,
                 ..failed(tool, "not_now")
             };
@@ -282,7 +282,7 @@ impl SimTools {
             world.note(|ledger| ledger.unsure.extend([deed.operation_id]));
             return failed(tool, OUTCOME_UNKNOWN);
         }
-        Done {
+        ToolOutcome {
             content: json!({"ok": true, "tool": tool, "receipt": deed.operation_id}).to_string(),
             code: None,
             sandbox: None,
@@ -292,9 +292,9 @@ impl SimTools {
     }
 }
 
-fn failed(tool: &str, code: &str) -> Done {
-    Done {
-        content: Fault::new(code, "it did not happen", "").receipt(tool),
+fn failed(tool: &str, code: &str) -> ToolOutcome {
+    ToolOutcome {
+        content: ToolError::new(code, "it did not happen", "").receipt(tool),
         code: Some(code.to_owned()),
         sandbox: None,
         blobs: Vec::new(),
@@ -315,11 +315,11 @@ impl ToolHost for SimTools {
         retry(tool)
     }
 
-    fn check(&self, _: &str, input: &Value) -> Result<(), Fault> {
+    fn check(&self, _: &str, input: &Value) -> Result<(), ToolError> {
         check(input)
     }
 
-    async fn perform(&self, act: Act, stop: impl Stop) -> Done {
+    async fn perform(&self, act: ToolRequest, stop: impl StopSignal) -> ToolOutcome {
         // Asked before the process may fall asleep: what it does after that check is the window that remains.
         let standing = self.life.world.standing(self.life.number, act.operation_id);
         self.life.pass(Site::BeforeAct).await;
@@ -337,7 +337,7 @@ impl ToolHost for SimTools {
         done
     }
 
-    async fn clear(&self, operation_id: OperationId) {
+    async fn clean_up(&self, operation_id: OperationId) {
         self.life.pass(Site::Clear).await;
         self.life.world.clear(operation_id);
     }

@@ -9,16 +9,16 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::{Block, CALLS_PER_ROUND_MAX, ToolCall, ToolSpec, Usage};
-use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use wakeful_core::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use wakeful_core::id::{AgentId, BadId, SessionId, ThreadId, TurnId};
 use wakeful_core::key::{DecisionId, OperationId};
-use wakeful_core::policy::OutsideRuns;
+use wakeful_core::policy::ExternalCausePolicy;
 use wakeful_core::retry::{RETRY_AFTER_MS_MAX, RetryPolicy};
-use wakeful_core::step::{EffectClass, Fault};
-use wakeful_ports::model::Answer;
-use wakeful_runtime::wake::Limits;
+use wakeful_core::step::{EffectClass, ToolError};
+use wakeful_ports::model::ModelResponse;
+use wakeful_runtime::wake::ResolvedOptions;
 
-use crate::chance::Chance;
+use crate::rng::Rng;
 
 /// The registered tools. Half of them are plain, because that is the class with the most to lose.
 pub(crate) const TOOLS: [(&str, EffectClass); 5] = [
@@ -65,14 +65,14 @@ pub(crate) struct Ask {
     /// In which words.
     pub(crate) prompt: String,
     /// How its run is limited.
-    pub(crate) limits: Limits,
+    pub(crate) limits: ResolvedOptions,
 }
 
 /// What becomes of one model request.
 #[derive(Debug, Clone)]
-pub(crate) enum Said {
+pub(crate) enum ModelScript {
     /// It is answered after some time.
-    Answer(u64, Answer),
+    Answer(u64, ModelResponse),
     /// It fails after some time.
     Failure(u64, ModelFailure),
     /// Nothing ever comes.
@@ -81,7 +81,7 @@ pub(crate) enum Said {
 
 /// How one action goes.
 #[derive(Debug, Clone)]
-pub(crate) struct Conduct {
+pub(crate) struct ToolBehaviour {
     /// How long it takes until it takes effect.
     pub(crate) before_ms: u64,
     /// How long it takes from there to its end.
@@ -101,7 +101,7 @@ pub(crate) struct Conduct {
 
 /// What a person thinks of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mind {
+pub(crate) struct PersonBehaviour {
     pub(crate) opinion: Opinion,
     /// Whether it is answered before it holds anything up.
     pub(crate) is_eager: bool,
@@ -179,7 +179,7 @@ impl Script {
     /// One thing that is asked for.
     pub(crate) fn ask(&self, index: u32) -> Result<Ask, BadId> {
         let mut chance = self.at(&format!("ask/{index}"));
-        let limits = Limits {
+        let limits = ResolvedOptions {
             model_ref: format!("sim:{index}"),
             fallbacks: Vec::new(),
             max_rounds: 1 + chance.below(ROUNDS_WANTED_MAX),
@@ -187,7 +187,7 @@ impl Script {
             deny_tools: self.denied(index),
             ask_tools: self.asked(index),
             may_start: std::collections::BTreeSet::new(),
-            outside_runs: OutsideRuns::Ask,
+            outside_runs: ExternalCausePolicy::Ask,
         };
         Ok(Ask {
             agent: self.agent.clone(),
@@ -230,7 +230,7 @@ impl Script {
     }
 
     /// How a person who has time answers a question.
-    pub(crate) fn mind(&self, question: DecisionId) -> Mind {
+    pub(crate) fn mind(&self, question: DecisionId) -> PersonBehaviour {
         let mut chance = self.at(&format!("mind/{question}"));
         let opinion = match chance.below(10) {
             0..5 => Opinion::Yes,
@@ -239,7 +239,7 @@ impl Script {
             _ if self.patience_ms().is_none() => Opinion::No,
             _ => Opinion::None,
         };
-        Mind {
+        PersonBehaviour {
             opinion,
             is_eager: chance.one_in(2) && !self.is_timeless,
             is_forgotten: chance.one_in(12) && !self.is_timeless,
@@ -247,7 +247,7 @@ impl Script {
     }
 
     /// What the model says to a request of an ask.
-    pub(crate) fn said(&self, ask: u32, request: u32) -> Said {
+    pub(crate) fn said(&self, ask: u32, request: u32) -> ModelScript {
         let wanted = self.at(&format!("wanted/{ask}")).below(ROUNDS_WANTED_MAX + 1);
         let (wanted, calls_max) = match self.is_small {
             true => (wanted.min(SMALL_ROUNDS_MAX), SMALL_CALLS_MAX),
@@ -256,31 +256,31 @@ impl Script {
         let mut chance = self.at(&format!("said/{ask}/{request}"));
         let delay_ms = chance.pause_ms(3_000);
         match chance.below(100) {
-            0..8 => Said::Failure(delay_ms, retryable(&mut chance)),
-            8..10 => Said::Failure(delay_ms, failure(ModelFailureKind::FailFast, None)),
-            10 if chance.one_in(40) => Said::Silence,
-            11..13 => Said::Answer(delay_ms, answer(request, vec![], twin_ids(request))),
+            0..8 => ModelScript::Failure(delay_ms, retryable(&mut chance)),
+            8..10 => ModelScript::Failure(delay_ms, failure(ModelFailureKind::FailFast, None)),
+            10 if chance.one_in(40) => ModelScript::Silence,
+            11..13 => ModelScript::Answer(delay_ms, answer(request, vec![], twin_ids(request))),
             // Dear, and seldom new: a few worlds that are full of it show as much.
             13 if !self.is_small && chance.one_in(8) => {
-                Said::Answer(delay_ms, answer(request, too_many(), vec![]))
+                ModelScript::Answer(delay_ms, answer(request, too_many(), vec![]))
             }
             14..60 if !self.is_small && self.at("wordy").one_in(200) => {
-                Said::Answer(delay_ms, answer(request, too_many(), vec![]))
+                ModelScript::Answer(delay_ms, answer(request, too_many(), vec![]))
             }
-            _ if request >= wanted => Said::Answer(delay_ms, answer(request, vec![], vec![])),
+            _ if request >= wanted => ModelScript::Answer(delay_ms, answer(request, vec![], vec![])),
             _ => {
                 let count = 1 + chance.below(calls_max);
                 let calls = (0..count).map(|_| call(&mut chance)).collect();
-                Said::Answer(delay_ms, answer(request, calls, vec![]))
+                ModelScript::Answer(delay_ms, answer(request, calls, vec![]))
             }
         }
     }
 
     /// How an action goes.
-    pub(crate) fn conduct(&self, operation: OperationId) -> Conduct {
+    pub(crate) fn conduct(&self, operation: OperationId) -> ToolBehaviour {
         let mut chance = self.at(&format!("act/{operation}"));
         let blob = || Blob::new(format!("kept by {operation}").into_bytes());
-        Conduct {
+        ToolBehaviour {
             before_ms: chance.pause_ms(5_000),
             after_ms: chance.pause_ms(800),
             fails: chance.one_in(7),
@@ -297,8 +297,8 @@ impl Script {
     }
 
     /// Numbers of one place under this seed.
-    pub(crate) fn at(&self, place: &str) -> Chance {
-        Chance::at(self.seed, place)
+    pub(crate) fn at(&self, place: &str) -> Rng {
+        Rng::at(self.seed, place)
     }
 }
 
@@ -334,17 +334,17 @@ pub(crate) fn retry(tool: &str) -> Option<RetryPolicy> {
 }
 
 /// Whether the arguments are as the tools want them.
-pub(crate) fn check(input: &Value) -> Result<(), Fault> {
+pub(crate) fn check(input: &Value) -> Result<(), ToolError> {
     match input.get("n") {
         Some(Value::Number(_)) => Ok(()),
-        Some(_) | None => Err(Fault::new(INVALID, "n must be a number", "give n")),
+        Some(_) | None => Err(ToolError::new(INVALID, "n must be a number", "give n")),
     }
 }
 
 /// The word for arguments that no tool takes.
 pub(crate) const INVALID: &str = "invalid_arguments";
 
-fn call(chance: &mut Chance) -> (String, Value) {
+fn call(chance: &mut Rng) -> (String, Value) {
     let tool = match chance.below(20) {
         0..6 => "Shell",
         6..10 => "Mail",
@@ -374,12 +374,12 @@ fn twin_ids(request: u32) -> Vec<Block> {
     vec![twin(), twin()]
 }
 
-fn answer(request: u32, calls: Vec<(String, Value)>, further: Vec<Block>) -> Answer {
+fn answer(request: u32, calls: Vec<(String, Value)>, further: Vec<Block>) -> ModelResponse {
     let text = format!("round {request}");
     let calls = calls.into_iter().enumerate();
     let calls = calls.map(|(position, call)| tool_use(format!("c{request}-{position}"), call));
     let blocks = std::iter::once(Block::Text { text }).chain(calls).chain(further);
-    Answer {
+    ModelResponse {
         blocks: blocks.collect(),
         usage: Usage::of(10 + u64::from(request), 3),
     }
@@ -389,7 +389,7 @@ fn tool_use(call_id: String, (name, input): (String, Value)) -> Block {
     Block::ToolUse(ToolCall { call_id, name, input })
 }
 
-fn retryable(chance: &mut Chance) -> ModelFailure {
+fn retryable(chance: &mut Rng) -> ModelFailure {
     let wait = match chance.below(10) {
         0..5 => None,
         5..8 => Some(u64::from(chance.below(2_000))),
@@ -401,7 +401,11 @@ fn retryable(chance: &mut Chance) -> ModelFailure {
 }
 
 fn failure(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> ModelFailure {
-    let artifact = FailureArtifact::new(Category::Transport, "no_luck", "the provider is not in the mood");
+    let artifact = FailureArtifact::new(
+        FailureCategory::Transport,
+        "no_luck",
+        "the provider is not in the mood",
+    );
     ModelFailure {
         retry_after_ms,
         ..ModelFailure::new(kind, artifact)

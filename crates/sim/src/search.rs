@@ -1,17 +1,17 @@
 //! Many schedules, and of one that fails the smallest that still does.
 
-use crate::alert::MOVES_MAX;
+use crate::coverage::Coverage;
+use crate::daemon::MOVES_MAX;
+use crate::fault_plan::{Fault, FaultKind, FaultPlan, Kind};
 use crate::invariant::Violation;
-use crate::play::{crashing_equals_not_crashing, is_same_again, played};
-use crate::schedule::{Kind, Mishap, Schedule, What};
-use crate::tally::Tally;
+use crate::simulate::{crashing_equals_not_crashing, is_same_again, played};
 
 /// Most schedules that are tried to make a failing one smaller.
 const TRIES_MAX: u32 = 2_000;
 
 /// Plays a schedule, and by its seed also looks whether playing it again is the same, and whether crashes change
 /// anything but times. That costs another play, or two, so not every schedule pays for them.
-pub fn examine(schedule: &Schedule) -> Result<Tally, Violation> {
+pub fn examine(schedule: &FaultPlan) -> Result<Coverage, Violation> {
     let (tally, hash) = played(schedule)?;
     match (schedule.seed % 16, schedule.kind) {
         (0, Kind::Run | Kind::Alert) => is_same_again(schedule, hash)?,
@@ -23,10 +23,10 @@ pub fn examine(schedule: &Schedule) -> Result<Tally, Violation> {
 
 /// The smallest schedule found that still fails in the same way as a given one.
 pub fn shrink(
-    schedule: &Schedule,
+    schedule: &FaultPlan,
     violation: &Violation,
-    fails: impl Fn(&Schedule) -> Result<Tally, Violation>,
-) -> (Schedule, Violation) {
+    fails: impl Fn(&FaultPlan) -> Result<Coverage, Violation>,
+) -> (FaultPlan, Violation) {
     let mut best = (schedule.clone(), violation.clone());
     let mut tries = 0;
     'smaller: loop {
@@ -48,17 +48,17 @@ pub fn shrink(
 }
 
 /// Schedules that are a little smaller: an ask or a move less, a mishap less, one that comes sooner, one that is only a crash.
-fn smaller(schedule: &Schedule) -> Vec<Schedule> {
+fn smaller(schedule: &FaultPlan) -> Vec<FaultPlan> {
     let mut found = fewer_moves(schedule);
     if schedule.asks > 1 && schedule.kind == Kind::Run {
         let asks = schedule.asks - 1;
-        found.push(Schedule {
+        found.push(FaultPlan {
             asks,
             ..schedule.clone()
         });
     }
     if !schedule.is_small && schedule.kind == Kind::Run {
-        found.push(Schedule {
+        found.push(FaultPlan {
             is_small: true,
             ..schedule.clone()
         });
@@ -71,10 +71,13 @@ fn smaller(schedule: &Schedule) -> Vec<Schedule> {
     for (index, mishap) in schedule.mishaps.iter().enumerate() {
         let sooner = [0, mishap.after / 2, mishap.after.saturating_sub(1)];
         let sooner = sooner.into_iter().filter(|after| *after < mishap.after);
-        let sooner = sooner.map(|after| Mishap { after, ..*mishap });
-        let plainer = matches!(mishap.what, What::Sleep | What::StoreFails | What::Loop);
-        let plainer = plainer.then_some(Mishap {
-            what: What::Crash,
+        let sooner = sooner.map(|after| Fault { after, ..*mishap });
+        let plainer = matches!(
+            mishap.what,
+            FaultKind::Sleep | FaultKind::StoreFails | FaultKind::Loop
+        );
+        let plainer = plainer.then_some(Fault {
+            what: FaultKind::Crash,
             ..*mishap
         });
         for changed in sooner.chain(plainer) {
@@ -87,7 +90,7 @@ fn smaller(schedule: &Schedule) -> Vec<Schedule> {
 }
 
 /// The same without the second half of its moves, without the first, and without each of them.
-fn fewer_moves(schedule: &Schedule) -> Vec<Schedule> {
+fn fewer_moves(schedule: &FaultPlan) -> Vec<FaultPlan> {
     if schedule.kind == Kind::Run {
         return Vec::new();
     }
@@ -104,7 +107,7 @@ fn fewer_moves(schedule: &Schedule) -> Vec<Schedule> {
     };
     let singles = (0..moves.len()).map(without);
     let kept = halves.map(<[u32]>::to_vec).chain(singles);
-    let fewer = kept.map(|moves| Schedule {
+    let fewer = kept.map(|moves| FaultPlan {
         moves: Some(moves),
         ..schedule.clone()
     });
@@ -115,10 +118,10 @@ fn fewer_moves(schedule: &Schedule) -> Vec<Schedule> {
 mod tests {
     use super::*;
 
-    fn fails_with_two_crashes_late_enough(schedule: &Schedule) -> Result<Tally, Violation> {
+    fn fails_with_two_crashes_late_enough(schedule: &FaultPlan) -> Result<Coverage, Violation> {
         let late = schedule.mishaps.iter().filter(|mishap| mishap.after >= 3);
         if late.count() < 2 {
-            return Ok(Tally::default());
+            return Ok(Coverage::default());
         }
         Err(Violation {
             invariant: "TooLate",
@@ -129,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_failing_schedule_is_made_as_small_as_it_can_be() {
-        let large: Schedule = "0x5 crash+40 sleep+17 cancel+1 store+9"
+        let large: FaultPlan = "0x5 crash+40 sleep+17 cancel+1 store+9"
             .parse()
             .expect("a schedule");
         let violation = fails_with_two_crashes_late_enough(&large).expect_err("fails");
@@ -139,11 +142,11 @@ mod tests {
 
     #[test]
     fn moves_that_are_not_needed_are_left_out() {
-        let fails = |schedule: &Schedule| match schedule.has_move(3) && schedule.has_move(9) {
+        let fails = |schedule: &FaultPlan| match schedule.has_move(3) && schedule.has_move(9) {
             true => fails_with_two_crashes_late_enough(&"0x5 crash+3 crash+3".parse().expect("a schedule")),
-            false => Ok(Tally::default()),
+            false => Ok(Coverage::default()),
         };
-        let large: Schedule = "0x5 alert crash+40".parse().expect("a schedule");
+        let large: FaultPlan = "0x5 alert crash+40".parse().expect("a schedule");
         let violation = fails(&large).expect_err("fails");
         let (small, _) = shrink(&large, &violation, fails);
         assert_eq!(small.to_string(), "0x5 alert calm moves=3,9");

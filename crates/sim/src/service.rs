@@ -5,17 +5,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wakeful_core::cause::Priority;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::message::Wishes;
+use wakeful_core::message::RunOptions;
 use wakeful_core::run::RunStatus;
-use wakeful_core::wake::{Mode, Wait};
-use wakeful_runtime::api::{ApiContext, NewAgent, Post, RuntimeApi, StartAtOnce};
-use wakeful_runtime::run::{Claimed, DriveOutcome, claim, move_aside};
-use wakeful_runtime::wake::{Limits, StartOutcome};
+use wakeful_core::wake::{InteractionMode, Wait};
+use wakeful_runtime::api::{ApiContext, IncomingMessage, NewAgent, RuntimeApi, StartAtOnce};
+use wakeful_runtime::run::{ClaimedRun, DriveOutcome, claim, quarantine};
+use wakeful_runtime::wake::{ResolvedOptions, StartOutcome};
 use wakeful_runtime::{EngineError, Stamp};
 use wakeful_store::WorkQuery;
 use wakeful_store::rows::{RunFilter, RunRow, RunState, Visibility};
 
-use crate::life::{Driven, Life, SimEngine};
+use crate::process::{Driven, SimEngine, SimProcess};
 use crate::script::Ask;
 
 /// Most looks of one process at a run. Each is a moment that came or a question that grew older, and a run has few.
@@ -38,7 +38,7 @@ pub(crate) enum Way {
 /// Gets hold of a run, drives it as far as it goes, and tells.
 pub(crate) async fn serve(
     engine: SimEngine,
-    life: Life,
+    life: SimProcess,
     (way, ask): (Way, Ask),
     stranger: Option<Ask>,
 ) -> Result<Driven, EngineError> {
@@ -74,9 +74,9 @@ pub(crate) async fn serve(
             if let Some(run) = standing.and_then(|overview| overview.open_run) {
                 let stamp = Stamp {
                     at: engine.clock.now(),
-                    salt: engine.entropy.bytes32(),
+                    salt: engine.entropy.random_bytes(),
                 };
-                move_aside(&engine.store, run, &error, stamp).await?;
+                quarantine(&engine.store, run, &error, stamp).await?;
             }
             return Err(error);
         }
@@ -92,9 +92,9 @@ pub(crate) async fn serve(
 /// Sends an ask as the command line does without a daemon, and starts its run.
 async fn admit(engine: &SimEngine, ask: Ask) -> Result<StartOutcome, EngineError> {
     let (clock, entropy) = (Arc::clone(&engine.clock), Arc::clone(&engine.entropy));
-    let started: Arc<Mutex<Option<Box<Claimed>>>> = Arc::default();
+    let started: Arc<Mutex<Option<Box<ClaimedRun>>>> = Arc::default();
     let (starting, limits, keeping) = (engine.clone(), ask.limits.clone(), Arc::clone(&started));
-    let api = RuntimeApi::alone(ApiContext::new(engine.store.clone(), clock, entropy));
+    let api = RuntimeApi::without_service(ApiContext::new(engine.store.clone(), clock, entropy));
     let api = api.starting_at_once(StartAtOnce {
         prepare: Box::new(move |_agent, message, entry| {
             let (engine, limits) = (starting.clone(), limits.clone());
@@ -107,10 +107,10 @@ async fn admit(engine: &SimEngine, ask: Ask) -> Result<StartOutcome, EngineError
             agent_id: ask.agent.clone(),
             workspace: ask.limits.workspace.clone(),
             visibility: Visibility::Public,
-            mode: Mode::default(),
+            mode: InteractionMode::default(),
         }),
     });
-    let posted = api.messages.send(Post {
+    let posted = api.messages.send(IncomingMessage {
         agent: ask.agent,
         turn: ask.turn,
         text: ask.prompt,
@@ -127,8 +127,8 @@ async fn admit(engine: &SimEngine, ask: Ask) -> Result<StartOutcome, EngineError
     }
 }
 
-fn wishes(limits: &Limits) -> Wishes {
-    Wishes {
+fn wishes(limits: &ResolvedOptions) -> RunOptions {
+    RunOptions {
         model_ref: Some(limits.model_ref.clone()),
         max_rounds: Some(limits.max_rounds),
         workspace: Some(limits.workspace.clone()),
@@ -138,7 +138,11 @@ fn wishes(limits: &Limits) -> Wishes {
 }
 
 /// Asks, and drives the run that answers as far as it goes.
-async fn asked(engine: &SimEngine, life: &Life, ask: Ask) -> Result<(RunKey, Option<Driven>), EngineError> {
+async fn asked(
+    engine: &SimEngine,
+    life: &SimProcess,
+    ask: Ask,
+) -> Result<(RunKey, Option<Driven>), EngineError> {
     match begun(engine, life, ask).await? {
         (run, None) => Ok((run, Some(resume(engine, run).await?))),
         begun => Ok(begun),
@@ -146,7 +150,11 @@ async fn asked(engine: &SimEngine, life: &Life, ask: Ask) -> Result<(RunKey, Opt
 }
 
 /// Asks, and drives the run if it is new.
-async fn begun(engine: &SimEngine, life: &Life, ask: Ask) -> Result<(RunKey, Option<Driven>), EngineError> {
+async fn begun(
+    engine: &SimEngine,
+    life: &SimProcess,
+    ask: Ask,
+) -> Result<(RunKey, Option<Driven>), EngineError> {
     match admit(engine, ask).await? {
         StartOutcome::Started(claimed) => {
             let run = claimed.run_key();
@@ -160,7 +168,7 @@ async fn begun(engine: &SimEngine, life: &Life, ask: Ask) -> Result<(RunKey, Opt
     }
 }
 
-async fn driven(engine: &SimEngine, claimed: Box<Claimed>) -> Result<Driven, EngineError> {
+async fn driven(engine: &SimEngine, claimed: Box<ClaimedRun>) -> Result<Driven, EngineError> {
     let run = claimed.run_key();
     Ok((run, engine.drive(claimed).await?))
 }
@@ -176,7 +184,7 @@ async fn resume(engine: &SimEngine, run: RunKey) -> Result<Driven, EngineError> 
 /// and comes back when somebody was there.
 async fn looked_after(
     engine: &SimEngine,
-    life: &Life,
+    life: &SimProcess,
     (agent, run): (&AgentId, RunKey),
     mut driven: Option<Driven>,
 ) -> Result<Driven, EngineError> {
@@ -189,7 +197,7 @@ async fn looked_after(
         let wall = engine.clock.now();
         let query = WorkQuery {
             now: wall,
-            daily_cap: engine.governance.daily_cap,
+            daily_cap: engine.defaults.daily_cap,
         };
         let look = engine.store.read(move |view| {
             let (ready, due) = (view.agents_with_work(query)?, view.next_due(wall)?);

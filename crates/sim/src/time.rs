@@ -85,7 +85,7 @@ impl Drop for Wait {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::life::at_once;
+    use crate::process::at_once;
 
     #[test]
     fn time_moves_from_one_awaited_moment_to_the_next_and_no_further() {

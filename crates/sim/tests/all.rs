@@ -6,64 +6,64 @@
 )]
 
 mod causal;
+mod engine_factory;
 mod field;
-mod notary;
+mod head_signer;
 mod notice;
 mod retention;
+mod schedule;
 mod service;
 mod subrun;
-mod timer;
-mod workshop;
 
 use proptest::prelude::*;
 use wakeful_sim::search::examine;
 use wakeful_sim::{
-    Kind, Mishap, Schedule, Tally, What, crashing_equals_not_crashing, log_hash, play, same_again,
+    Coverage, Fault, FaultKind, FaultPlan, Kind, crashing_equals_not_crashing, log_hash, play, same_again,
 };
 
 /// Schedules that once failed, one a line, with the reason behind a `#`.
 const SEEDS: &str = include_str!("../seeds.txt");
 
 /// A few mishaps, close together or far apart.
-fn mishaps() -> impl Strategy<Value = Vec<Mishap>> {
+fn mishaps() -> impl Strategy<Value = Vec<Fault>> {
     let what = prop_oneof![
-        5 => Just(What::Crash),
-        1 => Just(What::Sleep),
-        1 => Just(What::StoreFails),
-        1 => Just(What::Halt),
-        1 => Just(What::Cancel),
-        2 => Just(What::Answer),
-        2 => Just(What::Brake),
-        1 => Just(What::Release),
-        1 => Just(What::Poison),
+        5 => Just(FaultKind::Crash),
+        1 => Just(FaultKind::Sleep),
+        1 => Just(FaultKind::StoreFails),
+        1 => Just(FaultKind::Halt),
+        1 => Just(FaultKind::Cancel),
+        2 => Just(FaultKind::Answer),
+        2 => Just(FaultKind::Brake),
+        1 => Just(FaultKind::Release),
+        1 => Just(FaultKind::Poison),
     ];
     let after = prop_oneof![0_u32..10, 0_u32..90];
-    let mishap = (what, after).prop_map(|(what, after)| Mishap { what, after });
+    let mishap = (what, after).prop_map(|(what, after)| Fault { what, after });
     proptest::collection::vec(mishap, 0..6)
 }
 
-fn schedule() -> impl Strategy<Value = Schedule> {
-    (any::<u64>(), mishaps()).prop_map(|(seed, mishaps)| Schedule {
+fn schedule() -> impl Strategy<Value = FaultPlan> {
+    (any::<u64>(), mishaps()).prop_map(|(seed, mishaps)| FaultPlan {
         mishaps,
-        ..Schedule::calm(seed)
+        ..FaultPlan::calm(seed)
     })
 }
 
 /// A schedule of a daemon that is woken, with the mishaps that there are for it.
-fn woken() -> impl Strategy<Value = Schedule> {
+fn woken() -> impl Strategy<Value = FaultPlan> {
     let what = prop_oneof![
-        5 => Just(What::Crash),
-        1 => Just(What::StoreFails),
-        1 => Just(What::Halt),
-        1 => Just(What::Jump),
+        5 => Just(FaultKind::Crash),
+        1 => Just(FaultKind::StoreFails),
+        1 => Just(FaultKind::Halt),
+        1 => Just(FaultKind::Jump),
     ];
     let after = prop_oneof![0_u32..10, 0_u32..90];
-    let mishap = (what, after).prop_map(|(what, after)| Mishap { what, after });
+    let mishap = (what, after).prop_map(|(what, after)| Fault { what, after });
     let mishaps = proptest::collection::vec(mishap, 0..6);
-    (any::<u64>(), mishaps).prop_map(|(seed, mishaps)| Schedule {
+    (any::<u64>(), mishaps).prop_map(|(seed, mishaps)| FaultPlan {
         kind: Kind::Alert,
         mishaps,
-        ..Schedule::calm(seed)
+        ..FaultPlan::calm(seed)
     })
 }
 
@@ -102,13 +102,13 @@ proptest! {
 }
 
 /// One mishap at every passage of a run in turn, until it comes too late to strike.
-fn one_at_every_passage(seed: u64, what: What) -> Result<Tally, String> {
-    let mut tally = Tally::default();
+fn one_at_every_passage(seed: u64, what: FaultKind) -> Result<Coverage, String> {
+    let mut tally = Coverage::default();
     for after in 0.. {
-        let mishaps = vec![Mishap { what, after }];
-        let schedule = Schedule {
+        let mishaps = vec![Fault { what, after }];
+        let schedule = FaultPlan {
             mishaps,
-            ..Schedule::calm(seed)
+            ..FaultPlan::calm(seed)
         };
         let met = play(&schedule).map_err(|violation| format!("{schedule}\n{violation}"))?;
         tally.add(&met);
@@ -124,11 +124,11 @@ fn a_run_survives_one_mishap_of_each_kind_at_every_single_passage() {
     // A world with plain and repeatable actions, a failed attempt and a refusal.
     let seed = 0x306;
     for what in [
-        What::Crash,
-        What::Sleep,
-        What::StoreFails,
-        What::Halt,
-        What::Cancel,
+        FaultKind::Crash,
+        FaultKind::Sleep,
+        FaultKind::StoreFails,
+        FaultKind::Halt,
+        FaultKind::Cancel,
     ] {
         let tally = one_at_every_passage(seed, what).unwrap_or_else(|failed| panic!("{failed}"));
         let struck = tally.0.iter().filter(|(name, _)| name.starts_with(what.word()));
@@ -139,16 +139,16 @@ fn a_run_survives_one_mishap_of_each_kind_at_every_single_passage() {
 /// The invariant says how soon; here it is made sure that requests are under way when their end is asked for.
 #[test]
 fn a_model_that_is_asked_is_hung_up_on_within_a_tenth_of_a_second_of_a_cancel() {
-    let tally = one_at_every_passage(0x306, What::Cancel).unwrap_or_else(|failed| panic!("{failed}"));
+    let tally = one_at_every_passage(0x306, FaultKind::Cancel).unwrap_or_else(|failed| panic!("{failed}"));
     let given_up = tally.0.get("request given up").copied().unwrap_or_default();
     assert!(given_up > 5, "{tally:?}");
 }
 
 #[test]
 fn drawn_schedules_meet_every_kind_of_mishap_outcome_and_status() {
-    let mut tally = Tally::default();
+    let mut tally = Coverage::default();
     for number in 0..150 {
-        let schedule = Schedule::drawn(number);
+        let schedule = FaultPlan::drawn(number);
         let met = play(&schedule).unwrap_or_else(|violation| panic!("{schedule}\n{violation}"));
         tally.add(&met);
     }
@@ -216,14 +216,14 @@ fn drawn_worlds_are_woken_by_every_cause_and_have_every_outcome() {
         "halt at Read",
         "jump at Read",
     ];
-    let mut tally = Tally::default();
-    let is_missing = |tally: &Tally, name: &str| !tally.0.contains_key(&format!("alert: {name}"));
+    let mut tally = Coverage::default();
+    let is_missing = |tally: &Coverage, name: &str| !tally.0.contains_key(&format!("alert: {name}"));
     // Some outcomes come up once in a hundred worlds.
     for number in 0..400 {
         if number >= 200 && !wanted.iter().any(|name| is_missing(&tally, name)) {
             break;
         }
-        let schedule = Schedule::drawn_alert(number);
+        let schedule = FaultPlan::drawn_alert(number);
         let met = play(&schedule).unwrap_or_else(|violation| panic!("{schedule}\n{violation}"));
         tally.add(&met);
     }
@@ -232,7 +232,7 @@ fn drawn_worlds_are_woken_by_every_cause_and_have_every_outcome() {
 }
 
 /// What a process of the simulator prints about one schedule.
-fn printed(schedule: &Schedule) -> String {
+fn printed(schedule: &FaultPlan) -> String {
     let line = schedule.to_string();
     let words = ["--seed"].into_iter().chain(line.split_whitespace());
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_wakeful-sim"))
@@ -245,10 +245,10 @@ fn printed(schedule: &Schedule) -> String {
 #[test]
 fn the_same_seed_leaves_the_same_log_in_two_processes_and_in_this_one() {
     for schedule in [
-        Schedule::drawn(3),
-        Schedule::drawn(0x28b),
-        Schedule::drawn_alert(5),
-        Schedule::drawn_alert(6),
+        FaultPlan::drawn(3),
+        FaultPlan::drawn(0x28b),
+        FaultPlan::drawn_alert(5),
+        FaultPlan::drawn_alert(6),
     ] {
         let (here, there) = (printed(&schedule), printed(&schedule));
         assert_eq!(here, there);
@@ -264,7 +264,7 @@ fn every_schedule_that_once_failed_passes() {
         if line.is_empty() {
             continue;
         }
-        let schedule: Schedule = line.parse().unwrap_or_else(|error| panic!("{error}"));
+        let schedule: FaultPlan = line.parse().unwrap_or_else(|error| panic!("{error}"));
         let failed = |violation| panic!("{schedule}\n{violation}");
         examine(&schedule).map_or_else(failed, drop);
         same_again(&schedule).unwrap_or_else(failed);

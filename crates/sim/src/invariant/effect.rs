@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wakeful_core::decision::{APPROVE, Decision};
 use wakeful_core::key::{ActionBase, Digest};
 use wakeful_core::run::{DECISION_TIMED_OUT, DENIED_BY_PERSON};
-use wakeful_core::step::{EffectClass, Status};
+use wakeful_core::step::{EffectClass, StepStatus};
 use wakeful_store::rows::StepRow;
 
 use super::person::questions;
@@ -34,22 +34,25 @@ pub(super) fn reported_ok_means_done(evidence: &Evidence) -> Verdict {
     for (run, step, class) in classified(evidence) {
         let count = evidence.ledger.count(step.operation_id);
         let is_true = match (step.status, class) {
-            (Status::Ok, EffectClass::Plain) => count == 1,
-            (Status::Ok, EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga) => count >= 1,
-            (Status::OutcomeUnknown, EffectClass::Plain) => count <= 1,
-            (Status::OutcomeUnknown, EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga) => {
-                false
+            (StepStatus::Ok, EffectClass::Plain) => count == 1,
+            (StepStatus::Ok, EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga) => {
+                count >= 1
             }
+            (StepStatus::OutcomeUnknown, EffectClass::Plain) => count <= 1,
+            (
+                StepStatus::OutcomeUnknown,
+                EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga,
+            ) => false,
             // A sleeper may still do it, which is why its class is one that may be done again.
-            (Status::Failed, EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga) => {
+            (StepStatus::Failed, EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga) => {
                 count == 0 || evidence.ledger.has_sleepers()
             }
-            (Status::Failed, EffectClass::Plain) => count == 0,
-            (Status::Planned | Status::Denied, _) => {
+            (StepStatus::Failed, EffectClass::Plain) => count == 0,
+            (StepStatus::Planned | StepStatus::Denied, _) => {
                 let mut deeds = evidence.ledger.deeds.iter();
                 deeds.all(|deed| deed.operation_id != step.operation_id || may_be_a_sleepers(deed, run, step))
             }
-            (Status::Intended, _) => true,
+            (StepStatus::Intended, _) => true,
         };
         unless(is_true, || {
             format!("{} took effect {count} times: {step:?}", step.name)
@@ -65,10 +68,10 @@ pub(super) fn done_is_reported(evidence: &Evidence) -> Verdict {
             return Err(format!("nothing is known of {}", deed.operation_id));
         };
         let is_said = match step.status {
-            Status::Ok | Status::OutcomeUnknown => true,
-            Status::Intended => run.is_open() || run.is_aside(),
-            Status::Failed => deed.class == EffectClass::Idempotent && evidence.ledger.has_sleepers(),
-            Status::Planned | Status::Denied => may_be_a_sleepers(deed, run, step),
+            StepStatus::Ok | StepStatus::OutcomeUnknown => true,
+            StepStatus::Intended => run.is_open() || run.is_aside(),
+            StepStatus::Failed => deed.class == EffectClass::Idempotent && evidence.ledger.has_sleepers(),
+            StepStatus::Planned | StepStatus::Denied => may_be_a_sleepers(deed, run, step),
         };
         unless(is_said && step.class == Some(deed.class), || {
             format!("it was done, but is kept as {step:?}")
@@ -80,7 +83,7 @@ pub(super) fn done_is_reported(evidence: &Evidence) -> Verdict {
 /// Whether somebody who slept did what was to be tried again: it had failed for the moment, and waits, or was refused when
 /// it was asked about once more.
 fn may_be_a_sleepers(deed: &Deed, run: &RunEvidence, step: &StepRow) -> bool {
-    let waits = step.status == Status::Planned && step.class == Some(EffectClass::Idempotent);
+    let waits = step.status == StepStatus::Planned && step.class == Some(EffectClass::Idempotent);
     deed.slept && (waits || is_refused_later(run, step))
 }
 
@@ -103,7 +106,8 @@ pub(super) fn nothing_refused_acts(evidence: &Evidence) -> Verdict {
         let Some((run, step)) = evidence.step(begun.operation_id) else {
             return Err(format!("{} began without a step", begun.operation_id));
         };
-        let refused = step.status == Status::Denied || [INVALID, TOO_MANY].contains(&step.reason.as_str());
+        let refused =
+            step.status == StepStatus::Denied || [INVALID, TOO_MANY].contains(&step.reason.as_str());
         let forbidden = ask_of(run).is_none_or(|ask| evidence.script.denied(ask).contains(&step.name));
         let refused = refused && !is_refused_later(run, step);
         unless(!refused && !forbidden, || {
@@ -123,7 +127,7 @@ fn is_refused_later(run: &RunEvidence, step: &StepRow) -> bool {
     let asked = || questions(run, step.operation_id);
     let is_asked_again = asked().any(is_yes) && asked().any(|one| !is_yes(one));
     step.class == Some(EffectClass::Idempotent)
-        && step.status == Status::Denied
+        && step.status == StepStatus::Denied
         && by_person
         && is_asked_again
 }
@@ -153,7 +157,7 @@ pub(super) fn no_silent_repeat(evidence: &Evidence) -> Verdict {
             unless(!is_repeat, || {
                 format!("done although its equal is unknown: {step:?}")
             })?;
-            if step.status == Status::OutcomeUnknown {
+            if step.status == StepStatus::OutcomeUnknown {
                 unknown.insert(base);
             }
         }
@@ -203,7 +207,7 @@ fn ambiguous<K>(seen: &BTreeMap<K, BTreeSet<Digest>>) -> Option<&K> {
 /// The tool calls that are kept as unknown.
 fn unknown(evidence: &Evidence) -> impl Iterator<Item = &StepRow> {
     let calls = evidence.runs.iter().flat_map(RunEvidence::calls);
-    calls.filter(|step| step.status == Status::OutcomeUnknown)
+    calls.filter(|step| step.status == StepStatus::OutcomeUnknown)
 }
 
 /// The tool calls of all runs with their classes.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::Role;
 use wakeful_core::key::{Digest, OperationId, RunKey};
-use wakeful_core::step::Status;
+use wakeful_core::step::StepStatus;
 
 use crate::evidence::Evidence;
 
@@ -14,7 +14,7 @@ use crate::evidence::Evidence;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Summary {
     states: BTreeMap<RunKey, String>,
-    steps: BTreeMap<RunKey, Vec<(OperationId, String, Status, String)>>,
+    steps: BTreeMap<RunKey, Vec<(OperationId, String, StepStatus, String)>>,
     transcript: Vec<(Role, BlobHash)>,
     events: Vec<(String, Value)>,
     requests: BTreeMap<(u32, u32), BTreeSet<Digest>>,

@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wakeful_core::decision::{APPROVAL_MS_MAX, APPROVE, Decision, DecisionStatus};
 use wakeful_core::key::{DecisionId, OperationId};
-use wakeful_core::report::Kind;
+use wakeful_core::report::EventKind;
 use wakeful_core::report::payload::Payload;
 use wakeful_core::run::RunStatus;
-use wakeful_core::step::Status;
+use wakeful_core::step::StepStatus;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Wait;
 
 use super::effect::ask_of;
 use super::{Verdict, unless};
+use crate::environment::BEGINNING;
 use crate::evidence::{Evidence, Moment, RunEvidence};
 use crate::ledger::Begun;
-use crate::world::BEGINNING;
 
 /// How much later than a brake's acknowledgement something may begin, from the engine's own promise.
 const BRAKE_MS: u64 = 100;
@@ -126,7 +126,7 @@ pub(super) fn answers_are_given_once(evidence: &Evidence) -> Verdict {
     for event in evidence
         .events
         .iter()
-        .filter(|event| event.kind == Kind::DecisionAnswered.as_str())
+        .filter(|event| event.kind == EventKind::DecisionAnswered.as_str())
     {
         let id = match event.body().map(|body| body.payload) {
             Some(Payload::DecisionAnswered(answered)) => Some(answered.decision_id),
@@ -180,7 +180,7 @@ pub(super) fn every_run_ends_or_is_resumable(evidence: &Evidence) -> Verdict {
 pub(super) fn reservations_are_zero_at_rest(evidence: &Evidence) -> Verdict {
     let asks = |run: &RunEvidence| {
         let mut steps = run.steps.iter();
-        run.is_open() && steps.any(|step| step.class.is_none() && step.status == Status::Intended)
+        run.is_open() && steps.any(|step| step.class.is_none() && step.status == StepStatus::Intended)
     };
     let reserved: u64 = evidence.spent.iter().map(|day| day.reserved.0).sum();
     unless(reserved == 0 || evidence.runs.iter().any(asks), || {

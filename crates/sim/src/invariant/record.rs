@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, VecDeque};
 use wakeful_core::conversation::{Block, Role, Usage, calls_of};
 use wakeful_core::id::{AgentId, Incarnation, PolicyVersion};
 use wakeful_core::key::Digest;
-use wakeful_core::report::{Head, Kind, Sealed, payload_hash};
-use wakeful_core::run::{Input, Reads};
-use wakeful_core::step::Status;
+use wakeful_core::report::{EventKind, LogHead, SealedEvent, payload_hash};
+use wakeful_core::run::{InputReads, RunInput};
+use wakeful_core::step::StepStatus;
 use wakeful_store::rows::EventRow;
 
 use super::{Verdict, unless};
@@ -47,7 +47,7 @@ pub(super) fn nothing_is_left_open(evidence: &Evidence) -> Verdict {
         let left = run
             .steps
             .iter()
-            .find(|step| matches!(step.status, Status::Planned | Status::Intended));
+            .find(|step| matches!(step.status, StepStatus::Planned | StepStatus::Intended));
         if let (Some(left), false) = (left, is_open) {
             return Err(format!("the run is over, and this is not: {left:?}"));
         }
@@ -68,8 +68,12 @@ pub(super) fn chain_is_whole(evidence: &Evidence) -> Verdict {
 }
 
 /// The head to which the whole log of an agent leads, if it is a chain.
-pub(crate) fn chain(agent: &AgentId, incarnation: &Incarnation, events: &[EventRow]) -> Result<Head, String> {
-    let mut head = Head {
+pub(crate) fn chain(
+    agent: &AgentId,
+    incarnation: &Incarnation,
+    events: &[EventRow],
+) -> Result<LogHead, String> {
+    let mut head = LogHead {
         next_seq: 1,
         chain_hash: Digest::ZERO,
         incarnation: incarnation.clone(),
@@ -87,16 +91,17 @@ pub(crate) fn chain(agent: &AgentId, incarnation: &Incarnation, events: &[EventR
 }
 
 /// An event as it was before it had its place, checked against the hash of its payload.
-fn sealed(row: &EventRow) -> Result<Sealed, String> {
+fn sealed(row: &EventRow) -> Result<SealedEvent, String> {
     let Some((payload, salt)) = row.payload.clone() else {
         return Err(format!("event {} lost its payload", row.seq));
     };
     unless(payload_hash(&salt, &payload) == row.payload_hash, || {
         format!("the payload of event {} is another one", row.seq)
     })?;
-    let kind: Kind = serde_json::from_value(row.kind.as_str().into()).map_err(|error| error.to_string())?;
+    let kind: EventKind =
+        serde_json::from_value(row.kind.as_str().into()).map_err(|error| error.to_string())?;
     let version = Some(row.policy_version.as_str()).filter(|version| !version.is_empty());
-    Ok(Sealed {
+    Ok(SealedEvent {
         kind,
         at: row.at,
         run_key: row.run_key,
@@ -160,9 +165,9 @@ pub(super) fn shown_is_committed(evidence: &Evidence) -> Verdict {
 pub(super) fn counters_add_up(evidence: &Evidence) -> Verdict {
     let (mut rounds, mut usage) = (0_u64, Usage::default());
     for row in evidence.runs.iter().flat_map(|run| &run.journal) {
-        let (input, _): (Input, Reads) =
+        let (input, _): (RunInput, InputReads) =
             serde_json::from_slice(&row.body).map_err(|error| error.to_string())?;
-        if let Input::Replied(reply) = input {
+        if let RunInput::Replied(reply) = input {
             (rounds, usage) = (rounds + 1, usage.plus(reply.usage));
         }
     }

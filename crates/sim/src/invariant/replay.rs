@@ -3,11 +3,11 @@
 use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::Role;
 use wakeful_core::key::OperationId;
-use wakeful_core::proof::replay::{Recorded, Replay};
-use wakeful_core::report::Kind;
-use wakeful_core::run::{Moved, RunStatus, StepWrite};
-use wakeful_core::step::{EffectClass, Status};
-use wakeful_store::rows::JournalRow;
+use wakeful_core::proof::replay::{LoggedTransition, Replay};
+use wakeful_core::report::EventKind;
+use wakeful_core::run::{RunStatus, StepWrite, Transition};
+use wakeful_core::step::{EffectClass, StepStatus};
+use wakeful_store::rows::RunLogRow;
 
 use super::{Verdict, unless};
 use crate::evidence::{Evidence, RunEvidence};
@@ -15,9 +15,9 @@ use crate::evidence::{Evidence, RunEvidence};
 /// What a journal leads to when it is applied again.
 #[derive(Default)]
 struct Rebuilt {
-    steps: Vec<(OperationId, String, Status)>,
+    steps: Vec<(OperationId, String, StepStatus)>,
     entries: Vec<(Role, BlobHash)>,
-    events: Vec<Kind>,
+    events: Vec<EventKind>,
 }
 
 /// The inputs and reads of a journal, applied from the beginning, give the state and the effects of every
@@ -38,8 +38,8 @@ fn replay(evidence: &Evidence, run: &RunEvidence) -> Verdict {
     rebuilt.compare(evidence, run)
 }
 
-fn recorded(row: &JournalRow) -> Recorded<'_> {
-    Recorded {
+fn recorded(row: &RunLogRow) -> LoggedTransition<'_> {
+    LoggedTransition {
         ordinal: row.ordinal,
         body: &row.body,
         reads_hash: row.reads_hash,
@@ -51,7 +51,7 @@ fn recorded(row: &JournalRow) -> Recorded<'_> {
 
 impl Rebuilt {
     /// Takes up what one transition writes.
-    fn take(&mut self, moved: &Moved) -> Verdict {
+    fn take(&mut self, moved: &Transition) -> Verdict {
         for write in &moved.steps {
             match write {
                 StepWrite::Put {
@@ -60,8 +60,8 @@ impl Rebuilt {
                     status,
                     ..
                 } => self.steps.push((*operation_id, name.clone(), *status)),
-                StepWrite::Intend(operation_id) => self.set(*operation_id, Status::Intended)?,
-                StepWrite::Postpone(operation_id) => self.set(*operation_id, Status::Planned)?,
+                StepWrite::Intend(operation_id) => self.set(*operation_id, StepStatus::Intended)?,
+                StepWrite::Postpone(operation_id) => self.set(*operation_id, StepStatus::Planned)?,
                 StepWrite::Settle {
                     operation_id, status, ..
                 } => self.set(*operation_id, *status)?,
@@ -72,11 +72,11 @@ impl Rebuilt {
         self.entries
             .extend(moved.entries.iter().map(|entry| (entry.role, entry.content)));
         self.events
-            .extend(moved.events.iter().map(wakeful_core::report::Draft::kind));
+            .extend(moved.events.iter().map(wakeful_core::report::EventDraft::kind));
         Ok(())
     }
 
-    fn set(&mut self, operation_id: OperationId, to: Status) -> Verdict {
+    fn set(&mut self, operation_id: OperationId, to: StepStatus) -> Verdict {
         let known = self.steps.iter_mut().find(|(id, ..)| *id == operation_id);
         let Some((_, _, status)) = known else {
             return Err(format!("{operation_id} ends before it was put down"));
@@ -86,7 +86,7 @@ impl Rebuilt {
     }
 
     /// The steps, with those that nobody will ever know the end of, because a person gave the run up.
-    fn left(&self, run: &RunEvidence) -> Vec<(OperationId, String, Status)> {
+    fn left(&self, run: &RunEvidence) -> Vec<(OperationId, String, StepStatus)> {
         let mut steps = self.steps.clone();
         let is_plain = |id| {
             let mut kept = run.steps.iter();
@@ -96,8 +96,8 @@ impl Rebuilt {
             .iter_mut()
             .filter(|_| run.row.status == RunStatus::Abandoned)
         {
-            if *status == Status::Intended && is_plain(*id) {
-                *status = Status::OutcomeUnknown;
+            if *status == StepStatus::Intended && is_plain(*id) {
+                *status = StepStatus::OutcomeUnknown;
             }
         }
         steps
@@ -121,16 +121,16 @@ impl Rebuilt {
             format!("the transcript is {entries:?} and should be {:?}", self.entries)
         })?;
         // Admission and wake stand before what the machine itself shows.
-        let expected = [Kind::MessageAdmitted, Kind::WakeDecided]
+        let expected = [EventKind::MessageAdmitted, EventKind::WakeDecided]
             .iter()
             .chain(&self.events);
         let expected: Vec<&str> = expected.map(|kind| kind.as_str()).collect();
         // What people and deadlines do about a run stands in the log and not in its machine.
         let others = [
-            Kind::DecisionAnswered,
-            Kind::DecisionEscalated,
-            Kind::RunQuarantined,
-            Kind::RunReleased,
+            EventKind::DecisionAnswered,
+            EventKind::DecisionEscalated,
+            EventKind::RunQuarantined,
+            EventKind::RunReleased,
         ];
         let events = evidence.events.iter().filter(|event| event.run_key == Some(key));
         let events = events.filter(|event| others.iter().all(|kind| kind.as_str() != event.kind));

@@ -1,12 +1,12 @@
 //! That a request to end something is heard, and soon.
 
-use wakeful_core::run::Outcome;
+use wakeful_core::run::RunOutcome;
 
 use super::{Verdict, unless};
+use crate::environment::LOOK_MS;
 use crate::evidence::Evidence;
+use crate::fault_plan::FaultKind;
 use crate::ledger::{Begun, Ledger};
-use crate::schedule::What;
-use crate::world::LOOK_MS;
 
 /// How long a request to end a run may go unheard by what is under way, be it a model, an action or a pause: a tenth of a
 /// second is promised, whatever the engine does to keep it.
@@ -31,7 +31,7 @@ pub(super) fn cancel_is_heard(evidence: &Evidence) -> Verdict {
     for run in &evidence.runs {
         let key = run.row.run_key;
         let asked_ms = ledger.cancels.get(&key).copied();
-        let is_cancelled = matches!(run.turn.outcome(), Some(Outcome::Cancelled));
+        let is_cancelled = matches!(run.turn.outcome(), Some(RunOutcome::Cancelled));
         unless(!is_cancelled || asked_ms.is_some(), || {
             format!("nobody asked for the end of {key}")
         })?;
@@ -43,7 +43,7 @@ pub(super) fn cancel_is_heard(evidence: &Evidence) -> Verdict {
         let acts: Vec<Begun> = ledger.begun.iter().filter(own).copied().collect();
         let ended = ledger.ended.get(&key).copied();
         // A process that is asked to stop waits for the action at hand without looking any more.
-        let is_halted = ledger.struck.iter().any(|(what, ..)| *what == What::Halt);
+        let is_halted = ledger.struck.iter().any(|(what, ..)| *what == FaultKind::Halt);
         // Nobody could hear of it before the process was born that ended the run, nor a daemon before it looked.
         let born_ms = ended.map_or(0, |(born_ms, _)| born_ms);
         let looked_ms = ledger.looked.get(&key).copied();
@@ -99,10 +99,10 @@ fn begins_nothing(acts: &[Begun], after_ms: u64) -> Verdict {
 /// Whether somebody could not look.
 fn is_held_up(ledger: &Ledger) -> bool {
     ledger.struck.iter().any(|(what, ..)| match what {
-        What::Sleep | What::StoreFails => true,
-        What::Crash | What::Halt | What::Cancel | What::Answer => false,
+        FaultKind::Sleep | FaultKind::StoreFails => true,
+        FaultKind::Crash | FaultKind::Halt | FaultKind::Cancel | FaultKind::Answer => false,
         // A run that is held, or stands aside, is not there to hear.
-        What::Brake | What::Release | What::Poison | What::Loop | What::Jump => true,
+        FaultKind::Brake | FaultKind::Release | FaultKind::Poison | FaultKind::Loop | FaultKind::Jump => true,
     })
 }
 

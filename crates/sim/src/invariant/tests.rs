@@ -5,22 +5,22 @@ mod person;
 use wakeful_core::conversation::Role;
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::run::RunStatus;
-use wakeful_core::step::{EffectClass, Status};
+use wakeful_core::step::{EffectClass, StepStatus};
 use wakeful_store::rows::StepRow;
 
 use super::{ALL, Verdict, judge};
+use crate::environment::LOOK_MS;
 use crate::evidence::Evidence;
+use crate::fault_plan::{FaultKind, FaultPlan};
 use crate::ledger::{Begun, Deed};
-use crate::play::evidence_of;
-use crate::schedule::{Schedule, What};
-use crate::world::LOOK_MS;
+use crate::simulate::evidence_of;
 
 /// A world that had a crash, a cancel, and steps of every class and every end.
 fn eventful() -> Evidence {
     let known = EVENTFUL.iter().filter_map(|line| line.parse().ok());
     // It is known to be one; should that change, there are endless others, and finding one takes long.
     let mut worlds = known
-        .chain((0..).map(Schedule::drawn))
+        .chain((0..).map(FaultPlan::drawn))
         .filter_map(|schedule| evidence_of(&schedule).ok());
     worlds.find(is_eventful).expect("there are endless seeds")
 }
@@ -30,15 +30,15 @@ const EVENTFUL: [&str; 1] = ["0x259 answer+81 crash+1 cancel+12 crash+47 answer+
 fn is_eventful(evidence: &Evidence) -> bool {
     let has = |wanted: fn(&StepRow) -> bool| evidence.runs.iter().any(|run| run.calls().any(wanted));
     let struck = |wanted| evidence.ledger.struck.iter().any(|(what, ..)| *what == wanted);
-    struck(What::Crash)
-        && struck(What::Cancel)
-        && !struck(What::Sleep)
-        && !struck(What::StoreFails)
+    struck(FaultKind::Crash)
+        && struck(FaultKind::Cancel)
+        && !struck(FaultKind::Sleep)
+        && !struck(FaultKind::StoreFails)
         && evidence.ledger.unsure.is_empty()
-        && has(|step| step.status == Status::OutcomeUnknown)
-        && has(|step| step.status == Status::Denied)
-        && has(|step| step.status == Status::Ok && step.class == Some(EffectClass::Plain))
-        && has(|step| step.status == Status::Ok && step.class == Some(EffectClass::Idempotent))
+        && has(|step| step.status == StepStatus::OutcomeUnknown)
+        && has(|step| step.status == StepStatus::Denied)
+        && has(|step| step.status == StepStatus::Ok && step.class == Some(EffectClass::Plain))
+        && has(|step| step.status == StepStatus::Ok && step.class == Some(EffectClass::Idempotent))
 }
 
 /// What an invariant says to the eventful world after it was changed.
@@ -50,7 +50,7 @@ fn tampered(name: &str, tamper: impl FnOnce(&mut Evidence)) -> Verdict {
     (invariant.expect("an invariant of that name").holds)(&evidence)
 }
 
-fn step_with(evidence: &mut Evidence, status: Status) -> &mut StepRow {
+fn step_with(evidence: &mut Evidence, status: StepStatus) -> &mut StepRow {
     let steps = evidence.runs.iter_mut().flat_map(|run| &mut run.steps);
     let mut calls = steps.filter(|step| step.class.is_some());
     calls
@@ -75,7 +75,7 @@ fn begun(operation_id: OperationId) -> Begun {
         leased: true,
         braked: false,
         slept: false,
-        wall: crate::world::BEGINNING,
+        wall: crate::environment::BEGINNING,
     }
 }
 
@@ -107,7 +107,7 @@ fn a_deed_that_nobody_wrote_down_is_found() {
         steps
             .find(|step| step.operation_id == done)
             .expect("its step")
-            .status = Status::Planned;
+            .status = StepStatus::Planned;
     };
     assert!(tampered("DoneIsReported", early).is_err());
 }
@@ -124,7 +124,7 @@ fn a_repeatable_deed_of_what_waits_is_a_sleepers_or_is_found() {
         let done = deed.operation_id;
         let mut steps = evidence.runs.iter_mut().flat_map(|run| &mut run.steps);
         let step = steps.find(|step| step.operation_id == done);
-        step.expect("its step").status = Status::Planned;
+        step.expect("its step").status = StepStatus::Planned;
     };
     for name in ["ReportedOkMeansDone", "DoneIsReported"] {
         assert!(tampered(name, |evidence| waits(evidence, false)).is_err());
@@ -135,7 +135,7 @@ fn a_repeatable_deed_of_what_waits_is_a_sleepers_or_is_found() {
 #[test]
 fn a_refused_action_that_began_is_found() {
     let refused = |evidence: &mut Evidence| {
-        let denied = step_with(evidence, Status::Denied).operation_id;
+        let denied = step_with(evidence, StepStatus::Denied).operation_id;
         evidence.ledger.begun.push(begun(denied));
     };
     assert!(tampered("NothingRefusedActs", refused).is_err());
@@ -164,13 +164,13 @@ fn an_unknown_outcome_without_a_mishap_is_found() {
 #[test]
 fn a_repetition_of_something_unknown_is_found() {
     let repeated = |evidence: &mut Evidence| {
-        let unknown = step_with(evidence, Status::OutcomeUnknown).clone();
+        let unknown = step_with(evidence, StepStatus::OutcomeUnknown).clone();
         let again = OperationId(Digest::of(b"again"));
         let run = evidence
             .runs
             .iter_mut()
             .find(|run| run.row.run_key == unknown.run_key);
-        let (operation_id, status) = (again, Status::Ok);
+        let (operation_id, status) = (again, StepStatus::Ok);
         let step = StepRow {
             operation_id,
             status,
@@ -310,7 +310,7 @@ fn an_input_that_was_lost_or_never_ended_is_found() {
 
 #[test]
 fn a_step_that_outlives_its_run_is_found() {
-    let left = |evidence: &mut Evidence| step_with(evidence, Status::Ok).status = Status::Intended;
+    let left = |evidence: &mut Evidence| step_with(evidence, StepStatus::Ok).status = StepStatus::Intended;
     assert!(tampered("NothingIsLeftOpen", left).is_err());
     let open = |evidence: &mut Evidence| evidence.runs[0].row.status = RunStatus::Open;
     assert!(tampered("NothingIsLeftOpen", open).is_err());
@@ -367,6 +367,6 @@ fn a_state_that_does_not_follow_from_its_journal_is_found() {
     assert!(tampered("ReplayGivesTheSameStates", elsewhere).is_err());
     let unwritten = |evidence: &mut Evidence| drop(evidence.runs[0].journal.pop());
     assert!(tampered("ReplayGivesTheSameStates", unwritten).is_err());
-    let renamed = |evidence: &mut Evidence| evidence.runs[0].steps[0].status = Status::Denied;
+    let renamed = |evidence: &mut Evidence| evidence.runs[0].steps[0].status = StepStatus::Denied;
     assert!(tampered("ReplayGivesTheSameStates", renamed).is_err());
 }

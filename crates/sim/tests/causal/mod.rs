@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use stateright::{Checker, HasDiscoveries, Model, Property};
-use wakeful_core::causal::{Ancestry, Record, Write};
+use wakeful_core::causal::{Ancestry, CausalRecord, Write};
 
 const REPLICAS: usize = 3;
 const HOSTS: [&str; REPLICAS] = ["h0", "h1", "h2"];
@@ -30,7 +30,7 @@ trait Rule: Debug + Clone + Send + Sync + Default + 'static {
     fn bytes(&self) -> Vec<u8>;
 }
 
-impl Rule for Record {
+impl Rule for CausalRecord {
     fn write(&mut self, host: usize, field: &str, value: &Value) {
         let write = Write::parse(field, value).expect("a write");
         Self::write(self, HOSTS[host], write).expect("never destroyed here");
@@ -247,7 +247,7 @@ const REMOVE: Brush = ("slot.open_loop_ids", |_| json!({"remove": "x"}));
 const PROCESSED: Brush = ("processed.z", |write| json!(write + 1));
 
 /// Searches to the end, and asserts that no state is wrong and that the interesting ones were reached.
-fn holds_everywhere(world: World<Record>, threads: usize) {
+fn holds_everywhere(world: World<CausalRecord>, threads: usize) {
     let (writes, sends) = (world.writes_max, world.sends_max);
     let palette: Vec<&str> = world.palette.iter().map(|(field, _)| *field).collect();
     let begun = Instant::now();

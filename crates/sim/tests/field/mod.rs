@@ -13,23 +13,23 @@ use std::sync::atomic::Ordering;
 
 use wakeful_core::cause::Priority;
 use wakeful_core::id::TurnId;
-use wakeful_core::message::Wishes;
+use wakeful_core::message::RunOptions;
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
-use wakeful_runtime::api::{AgentChange, Delivery, Post};
+use wakeful_runtime::api::{AgentChange, IncomingMessage, TriggerDelivery};
 use wakeful_store::rows::{RunFilter, RunRow};
 
-use crate::notice::world::{Daemon, Home, agent, on};
-use crate::timer::house::{House, MINUTE_MS, Says};
+use crate::notice::notice_daemon::{Daemon, Home, agent, on};
+use crate::schedule::scheduled_daemon::{MINUTE_MS, Says, ScheduledDaemon};
 
-fn post(name: &str, turn: &str) -> Post {
-    Post {
+fn post(name: &str, turn: &str) -> IncomingMessage {
+    IncomingMessage {
         agent: agent(name),
         turn: TurnId::parse(turn).expect("a turn"),
         text: format!("this is {turn}"),
         attachments: Vec::new(),
-        wishes: Wishes::default(),
+        wishes: RunOptions::default(),
         priority: Priority::default(),
     }
 }
@@ -96,7 +96,7 @@ async fn a_change_that_was_under_way_when_the_daemon_died_is_answered_once() {
 
 #[tokio::test]
 async fn a_run_that_rests_until_a_moment_goes_on_at_it_after_a_restart() {
-    let house = House::fresh(Says::Later).await;
+    let house = ScheduledDaemon::fresh(Says::Later).await;
     house
         .api
         .messages
@@ -104,7 +104,7 @@ async fn a_run_that_rests_until_a_moment_goes_on_at_it_after_a_restart() {
         .await
         .expect("taken in");
     house.ground.pass(1_000).await;
-    let open = async |house: &House| {
+    let open = async |house: &ScheduledDaemon| {
         let read = house.ground.store.read(|view| view.runs(&all())).await;
         read.expect("runs")
             .iter()
@@ -114,7 +114,7 @@ async fn a_run_that_rests_until_a_moment_goes_on_at_it_after_a_restart() {
     assert_eq!(open(&house).await, 1, "the model is not there for a minute");
     let ground = house.kill().await;
     ground.pass(10_000).await;
-    let house = House::open(&ground, Says::Done).await;
+    let house = ScheduledDaemon::open(&ground, Says::Done).await;
     assert_eq!(open(&house).await, 1, "its moment has not come");
     ground.pass(2 * MINUTE_MS).await;
     assert_eq!((open(&house).await, house.runs().await), (0, 1));
@@ -161,10 +161,14 @@ async fn what_a_barrier_holds_begins_at_its_moment_after_a_restart_without_any_o
 
 #[tokio::test]
 async fn a_delivery_that_comes_again_after_a_month_and_a_restart_wakes_nobody() {
-    let house = House::fresh(Says::Done).await;
-    let capability = house.api.triggers.get(crate::timer::house::agent("main")).await;
+    let house = ScheduledDaemon::fresh(Says::Done).await;
+    let capability = house
+        .api
+        .triggers
+        .get(crate::schedule::scheduled_daemon::agent("main"))
+        .await;
     let row = capability.expect("a trigger").row;
-    let delivery = Delivery {
+    let delivery = TriggerDelivery {
         name: Some(TurnId::parse("delivery-1").expect("a name")),
         content_type: None,
         correlation: None,
@@ -180,7 +184,7 @@ async fn a_delivery_that_comes_again_after_a_month_and_a_restart_wakes_nobody() 
     house.ground.pass(MINUTE_MS).await;
     let ground = house.kill().await;
     ground.pass(40 * 24 * 60 * MINUTE_MS).await;
-    let house = House::open(&ground, Says::Done).await;
+    let house = ScheduledDaemon::open(&ground, Says::Done).await;
     let again = house.api.triggers.deliver(row, delivery).await.expect("known");
     ground.pass(MINUTE_MS).await;
     assert_eq!(

@@ -1,36 +1,36 @@
 //! From change to wake in a daemon in memory: each change once, bursts as one run, and no two agents for ever.
 
-mod aside;
+mod agent_control;
+mod agent_notice;
+mod examples;
+mod message_envelope;
+pub(crate) mod notice_daemon;
+mod paused;
 mod replayed;
-mod said;
-mod tend;
-mod told;
 mod verified;
-mod worked;
-pub(crate) mod world;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use serde_json::json;
-use wakeful_core::cause::{DEPTH_MAX, Origin};
+use wakeful_core::cause::{DEPTH_MAX, MessageOrigin};
 use wakeful_core::id::RuleId;
 use wakeful_core::journal::Mutation;
-use wakeful_core::key::{Cause, RunKey};
-use wakeful_core::subscription::Terms;
+use wakeful_core::key::{RunKey, RunKeySource};
+use wakeful_core::subscription::SubscriptionSpec;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Gate};
+use wakeful_core::wake::{AgentControl, Gate};
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::api::subscription::{NewSubscription, Subscribing};
+use wakeful_runtime::api::subscription::{NewSubscription, SubscriptionError};
 use wakeful_runtime::notice::CANDIDATES_MAX;
 
-use self::world::{Home, agent, on};
+use self::notice_daemon::{Home, agent, on};
 
-fn in_category(name: &str) -> Terms {
-    Terms {
+fn in_category(name: &str) -> SubscriptionSpec {
+    SubscriptionSpec {
         predicate: Some(json!({"field": "category", "op": "eq", "value": name})),
-        say: "plan the week".into(),
+        message: "plan the week".into(),
         ..on("TASK")
     }
 }
@@ -39,7 +39,7 @@ fn in_category(name: &str) -> Terms {
 async fn no_predicate_is_asked_of_what_a_changed_record_only_belongs_to() {
     let home = Home::new();
     let daemon = home.serve();
-    let terms = Terms {
+    let terms = SubscriptionSpec {
         predicate: Some(json!({"field": "text", "op": "ne", "value": "roses"})),
         ..on("NOTE")
     };
@@ -97,14 +97,14 @@ async fn a_change_wakes_whom_it_concerns_once_and_a_near_miss_is_counted() {
         "{names:?}"
     );
     assert!(
-        matches!(&wake.cause.origin, Origin::Subscription { tokens, author, .. }
+        matches!(&wake.cause.origin, MessageOrigin::Subscription { tokens, author, .. }
             if author == "person" && tokens.iter().any(|token| token == "semanticKey|-|TASK")),
         "{wake:?}"
     );
-    let Origin::Subscription { change, .. } = wake.cause.origin else {
+    let MessageOrigin::Subscription { change, .. } = wake.cause.origin else {
         panic!("{wake:?}")
     };
-    let cause = Cause::Subscription {
+    let cause = RunKeySource::Subscription {
         subscription: "of-coach",
         change,
     };
@@ -113,7 +113,7 @@ async fn a_change_wakes_whom_it_concerns_once_and_a_near_miss_is_counted() {
         RunKey::of("coach", &cause),
         "named by what it is for alone"
     );
-    daemon.watcher.look_once().await.expect("a look");
+    daemon.watcher.dispatch_once().await.expect("a look");
     daemon.settle().await;
     assert_eq!(daemon.runs("coach").await.len(), 1, "a second look finds nothing");
 }
@@ -184,17 +184,17 @@ async fn what_a_person_says_is_never_taken_up_by_another_run() {
     daemon
         .api
         .agents
-        .set_control(agent("coach"), Control::Paused)
+        .set_control(agent("coach"), AgentControl::Paused)
         .await
         .expect("paused");
     home.add_task("one", None).await;
     daemon.settle().await;
-    let post = wakeful_runtime::api::Post {
+    let post = wakeful_runtime::api::IncomingMessage {
         agent: agent("coach"),
         turn: wakeful_core::id::TurnId::parse("t").expect("a turn"),
         text: "hello".into(),
         attachments: Vec::new(),
-        wishes: wakeful_core::message::Wishes::default(),
+        wishes: wakeful_core::message::RunOptions::default(),
         priority: wakeful_core::cause::Priority::Normal,
     };
     daemon.api.messages.send(post).await.expect("posted");
@@ -203,7 +203,7 @@ async fn what_a_person_says_is_never_taken_up_by_another_run() {
     daemon
         .api
         .agents
-        .set_control(agent("coach"), Control::Running)
+        .set_control(agent("coach"), AgentControl::Running)
         .await
         .expect("resumed");
     daemon.settle().await;
@@ -222,7 +222,7 @@ async fn a_run_that_was_cut_off_still_knows_all_that_it_took_up() {
     daemon
         .api
         .agents
-        .set_control(agent("coach"), Control::Paused)
+        .set_control(agent("coach"), AgentControl::Paused)
         .await
         .expect("paused");
     for title in ["alpha", "beta", "gamma"] {
@@ -242,7 +242,7 @@ async fn a_run_that_was_cut_off_still_knows_all_that_it_took_up() {
     daemon
         .api
         .agents
-        .set_control(agent("coach"), Control::Running)
+        .set_control(agent("coach"), AgentControl::Running)
         .await
         .expect("resumed");
     daemon.settle().await;
@@ -269,7 +269,7 @@ async fn a_run_that_was_cut_off_still_knows_all_that_it_took_up() {
 async fn two_agents_that_wake_one_another_stop_at_a_bound() {
     let home = Home::new();
     let daemon = home.serve();
-    let after = |name: &str| Terms {
+    let after = |name: &str| SubscriptionSpec {
         all: vec![format!("id:{name}")],
         ..on("RUN")
     };
@@ -334,7 +334,7 @@ async fn more_candidates_than_one_transaction_holds_are_all_woken_once() {
         daemon
             .api
             .agents
-            .set_control(agent(&name), Control::Paused)
+            .set_control(agent(&name), AgentControl::Paused)
             .await
             .expect("paused");
     }
@@ -347,7 +347,12 @@ async fn more_candidates_than_one_transaction_holds_are_all_woken_once() {
             "agent-{number}"
         );
     }
-    let cursor = home.store.read(|view| view.alert()).await.expect("a row").cursor;
+    let cursor = home
+        .store
+        .read(|view| view.outbox_cursor())
+        .await
+        .expect("a row")
+        .cursor;
     assert!(cursor.done.is_none() && cursor.seq == 1, "{cursor:?}");
 }
 
@@ -361,24 +366,24 @@ async fn a_cut_between_two_transactions_of_a_notice_skips_and_doubles_nobody() {
         daemon
             .api
             .agents
-            .set_control(agent(name), Control::Paused)
+            .set_control(agent(name), AgentControl::Paused)
             .await
             .expect("paused");
     }
     daemon.settle().await;
     let home = daemon.kill();
     // As if it had died after the first three of the next change.
-    let place = wakeful_store::rows::Place {
+    let place = wakeful_store::rows::SubscriptionKey {
         agent_id: agent("agent-2"),
         subscription_id: RuleId::parse("of-agent-2").expect("a name"),
     };
-    let next = wakeful_store::rows::Cursor {
+    let next = wakeful_store::rows::OutboxCursor {
         seq: 1,
         done: Some(place),
     };
     let moved = home.store.write(move |tx| {
-        let seen = tx.alert()?;
-        tx.move_cursor(&seen, &next)
+        let seen = tx.outbox_cursor()?;
+        tx.advance_outbox_cursor(&seen, &next)
     });
     moved.await.expect("moved");
     home.add_task("for the rest", None).await;
@@ -396,7 +401,7 @@ async fn a_cut_between_two_transactions_of_a_notice_skips_and_doubles_nobody() {
 async fn changes_within_a_pause_wait_and_wake_together() {
     let home = Home::new();
     let daemon = home.serve();
-    let terms = Terms {
+    let terms = SubscriptionSpec {
         cooldown_ms: 10_000,
         debounce_ms: 1_000,
         ..on("TASK")
@@ -426,7 +431,7 @@ async fn changes_within_a_pause_wait_and_wake_together() {
 async fn a_guard_that_does_not_hold_is_a_counted_no() {
     let home = Home::new();
     let daemon = home.serve();
-    let terms = Terms {
+    let terms = SubscriptionSpec {
         guard: Some(json!({"field": "since_last_run_ms", "op": "exists", "value": false})),
         ..on("TASK")
     };
@@ -444,7 +449,7 @@ async fn a_subscription_that_is_taken_away_wakes_nobody_and_its_name_is_free_aga
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
-    let again = |terms: Terms| NewSubscription {
+    let again = |terms: SubscriptionSpec| NewSubscription {
         subscription_id: Some(RuleId::parse("of-coach").expect("a name")),
         agent_id: agent("coach"),
         terms,
@@ -456,21 +461,27 @@ async fn a_subscription_that_is_taken_away_wakes_nobody_and_its_name_is_free_aga
         .expect("the same one is the same one");
     let other = daemon.alert.add(again(on("NOTE"))).await;
     assert!(
-        matches!(other, Err(EngineError::Subscribing(Subscribing::Exists(_)))),
+        matches!(
+            other,
+            Err(EngineError::Subscription(SubscriptionError::Exists(_)))
+        ),
         "{other:?}"
     );
     let id = RuleId::parse("of-coach").expect("a name");
     daemon.alert.remove(id.clone()).await.expect("gone");
     let twice = daemon.alert.remove(id).await;
     assert!(
-        matches!(twice, Err(EngineError::Subscribing(Subscribing::Unknown(_)))),
+        matches!(
+            twice,
+            Err(EngineError::Subscription(SubscriptionError::Unknown(_)))
+        ),
         "{twice:?}"
     );
     home.add_task("one", None).await;
     daemon.settle().await;
     assert!(daemon.runs("coach").await.is_empty());
     daemon.alert.add(again(on("NOTE"))).await.expect("free again");
-    let alert = home.store.read(|view| view.alert()).await.expect("a row");
+    let alert = home.store.read(|view| view.outbox_cursor()).await.expect("a row");
     assert_eq!((alert.version, alert.subscriptions), (3, 1));
 }
 

@@ -1,6 +1,6 @@
 //! Reading the log again is recovery, and starts nothing.
 
-use super::world::{Home, agent, on};
+use super::notice_daemon::{Home, agent, on};
 
 /// How many events are read again.
 const REPLAYED: usize = 1_000;

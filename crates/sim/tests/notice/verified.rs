@@ -7,13 +7,13 @@ use tokio::task::JoinHandle;
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::cause::Priority;
 use wakeful_core::id::TurnId;
-use wakeful_core::message::Wishes;
+use wakeful_core::message::RunOptions;
 use wakeful_core::time::Millis;
-use wakeful_runtime::api::Post;
-use wakeful_runtime::proof::{Alteration, Wanted, verify};
+use wakeful_runtime::api::IncomingMessage;
+use wakeful_runtime::proof::{AuditFinding, VerifyOptions, verify};
 use wakeful_store::{FaultFuture, FaultPoint, Faults, Store};
 
-use super::world::{Daemon, Home, agent, on};
+use super::notice_daemon::{Daemon, Home, agent, on};
 
 /// Turns that everybody else has before each read.
 const TURNS: u32 = 10;
@@ -58,12 +58,12 @@ async fn running_daemon(home: &Home) -> Daemon {
 /// One more message, and the settings of its agent changed.
 async fn work(daemon: &Daemon, number: u64) {
     let text = format!("message {number}");
-    let post = Post {
+    let post = IncomingMessage {
         agent: agent("writer"),
         turn: TurnId::parse(&text.replace(' ', "-")).expect("a turn"),
         text,
         attachments: Vec::new(),
-        wishes: Wishes::default(),
+        wishes: RunOptions::default(),
         priority: Priority::Normal,
     };
     daemon.api.messages.send(post).await.expect("taken in");
@@ -85,10 +85,10 @@ fn work_on(daemon: Daemon) -> JoinHandle<()> {
     })
 }
 
-async fn alterations(home: &Home) -> Vec<Alteration> {
-    let wanted = Wanted {
+async fn alterations(home: &Home) -> Vec<AuditFinding> {
+    let wanted = VerifyOptions {
         contents: true,
-        ..Wanted::default()
+        ..VerifyOptions::default()
     };
     let mut flaws = Vec::new();
     let busy = Arc::new(Busy(home.store.clone(), AtomicU64::default()));

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use wakeful_core::blob::{Blob, BlobHash};
-use wakeful_core::retention::{Bounds, DAY_MS, RUNS_KEPT_MIN, Retention};
+use wakeful_core::retention::{DAY_MS, RUNS_KEPT_MIN, Retention, RetentionLimit};
 use wakeful_runtime::Halt;
-use wakeful_runtime::retention::{Keeper, Sweep};
+use wakeful_runtime::retention::{GcMode, RetentionWorker};
 use wakeful_store::rows::{PackedBlob, PackedBody};
 
-use super::{House, block_on, key};
+use super::{RetentionFixture, block_on, key};
 
 const HOUR_MS: i64 = DAY_MS / 24;
 
@@ -19,17 +19,17 @@ const CAP_BYTES: u64 = 1 << 20;
 
 /// Nothing is ever too old, and one mebibyte of contents is enough.
 const A_MEBIBYTE: Retention = {
-    let unbounded = Bounds { days: 0, mib: 0 };
+    let unbounded = RetentionLimit { days: 0, mib: 0 };
     Retention {
         events: unbounded,
         traces: unbounded,
-        blobs: Bounds { days: 0, mib: 1 },
+        blobs: RetentionLimit { days: 0, mib: 1 },
     }
 };
 
 /// A house whose runs, and what each of them names, are known to the test.
 struct Capped {
-    house: House,
+    house: RetentionFixture,
     /// By number, which is also their order of age.
     runs: Vec<[BlobHash; 3]>,
     sizes: BTreeMap<BlobHash, u64>,
@@ -37,13 +37,13 @@ struct Capped {
 
 impl Capped {
     async fn new() -> Self {
-        let house = House::new().await;
-        let keeper = Keeper {
+        let house = RetentionFixture::new().await;
+        let keeper = RetentionWorker {
             retention: A_MEBIBYTE,
             ..house.keeper
         };
         Self {
-            house: House { keeper, ..house },
+            house: RetentionFixture { keeper, ..house },
             runs: Vec::new(),
             sizes: BTreeMap::new(),
         }
@@ -66,9 +66,9 @@ impl Capped {
         self.house.pass(1_000);
     }
 
-    async fn round(&self, sweep: Sweep) -> BTreeSet<u32> {
+    async fn round(&self, sweep: GcMode) -> BTreeSet<u32> {
         let before = self.pruned().await;
-        let round = self.house.keeper.round(sweep, &Halt::never()).await;
+        let round = self.house.keeper.run_round(sweep, &Halt::never()).await;
         assert!(round.expect("a round").is_done);
         self.pruned().await.difference(&before).copied().collect()
     }
@@ -136,16 +136,16 @@ fn what_went_for_the_sake_of_a_cap_does_not_go_again_before_it_is_swept() {
         for topic in 0..120 {
             capped.run(topic, 10).await;
         }
-        let first = capped.round(Sweep::WhereDue).await;
+        let first = capped.round(GcMode::WhereDue).await;
         assert!((15..=20).contains(&first.len()), "{first:?}");
         assert!(capped.named(&first) <= CAP_BYTES);
         for _ in 0..3 {
-            assert_eq!(capped.round(Sweep::WhereDue).await, BTreeSet::new());
+            assert_eq!(capped.round(GcMode::WhereDue).await, BTreeSet::new());
         }
         for _ in 0..3 {
             capped.house.pass(HOUR_MS);
             assert_eq!(
-                capped.round(Sweep::WhereDue).await,
+                capped.round(GcMode::WhereDue).await,
                 BTreeSet::new(),
                 "nor when it is"
             );
@@ -153,7 +153,7 @@ fn what_went_for_the_sake_of_a_cap_does_not_go_again_before_it_is_swept() {
         let held = capped
             .house
             .store
-            .read(|view| view.held(wakeful_core::retention::DataClass::Blobs));
+            .read(|view| view.data_size(wakeful_core::retention::DataClass::Blobs));
         assert!(held.await.expect("read").bytes <= CAP_BYTES);
     });
 }
@@ -166,10 +166,10 @@ fn a_large_output_takes_no_other_run_along() {
         for topic in 1..80 {
             capped.run(topic, 8).await;
         }
-        let (standing, _) = capped.house.keeper.standing().await.expect("looked at");
+        let (standing, _) = capped.house.keeper.usage().await.expect("looked at");
         let due = standing.iter().map(|standing| standing.due.bytes).max();
         assert!(due >= Some(700 * 1024), "what would go is told: {standing:?}");
-        assert_eq!(capped.round(Sweep::Always).await, BTreeSet::from([1]));
+        assert_eq!(capped.round(GcMode::Always).await, BTreeSet::from([1]));
     });
 }
 
@@ -192,7 +192,7 @@ proptest! {
             }
             for (hours, is_asked_for, new) in rounds {
                 capped.house.pass(hours * HOUR_MS);
-                let sweep = if is_asked_for { Sweep::Always } else { Sweep::WhereDue };
+                let sweep = if is_asked_for { GcMode::Always } else { GcMode::WhereDue };
                 let taken = capped.round(sweep).await;
                 capped.judge(&taken).await?;
                 for topic in new {
@@ -200,7 +200,7 @@ proptest! {
                 }
             }
             // In the end it is kept to, as far as the newest runs let it.
-            while !capped.round(Sweep::WhereDue).await.is_empty() {}
+            while !capped.round(GcMode::WhereDue).await.is_empty() {}
             let pruned = capped.pruned().await;
             let is_all = pruned.len() + RUNS_KEPT_MIN as usize >= capped.runs.len();
             prop_assert!(is_all || capped.named(&pruned) <= CAP_BYTES);

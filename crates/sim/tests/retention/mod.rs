@@ -16,15 +16,15 @@ use wakeful_core::id::{AgentId, SessionId, ThreadId, TurnId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::{Message, NewMessage};
 use wakeful_core::report::payload::RunStarted;
-use wakeful_core::report::{Draft, Event, Sealed};
-use wakeful_core::retention::{Bounds, DAY_MS, EVENTS_KEPT_MIN, RUNS_KEPT_MIN, Retention};
+use wakeful_core::report::{Event, EventDraft, SealedEvent};
+use wakeful_core::retention::{DAY_MS, EVENTS_KEPT_MIN, RUNS_KEPT_MIN, Retention, RetentionLimit};
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle};
+use wakeful_core::wake::{AgentControl, Lifecycle};
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_runtime::retention::{Cared, Keeper, Sweep};
+use wakeful_runtime::retention::{GcMode, RetentionRound, RetentionWorker};
 use wakeful_runtime::{Halt, Observer};
-use wakeful_store::rows::{Agent, EntryRow, JournalRow, PackedBlob, RunRow, Visibility};
+use wakeful_store::rows::{Agent, PackedBlob, RunLogRow, RunRow, TranscriptEntryRow, Visibility};
 use wakeful_store::{Store, StoreError, Tx, View};
 
 /// A clock that a test sets.
@@ -36,7 +36,7 @@ impl Clock for Set {
         Millis(self.0.load(Ordering::Relaxed))
     }
 
-    fn ticks_ms(&self) -> u64 {
+    fn monotonic_ms(&self) -> u64 {
         0
     }
 
@@ -50,7 +50,7 @@ impl Clock for Set {
 struct Count(AtomicU64);
 
 impl Entropy for Count {
-    fn bytes32(&self) -> [u8; 32] {
+    fn random_bytes(&self) -> [u8; 32] {
         *Digest::of(&self.0.fetch_add(1, Ordering::Relaxed).to_le_bytes()).as_bytes()
     }
 }
@@ -58,14 +58,14 @@ impl Entropy for Count {
 struct Nobody;
 
 impl Observer for Nobody {
-    fn saw(&self, _agent: &AgentId, _events: &[Event]) {}
+    fn on_events(&self, _agent: &AgentId, _events: &[Event]) {}
 }
 
 /// A database and somebody who cares for it.
-struct House {
+struct RetentionFixture {
     store: Store,
     clock: Arc<Set>,
-    keeper: Keeper,
+    keeper: RetentionWorker,
     agent: AgentId,
     /// What every name stands for.
     contents: BTreeMap<BlobHash, Vec<u8>>,
@@ -76,7 +76,7 @@ struct House {
 
 /// Everything is too old after a day.
 const A_DAY: Retention = {
-    let bounds = Bounds { days: 1, mib: 0 };
+    let bounds = RetentionLimit { days: 1, mib: 0 };
     Retention {
         events: bounds,
         traces: bounds,
@@ -84,12 +84,12 @@ const A_DAY: Retention = {
     }
 };
 
-impl House {
+impl RetentionFixture {
     async fn new() -> Self {
         let store = Store::in_memory("host").expect("a database");
         let clock = Arc::new(Set(AtomicI64::new(20_000 * DAY_MS)));
         let agent = AgentId::parse("main").expect("an id");
-        let keeper = Keeper {
+        let keeper = RetentionWorker {
             store: store.clone(),
             retention: A_DAY,
             clock: Arc::clone(&clock) as _,
@@ -100,8 +100,8 @@ impl House {
             agent_id: agent.clone(),
             visibility: Visibility::Public,
             lifecycle: Lifecycle::Active,
-            control: Control::Running,
-            mode: wakeful_core::wake::Mode::default(),
+            control: AgentControl::Running,
+            mode: wakeful_core::wake::InteractionMode::default(),
             sleep_until: None,
             workspace: "/".into(),
             model_ref: None,
@@ -144,9 +144,12 @@ impl House {
         committed.await.expect("committed");
     }
 
-    async fn round(&self) -> Cared {
+    async fn round(&self) -> RetentionRound {
         let halt = Halt::never();
-        self.keeper.round(Sweep::Always, &halt).await.expect("a round")
+        self.keeper
+            .run_round(GcMode::Always, &halt)
+            .await
+            .expect("a round")
     }
 
     /// Every name that a row or a named content holds stands for what it stood for.
@@ -216,7 +219,7 @@ fn commit(
         suspension: None,
         fault: None,
     })?;
-    tx.append_input(&JournalRow {
+    tx.append_run_log(&RunLogRow {
         run_key,
         ordinal: 1,
         body: format!(r#"[{{"content":"{}"}}]"#, result.hash).into_bytes(),
@@ -226,7 +229,7 @@ fn commit(
         at: now,
     })?;
     for (role, content) in [(Role::User, prompt.hash), (Role::Tool, result.hash)] {
-        let entry = EntryRow {
+        let entry = TranscriptEntryRow {
             run_key,
             role,
             content,
@@ -235,12 +238,12 @@ fn commit(
         tx.append_entry(&thread(), &entry)?;
     }
     let mut head = tx.lock_head_to_announce(agent)?.expect("a head");
-    let started = Draft::new(RunStarted {
+    let started = EventDraft::new(RunStarted {
         run_key,
         model_ref: "scripted:a".to_owned(),
         max_rounds: 1,
     });
-    let sealed = Sealed::new(started, now, Some(run_key), [1; 32]);
+    let sealed = SealedEvent::new(started, now, Some(run_key), [1; 32]);
     let event = head.chain(agent, sealed.expect("canonical"));
     tx.append_event(agent, &event)?;
     tx.put_head(agent, &head)
@@ -253,7 +256,7 @@ fn named(view: &mut View<'_>, agent: &AgentId, runs: u32) -> Result<Found, Store
     let entries = view.entries(&thread(), 10_000)?;
     let mut names: Vec<BlobHash> = entries.iter().map(|entry| entry.content).collect();
     for number in 1..=runs {
-        for row in view.journal(&key(number), 0, 10)? {
+        for row in view.run_log(&key(number), 0, 10)? {
             names.extend(names_in(&row.body));
         }
         let row = view.run(&key(number))?.expect("runs stay");
@@ -311,7 +314,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.expect("a runtime").block_on(future)
 }
 
-async fn act(house: &mut House, deed: Deed) {
+async fn act(house: &mut RetentionFixture, deed: Deed) {
     match deed {
         Deed::Runs(topic, times) => {
             for number in 0..times {
@@ -358,8 +361,8 @@ proptest! {
 }
 
 /// Enough runs that some of them are not among the newest.
-async fn lived_in() -> House {
-    let mut house = House::new().await;
+async fn lived_in() -> RetentionFixture {
+    let mut house = RetentionFixture::new().await;
     act(&mut house, Deed::Runs(100, 1)).await;
     act(&mut house, Deed::Open(150)).await;
     for _ in 0..RUNS_KEPT_MIN {
@@ -368,7 +371,7 @@ async fn lived_in() -> House {
     house
 }
 
-async fn has(house: &House, hash: BlobHash) -> bool {
+async fn has(house: &RetentionFixture, hash: BlobHash) -> bool {
     house
         .store
         .read(move |view| view.has_blob(&hash))
@@ -404,16 +407,16 @@ fn a_clock_that_jumps_ten_years_takes_nothing_away_at_once() {
     block_on(async {
         let house = lived_in().await;
         let wide = Retention {
-            events: Bounds { days: 30, mib: 0 },
-            traces: Bounds { days: 30, mib: 0 },
-            blobs: Bounds { days: 30, mib: 0 },
+            events: RetentionLimit { days: 30, mib: 0 },
+            traces: RetentionLimit { days: 30, mib: 0 },
+            blobs: RetentionLimit { days: 30, mib: 0 },
         };
-        let keeper = Keeper {
+        let keeper = RetentionWorker {
             retention: wide,
             ..house.keeper
         };
         let halt = Halt::never();
-        let round = async || keeper.round(Sweep::Always, &halt).await.expect("a round");
+        let round = async || keeper.run_round(GcMode::Always, &halt).await.expect("a round");
         assert!(round().await.is_empty());
         house.clock.0.fetch_add(3_650 * DAY_MS, Ordering::Relaxed);
         for _ in 0..4 {
@@ -434,7 +437,7 @@ fn a_clock_that_jumps_ten_years_takes_nothing_away_at_once() {
 #[test]
 fn every_pruning_is_said_in_the_log_whose_chain_goes_on_and_the_newest_events_stay() {
     block_on(async {
-        let mut house = House::new().await;
+        let mut house = RetentionFixture::new().await;
         for _ in 0..11 {
             act(&mut house, Deed::Runs(1, 100)).await;
         }

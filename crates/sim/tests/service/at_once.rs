@@ -6,23 +6,25 @@ use std::sync::atomic::Ordering;
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Refusal};
+use wakeful_core::wake::{AgentControl, Refusal};
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::api::{ApiContext, NewAgent, RuntimeApi};
 use wakeful_runtime::hub::Hub;
-use wakeful_runtime::service::{Options, Service, Writers};
+use wakeful_runtime::service::{Options, Service, WriterMode};
 use wakeful_runtime::{EngineError, Halt};
 use wakeful_store::Store;
 use wakeful_store::rows::Visibility;
 
-use super::{Faulty, First, Mailer, RETRY_AFTER_MS, Salts, Shop, TURNS, Ticks, governance, message, post};
+use super::{
+    Faulty, First, Mailer, RETRY_AFTER_MS, Salts, TURNS, TestEngineFactory, Ticks, governance, message, post,
+};
 
 /// A service in a process without a daemon, and the API that starts runs for it.
 struct Process {
     ticks: Arc<Ticks>,
     store: Store,
     faults: Arc<Faulty>,
-    service: Service<Shop>,
+    service: Service<TestEngineFactory>,
     api: RuntimeApi,
     /// The API of a process that only queues messages.
     other: RuntimeApi,
@@ -33,7 +35,7 @@ impl Process {
         let (ticks, mailer): (Arc<Ticks>, Arc<Mailer>) = Default::default();
         let (store, faults) = Faulty::store();
         let hub: Arc<Hub> = Arc::default();
-        let shop = Shop {
+        let shop = TestEngineFactory {
             store: store.clone(),
             faults: Arc::clone(&faults),
             ticks: Arc::clone(&ticks),
@@ -44,7 +46,7 @@ impl Process {
         };
         let (service, api, _) = Service::new(Options {
             store: store.clone(),
-            writers: Writers::Alone,
+            writers: WriterMode::Alone,
             runner: RunnerId::new("daemon"),
             workshop: Arc::new(shop),
             hub,
@@ -61,7 +63,7 @@ impl Process {
             faults,
             service,
             api,
-            other: RuntimeApi::alone(context),
+            other: RuntimeApi::without_service(context),
         }
     }
 }
@@ -71,7 +73,7 @@ fn new_agent() -> NewAgent {
         agent_id: agent(),
         workspace: "/somewhere".into(),
         visibility: Visibility::Public,
-        mode: wakeful_core::wake::Mode::default(),
+        mode: wakeful_core::wake::InteractionMode::default(),
     }
 }
 
@@ -101,7 +103,7 @@ async fn a_limited_service_drives_its_run_alone_and_ends() {
         assert!(process.ticks.advance(), "it waits for a time");
     }
     assert!(
-        process.ticks.ticks_ms() >= RETRY_AFTER_MS,
+        process.ticks.monotonic_ms() >= RETRY_AFTER_MS,
         "it slept until the retry"
     );
     let status = async |run| process.api.runs.get(run).await.expect("a run").row.status;
@@ -126,7 +128,7 @@ async fn a_limited_service_hears_of_a_cancellation_by_another_process_while_it_w
     while !has_ended(&driving).await {
         assert!(process.ticks.advance(), "it waits for a time");
     }
-    assert!(process.ticks.ticks_ms() < RETRY_AFTER_MS / 10);
+    assert!(process.ticks.monotonic_ms() < RETRY_AFTER_MS / 10);
     let stored = process.api.runs.get(run).await.expect("a run");
     assert_eq!(stored.row.status, RunStatus::Cancelled);
 }
@@ -171,7 +173,11 @@ async fn a_message_that_cannot_start_at_once_is_refused_and_not_queued() {
     let is_behind =
         matches!(&behind, Err(EngineError::Refused(Refusal::RunOpen { run: open })) if *open == run);
     assert!(is_behind, "{behind:?}");
-    let paused = process.api.agents.set_control(agent(), Control::Paused).await;
+    let paused = process
+        .api
+        .agents
+        .set_control(agent(), AgentControl::Paused)
+        .await;
     paused.expect("paused");
     let refused = process.api.messages.send(message("turn-3")).await;
     assert!(

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
-use wakeful_core::report::Kind;
+use wakeful_core::report::EventKind;
 use wakeful_runtime::EngineError;
 
 use super::{Daemon, First};
@@ -22,7 +22,7 @@ async fn a_brake_and_the_word_of_it_are_one_transaction() {
             .expect("events");
         events
             .iter()
-            .filter(|row| row.kind == Kind::BrakeChanged.as_str())
+            .filter(|row| row.kind == EventKind::BrakeChanged.as_str())
             .count()
     };
     let writes = || daemon.faults.writes.load(Ordering::Relaxed);

@@ -6,11 +6,11 @@ use tokio::task::JoinHandle;
 use wakeful_core::id::RunnerId;
 use wakeful_runtime::api::RuntimeApi;
 use wakeful_runtime::hub::Hub;
-use wakeful_runtime::service::{Options, Service, Stuck, Writers};
+use wakeful_runtime::service::{Options, Service, StuckAgents, WriterMode};
 use wakeful_runtime::{Halt, HaltSwitch};
 use wakeful_store::Store;
 
-use super::{Daemon, Faulty, First, Mailer, Salts, Shop, Ticks, governance};
+use super::{Daemon, Faulty, First, Mailer, Salts, TestEngineFactory, Ticks, governance};
 
 /// What stops the daemon, and what drives.
 pub(super) type Life = (HaltSwitch, JoinHandle<()>);
@@ -21,9 +21,9 @@ impl Daemon {
         (store, faults): (&Store, &Arc<Faulty>),
         (ticks, mailer): (&Arc<Ticks>, &Arc<Mailer>),
         first: First,
-    ) -> (Life, RuntimeApi, Stuck) {
+    ) -> (Life, RuntimeApi, StuckAgents) {
         let (hub, (switch, halt)): (Arc<Hub>, _) = (Arc::default(), Halt::new());
-        let shop = Shop {
+        let shop = TestEngineFactory {
             store: store.clone(),
             faults: Arc::clone(faults),
             ticks: Arc::clone(ticks),
@@ -35,7 +35,7 @@ impl Daemon {
         let (service, api, stuck) = Service::new(Options {
             store: store.clone(),
             // It hears of everything by itself, and so has no timer but its own.
-            writers: Writers::Alone,
+            writers: WriterMode::Alone,
             runner: RunnerId::new("daemon"),
             workshop: Arc::new(shop),
             hub,

@@ -1,17 +1,17 @@
 //! The daemon's own loop in virtual time, where nobody and nothing prods it: what rests until a moment is taken up when
 //! the moment has come.
 
-mod among;
 mod at_once;
-mod behind;
 mod brake;
+mod clock_set_back;
 mod faulty;
 mod life;
-mod meddled;
+mod lost_commit_reply;
 mod parked;
-mod place;
-mod set_back;
-mod unheard;
+mod resumed_behind_open_run;
+mod shared_database;
+mod waiting_action;
+mod withdrawn_interjection;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
@@ -23,28 +23,28 @@ use std::task::{Poll, Waker};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use wakeful_core::conversation::{Block, ToolCall, ToolSpec, Usage};
-use wakeful_core::decision::{APPROVE, Channel, Reply};
-use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use wakeful_core::decision::{APPROVE, AnswerInput, Channel};
+use wakeful_core::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use wakeful_core::id::{AgentId, RunnerId, TurnId};
-use wakeful_core::inference::Terms;
+use wakeful_core::inference::ModelProfile;
 use wakeful_core::key::{OperationId, RunKey};
-use wakeful_core::message::{Message, Wishes};
-use wakeful_core::policy::Rules;
+use wakeful_core::message::{Message, RunOptions};
+use wakeful_core::policy::ToolRules;
 use wakeful_core::problem::Problem;
-use wakeful_core::prompt::Request;
+use wakeful_core::prompt::ModelRequest;
 use wakeful_core::run::MACHINE_VERSION;
-use wakeful_core::step::{EffectClass, Fault};
+use wakeful_core::step::{EffectClass, ToolError};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::Control;
+use wakeful_core::wake::AgentControl;
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::guidance::NoGuide;
-use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
-use wakeful_runtime::api::{NewAgent, Post, RuntimeApi};
+use wakeful_ports::guidance::NoGuidance;
+use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
+use wakeful_ports::tool::{StopSignal, ToolHost, ToolOutcome, ToolRequest};
+use wakeful_runtime::api::{IncomingMessage, NewAgent, RuntimeApi};
 use wakeful_runtime::hub::Hub;
-use wakeful_runtime::service::{Ending, Stuck, Workshop};
-use wakeful_runtime::wake::Limits;
-use wakeful_runtime::{Engine, EngineError, Governance, Halt};
+use wakeful_runtime::service::{EndingEngine, EngineFactory, StuckAgents};
+use wakeful_runtime::wake::ResolvedOptions;
+use wakeful_runtime::{Engine, EngineDefaults, EngineError, Halt};
 use wakeful_store::Store;
 use wakeful_store::rows::{Agent, Claim, RunRow, Visibility};
 
@@ -120,7 +120,7 @@ impl Clock for Ticks {
         Millis(i64::try_from(state.now_ms).expect("not for ever") - state.behind_ms)
     }
 
-    fn ticks_ms(&self) -> u64 {
+    fn monotonic_ms(&self) -> u64 {
         self.state().now_ms
     }
 
@@ -144,7 +144,7 @@ impl Clock for Ticks {
 pub(super) struct Salts;
 
 impl Entropy for Salts {
-    fn bytes32(&self) -> [u8; 32] {
+    fn random_bytes(&self) -> [u8; 32] {
         [7; 32]
     }
 }
@@ -163,14 +163,14 @@ enum First {
 struct SlowModel(First, Arc<Faulty>);
 
 impl Model for SlowModel {
-    fn terms(&self, _: &str) -> Terms {
+    fn profile(&self, _: &str) -> ModelProfile {
         match self.0 {
             First::Costs => parked::terms(),
-            First::Fails | First::WantsTool | First::FillsDisk => Terms::here("sim"),
+            First::Fails | First::WantsTool | First::FillsDisk => ModelProfile::here("sim"),
         }
     }
 
-    async fn ask(&self, request: Request, _: &dyn Audience) -> Result<Answer, ModelFailure> {
+    async fn call(&self, request: ModelRequest, _: &dyn DeltaSink) -> Result<ModelResponse, ModelFailure> {
         let usage = match self.0 {
             First::Costs => parked::usage(),
             First::Fails | First::WantsTool | First::FillsDisk => Usage::of(1, 1),
@@ -188,17 +188,17 @@ impl Model for SlowModel {
         }
         match (request.request, self.0) {
             (0, First::Fails) => {
-                let artifact = FailureArtifact::new(Category::Transport, "busy", "come back later");
+                let artifact = FailureArtifact::new(FailureCategory::Transport, "busy", "come back later");
                 Err(ModelFailure {
                     retry_after_ms: Some(RETRY_AFTER_MS),
                     ..ModelFailure::new(ModelFailureKind::Retryable, artifact)
                 })
             }
-            (0, First::WantsTool) => Ok(Answer {
+            (0, First::WantsTool) => Ok(ModelResponse {
                 blocks: vec![call()],
                 usage,
             }),
-            _ => Ok(Answer {
+            _ => Ok(ModelResponse {
                 blocks: vec![text],
                 usage,
             }),
@@ -219,18 +219,18 @@ impl ToolHost for Mailer {
         Some(EffectClass::Plain)
     }
 
-    fn check(&self, _: &str, _: &Value) -> Result<(), Fault> {
+    fn check(&self, _: &str, _: &Value) -> Result<(), ToolError> {
         Ok(())
     }
 
-    async fn perform(&self, _: Act, stop: impl Stop) -> Done {
+    async fn perform(&self, _: ToolRequest, stop: impl StopSignal) -> ToolOutcome {
         let place = self.1.lock().unwrap_or_else(PoisonError::into_inner).take();
         let code = match place {
-            Some(place) => place::let_in(&place, &stop).await,
+            Some(place) => waiting_action::let_in(&place, &stop).await,
             None => None,
         };
         self.0.fetch_add(u32::from(code.is_none()), Ordering::Relaxed);
-        Done {
+        ToolOutcome {
             content: "{}".into(),
             code,
             sandbox: None,
@@ -239,10 +239,10 @@ impl ToolHost for Mailer {
         }
     }
 
-    async fn clear(&self, _: OperationId) {}
+    async fn clean_up(&self, _: OperationId) {}
 }
 
-struct Shop {
+struct TestEngineFactory {
     store: Store,
     faults: Arc<Faulty>,
     ticks: Arc<Ticks>,
@@ -252,12 +252,12 @@ struct Shop {
     halt: Halt,
 }
 
-impl Workshop for Shop {
+impl EngineFactory for TestEngineFactory {
     type Model = SlowModel;
     type Tools = Mailer;
 
-    fn limits(&self, _: &Agent, _: &Message) -> Limits {
-        Limits {
+    fn resolve_options(&self, _: &Agent, _: &Message) -> ResolvedOptions {
+        ResolvedOptions {
             model_ref: "sim:0".into(),
             fallbacks: Vec::new(),
             max_rounds: 5,
@@ -265,47 +265,47 @@ impl Workshop for Shop {
             deny_tools: BTreeSet::new(),
             ask_tools: [TOOL.to_owned()].into(),
             may_start: std::collections::BTreeSet::new(),
-            outside_runs: wakeful_core::policy::OutsideRuns::Ask,
+            outside_runs: wakeful_core::policy::ExternalCausePolicy::Ask,
         }
     }
 
-    fn engine(&self, _: &AgentId, _: &Limits) -> Result<Engine<SlowModel, Mailer>, EngineError> {
+    fn engine(&self, _: &AgentId, _: &ResolvedOptions) -> Result<Engine<SlowModel, Mailer>, EngineError> {
         Ok(Engine {
             store: self.store.clone(),
             model: Arc::new(SlowModel(self.first, Arc::clone(&self.faults))),
             tools: Arc::clone(&self.mailer),
-            policy: Arc::new(Rules::new([TOOL.to_owned()].into())),
-            guide: Arc::new(NoGuide),
+            policy: Arc::new(ToolRules::new([TOOL.to_owned()].into())),
+            guidance: Arc::new(NoGuidance),
             clock: Arc::<Ticks>::clone(&self.ticks),
             entropy: Arc::new(Salts),
             halt: self.halt.clone(),
             observer: Arc::<Hub>::clone(&self.hub),
             runner: RunnerId::new("daemon"),
-            governance: governance(),
+            defaults: governance(),
         })
     }
 
-    fn ending(&self, agent: &AgentId) -> Result<Ending<SlowModel, Mailer>, EngineError> {
+    fn engine_for_ending(&self, agent: &AgentId) -> Result<EndingEngine<SlowModel, Mailer>, EngineError> {
         Err(EngineError::UnknownAgent(agent.clone()))
     }
 }
 
-fn governance() -> Governance {
-    Governance {
-        decision_patience_ms: Some(PATIENCE_MS),
+fn governance() -> EngineDefaults {
+    EngineDefaults {
+        decision_deadline_ms: Some(PATIENCE_MS),
         daily_cap: parked::CAP,
-        ..Governance::default()
+        ..EngineDefaults::default()
     }
 }
 
 /// A message to the agent.
-fn message(turn: &str) -> Post {
-    Post {
+fn message(turn: &str) -> IncomingMessage {
+    IncomingMessage {
         agent: AgentId::parse("main").expect("a name"),
         turn: TurnId::parse(turn).expect("a turn"),
         text: "do it".into(),
         attachments: Vec::new(),
-        wishes: Wishes::default(),
+        wishes: RunOptions::default(),
         priority: wakeful_core::cause::Priority::Normal,
     }
 }
@@ -321,7 +321,7 @@ struct Daemon {
     api: RuntimeApi,
     store: Store,
     faults: Arc<Faulty>,
-    stuck: Stuck,
+    stuck: StuckAgents,
     mailer: Arc<Mailer>,
     run: RunKey,
     life: Life,
@@ -336,7 +336,7 @@ impl Daemon {
             agent_id: AgentId::parse("main").expect("a name"),
             workspace: "/somewhere".into(),
             visibility: Visibility::Public,
-            mode: wakeful_core::wake::Mode::default(),
+            mode: wakeful_core::wake::InteractionMode::default(),
         };
         api.agents.create(new).await.expect("an agent");
         let run = post(&api, "turn-1").await;
@@ -363,8 +363,8 @@ impl Daemon {
 
     /// Lets time pass until nobody waits, or this much of it is over.
     async fn pass(&self, ms: u64) {
-        let until_ms = self.ticks.ticks_ms() + ms;
-        while self.ticks.ticks_ms() < until_ms && self.ticks.advance() {
+        let until_ms = self.ticks.monotonic_ms() + ms;
+        while self.ticks.monotonic_ms() < until_ms && self.ticks.advance() {
             self.settle().await;
         }
     }
@@ -391,7 +391,7 @@ async fn a_run_that_was_told_to_come_back_later_does_so_in_a_quiet_daemon() {
     assert_eq!(daemon.status().await, "open");
     daemon.pass(RETRY_AFTER_MS).await;
     assert_eq!(daemon.status().await, "completed");
-    let late_ms = daemon.ticks.ticks_ms() - RETRY_AFTER_MS;
+    let late_ms = daemon.ticks.monotonic_ms() - RETRY_AFTER_MS;
     assert!(late_ms < 1_000, "it came {late_ms} ms late");
 }
 
@@ -409,7 +409,7 @@ async fn a_question_grows_more_severe_in_a_quiet_daemon_and_its_answer_is_acted_
         "nobody looked at its deadline"
     );
     assert_eq!(daemon.mailer.0.load(Ordering::Relaxed), 0);
-    let reply = Reply {
+    let reply = AnswerInput {
         option: APPROVE.into(),
         version: Some(older[0].version),
         channel: Channel::Page,
@@ -454,7 +454,7 @@ async fn a_run_that_a_newer_program_began_is_left_to_it() {
         .expect("questions")
         .remove(0);
     be_of(Some(MACHINE_VERSION + 1)).await;
-    let reply = Reply {
+    let reply = AnswerInput {
         option: APPROVE.into(),
         version: None,
         channel: Channel::Page,
@@ -487,7 +487,7 @@ async fn a_run_that_a_newer_program_began_is_left_to_it() {
     daemon
         .api
         .agents
-        .set_control(agent.clone(), Control::Running)
+        .set_control(agent.clone(), AgentControl::Running)
         .await
         .expect("set");
     daemon.settle().await;

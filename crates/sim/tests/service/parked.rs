@@ -1,9 +1,9 @@
 //! Runs that have no money for today: they go on by themselves when their day turns, whatever the clock and the machine did
 //! meanwhile.
 
-use wakeful_core::budget::{Day, MicroUsd, Price, PriceBasis};
+use wakeful_core::budget::{MicroUsd, Price, PriceBasis, UtcDay};
 use wakeful_core::conversation::Usage;
-use wakeful_core::inference::Terms;
+use wakeful_core::inference::ModelProfile;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 
@@ -21,17 +21,17 @@ const LOOK_MS: u64 = 60_000;
 const HOUR_MS: i64 = 3_600_000;
 
 /// A millionth of a dollar for every token of a reply.
-pub(super) fn terms() -> Terms {
+pub(super) fn terms() -> ModelProfile {
     let price = Price {
         input: MicroUsd(0),
         output: MicroUsd(1_000_000),
         cached_read: MicroUsd(0),
         cached_write: MicroUsd(0),
     };
-    Terms {
+    ModelProfile {
         price: Some((price, PriceBasis::Configured)),
         output_tokens_max: TOKENS,
-        ..Terms::here("sim")
+        ..ModelProfile::here("sim")
     }
 }
 
@@ -43,7 +43,7 @@ pub(super) fn usage() -> Usage {
 async fn parked() -> Daemon {
     let mut daemon = Daemon::begin(First::Costs).await;
     assert_eq!(daemon.status().await, "completed");
-    let ten = Millis(Day::of(daemon.ticks.now()).next().begins().0 + 10 * HOUR_MS);
+    let ten = Millis(UtcDay::of(daemon.ticks.now()).next().begins().0 + 10 * HOUR_MS);
     daemon.ticks.set(ten);
     daemon.run = post(&daemon.api, "turn-2").await;
     daemon.settle().await;
@@ -64,7 +64,7 @@ async fn a_parked_run_goes_on_by_itself_when_its_day_turns() {
     daemon.pass(3 * LOOK_MS).await;
     assert_eq!(daemon.status().await, "completed");
     assert!(
-        daemon.ticks.ticks_ms() <= left + 1_000,
+        daemon.ticks.monotonic_ms() <= left + 1_000,
         "it comes when the day turns"
     );
 }
@@ -73,14 +73,14 @@ async fn a_parked_run_goes_on_by_itself_when_its_day_turns() {
 async fn a_parked_run_notices_that_its_day_turned_while_the_machine_slept() {
     let daemon = parked().await;
     // The clock on the wall goes on, and the time that is counted does not.
-    let tomorrow = Day::of(daemon.ticks.now()).next().begins();
+    let tomorrow = UtcDay::of(daemon.ticks.now()).next().begins();
     daemon.ticks.set(Millis(tomorrow.0 + HOUR_MS));
-    let began = daemon.ticks.ticks_ms();
+    let began = daemon.ticks.monotonic_ms();
     while daemon.status().await == "open" && daemon.ticks.advance() {
         daemon.settle().await;
     }
     assert_eq!(daemon.status().await, "completed");
-    let late_ms = daemon.ticks.ticks_ms() - began;
+    let late_ms = daemon.ticks.monotonic_ms() - began;
     assert!(late_ms <= LOOK_MS, "{late_ms} ms after it woke up");
 }
 
@@ -91,7 +91,7 @@ async fn a_parked_run_stays_parked_when_the_clock_is_set_back() {
     daemon.ticks.set(Millis(now.0 - HOUR_MS));
     daemon.pass(3 * LOOK_MS).await;
     assert_eq!(daemon.status().await, "open", "it is the same day");
-    let long_ago = Day(Day::of(now).0 - 3_652);
+    let long_ago = UtcDay(UtcDay::of(now).0 - 3_652);
     daemon.ticks.set(Millis(long_ago.begins().0 + HOUR_MS));
     daemon.pass(10 * LOOK_MS).await;
     assert_eq!(daemon.status().await, "open", "an earlier day is no fresh one");
@@ -109,12 +109,12 @@ async fn whoever_is_parked_writes_nothing_while_the_day_is_the_same() {
 #[tokio::test]
 async fn a_raised_cap_lets_a_parked_run_continue_at_once() {
     let daemon = parked().await;
-    let began = daemon.ticks.ticks_ms();
+    let began = daemon.ticks.monotonic_ms();
     let raised = daemon.api.budgets.set_cap(None, Some(MicroUsd(2 * TOKENS))).await;
     raised.expect("raised");
     daemon.settle().await;
     assert_eq!(daemon.status().await, "completed");
-    assert_eq!(daemon.ticks.ticks_ms(), began, "nothing waited for a time");
+    assert_eq!(daemon.ticks.monotonic_ms(), began, "nothing waited for a time");
     assert!(daemon.stuck.all().is_empty());
 }
 

@@ -6,23 +6,23 @@ use std::sync::Arc;
 
 use serde_json::json;
 use wakeful_core::conversation::{Block, ToolCall, Usage, text_of};
-use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use wakeful_core::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use wakeful_core::id::{AgentId, RunnerId, TurnId};
-use wakeful_core::inference::Terms;
-use wakeful_core::key::{RunKey, h};
-use wakeful_core::message::{Message, Wishes};
-use wakeful_core::policy::Rules;
-use wakeful_core::prompt::Request;
+use wakeful_core::inference::ModelProfile;
+use wakeful_core::key::{RunKey, derived_hash};
+use wakeful_core::message::{Message, RunOptions};
+use wakeful_core::policy::ToolRules;
+use wakeful_core::prompt::ModelRequest;
 use wakeful_core::run::RunStatus;
-use wakeful_core::step::Status;
-use wakeful_core::subrun::START_RUN;
-use wakeful_ports::guidance::NoGuide;
-use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_runtime::api::{NewAgent, Post, RuntimeApi};
+use wakeful_core::step::StepStatus;
+use wakeful_core::sub_run::START_RUN;
+use wakeful_ports::guidance::NoGuidance;
+use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
+use wakeful_runtime::api::{IncomingMessage, NewAgent, RuntimeApi};
 use wakeful_runtime::hub::Hub;
-use wakeful_runtime::service::{Ending, Options, Service, Workshop, Writers};
-use wakeful_runtime::wake::Limits;
-use wakeful_runtime::{Engine, EngineError, Governance, Halt};
+use wakeful_runtime::service::{EndingEngine, EngineFactory, Options, Service, WriterMode};
+use wakeful_runtime::wake::ResolvedOptions;
+use wakeful_runtime::{Engine, EngineDefaults, EngineError, Halt};
 use wakeful_store::rows::{Agent, RunFilter, Visibility};
 use wakeful_store::{ROWS_MAX, Store, View};
 
@@ -42,7 +42,7 @@ fn draw(seed: u64, words: &[&str], below: u64) -> u64 {
     let fields: Vec<&str> = std::iter::once(seed.as_str())
         .chain(words.iter().copied())
         .collect();
-    let digest = h("sim.subrun", &fields);
+    let digest = derived_hash("sim.subrun", &fields);
     let bytes: [u8; 8] = digest.as_bytes()[..8].try_into().expect("eight bytes");
     u64::from_be_bytes(bytes) % below
 }
@@ -89,11 +89,11 @@ impl Starter {
 }
 
 impl Model for Starter {
-    fn terms(&self, _: &str) -> Terms {
-        Terms::here("sim")
+    fn profile(&self, _: &str) -> ModelProfile {
+        ModelProfile::here("sim")
     }
 
-    async fn ask(&self, request: Request, _: &dyn Audience) -> Result<Answer, ModelFailure> {
+    async fn call(&self, request: ModelRequest, _: &dyn DeltaSink) -> Result<ModelResponse, ModelFailure> {
         let said = request
             .entries
             .iter()
@@ -106,20 +106,20 @@ impl Model for Starter {
             Vec::new()
         };
         if blocks.is_empty() && draw(self.seed, &["fails", self.agent.as_str(), &said], 5) == 0 {
-            let artifact = FailureArtifact::new(Category::Protocol, "odd", "no answer");
+            let artifact = FailureArtifact::new(FailureCategory::Protocol, "odd", "no answer");
             return Err(ModelFailure::new(ModelFailureKind::FailFast, artifact));
         }
         if blocks.is_empty() {
             blocks.push(Block::Text { text: "done".into() });
         }
-        Ok(Answer {
+        Ok(ModelResponse {
             blocks,
             usage: Usage::of(1, 1),
         })
     }
 }
 
-struct Shop {
+struct SubRunEngineFactory {
     store: Store,
     ticks: Arc<Ticks>,
     hub: Arc<Hub>,
@@ -127,12 +127,12 @@ struct Shop {
     runner: RunnerId,
 }
 
-impl Workshop for Shop {
+impl EngineFactory for SubRunEngineFactory {
     type Model = Starter;
     type Tools = Mailer;
 
-    fn limits(&self, _: &Agent, _: &Message) -> Limits {
-        Limits {
+    fn resolve_options(&self, _: &Agent, _: &Message) -> ResolvedOptions {
+        ResolvedOptions {
             model_ref: "sim:0".into(),
             fallbacks: Vec::new(),
             max_rounds: 5,
@@ -140,11 +140,11 @@ impl Workshop for Shop {
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
             may_start: AGENTS.map(str::to_owned).into(),
-            outside_runs: wakeful_core::policy::OutsideRuns::Ask,
+            outside_runs: wakeful_core::policy::ExternalCausePolicy::Ask,
         }
     }
 
-    fn engine(&self, agent: &AgentId, _: &Limits) -> Result<Engine<Starter, Mailer>, EngineError> {
+    fn engine(&self, agent: &AgentId, _: &ResolvedOptions) -> Result<Engine<Starter, Mailer>, EngineError> {
         Ok(Engine {
             store: self.store.clone(),
             model: Arc::new(Starter {
@@ -152,18 +152,18 @@ impl Workshop for Shop {
                 agent: agent.clone(),
             }),
             tools: Arc::new(Mailer::default()),
-            policy: Arc::new(Rules::new([START_RUN.to_owned()].into())),
-            guide: Arc::new(NoGuide),
+            policy: Arc::new(ToolRules::new([START_RUN.to_owned()].into())),
+            guidance: Arc::new(NoGuidance),
             clock: Arc::<Ticks>::clone(&self.ticks),
             entropy: Arc::new(Salts),
             halt: Halt::never(),
             observer: Arc::<Hub>::clone(&self.hub),
             runner: self.runner.clone(),
-            governance: Governance::default(),
+            defaults: EngineDefaults::default(),
         })
     }
 
-    fn ending(&self, agent: &AgentId) -> Result<Ending<Starter, Mailer>, EngineError> {
+    fn engine_for_ending(&self, agent: &AgentId) -> Result<EndingEngine<Starter, Mailer>, EngineError> {
         Err(EngineError::UnknownAgent(agent.clone()))
     }
 }
@@ -176,7 +176,7 @@ fn serve(
 ) -> (tokio::task::JoinHandle<()>, RuntimeApi) {
     let hub: Arc<Hub> = Arc::default();
     let runner = RunnerId::new(format!("life-{life}"));
-    let shop = Shop {
+    let shop = SubRunEngineFactory {
         store: store.clone(),
         ticks: Arc::clone(ticks),
         hub: Arc::clone(&hub),
@@ -185,14 +185,14 @@ fn serve(
     };
     let (service, api, _) = Service::new(Options {
         store: store.clone(),
-        writers: Writers::Alone,
+        writers: WriterMode::Alone,
         runner,
         workshop: Arc::new(shop),
         hub,
         halt: Halt::never(),
         clock: Arc::<Ticks>::clone(ticks),
         entropy: Arc::new(Salts),
-        governance: Governance::default(),
+        governance: EngineDefaults::default(),
     });
     (tokio::spawn(service.run()), api)
 }
@@ -234,18 +234,18 @@ async fn play(seed: u64) -> (usize, usize) {
             agent_id: agent_id(name),
             workspace: "/somewhere".into(),
             visibility: Visibility::Public,
-            mode: wakeful_core::wake::Mode::default(),
+            mode: wakeful_core::wake::InteractionMode::default(),
         };
         api.agents.create(new).await.expect("an agent");
     }
     for number in 0..3_u64 {
         let first = draw(seed, &["first", &number.to_string()], 4);
-        let post = Post {
+        let post = IncomingMessage {
             agent: agent_id(whom(first)),
             turn: TurnId::parse(&format!("turn-{number}")).expect("a turn"),
             text: format!("task {number} fuel=3 now"),
             attachments: Vec::new(),
-            wishes: Wishes::default(),
+            wishes: RunOptions::default(),
             priority: wakeful_core::cause::Priority::Normal,
         };
         api.messages.send(post).await.expect("posted");
@@ -299,7 +299,7 @@ async fn judge(store: &Store, seed: u64) -> (usize, usize) {
                 .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
                 .collect();
             let steps = view.steps(run, 0, 1_000)?;
-            let open = |status: Status| matches!(status, Status::Planned | Status::Intended);
+            let open = |status: StepStatus| matches!(status, StepStatus::Planned | StepStatus::Intended);
             assert!(
                 !steps.iter().any(|step| open(step.status)),
                 "seed {seed}: {run} {steps:?}"

@@ -2,24 +2,24 @@
 
 use wakeful_core::decision::{APPROVAL_MS_MAX, APPROVE, DENY, Decision, DecisionStatus};
 use wakeful_core::key::{Digest, OperationId};
-use wakeful_core::report::Kind;
+use wakeful_core::report::EventKind;
 use wakeful_core::run::{DENIED_BY_PERSON, RunStatus};
-use wakeful_core::step::{EffectClass, Status};
+use wakeful_core::step::{EffectClass, StepStatus};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Suspension, Wait};
 
 use super::{ALL, Verdict, judge};
 use crate::evidence::{Evidence, Moment};
+use crate::fault_plan::FaultPlan;
 use crate::ledger::{Begun, Deed, Held};
-use crate::play::evidence_of;
-use crate::schedule::Schedule;
+use crate::simulate::evidence_of;
 
 /// A world in which somebody permitted an action that was then taken, and somebody braked.
 fn peopled() -> Evidence {
     // One of the first is known to be one; should that change, there are endless others.
-    let known = PEOPLED.iter().map(|seed| Schedule::drawn(*seed));
+    let known = PEOPLED.iter().map(|seed| FaultPlan::drawn(*seed));
     let mut worlds = known
-        .chain((0..).map(Schedule::drawn))
+        .chain((0..).map(FaultPlan::drawn))
         .filter_map(|schedule| evidence_of(&schedule).ok());
     worlds.find(is_peopled).expect("there are endless seeds")
 }
@@ -136,7 +136,7 @@ fn an_action_that_a_person_refused_and_that_began_is_found_unless_an_earlier_yes
                 let Some(step) = steps.find(|step| step.operation_id == begun.operation_id) else {
                     continue;
                 };
-                (step.class, step.status) = (Some(class), Status::Denied);
+                (step.class, step.status) = (Some(class), StepStatus::Denied);
                 DENIED_BY_PERSON.clone_into(&mut step.reason);
                 let mut no = yes.clone();
                 no.answer
@@ -172,7 +172,7 @@ fn a_second_or_another_answer_is_found() {
     let unsaid = |evidence: &mut Evidence| evidence.ledger.said.clear();
     assert!(tampered("AnswersAreGivenOnce", unsaid).is_err());
     let logged = |evidence: &mut Evidence| {
-        let word = Kind::DecisionAnswered.as_str();
+        let word = EventKind::DecisionAnswered.as_str();
         let closing = evidence.events.iter().find(|event| event.kind == word);
         let again = closing.expect("an answer in the log").clone();
         evidence.events.push(again);
@@ -223,7 +223,7 @@ fn a_repetition_of_something_unknown_is_let_pass_only_with_a_yes() {
             .cloned();
         if let Some(step) = &mut before {
             step.operation_id = OperationId(Digest::of(b"before"));
-            step.status = Status::OutcomeUnknown;
+            step.status = StepStatus::OutcomeUnknown;
         }
         run.steps.splice(0..0, before);
         if !is_permitted {

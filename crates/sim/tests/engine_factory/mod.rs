@@ -1,0 +1,67 @@
+//! A workshop in which every agent has the same model, the same tools and the same rules.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use wakeful_core::id::{AgentId, RunnerId};
+use wakeful_core::message::Message;
+use wakeful_core::policy::ToolRules;
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::guidance::NoGuidance;
+use wakeful_ports::model::Model;
+use wakeful_ports::tool::ToolHost;
+use wakeful_runtime::hub::Hub;
+use wakeful_runtime::service::{EndingEngine, EngineFactory};
+use wakeful_runtime::wake::ResolvedOptions;
+use wakeful_runtime::{Engine, EngineDefaults, EngineError, Halt};
+use wakeful_store::Store;
+use wakeful_store::rows::Agent;
+
+pub(crate) struct SameEngineFactory<M, T> {
+    pub(crate) store: Store,
+    pub(crate) model: Arc<M>,
+    pub(crate) tools: Arc<T>,
+    /// The tools that may be used.
+    pub(crate) rules: BTreeSet<String>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) hub: Arc<Hub>,
+}
+
+impl<M: Model, T: ToolHost> EngineFactory for SameEngineFactory<M, T> {
+    type Model = M;
+    type Tools = T;
+
+    fn resolve_options(&self, _: &Agent, _: &Message) -> ResolvedOptions {
+        ResolvedOptions {
+            model_ref: "sim:0".into(),
+            fallbacks: Vec::new(),
+            max_rounds: 5,
+            workspace: "/somewhere".into(),
+            deny_tools: BTreeSet::new(),
+            ask_tools: BTreeSet::new(),
+            may_start: BTreeSet::new(),
+            outside_runs: wakeful_core::policy::ExternalCausePolicy::Ask,
+        }
+    }
+
+    fn engine(&self, _: &AgentId, _: &ResolvedOptions) -> Result<Engine<M, T>, EngineError> {
+        Ok(Engine {
+            store: self.store.clone(),
+            model: Arc::clone(&self.model),
+            tools: Arc::clone(&self.tools),
+            policy: Arc::new(ToolRules::new(self.rules.clone())),
+            guidance: Arc::new(NoGuidance),
+            clock: Arc::clone(&self.clock),
+            entropy: Arc::clone(&self.entropy),
+            halt: Halt::never(),
+            observer: Arc::<Hub>::clone(&self.hub),
+            runner: RunnerId::new("daemon"),
+            defaults: EngineDefaults::default(),
+        })
+    }
+
+    fn engine_for_ending(&self, agent: &AgentId) -> Result<EndingEngine<M, T>, EngineError> {
+        Err(EngineError::UnknownAgent(agent.clone()))
+    }
+}
