@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use serde_json::json;
-use wakeful_core::causal::{Record, Write};
+use wakeful_core::causal::{CausalRecord, Write};
 
 use crate::Setting;
 use crate::measure::{Measure, Target};
@@ -21,7 +21,7 @@ const JOINS: usize = 100;
 
 /// Takes the measure.
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
-    let base = record(&Record::new(), "h0", "first")?;
+    let base = record(&CausalRecord::new(), "h0", "first")?;
     let (here, there) = (record(&base, "h1", "here")?, record(&base, "h2", "there")?);
     let (ours, theirs) = (map(1), map(2));
     let (mut concurrent, mut newer, mut same, mut bare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -47,7 +47,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
 }
 
 /// A record in which a host wrote every field, having seen another one.
-fn record(seen: &Record, host: &str, word: &str) -> Result<Record> {
+fn record(seen: &CausalRecord, host: &str, word: &str) -> Result<CausalRecord> {
     let mut record = seen.clone();
     for field in 0..FIELDS {
         let (name, value) = match field % 5 {

@@ -10,13 +10,13 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, ensure};
 use wakeful_core::conversation::{Block, ToolCall, Usage};
 use wakeful_core::failure::ModelFailure;
-use wakeful_core::inference::Terms;
-use wakeful_core::prompt::Request;
-use wakeful_ports::model::{Answer, Audience, Model};
+use wakeful_core::inference::ModelProfile;
+use wakeful_core::prompt::ModelRequest;
+use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
 
 use crate::measure::{Measure, Target, median, ms};
 use crate::parallel::{NoOp, TOOL};
-use crate::{Setting, world};
+use crate::{Setting, engine_setup};
 
 pub(crate) const NAME: &str = "late_step_over_early_step";
 
@@ -47,11 +47,11 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
         folder: folder.clone(),
         early: Mutex::default(),
     });
-    let runtime = world::runtime()?;
-    let store = world::sqlite(&folder)?;
-    let engine = world::engine(store.clone(), Arc::clone(&model), Arc::new(NoOp));
+    let runtime = engine_setup::runtime()?;
+    let store = engine_setup::sqlite(&folder)?;
+    let engine = engine_setup::engine(store.clone(), Arc::clone(&model), Arc::new(NoOp));
     let most = u32::try_from(model.talker.rounds + 1)?;
-    runtime.block_on(world::drive(&engine, "long", "/", most))?;
+    runtime.block_on(engine_setup::drive(&engine, "long", "/", most))?;
     runtime.block_on(store.close())?;
 
     let took = model.talker.took();
@@ -104,9 +104,9 @@ impl Long {
         let home = tempfile::tempdir_in(&self.folder)?;
         let rounds = WARM_UP + SAMPLES;
         let model = Arc::new(Talker::of(rounds));
-        let store = world::sqlite(home.path())?;
-        let engine = world::engine(store.clone(), Arc::clone(&model), Arc::new(NoOp));
-        world::drive(&engine, "fresh", "/", u32::try_from(rounds + 1)?).await?;
+        let store = engine_setup::sqlite(home.path())?;
+        let engine = engine_setup::engine(store.clone(), Arc::clone(&model), Arc::new(NoOp));
+        engine_setup::drive(&engine, "fresh", "/", u32::try_from(rounds + 1)?).await?;
         store.close().await?;
         let took = model.took();
         Ok(median(took.get(WARM_UP..).context("too few rounds")?))
@@ -114,11 +114,15 @@ impl Long {
 }
 
 impl Model for Long {
-    fn terms(&self, model_ref: &str) -> Terms {
-        self.talker.terms(model_ref)
+    fn profile(&self, model_ref: &str) -> ModelProfile {
+        self.talker.profile(model_ref)
     }
 
-    async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
+    async fn call(
+        &self,
+        request: ModelRequest,
+        audience: &dyn DeltaSink,
+    ) -> Result<ModelResponse, ModelFailure> {
         let left = self.talker.rounds - self.talker.asked();
         if left.is_multiple_of(SAMPLES + 1) && left < PAIRS * (SAMPLES + 1) {
             let early = self.play_fresh().await;
@@ -127,7 +131,7 @@ impl Model for Long {
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(early);
         }
-        self.talker.ask(request, audience).await
+        self.talker.call(request, audience).await
     }
 }
 
@@ -162,11 +166,11 @@ impl Talker {
 }
 
 impl Model for Talker {
-    fn terms(&self, _model_ref: &str) -> Terms {
-        Terms::here("bench")
+    fn profile(&self, _model_ref: &str) -> ModelProfile {
+        ModelProfile::here("bench")
     }
 
-    async fn ask(&self, request: Request, _: &dyn Audience) -> Result<Answer, ModelFailure> {
+    async fn call(&self, request: ModelRequest, _: &dyn DeltaSink) -> Result<ModelResponse, ModelFailure> {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.push(Instant::now());
         let round = request.request;
@@ -181,6 +185,6 @@ impl Model for Talker {
             }));
         }
         let usage = Usage::of(100, 20);
-        Ok(Answer { blocks, usage })
+        Ok(ModelResponse { blocks, usage })
     }
 }

@@ -24,6 +24,7 @@
 mod binary;
 mod causal;
 mod disk;
+mod engine_setup;
 mod flat;
 mod machine;
 mod matching;
@@ -37,7 +38,6 @@ mod run;
 mod serve;
 mod verify;
 mod version;
-mod world;
 
 use std::io::Write as _;
 use std::path::PathBuf;

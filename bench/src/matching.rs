@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 use wakeful_core::change::Token;
 use wakeful_core::id::SubscriptionId;
-use wakeful_core::subscription::{Entity, Filter, Index, Predicate};
+use wakeful_core::subscription::{Entity, Filter, FilterIndex, Predicate};
 
 use crate::Setting;
 use crate::measure::{Measure, Target, median, p99};
@@ -60,7 +60,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
 /// Microseconds for each notice that concerns so many of so many subscriptions, and for the bare lookups of its tokens.
 fn match_all(size: usize, hits: usize, notices: usize) -> Result<(Vec<f64>, Vec<f64>)> {
     let groups = size / hits;
-    let (mut index, mut bare_map) = (Index::new(), BTreeMap::new());
+    let (mut index, mut bare_map) = (FilterIndex::new(), BTreeMap::new());
     for group in 0..groups {
         for (number, filter) in filters(group, hits)?.into_iter().enumerate() {
             index.insert(

@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use wakeful_core::conversation::ToolSpec;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
-use wakeful_core::step::{EffectClass, Fault};
+use wakeful_core::step::{EffectClass, ToolError};
 use wakeful_core::time::Millis;
-use wakeful_models::Scripted;
-use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
-use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, Tools, ToolsOptions, Unsandboxed};
+use wakeful_models::ScriptedModel;
+use wakeful_ports::tool::{StopSignal, ToolHost, ToolOutcome, ToolRequest};
+use wakeful_tools::{CommandLimits, DeniedPaths, DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
 
 use crate::measure::{Measure, Target, median, ms};
-use crate::{Setting, disk, world};
+use crate::{Setting, disk, engine_setup};
 
 pub(crate) const NAME: &str = "tool_round_overhead_ms";
 
@@ -30,11 +30,11 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     std::fs::create_dir_all(&home)?;
     std::fs::create_dir_all(&workspace)?;
     let tools = Arc::new(Paired::new(tools(setting, home.clone(), workspace.clone())?)?);
-    let model = Scripted::load(&disk::script(rounds), "bench")?;
-    world::runtime()?.block_on(async {
-        let store = world::sqlite(&home)?;
-        let engine = world::engine(store.clone(), Arc::new(model), Arc::clone(&tools));
-        world::drive(&engine, "rounds", &workspace.to_string_lossy(), 1_000).await?;
+    let model = ScriptedModel::load(&disk::script(rounds), "bench")?;
+    engine_setup::runtime()?.block_on(async {
+        let store = engine_setup::sqlite(&home)?;
+        let engine = engine_setup::engine(store.clone(), Arc::new(model), Arc::clone(&tools));
+        engine_setup::drive(&engine, "rounds", &workspace.to_string_lossy(), 1_000).await?;
         store.close().await?;
         anyhow::Ok(())
     })?;
@@ -84,10 +84,10 @@ fn tools(setting: &Setting, home: PathBuf, workspace: PathBuf) -> Result<Tools> 
         environment: std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect(),
-        closed: ClosedPlaces::default(),
+        closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
-        unsandboxed: Unsandboxed::Refuse,
-        pretend: Pretend::default(),
+        unsandboxed: UnsandboxedPolicy::Refuse,
+        pretend: DisabledFeatures::default(),
     })?)
 }
 
@@ -124,8 +124,8 @@ impl Paired {
         self.laps.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn aside(&self, number: usize) -> (Duration, Done) {
-        let act = Act {
+    async fn aside(&self, number: usize) -> (Duration, ToolOutcome) {
+        let act = ToolRequest {
             operation_id: OperationId(Digest::of(&number.to_le_bytes())),
             agent_id: self.agent.clone(),
             at: Millis(0),
@@ -147,11 +147,11 @@ impl ToolHost for Paired {
         self.tools.class(tool)
     }
 
-    fn check(&self, tool: &str, input: &Value) -> Result<(), Fault> {
+    fn check(&self, tool: &str, input: &Value) -> Result<(), ToolError> {
         self.tools.check(tool, input)
     }
 
-    async fn perform(&self, act: Act, stop: impl Stop) -> Done {
+    async fn perform(&self, act: ToolRequest, stop: impl StopSignal) -> ToolOutcome {
         let entered = Instant::now();
         let number = self.laps.lock().unwrap_or_else(PoisonError::into_inner).len();
         // In turns, because whichever comes second finds everything warm.
@@ -180,14 +180,14 @@ impl ToolHost for Paired {
         done
     }
 
-    async fn clear(&self, operation_id: OperationId) {
-        self.tools.clear(operation_id).await;
+    async fn clean_up(&self, operation_id: OperationId) {
+        self.tools.clean_up(operation_id).await;
     }
 }
 
 struct Never;
 
-impl Stop for Never {
+impl StopSignal for Never {
     fn stopped(&self) -> impl Future<Output = ()> + Send {
         std::future::pending()
     }

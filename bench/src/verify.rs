@@ -9,15 +9,15 @@ use wakeful_core::id::{AgentId, Incarnation};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::proof::signing::DeviceKey;
 use wakeful_core::report::payload::Payload;
-use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
+use wakeful_core::report::{Event, EventDraft, EventKind, LogHead, SealedEvent};
 use wakeful_core::time::Millis;
-use wakeful_runtime::proof::{EVENTS_BETWEEN, Wanted, sign, verify};
+use wakeful_runtime::proof::{EVENTS_BETWEEN, VerifyOptions, sign, verify};
 use wakeful_store::Store;
 use wakeful_store::rows::Visibility;
 
 use crate::Setting;
+use crate::engine_setup::{HOST, runtime, sqlite};
 use crate::measure::{Measure, Target};
-use crate::world::{HOST, runtime, sqlite};
 
 pub(crate) const NAME: &str = "verify_events_per_s";
 
@@ -51,7 +51,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
             bare.push(rate(events, || hashed.iter().for_each(Hashed::hash)));
             let begun = Instant::now();
             let mut seen = Vec::new();
-            verify(&store, &Wanted::default(), |verdict| seen.push(verdict)).await?;
+            verify(&store, &VerifyOptions::default(), |verdict| seen.push(verdict)).await?;
             here.push(per_second(events, begun));
             let flaw = seen.iter().find_map(|verdict| verdict.flaw.as_ref());
             ensure!(flaw.is_none(), "the log is wrong: {flaw:?}");
@@ -95,7 +95,7 @@ impl Hashed {
 async fn write(store: &Store, events: u64) -> Result<Vec<Hashed>> {
     let agent = AgentId::parse("main")?;
     let key = DeviceKey::from_seed(&[1; 32]);
-    let mut head = Head {
+    let mut head = LogHead {
         next_seq: 1,
         chain_hash: Digest::ZERO,
         incarnation: Incarnation::new(format!("{HOST}.1")),
@@ -124,44 +124,44 @@ async fn write(store: &Store, events: u64) -> Result<Vec<Hashed>> {
 }
 
 /// The events of a run with one tool call, over and over.
-fn sealed(seq: u64) -> Result<Sealed> {
+fn sealed(seq: u64) -> Result<SealedEvent> {
     let run = RunKey(Digest::of(&(seq / 8).to_le_bytes()));
     let (kind, payload) = match seq % 8 {
         0 => (
-            Kind::MessageAdmitted,
+            EventKind::MessageAdmitted,
             json!({"run_key": run, "kind": "operator_prompt", "authority": "operator_instruction",
                 "surface": "run_once", "context": "local_process", "text": "Do your work, please."}),
         ),
         1 => (
-            Kind::WakeDecided,
+            EventKind::WakeDecided,
             json!({"run_key": run, "verdict": "run", "reason": "operator_prompt"}),
         ),
         2 => (
-            Kind::RunStarted,
+            EventKind::RunStarted,
             json!({"run_key": run, "model_ref": "scripted:script.yaml", "max_rounds": 50}),
         ),
         3 | 6 => (
-            Kind::AssistantRoundRecorded,
+            EventKind::AssistantRoundRecorded,
             json!({"round": 1, "text": "Let me look at what is there.", "tools": ["ExecCommand"]}),
         ),
         4 => (
-            Kind::PolicyDecided,
+            EventKind::PolicyDecided,
             json!({"operation_id": run, "tool": "ExecCommand", "effect": "permit", "rule": "registered_tool",
                 "input": "{\"cmd\":\"ls -la\"}"}),
         ),
         5 => (
-            Kind::ToolExecuted,
+            EventKind::ToolExecuted,
             json!({"operation_id": run, "tool": "ExecCommand", "status": "ok", "duration_ms": seq, "sandbox": "enforced"}),
         ),
         _ => (
-            Kind::RunEnded,
+            EventKind::RunEnded,
             json!({"outcome": "completed", "rounds": 2, "token_usage": {"input_tokens": seq, "output_tokens": 8}}),
         ),
     };
     let payload = Payload::read(kind.as_str(), &payload).context("a payload of its kind")?;
     let at = Millis(1_790_000_000_000 + i64::try_from(seq)?);
     let salt = *Digest::of(&seq.to_le_bytes()).as_bytes();
-    Ok(Sealed::new(Draft::new(payload), at, Some(run), salt)?)
+    Ok(SealedEvent::new(EventDraft::new(payload), at, Some(run), salt)?)
 }
 
 fn bytes_of(agent: &AgentId, incarnation: &Incarnation, previous: Digest, event: &Event) -> Hashed {
@@ -184,8 +184,8 @@ fn new_agent(agent: &AgentId) -> wakeful_store::rows::Agent {
         agent_id: agent.clone(),
         visibility: Visibility::Public,
         lifecycle: wakeful_core::wake::Lifecycle::Active,
-        control: wakeful_core::wake::Control::Running,
-        mode: wakeful_core::wake::Mode::default(),
+        control: wakeful_core::wake::AgentControl::Running,
+        mode: wakeful_core::wake::InteractionMode::default(),
         sleep_until: None,
         workspace: String::new(),
         model_ref: None,

@@ -10,11 +10,11 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::task::JoinSet;
-use wakeful_core::conversation::{Block, Entry, Role, ToolSpec};
+use wakeful_core::conversation::{Block, Role, ToolSpec, TranscriptEntry};
 use wakeful_core::id::AgentId;
-use wakeful_core::prompt::{PromptBlock, PromptCache, Request, Source, Stability};
-use wakeful_models::{Credential, Hosted, Options, Provider};
-use wakeful_ports::model::NoAudience;
+use wakeful_core::prompt::{BlockSource, ModelRequest, PromptBlock, PromptCache, Stability};
+use wakeful_models::{Credential, HostedModel, HostedOptions, Provider};
+use wakeful_ports::model::NoDeltaSink;
 
 use crate::program::peak_mb_of;
 
@@ -89,26 +89,26 @@ async fn ask_all(job: &Job) -> Result<Used> {
 }
 
 /// The request stays here, as the SDKs' loop keeps its own: making one is not the client's work.
-async fn ask(model: &Hosted, request: &Request) -> Result<()> {
-    let answer = model.answer(request, &NoAudience).await;
+async fn ask(model: &HostedModel, request: &ModelRequest) -> Result<()> {
+    let answer = model.answer(request, &NoDeltaSink).await;
     let answer = answer.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
     ensure!(!answer.blocks.is_empty(), "the fake said nothing");
     Ok(())
 }
 
 /// The client, which is asked for nothing yet.
-pub(super) fn hosted(provider: &str, url: &str) -> Result<Hosted> {
+pub(super) fn hosted(provider: &str, url: &str) -> Result<HostedModel> {
     let known = Provider::ALL.into_iter().find(|known| known.word() == provider);
     let known = known.with_context(|| format!("nobody is called {provider}"))?;
-    Ok(Hosted::new(Options {
+    Ok(HostedModel::new(HostedOptions {
         base_url: Some(url),
         credential: Some(Credential::new(KEY)?),
-        ..Options::of(known, "m")
+        ..HostedOptions::of(known, "m")
     })?)
 }
 
 /// A request as a run begins with: instructions, some tools, a question; 8 kB in all.
-pub(super) fn request() -> Result<Request> {
+pub(super) fn request() -> Result<ModelRequest> {
     let words = |count: usize| "Look before you act, and say what you did. ".repeat(count);
     let tool = |number: usize| ToolSpec {
         name: format!("Tool{number}"),
@@ -121,16 +121,16 @@ pub(super) fn request() -> Result<Request> {
             },
         }),
     };
-    Ok(Request {
+    Ok(ModelRequest {
         model_ref: "bench".to_owned(),
         request: 0,
         system: vec![PromptBlock {
             text: words(60),
             stability: Stability::Stable,
-            source: Source::Contract,
+            source: BlockSource::Contract,
             cache_breakpoint: false,
         }],
-        entries: vec![Entry {
+        entries: vec![TranscriptEntry {
             role: Role::User,
             blocks: vec![Block::Text { text: words(5) }],
         }],

@@ -14,12 +14,12 @@ use wakeful_core::id::RunnerId;
 use wakeful_store::rows::Runner;
 use wakeful_store::{PostgresOptions, Store};
 
-use super::rows::{Rows, Transition};
+use super::rows::{Rows, TransitionRows};
 use super::table::bytes;
 use super::workload::{self, Load};
 use super::{Spent, sqlite};
 use crate::measure::{Measure, Target, median};
-use crate::{Setting, say, world};
+use crate::{Setting, engine_setup, say};
 
 pub(crate) const NAME: &str = "parallel_transitions_per_s_postgres";
 pub(crate) const FIVE_STEPS: &str = "five_step_runs_per_s_postgres";
@@ -60,7 +60,7 @@ fn measured(setting: &Setting, load: Load, named: impl FnOnce(usize) -> Named) -
     let (mut engine, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..setting.effort.pick(1, 3) {
         let scratch = Scratch::new(url)?;
-        let runtime = world::runtime()?;
+        let runtime = engine_setup::runtime()?;
         engine.push(Spent::on(|| runtime.block_on(engine_pass(&scratch, load)))?.per_second(count));
         scratch.empty()?;
         bare.push(Spent::on(|| scratch.write(&rows))?.per_second(count));
@@ -82,10 +82,10 @@ async fn engine_pass(scratch: &Scratch, load: Load) -> Result<Duration> {
         url: scratch.url.clone(),
         connections: CONNECTIONS,
     };
-    let store = Store::open_postgres(&options, world::HOST).await?;
+    let store = Store::open_postgres(&options, engine_setup::HOST).await?;
     let runner = Runner {
-        runner_id: RunnerId::new(world::RUNNER),
-        place: "bench".to_owned(),
+        runner_id: RunnerId::new(engine_setup::RUNNER),
+        machine: "bench".to_owned(),
         pid: std::process::id(),
         pid_started: 0,
     };
@@ -181,8 +181,8 @@ impl Drop for Scratch {
 }
 
 /// All transitions of an agent on one connection, so that their order holds and none waits for another's lock.
-fn divided(rows: &Rows) -> Result<Vec<Vec<&Transition>>> {
-    let mut lanes: Vec<Vec<&Transition>> = (0..CONNECTIONS).map(|_| Vec::new()).collect();
+fn divided(rows: &Rows) -> Result<Vec<Vec<&TransitionRows>>> {
+    let mut lanes: Vec<Vec<&TransitionRows>> = (0..CONNECTIONS).map(|_| Vec::new()).collect();
     let mut lane_of: BTreeMap<&[u8], usize> = BTreeMap::new();
     for transition in &rows.transitions {
         let next = lane_of.len() % CONNECTIONS;
@@ -192,7 +192,7 @@ fn divided(rows: &Rows) -> Result<Vec<Vec<&Transition>>> {
     Ok(lanes)
 }
 
-fn write(mut client: Client, statements: &[Statement], work: &[&Transition]) -> Result<()> {
+fn write(mut client: Client, statements: &[Statement], work: &[&TransitionRows]) -> Result<()> {
     for transition in work {
         client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")?;
         for write in &transition.writes {

@@ -12,7 +12,7 @@ use rusqlite::types::Value;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::id::AgentId;
 use wakeful_core::json::digest;
-use wakeful_core::run::{Input, Moved, Reads, StepWrite, Turn};
+use wakeful_core::run::{InputReads, RunInput, RunMachine, StepWrite, Transition};
 
 use super::table::{Queues, Table, bytes};
 use crate::plain;
@@ -42,11 +42,11 @@ pub(crate) struct Rows {
     /// Statements with parameters `?1`, `?2` …
     pub(crate) statements: Vec<String>,
     /// In the order of their commits.
-    pub(crate) transitions: Vec<Transition>,
+    pub(crate) transitions: Vec<TransitionRows>,
 }
 
 /// What one transition wrote.
-pub(crate) struct Transition {
+pub(crate) struct TransitionRows {
     pub(crate) agent: Value,
     pub(crate) writes: Vec<Write>,
 }
@@ -84,7 +84,7 @@ impl Rows {
 
 /// A run while its journal is run again.
 struct Open {
-    turn: Turn,
+    turn: RunMachine,
     agent: Value,
     thread: Value,
 }
@@ -130,12 +130,12 @@ impl Reader {
         })
     }
 
-    fn transition(&mut self, row: Vec<Value>) -> Result<Transition> {
+    fn transition(&mut self, row: Vec<Value>) -> Result<TransitionRows> {
         let run = self.journal.value(&row, "run_key")?.clone();
         let body = bytes(self.journal.value(&row, "input")?)?;
-        let (input, reads): (Input, Reads) = serde_json::from_slice(body)?;
+        let (input, reads): (RunInput, InputReads) = serde_json::from_slice(body)?;
         let mut writes = Vec::new();
-        let begins = matches!(input, Input::Admitted { .. });
+        let begins = matches!(input, RunInput::Admitted { .. });
         if begins {
             self.begin(&run, &mut writes)?;
         }
@@ -168,7 +168,7 @@ impl Reader {
         if !writes.iter().any(puts_head_in) {
             self.put_head(&open.agent, &mut writes)?;
         }
-        if let Input::Replied(reply) = &input {
+        if let RunInput::Replied(reply) = &input {
             let (input, output) = (reply.usage.input_tokens, reply.usage.output_tokens);
             let values = vec![open.agent.clone(), integer(input)?, integer(output)?];
             writes.push(Write {
@@ -186,16 +186,16 @@ impl Reader {
             ..open
         };
         self.open.insert(bytes(&run)?.to_vec(), open);
-        Ok(Transition { agent, writes })
+        Ok(TransitionRows { agent, writes })
     }
 
     /// The rows that make a run, and the machine as it stood before its first input.
     fn begin(&mut self, run: &Value, writes: &mut Vec<Write>) -> Result<()> {
         let row = self.runs.take_one(run)?;
-        let last: Turn = serde_json::from_slice(bytes(self.runs.table.value(&row, "state")?)?)?;
-        let turn = Turn::new(last.run_key, last.model_ref, last.max_rounds)
-            .in_workspace(last.workspace)
-            .denying(last.deny_tools);
+        let last: RunMachine = serde_json::from_slice(bytes(self.runs.table.value(&row, "state")?)?)?;
+        let turn = RunMachine::new(last.run_key, last.model_ref, last.max_rounds)
+            .with_workspace(last.workspace)
+            .with_denied_tools(last.deny_tools);
         let agent = self.runs.table.value(&row, "agent_id")?.clone();
         let thread = self.runs.table.value(&row, "thread_id")?.clone();
         // The agent and its head are there when it runs a second time.
@@ -226,7 +226,7 @@ impl Reader {
     }
 
     /// The next state of a run.
-    fn put_state(&self, row: &[Value], moved: &Moved, writes: &mut Vec<Write>) -> Result<()> {
+    fn put_state(&self, row: &[Value], moved: &Transition, writes: &mut Vec<Write>) -> Result<()> {
         let of_journal = |column| self.journal.value(row, column).cloned();
         let outcome = moved.turn.outcome();
         let status = outcome.map_or("open", |outcome| outcome.status().as_str());
@@ -282,19 +282,19 @@ impl Reader {
 }
 
 /// The contents that a transition keeps.
-fn contents(input: &Input, moved: &Moved) -> Vec<BlobHash> {
+fn contents(input: &RunInput, moved: &Transition) -> Vec<BlobHash> {
     let mut hashes = match input {
-        Input::Admitted { body } => vec![*body],
-        Input::Replied(reply) => vec![reply.content],
-        Input::Settled { results } => results.iter().map(|result| result.content).collect(),
-        Input::AttemptFailed { .. }
-        | Input::Parked { .. }
-        | Input::Resumed
-        | Input::Postponed
-        | Input::Started { .. }
-        | Input::Decided { .. }
-        | Input::Lapsed { .. }
-        | Input::Cancelled => Vec::new(),
+        RunInput::Admitted { body } => vec![*body],
+        RunInput::Replied(reply) => vec![reply.content],
+        RunInput::Settled { results } => results.iter().map(|result| result.content).collect(),
+        RunInput::AttemptFailed { .. }
+        | RunInput::Parked { .. }
+        | RunInput::Resumed
+        | RunInput::Postponed
+        | RunInput::Started { .. }
+        | RunInput::Decided { .. }
+        | RunInput::ApprovalExpired { .. }
+        | RunInput::Cancelled => Vec::new(),
     };
     hashes.extend(moved.blobs.iter().map(wakeful_core::blob::Blob::hash));
     hashes

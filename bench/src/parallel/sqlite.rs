@@ -12,7 +12,7 @@ use super::Spent;
 use super::rows::Rows;
 use super::workload::{self, Load};
 use crate::measure::{Measure, Target, median, most};
-use crate::{Setting, plain, world};
+use crate::{Setting, engine_setup, plain};
 
 pub(crate) const NAME: &str = "parallel_transitions_per_s";
 pub(crate) const FIVE_STEPS: &str = "five_step_runs_per_s";
@@ -145,8 +145,8 @@ fn about(measure: Measure, written: &Written, load: Load) -> Measure {
 pub(crate) fn engine_pass(folder: &Path, load: Load) -> Result<Written> {
     fresh(folder)?;
     let database = folder.join("agent.sqlite");
-    let runtime = world::runtime()?;
-    let store = world::sqlite(folder)?;
+    let runtime = engine_setup::runtime()?;
+    let store = engine_setup::sqlite(folder)?;
     let before = commits(&database)?;
     let spent = Spent::on(|| runtime.block_on(workload::drive(&store, load)))?;
     let commits = commits(&database)?.wrapping_sub(before);

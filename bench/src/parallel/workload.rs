@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use wakeful_core::conversation::{Block, ToolCall, ToolSpec, Usage};
 use wakeful_core::failure::ModelFailure;
-use wakeful_core::inference::Terms;
+use wakeful_core::inference::ModelProfile;
 use wakeful_core::key::OperationId;
-use wakeful_core::prompt::Request;
+use wakeful_core::prompt::ModelRequest;
 use wakeful_core::run::ROUNDS_DEFAULT;
-use wakeful_core::step::{EffectClass, Fault};
-use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
+use wakeful_core::step::{EffectClass, ToolError};
+use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
+use wakeful_ports::tool::{StopSignal, ToolHost, ToolOutcome, ToolRequest};
 use wakeful_store::Store;
 
-use crate::world;
+use crate::engine_setup;
 
 /// How much there is to do.
 #[derive(Clone, Copy)]
@@ -69,12 +69,12 @@ pub(crate) async fn drive(store: &Store, load: Load) -> Result<Duration> {
     for agent in 0..load.agents {
         let tool_rounds = load.tool_rounds;
         let model = Arc::new(Prompt { agent, tool_rounds });
-        let engine = world::engine(store.clone(), model, Arc::clone(&tools));
+        let engine = engine_setup::engine(store.clone(), model, Arc::clone(&tools));
         runs.spawn(async move {
             for run in 0..load.runs {
                 // An agent of its own: what a history costs is measured elsewhere.
                 let name = format!("agent-{agent:02}-{run:02}");
-                world::drive(&engine, &name, "/", ROUNDS_DEFAULT).await?;
+                engine_setup::drive(&engine, &name, "/", ROUNDS_DEFAULT).await?;
             }
             anyhow::Ok(())
         });
@@ -93,11 +93,11 @@ struct Prompt {
 }
 
 impl Model for Prompt {
-    fn terms(&self, _model_ref: &str) -> Terms {
-        Terms::here("bench")
+    fn profile(&self, _model_ref: &str) -> ModelProfile {
+        ModelProfile::here("bench")
     }
 
-    async fn ask(&self, request: Request, _: &dyn Audience) -> Result<Answer, ModelFailure> {
+    async fn call(&self, request: ModelRequest, _: &dyn DeltaSink) -> Result<ModelResponse, ModelFailure> {
         let (agent, round) = (self.agent, request.request);
         let text = format!("Agent {agent} looks at round {round} and decides what to do next.");
         let mut blocks = vec![Block::Text { text }];
@@ -109,7 +109,7 @@ impl Model for Prompt {
             }));
         }
         let usage = Usage::of(100, 20);
-        Ok(Answer { blocks, usage })
+        Ok(ModelResponse { blocks, usage })
     }
 }
 
@@ -129,13 +129,13 @@ impl ToolHost for NoOp {
         (tool == TOOL).then_some(EffectClass::Plain)
     }
 
-    fn check(&self, _tool: &str, _input: &Value) -> Result<(), Fault> {
+    fn check(&self, _tool: &str, _input: &Value) -> Result<(), ToolError> {
         Ok(())
     }
 
-    async fn perform(&self, act: Act, _stop: impl Stop) -> Done {
+    async fn perform(&self, act: ToolRequest, _stop: impl StopSignal) -> ToolOutcome {
         let content = json!({"ok": true, "exit_status": 0, "stdout": act.input.to_string(), "stderr": ""});
-        Done {
+        ToolOutcome {
             content: content.to_string(),
             code: None,
             sandbox: None,
@@ -144,5 +144,5 @@ impl ToolHost for NoOp {
         }
     }
 
-    async fn clear(&self, _operation_id: OperationId) {}
+    async fn clean_up(&self, _operation_id: OperationId) {}
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use rusqlite::{Connection, params};
 use wakeful_core::blob::BlobHash;
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_core::run::{Input, Reads, Turn};
+use wakeful_core::run::{InputReads, RunInput, RunMachine};
 
 use crate::plain;
 
@@ -116,9 +116,11 @@ pub(crate) fn add_open(database: &Path, runs: u32, model_ref: &str) -> Result<()
     connection.execute_batch(HURRY)?;
     let transaction = connection.transaction()?;
     let nobody = RunKey(Digest::ZERO);
-    let turn = Turn::new(nobody, model_ref.to_owned(), 9);
+    let turn = RunMachine::new(nobody, model_ref.to_owned(), 9);
     let body = BlobHash(Digest::ZERO);
-    let begun = turn.apply(&Reads::default(), Input::Admitted { body })?.turn;
+    let begun = turn
+        .apply(&InputReads::default(), RunInput::Admitted { body })?
+        .turn;
     let state = serde_json::to_string(&begun)?.replace(&nobody.to_string(), "@");
     transaction.execute(PUT_AGENTS, params![runs])?;
     transaction.execute(PUT_HEADS, params![runs])?;

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use crate::effect_file::EffectFile;
 use crate::history::{Action, Admission, Answer, History, Message};
-use crate::world::World;
 
 /// Broken promises that are spelled out at most; the rest is counted.
 const SHOWN_MAX: usize = 20;
@@ -56,7 +56,7 @@ impl Verdict {
 /// What is known of everything, and where a promise puts down that it was broken.
 struct Case<'a> {
     history: &'a History,
-    world: &'a World,
+    world: &'a EffectFile,
     faults: Vec<Fault>,
     promise: &'static str,
 }
@@ -84,7 +84,7 @@ const PROMISES: &[(&str, Promise)] = &[
 ];
 
 /// Holds every promise against the case.
-pub(crate) fn judge(history: &History, world: &World) -> Verdict {
+pub(crate) fn judge(history: &History, world: &EffectFile) -> Verdict {
     let mut case = Case {
         history,
         world,

@@ -10,14 +10,14 @@
 //! - [`judge`] holds one against the other.
 #![forbid(unsafe_code)]
 
+mod effect_file;
 mod history;
 mod judge;
-mod world;
 
 use std::process::ExitCode;
 
+use crate::effect_file::EffectFile;
 use crate::history::History;
-use crate::world::World;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -46,5 +46,5 @@ fn judged(history: &str, world: &str) -> Result<judge::Verdict, String> {
     // A world in which nothing happened has no file.
     let is_there = std::fs::exists(world).map_err(|error| format!("{world}: {error}"))?;
     let lines = if is_there { read(world)? } else { String::new() };
-    Ok(judge::judge(&told, &World::parse(&lines)))
+    Ok(judge::judge(&told, &EffectFile::parse(&lines)))
 }

@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, anyhow};
 use clap::{Parser, ValueEnum};
 use serde_json::{Value, json};
-use wakeful_ports::planted::BUGS;
+use wakeful_ports::planted_bugs::BUGS;
 
+use crate::counts::Tally;
 use crate::episode::{AGENTS, CLIENTS, Kind, Outcome, Plan, play};
 use crate::hostile;
 use crate::load::Sides;
 use crate::pairs::Pairs;
-use crate::place::{Tools, build_disk};
 use crate::rng::Rng;
-use crate::tally::Tally;
+use crate::test_dir::{Tools, build_disk};
 
 /// Deaths in one world of a long campaign: enough for a database that has seen something, and few enough that a world
 /// which goes wrong can be read.

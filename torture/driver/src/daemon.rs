@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context as _, Result, bail};
 
 use crate::http::Api;
-use crate::place::Place;
+use crate::test_dir::TestDir;
 
 /// The token of every world; a fixed one, because clients must not depend on a file that a power cut may take.
 const TOKEN: &str = "torture-torture-torture-torture-01";
@@ -45,13 +45,18 @@ pub(crate) enum Circumstances {
 
 /// A living program.
 #[derive(Debug)]
-pub(crate) struct Life {
+pub(crate) struct DaemonRun {
     child: Child,
     pub(crate) began: SystemTime,
 }
 
 /// Starts the program in one of a world's homes.
-pub(crate) fn begin(place: &Place, home: usize, how: &Circumstances, planted: Option<&str>) -> Result<Life> {
+pub(crate) fn begin(
+    place: &TestDir,
+    home: usize,
+    how: &Circumstances,
+    planted: Option<&str>,
+) -> Result<DaemonRun> {
     let log = OpenOptions::new()
         .create(true)
         .append(true)
@@ -80,10 +85,10 @@ pub(crate) fn begin(place: &Place, home: usize, how: &Circumstances, planted: Op
     circumstances(&mut command, place, home, how)?;
     let began = SystemTime::now();
     let child = command.spawn().context("starting the program")?;
-    Ok(Life { child, began })
+    Ok(DaemonRun { child, began })
 }
 
-fn circumstances(command: &mut Command, place: &Place, home: usize, how: &Circumstances) -> Result<()> {
+fn circumstances(command: &mut Command, place: &TestDir, home: usize, how: &Circumstances) -> Result<()> {
     match how {
         Circumstances::Healthy => {}
         Circumstances::Confined {
@@ -121,13 +126,13 @@ fn circumstances(command: &mut Command, place: &Place, home: usize, how: &Circum
 }
 
 /// The API of one of a world's homes.
-pub(crate) fn api(place: &Place, home: usize) -> Result<Api> {
+pub(crate) fn api(place: &TestDir, home: usize) -> Result<Api> {
     let address = *place.addresses.get(home).context("a home without an address")?;
     let token = TOKEN.to_owned();
     Ok(Api { address, token })
 }
 
-impl Life {
+impl DaemonRun {
     /// Waits until it serves.
     pub(crate) fn wait_ready(&mut self, api: &Api) -> Result<()> {
         let deadline = Instant::now() + READY;
@@ -189,7 +194,7 @@ impl Life {
     }
 }
 
-impl Drop for Life {
+impl Drop for DaemonRun {
     fn drop(&mut self) {
         let _ = self.end();
     }

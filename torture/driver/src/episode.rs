@@ -10,17 +10,17 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use crate::daemon::{self, Circumstances, Life};
+use crate::counts::Tally;
+use crate::daemon::{self, Circumstances, DaemonRun};
 use crate::fault::{self, Fault};
 use crate::history::{History, told};
 use crate::load::{Counts, Load, Sent, Sides};
 use crate::moment;
-use crate::place::{Place, Tools};
 use crate::power::{self, Cut};
 use crate::rng::Rng;
 use crate::script::Weight;
 use crate::server;
-use crate::tally::Tally;
+use crate::test_dir::{TestDir, Tools};
 
 /// Clients of one world, and agents that they write to.
 pub(crate) const CLIENTS: usize = 6;
@@ -85,9 +85,9 @@ pub(crate) struct Outcome {
 }
 
 /// A world while it lasts.
-struct World<'a> {
+struct EpisodeRun<'a> {
     plan: &'a Plan,
-    place: &'a Place,
+    place: &'a TestDir,
     history: &'a History,
     load: &'a Load<'a>,
     rng: Rng,
@@ -95,7 +95,7 @@ struct World<'a> {
     /// When each life that was cut off began and ended.
     lives: Vec<(SystemTime, SystemTime)>,
     /// Those who live on when nobody is killed any more.
-    last: Vec<Life>,
+    last: Vec<DaemonRun>,
 }
 
 /// Plays a world and has it judged. On a server it has a database of its own, so that nobody else is in it.
@@ -119,7 +119,7 @@ pub(crate) fn play(plan: &Plan, tools: &Tools) -> Result<Outcome> {
 fn play_in(plan: &Plan, tools: &Tools) -> Result<Outcome> {
     let mut rng = Rng::new(plan.seed);
     let homes = if tools.database.is_some() { 2 } else { 1 };
-    let place = Place::make(plan.folder.clone(), tools, homes, &mut rng)?;
+    let place = TestDir::make(plan.folder.clone(), tools, homes, &mut rng)?;
     let history = History::create(&place.history())?;
     // On a bad disk little comes to its end, and what is tried there is writing: so many small messages at once.
     let (weight, window) = match plan.kind {
@@ -145,7 +145,7 @@ fn play_in(plan: &Plan, tools: &Tools) -> Result<Outcome> {
         faulty: AtomicBool::new(false),
         counts: Counts::default(),
     };
-    let mut world = World {
+    let mut world = EpisodeRun {
         plan,
         place: &place,
         history: &history,
@@ -165,7 +165,7 @@ fn play_in(plan: &Plan, tools: &Tools) -> Result<Outcome> {
     Ok(Outcome { tally, verdict })
 }
 
-impl World<'_> {
+impl EpisodeRun<'_> {
     /// Homes and agents, made in peace.
     fn prepare(&mut self) -> Result<()> {
         for home in 0..self.load.apis.len() {
@@ -193,12 +193,12 @@ impl World<'_> {
         }
     }
 
-    fn begin(&self, home: usize, how: &Circumstances) -> Result<Life> {
+    fn begin(&self, home: usize, how: &Circumstances) -> Result<DaemonRun> {
         daemon::begin(self.place, home, how, self.plan.planted)
     }
 
     /// Ends a life, by the power where that is what this world is about.
-    fn end(&mut self, home: usize, life: Life, why: &str) -> Result<()> {
+    fn end(&mut self, home: usize, life: DaemonRun, why: &str) -> Result<()> {
         let began = life.began;
         life.kill()?;
         self.lives.push((began, SystemTime::now()));
@@ -282,7 +282,7 @@ impl World<'_> {
     }
 
     /// Lets the program live for a moment of chance: mostly in the middle of its work, sometimes while it starts.
-    fn live(&mut self, home: usize, life: &mut Life) -> Result<()> {
+    fn live(&mut self, home: usize, life: &mut DaemonRun) -> Result<()> {
         if self.rng.percent(10) {
             std::thread::sleep(Duration::from_millis(self.rng.between(0, 60)));
             return Ok(());
@@ -368,7 +368,7 @@ impl World<'_> {
     }
 
     /// The disk is well, then it is not, then it is again, without anybody starting anew.
-    fn suffer_now_and_then(&mut self, life: &mut Life) -> Result<()> {
+    fn suffer_now_and_then(&mut self, life: &mut DaemonRun) -> Result<()> {
         if life.wait_ready(&daemon::api(self.place, 0)?).is_err() {
             return Ok(());
         }
@@ -386,7 +386,7 @@ impl World<'_> {
         Ok(())
     }
 
-    fn suffer_for(&mut self, life: &mut Life, ms: u64) -> Result<()> {
+    fn suffer_for(&mut self, life: &mut DaemonRun, ms: u64) -> Result<()> {
         self.load.faulty.store(true, Ordering::Relaxed);
         let over = life.wait(Duration::from_millis(ms));
         self.load.faulty.store(false, Ordering::Relaxed);
@@ -467,7 +467,7 @@ impl World<'_> {
 }
 
 /// Asks the judge: another program, which sees the history and the world file and nothing else.
-fn judged(place: &Place) -> Result<Value> {
+fn judged(place: &TestDir) -> Result<Value> {
     let done = Command::new(&place.tools.checker)
         .arg(place.history())
         .arg(place.world())

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use crate::daemon::{self, Circumstances, Life};
+use crate::counts::Tally;
+use crate::daemon::{self, Circumstances, DaemonRun};
 use crate::http::Api;
-use crate::place::{Place, Tools};
 use crate::rng::Rng;
-use crate::tally::Tally;
+use crate::test_dir::{TestDir, Tools};
 
 /// Each is done by an agent of its own, all at once.
 const ATTACKS: [(&str, &str); 9] = [
@@ -112,10 +112,10 @@ fn marker(agent: &str) -> String {
 }
 
 /// A world under attack.
-struct World<'a> {
-    place: &'a Place,
+struct HostileRun<'a> {
+    place: &'a TestDir,
     api: Api,
-    life: Life,
+    life: DaemonRun,
     tally: Tally,
     sent: u64,
     /// Attacks that left their marker, and runs that a limit ended.
@@ -126,9 +126,9 @@ struct World<'a> {
 /// Attacks the program once.
 pub(crate) fn play(folder: &Path, tools: &Tools, seed: u64) -> Result<Tally> {
     let began = Instant::now();
-    let place = Place::make(folder.to_owned(), tools, 1, &mut Rng::new(seed))?;
+    let place = TestDir::make(folder.to_owned(), tools, 1, &mut Rng::new(seed))?;
     let disk = Disk::mount(&place.home(0))?;
-    let mut world = World {
+    let mut world = HostileRun {
         api: daemon::api(&place, 0)?,
         life: daemon::begin(&place, 0, &CONFINED, None)?,
         place: &place,
@@ -146,7 +146,7 @@ pub(crate) fn play(folder: &Path, tools: &Tools, seed: u64) -> Result<Tally> {
         world.brake_on_a_full_disk()?;
     }
     world.restart()?;
-    let World {
+    let HostileRun {
         life,
         tally,
         ran,
@@ -172,7 +172,7 @@ pub(crate) fn play(folder: &Path, tools: &Tools, seed: u64) -> Result<Tally> {
     Ok(tally)
 }
 
-impl World<'_> {
+impl HostileRun<'_> {
     fn set_up(&self) -> Result<()> {
         let watched = self.place.workspace().join("watched");
         std::fs::create_dir_all(&watched).context("making a folder")?;

@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 
 use crate::history::{History, digest, told};
 use crate::http::{Answer, Api};
-use crate::place::Place;
 use crate::rng::Rng;
-use crate::script::{Taste, Weight, Wish};
+use crate::script::{ScriptRequest, ScriptStyle, Weight};
+use crate::test_dir::TestDir;
 
 /// After a refusal or a silence.
 pub(crate) const PAUSE: Duration = Duration::from_millis(4);
 
 /// What all clients of a world share.
 pub(crate) struct Load<'a> {
-    pub(crate) place: &'a Place,
+    pub(crate) place: &'a TestDir,
     pub(crate) apis: Vec<Api>,
     pub(crate) agents: Vec<String>,
     pub(crate) history: &'a History,
@@ -128,7 +128,7 @@ impl Load<'_> {
         let mut number = 0;
         while !self.is_ending() {
             number += 1;
-            let wish = Wish::new(format!("{name}-{number}"), self.taste(), &mut rng);
+            let wish = ScriptRequest::new(format!("{name}-{number}"), self.taste(), &mut rng);
             let agent = rng.pick(&self.agents).cloned().unwrap_or_default();
             let Some(sent) = self.send(&agent, &wish, &mut rng)? else {
                 break;
@@ -150,9 +150,9 @@ impl Load<'_> {
         Ok(all)
     }
 
-    fn taste(&self) -> Taste<'_> {
+    fn taste(&self) -> ScriptStyle<'_> {
         let Sides { tasks, asks, .. } = self.sides;
-        Taste {
+        ScriptStyle {
             weight: self.weight,
             tasks,
             shared: self.shared.get().map(String::as_str),
@@ -161,7 +161,7 @@ impl Load<'_> {
     }
 
     /// Sends a message until it is acknowledged, and now and then once more. None when time is up before that.
-    pub(crate) fn send(&self, agent: &str, wish: &Wish, rng: &mut Rng) -> Result<Option<Sent>> {
+    pub(crate) fn send(&self, agent: &str, wish: &ScriptRequest, rng: &mut Rng) -> Result<Option<Sent>> {
         let model = self.place.script(&wish.name, &wish.yaml)?;
         let mut body = json!({"text": wish.text, "key": wish.name, "model": model});
         if wish.asks {

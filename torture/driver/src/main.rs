@@ -18,9 +18,10 @@
     reason = "deaths happen in real time, and there is no port here to ask for it"
 )]
 
-mod around;
 mod campaign;
+mod counts;
 mod daemon;
+mod environment;
 mod episode;
 mod fault;
 mod history;
@@ -30,12 +31,11 @@ mod load;
 mod moment;
 mod pairs;
 mod people;
-mod place;
 mod power;
 mod rng;
 mod script;
 mod server;
-mod tally;
+mod test_dir;
 
 use std::process::ExitCode;
 

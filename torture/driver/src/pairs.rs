@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use wakeful_ports::fail::POINTS;
+use wakeful_ports::fail_point::POINTS;
 
 use crate::rng::Rng;
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::history::wall_ns;
 use crate::load::{Load, PAUSE, Sent, has_ended};
 use crate::rng::Rng;
-use crate::script::{Wish, asked_about};
+use crate::script::{ScriptRequest, asked_about};
 
 /// Between two looks at what is asked.
 const LOOK: Duration = Duration::from_millis(25);
@@ -128,7 +128,7 @@ impl Load<'_> {
         let mut number = 0;
         while !self.is_ending() {
             number += 1;
-            let wish = Wish::to_be_cancelled(format!("x-{number}"));
+            let wish = ScriptRequest::to_be_cancelled(format!("x-{number}"));
             let Some(sent) = self.send(agent, &wish, &mut rng)? else {
                 break;
             };

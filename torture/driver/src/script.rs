@@ -31,7 +31,7 @@ pub(crate) enum Weight {
 
 /// What messages of a world may ask for beside lines.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Taste<'a> {
+pub(crate) struct ScriptStyle<'a> {
     pub(crate) weight: Weight,
     /// Tasks in the journal.
     pub(crate) tasks: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Taste<'a> {
 
 /// A message and its script.
 #[derive(Debug, Clone)]
-pub(crate) struct Wish {
+pub(crate) struct ScriptRequest {
     pub(crate) name: String,
     pub(crate) text: String,
     /// What it asks for, in the judge's words.
@@ -53,9 +53,9 @@ pub(crate) struct Wish {
     pub(crate) yaml: String,
 }
 
-impl Wish {
+impl ScriptRequest {
     /// A message by chance.
-    pub(crate) fn new(name: String, taste: Taste<'_>, rng: &mut Rng) -> Self {
+    pub(crate) fn new(name: String, taste: ScriptStyle<'_>, rng: &mut Rng) -> Self {
         let count = match taste.weight {
             Weight::Heavy => rng.between(1, ACTIONS_MAX),
             Weight::Light if rng.percent(20) => 1,
@@ -120,7 +120,7 @@ pub(crate) fn of_files() -> String {
 }
 
 /// One action: its kind, and the call in the script.
-fn call(name: &str, number: u64, taste: Taste<'_>, rng: &mut Rng) -> (&'static str, String) {
+fn call(name: &str, number: u64, taste: ScriptStyle<'_>, rng: &mut Rng) -> (&'static str, String) {
     if taste.tasks && rng.percent(20) {
         return ("task", task(name, number));
     }

@@ -4,11 +4,11 @@
 //! a file's content, the commit of a ref. A look compares what is there with what was seen, and only what differs is a
 //! change. Nobody can tell who wrote a file, so its author is the outside.
 
-mod refusal;
+mod error;
 
 use serde_json::{Value, json};
 
-pub use self::refusal::{BadSource, IgnoreFileLimit};
+pub use self::error::{BadSource, IgnoreFileLimit};
 use crate::change::Token;
 use crate::id::SourceId;
 use crate::journal::RecordId;

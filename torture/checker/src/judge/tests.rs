@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 mod aside;
 
 use super::{PROMISES, judge};
+use crate::effect_file::EffectFile;
 use crate::history::History;
-use crate::world::World;
 
 /// Two messages of one agent, the second sent when the first was acknowledged, and everything as it should be.
 fn sound() -> Vec<Value> {
@@ -39,7 +39,7 @@ fn stamped(world: &str) -> String {
 fn broken(history: &[Value], world: &str) -> Vec<&'static str> {
     let lines: Vec<String> = history.iter().map(Value::to_string).collect();
     let history = History::parse(&lines.join("\n")).expect("a history");
-    let faults = judge(&history, &World::parse(&stamped(world))).faults;
+    let faults = judge(&history, &EffectFile::parse(&stamped(world))).faults;
     let mut promises: Vec<_> = faults.iter().map(|fault| fault.promise).collect();
     promises.dedup();
     promises

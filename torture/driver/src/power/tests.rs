@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::{Cut, cut};
-use crate::place::{build_disk, compile};
 use crate::rng::Rng;
+use crate::test_dir::{build_disk, compile};
 
 /// Cuts that chance is given: each case below comes out in all its ways within them. The same seeds, so always or never.
 const CUTS: u64 = 40;

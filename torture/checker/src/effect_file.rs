@@ -10,7 +10,7 @@ const TICK: &str = "tick";
 
 /// What really happened.
 #[derive(Debug, Default)]
-pub(crate) struct World {
+pub(crate) struct EffectFile {
     /// Where each effect stands in the file and when it took place, in order; more than one is one too many.
     places: BTreeMap<(String, usize), Vec<(usize, u64)>>,
     /// When the clock led to something.
@@ -19,7 +19,7 @@ pub(crate) struct World {
     pub(crate) strange: Vec<String>,
 }
 
-impl World {
+impl EffectFile {
     /// Reads the file.
     pub(crate) fn parse(text: &str) -> Self {
         let mut world = Self::default();

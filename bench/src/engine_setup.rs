@@ -11,19 +11,19 @@ use anyhow::{Context as _, Result, bail};
 use tokio::runtime::Runtime;
 use wakeful_core::cause::Priority;
 use wakeful_core::id::{AgentId, RunnerId, TurnId};
-use wakeful_core::message::Wishes;
-use wakeful_core::policy::Rules;
+use wakeful_core::message::RunOptions;
+use wakeful_core::policy::ToolRules;
 use wakeful_core::report::Event;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::Mode;
+use wakeful_core::wake::InteractionMode;
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::guidance::NoGuide;
+use wakeful_ports::guidance::NoGuidance;
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
-use wakeful_runtime::api::{ApiContext, NewAgent, Post, RuntimeApi, StartAtOnce};
-use wakeful_runtime::run::{Claimed, DriveOutcome};
-use wakeful_runtime::wake::Limits;
-use wakeful_runtime::{Engine, Governance, Halt, Observer};
+use wakeful_runtime::api::{ApiContext, IncomingMessage, NewAgent, RuntimeApi, StartAtOnce};
+use wakeful_runtime::run::{ClaimedRun, DriveOutcome};
+use wakeful_runtime::wake::ResolvedOptions;
+use wakeful_runtime::{Engine, EngineDefaults, Halt, Observer};
 use wakeful_store::rows::Visibility;
 use wakeful_store::{SqliteOptions, Store};
 
@@ -57,14 +57,14 @@ pub(crate) fn engine<M: Model, T: ToolHost>(store: Store, model: Arc<M>, tools: 
         store,
         model,
         tools,
-        policy: Arc::new(Rules::new(names)),
-        guide: Arc::new(NoGuide),
+        policy: Arc::new(ToolRules::new(names)),
+        guidance: Arc::new(NoGuidance),
         clock: Arc::new(RealClock(Instant::now())),
         entropy: Arc::new(RealEntropy),
         halt: Halt::never(),
         observer: Arc::new(Nobody),
         runner: RunnerId::new(RUNNER),
-        governance: Governance::default(),
+        defaults: EngineDefaults::default(),
     })
 }
 
@@ -76,7 +76,7 @@ pub(crate) async fn drive<M: Model + 'static, T: ToolHost + 'static>(
     workspace: &str,
     max_rounds: u32,
 ) -> Result<()> {
-    let limits = Limits {
+    let limits = ResolvedOptions {
         model_ref: "bench".to_owned(),
         fallbacks: Vec::new(),
         max_rounds,
@@ -84,14 +84,14 @@ pub(crate) async fn drive<M: Model + 'static, T: ToolHost + 'static>(
         deny_tools: BTreeSet::new(),
         ask_tools: BTreeSet::new(),
         may_start: BTreeSet::new(),
-        outside_runs: wakeful_core::policy::OutsideRuns::Ask,
+        outside_runs: wakeful_core::policy::ExternalCausePolicy::Ask,
     };
-    let started: Arc<Mutex<Option<Box<Claimed>>>> = Arc::default();
+    let started: Arc<Mutex<Option<Box<ClaimedRun>>>> = Arc::default();
     let (starting, keeping) = (Arc::clone(engine), Arc::clone(&started));
     let (store, clock) = (engine.store.clone(), Arc::clone(&engine.clock));
     let context = ApiContext::new(store, clock, Arc::clone(&engine.entropy));
     let agent_id = AgentId::parse(agent)?;
-    let api = RuntimeApi::alone(context).starting_at_once(StartAtOnce {
+    let api = RuntimeApi::without_service(context).starting_at_once(StartAtOnce {
         prepare: Box::new(move |_agent, message, entry| {
             let (engine, limits) = (Arc::clone(&starting), limits.clone());
             Box::pin(async move { engine.prepare_start(message, entry, limits).await })
@@ -103,15 +103,15 @@ pub(crate) async fn drive<M: Model + 'static, T: ToolHost + 'static>(
             agent_id: agent_id.clone(),
             workspace: workspace.to_owned(),
             visibility: Visibility::Public,
-            mode: Mode::default(),
+            mode: InteractionMode::default(),
         }),
     });
-    let sent = api.messages.send(Post {
+    let sent = api.messages.send(IncomingMessage {
         agent: agent_id,
         turn: TurnId::parse("1")?,
         text: format!("Do your work, {agent}."),
         attachments: Vec::new(),
-        wishes: Wishes::default(),
+        wishes: RunOptions::default(),
         priority: Priority::default(),
     });
     let run = sent.await?.run_key;
@@ -136,7 +136,7 @@ impl Clock for RealClock {
         Millis(since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    fn ticks_ms(&self) -> u64 {
+    fn monotonic_ms(&self) -> u64 {
         u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
@@ -148,7 +148,7 @@ impl Clock for RealClock {
 struct RealEntropy;
 
 impl Entropy for RealEntropy {
-    fn bytes32(&self) -> [u8; 32] {
+    fn random_bytes(&self) -> [u8; 32] {
         let mut bytes = [0; 32];
         // A salt of zeros would measure the same.
         let _ = getrandom::fill(&mut bytes);
@@ -159,5 +159,5 @@ impl Entropy for RealEntropy {
 struct Nobody;
 
 impl Observer for Nobody {
-    fn saw(&self, _agent: &AgentId, _events: &[Event]) {}
+    fn on_events(&self, _agent: &AgentId, _events: &[Event]) {}
 }

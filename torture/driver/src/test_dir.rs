@@ -27,13 +27,13 @@ pub(crate) struct Tools {
 
 /// A world.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct TestDir {
     pub(crate) folder: PathBuf,
     pub(crate) tools: Tools,
     pub(crate) addresses: Vec<SocketAddr>,
 }
 
-impl Place {
+impl TestDir {
     /// Makes one with so many homes.
     pub(crate) fn make(folder: PathBuf, tools: &Tools, homes: usize, rng: &mut Rng) -> Result<Self> {
         for part in ["work", "scripts"] {
