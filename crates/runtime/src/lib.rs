@@ -142,8 +142,8 @@ pub trait Observer: Send + Sync + 'static {
     /// A model says something that is not durable yet.
     fn heard(&self, _spoken: &Spoken<'_>) {}
 
-    /// Reserved money was settled: some of it may be free again.
-    fn settled(&self) {}
+    /// Reserved money was settled: some of it may be free again. Without a default, so that no wrapper forgets to forward it.
+    fn settled(&self);
 }
 
 /// A piece of what a model says.

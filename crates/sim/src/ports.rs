@@ -60,6 +60,8 @@ impl Entropy for Salts {
 pub(crate) struct Screen(pub(crate) Life);
 
 impl Observer for Screen {
+    fn settled(&self) {}
+
     fn saw(&self, _: &AgentId, events: &[Event]) {
         let hashes = events.iter().map(|event| event.sealed.payload_hash);
         self.0.world.note(|ledger| ledger.shown.extend(hashes));

@@ -79,6 +79,10 @@ impl<O: Observer> Observer for Pulsing<O> {
     fn heard(&self, spoken: &Spoken<'_>) {
         self.observer.heard(spoken);
     }
+
+    fn settled(&self) {
+        self.observer.settled();
+    }
 }
 
 impl Keeper {

@@ -59,6 +59,8 @@ struct Nobody;
 
 impl Observer for Nobody {
     fn saw(&self, _agent: &AgentId, _events: &[Event]) {}
+
+    fn settled(&self) {}
 }
 
 /// A database and somebody who cares for it.

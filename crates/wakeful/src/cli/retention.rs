@@ -39,6 +39,8 @@ struct Nobody;
 
 impl Observer for Nobody {
     fn saw(&self, _agent: &AgentId, _events: &[Event]) {}
+
+    fn settled(&self) {}
 }
 
 /// Runs the verb.
