@@ -36,6 +36,7 @@ mod login;
 mod notify;
 mod output;
 mod outside;
+mod parked;
 mod postgres;
 mod proof;
 mod provider;
