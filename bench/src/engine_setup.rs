@@ -159,5 +159,7 @@ impl Entropy for RealEntropy {
 struct Nobody;
 
 impl Observer for Nobody {
+    fn on_spend_settled(&self) {}
+
     fn on_events(&self, _agent: &AgentId, _events: &[Event]) {}
 }

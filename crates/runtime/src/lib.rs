@@ -140,8 +140,8 @@ pub trait Observer: Send + Sync + 'static {
     /// A model says something that is not durable yet.
     fn on_text_delta(&self, _spoken: &TextDelta<'_>) {}
 
-    /// Reserved money was settled: some of it may be free again.
-    fn on_spend_settled(&self) {}
+    /// Reserved money was settled: some of it may be free again. Without a default, so that every wrapper forwards it.
+    fn on_spend_settled(&self);
 }
 
 /// A piece of what a model says.

@@ -60,6 +60,8 @@ impl Entropy for Salts {
 pub(crate) struct Screen(pub(crate) SimProcess);
 
 impl Observer for Screen {
+    fn on_spend_settled(&self) {}
+
     fn on_events(&self, _: &AgentId, events: &[Event]) {
         let hashes = events.iter().map(|event| event.sealed.payload_hash);
         self.0.world.note(|ledger| ledger.shown.extend(hashes));

@@ -30,8 +30,9 @@ pub struct WorkQuery {
     pub daily_cap: MicroUsd,
 }
 
-/// A run that waits for a later time, a person, other runs or money that is not there is not read at all. The branches by time are few rows; their agent is spelled as an expression, or
-/// SQLite would walk all open runs in the order of their agents instead of searching by time.
+/// A run that waits for a later time, a person, other runs or money that is not there is not read at all. The branches by
+/// time are few rows; their agent is spelled as an expression, or SQLite would walk all open runs in the order of their
+/// agents instead of searching by time.
 pub(crate) const RUNS: &str = "
     SELECT run.agent_id, run.run_key, run.wait_kind, run.wait_until_ms, run.wait_microusd, run.suspended_at_ms,
         (SELECT COUNT(*) FROM run_cancel WHERE run_cancel.run_key = run.run_key),

@@ -148,7 +148,7 @@ impl Workspace {
             });
         }
         let places = closed.existing(&self.home);
-        let places = places.map_err(|TooMany| WorkspaceError::TooManyClosedPlaces)?;
+        let places = places.map_err(|TooManyDeniedPaths| WorkspaceError::TooManyClosedPlaces)?;
         match places.iter().find(|place| self.path.starts_with(place)) {
             Some(place) => Err(WorkspaceError::InClosedPlace {
                 workspace: workspace(),

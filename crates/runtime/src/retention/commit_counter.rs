@@ -75,6 +75,10 @@ impl<O: Observer> Observer for CountingObserver<O> {
     fn on_text_delta(&self, spoken: &TextDelta<'_>) {
         self.observer.on_text_delta(spoken);
     }
+
+    fn on_spend_settled(&self) {
+        self.observer.on_spend_settled();
+    }
 }
 
 impl RetentionWorker {

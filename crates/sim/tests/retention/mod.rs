@@ -59,6 +59,8 @@ struct Nobody;
 
 impl Observer for Nobody {
     fn on_events(&self, _agent: &AgentId, _events: &[Event]) {}
+
+    fn on_spend_settled(&self) {}
 }
 
 /// A database and somebody who cares for it.

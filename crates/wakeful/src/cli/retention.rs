@@ -40,6 +40,8 @@ struct NoObserver;
 
 impl Observer for NoObserver {
     fn on_events(&self, _agent: &AgentId, _events: &[Event]) {}
+
+    fn on_spend_settled(&self) {}
 }
 
 /// Runs the verb.

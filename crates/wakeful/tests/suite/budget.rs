@@ -23,7 +23,7 @@ rounds:
     usage: { input_tokens: 900, output_tokens: 100 }
 "#;
 
-fn budget(world: &TestHome) -> Value {
+pub(super) fn budget(world: &TestHome) -> Value {
     world.wakeful(&["budget", "show", "--json"]).json()
 }
 
@@ -435,48 +435,6 @@ fn an_agent_with_a_model_of_its_own_needs_no_default_that_can_be_asked() {
         !elsewhere.home().exists(),
         "nothing is made for a call that is wrong"
     );
-}
-
-#[test]
-fn what_a_parked_request_may_cost_is_looked_at_anew() {
-    let world = TestHome::new();
-    let long = |tokens: u32| {
-        format!("price: {{ input: 10, output: 10 }}\nmax_output_tokens: {tokens}\nrounds:\n  - text: done\n")
-    };
-    let said = world.run(&long(2_000_000), &["--agent", "main", "--create-agent"]);
-    assert_eq!(said.code, Some(5), "{said:?}");
-    world.script(&long(100));
-    let done = world.wakeful(&["run", "--resume", "--json"]);
-    assert_eq!(done.code, Some(0), "a shorter reply fits: {done:?}");
-}
-
-#[test]
-fn a_run_that_only_others_left_no_room_for_goes_on_when_it_is_resumed_through_the_daemon() {
-    let world = TestHome::new();
-    set(&world, &["0.03"]);
-    for agent in ["slow", "next"] {
-        world.wakeful(&["agent", "create", agent]);
-    }
-    let priced = "price: { input: 10, output: 10 }\nmax_output_tokens: 1000\nrounds:\n";
-    let slow = world.script_named(
-        "slow.yaml",
-        &format!("{priced}  - text: at last\n    delay_ms: 1500\n    usage: {{ input_tokens: 10, output_tokens: 1 }}\n"),
-    );
-    let quick = world.script_named("quick.yaml", &format!("{priced}  - text: quick\n"));
-    let daemon = RunningDaemon::serve(&world, &[]);
-    let mut first = world.start(&["run", "do it", "--agent", "slow", "--model", &slow]);
-    wait_until(|| {
-        budget(&world)["reserved_usd"]
-            .as_str()
-            .is_some_and(|usd| usd != "0.00")
-    });
-    let said = world.wakeful(&["run", "do it", "--agent", "next", "--model", &quick, "--json"]);
-    assert_eq!(said.code, Some(5), "{said:?}");
-    first.wait().expect("answered");
-    let key = world.open_runs().remove(0);
-    assert_eq!(world.wakeful(&["run", "--resume"]).code, Some(0));
-    wait_until(|| world.wakeful(&["runs", "show", &key, "--json"]).json()["outcome"] == "completed");
-    drop(daemon);
 }
 
 #[test]

@@ -37,6 +37,7 @@ mod login;
 mod new_incarnation;
 mod notify;
 mod output;
+mod parked;
 mod postgres;
 mod prompt_frame;
 mod proof;

@@ -69,6 +69,9 @@ fn home_with_all_rows() -> TestHome {
     assert_eq!(said.code, Some(0), "{said:?}");
     let run = RunKey(Digest::from_hex(said.json()["run_key"].as_str().expect("a key")).expect("hex"));
     with_decisions(&world, &script);
+    let costly = "price: { input: 10, output: 10 }\nmax_output_tokens: 2000000\nrounds:\n  - text: done\n";
+    let said = world.run(costly, &["--agent", "parked", "--create-agent"]);
+    assert_eq!(said.code, Some(5), "{said:?}");
     for args in [
         &["agent", "create", "idle"][..],
         &["agent", "pause", "idle"],

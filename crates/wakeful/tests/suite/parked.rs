@@ -1,0 +1,75 @@
+//! Runs that wait for money, and what lets them continue.
+
+use std::fs;
+use std::process::Child;
+
+use super::budget::{budget, set};
+use super::daemon::RunningDaemon;
+use super::home_fixture::{TestHome, wait_until};
+
+#[test]
+fn what_a_parked_request_may_cost_is_looked_at_anew() {
+    let world = TestHome::new();
+    let long = |tokens: u32| {
+        format!("price: {{ input: 10, output: 10 }}\nmax_output_tokens: {tokens}\nrounds:\n  - text: done\n")
+    };
+    let said = world.run(&long(2_000_000), &["--agent", "main", "--create-agent"]);
+    assert_eq!(said.code, Some(5), "{said:?}");
+    world.script(&long(100));
+    let done = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(done.code, Some(0), "a shorter reply fits: {done:?}");
+}
+
+/// A daemon in which a request of one run reserves the money that a run of another agent waits for; the key of the latter. The first
+/// run ends when the workspace has a file `go`, or after 20 seconds.
+fn parked_behind_another(world: &TestHome) -> (RunningDaemon<'_>, Child, String) {
+    set(world, &["0.05"]);
+    for agent in ["slow", "next"] {
+        world.wakeful(&["agent", "create", agent]);
+    }
+    let priced = "price: { input: 10, output: 10 }\nmax_output_tokens: 1000\nrounds:\n";
+    let counted = "    usage: { input_tokens: 10, output_tokens: 1 }\n";
+    let waits = r#"    tools: [{ name: ExecCommand, input: { cmd: "for i in $(seq 400); do [ -e go ] && break; sleep 0.05; done" } }]"#;
+    let slow = format!("{priced}  - text: one\n    delay_ms: 1500\n{counted}{waits}\n  - text: done\n");
+    let slow = world.script_named("slow.yaml", &slow);
+    let quick = world.script_named("quick.yaml", &format!("{priced}  - text: quick\n{counted}"));
+    let daemon = RunningDaemon::serve(world, &[]);
+    let first = world.start(&["run", "do it", "--agent", "slow", "--model", &slow]);
+    wait_until(|| {
+        budget(world)["reserved_usd"]
+            .as_str()
+            .is_some_and(|usd| usd != "0.00")
+    });
+    let said = world.wakeful(&["run", "do it", "--agent", "next", "--model", &quick, "--json"]);
+    assert_eq!(said.code, Some(5), "{said:?}");
+    let runs = world
+        .wakeful(&["runs", "list", "--agent", "next", "--json"])
+        .json();
+    let key = runs["runs"][0]["run_key"].as_str().expect("a key").to_owned();
+    (daemon, first, key)
+}
+
+fn end_first(world: &TestHome, mut first: Child) {
+    fs::write(world.workspace().join("go"), "").expect("a file");
+    first.wait().expect("answered");
+}
+
+#[test]
+fn a_parked_run_continues_when_the_request_of_another_agent_is_settled() {
+    let world = TestHome::new();
+    let (daemon, first, key) = parked_behind_another(&world);
+    wait_until(|| world.wakeful(&["runs", "show", &key, "--json"]).json()["outcome"] == "completed");
+    assert_eq!(world.open_runs().len(), 1, "the other run is under way");
+    end_first(&world, first);
+    drop(daemon);
+}
+
+#[test]
+fn a_run_that_only_others_left_no_room_for_goes_on_when_it_is_resumed_through_the_daemon() {
+    let world = TestHome::new();
+    let (daemon, first, key) = parked_behind_another(&world);
+    end_first(&world, first);
+    assert_eq!(world.wakeful(&["run", "--resume"]).code, Some(0));
+    wait_until(|| world.wakeful(&["runs", "show", &key, "--json"]).json()["outcome"] == "completed");
+    drop(daemon);
+}
