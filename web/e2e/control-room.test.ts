@@ -7,6 +7,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { audit, launch, logIn, PHONE, picture, watch, WIDE, type Watch } from "./browser";
 import { Daemon } from "./daemon";
+import { createAgent, sendMessage } from "./requests";
 
 const place = mkdtempSync(join(tmpdir(), "wakeful-e2e-"));
 // Taken every time, so that they cannot rot; kept only when asked for, so that a test run changes no file of the repository.
@@ -60,29 +61,6 @@ async function tabTo(words: string): Promise<void> {
     await page.keyboard.press("Tab");
   }
   throw new Error(`${words} cannot be reached by Tab; the focus is on ${await focused()}`);
-}
-
-/** Sends a message as a program would, with what the page does not offer. */
-async function post(agentId: string, body: Record<string, unknown>): Promise<string> {
-  const answer = await page.evaluate(
-    async ([id, json]) => {
-      const headers = { "content-type": "application/json", "x-wakeful-token": localStorage.getItem("wakeful.token") ?? "" };
-      const response = await fetch(`/api/agents/${id}/messages`, { method: "POST", headers, body: json });
-      return { status: response.status, text: await response.text() };
-    },
-    [agentId, JSON.stringify(body)] as const,
-  );
-  expect(answer, answer.text).toMatchObject({ status: 202 });
-  return (JSON.parse(answer.text) as { run_key: string }).run_key;
-}
-
-/** Changes an answer of the server on its way to the page, until all are let through again. */
-async function change<T>(address: RegExp, how: (old: T) => unknown): Promise<void> {
-  await page.route(address, async (route) => {
-    const response = await route.fetch();
-    const isAnswer = response.ok() && route.request().method() === "GET" && response.headers()["content-type"]?.includes("json");
-    await (isAnswer ? route.fulfill({ response, json: how((await response.json()) as T) }) : route.fulfill({ response }));
-  });
 }
 
 const shownEvents = () =>
@@ -215,7 +193,7 @@ it("an agent shows its model, takes no model that is not there, and has a cap of
 });
 
 it("a round that needed two attempts shows both: how each ended, the wait, the rule, the tokens", async () => {
-  const runKey = await post("gardener", { text: "Is anybody there?", model: `scripted:${overloaded}` });
+  const runKey = await sendMessage(page, "gardener", { text: "Is anybody there?", model: `scripted:${overloaded}` });
   await page.goto(`${daemon.url}/agents/gardener/runs/${runKey}`);
   await page.locator(".page-head").getByText("Done", { exact: true }).waitFor();
   const attempts = role("list", { name: "Attempts" });
@@ -279,7 +257,7 @@ it("a message that could not be sent waits for a person and arrives once", async
 });
 
 it("what the model says is there word by word, and its run can be stopped", async () => {
-  const runKey = await post("gardener", { text: "Take your time", model: `scripted:${slow}` });
+  const runKey = await sendMessage(page, "gardener", { text: "Take your time", model: `scripted:${slow}` });
   await page.locator(".turn.live").getByText("I go").waitFor();
   await page.goto(`${daemon.url}/agents/gardener/runs/${runKey}`);
   await page.locator(".page-head").getByText("Working").waitFor();
@@ -301,16 +279,11 @@ it("a paused agent keeps what comes and begins when it is resumed", async () => 
 });
 
 it("the briefing says what needs you and what happened, and lets go of what is done", async () => {
-  await post("gardener", { text: "What will the weather be?", model: `scripted:${failing}` });
-  await post("gardener", { text: "Prune the old branches", deny_tools: ["ExecCommand"] });
-  await page.evaluate(async (folder) => {
-    for (const agent_id of ["librarian", "scout"]) {
-      const headers = { "content-type": "application/json", "x-wakeful-token": localStorage.getItem("wakeful.token") ?? "" };
-      await fetch("/api/agents", { method: "POST", headers, body: JSON.stringify({ agent_id, workspace: folder }) });
-    }
-  }, workspace);
-  await post("librarian", { text: "Put the new papers in order" });
-  await post("scout", { text: "Look for news about seeds", model: `scripted:${slow}` });
+  await sendMessage(page, "gardener", { text: "What will the weather be?", model: `scripted:${failing}` });
+  await sendMessage(page, "gardener", { text: "Prune the old branches", deny_tools: ["ExecCommand"] });
+  for (const agentId of ["librarian", "scout"]) await createAgent(page, agentId, workspace);
+  await sendMessage(page, "librarian", { text: "Put the new papers in order" });
+  await sendMessage(page, "scout", { text: "Look for news about seeds", model: `scripted:${slow}` });
   await page.goto(daemon.url);
   const needs = role("region", { name: "Needs you" });
   await needs.getByText("What will the weather be?").waitFor();
@@ -346,87 +319,9 @@ it("the briefing says what needs you and what happened, and lets go of what is d
   await page.reload();
   await role("region", { name: "Since you last looked" }).getByText("Nothing new.").waitFor();
 
-  await post("gardener", { text: "Something new" });
+  await sendMessage(page, "gardener", { text: "Something new" });
   await role("region", { name: "Since you last looked" }).getByText("finished").waitFor();
   expect(await page.locator(".story").count()).toBe(1);
-});
-
-// No model of these tests costs anything yet, so the answers are changed on their way to the page.
-it("money that was spent, a fallback and a run that waits for money are shown", async () => {
-  const runKey = await post("gardener", { text: "Think hard about it", model: `scripted:${overloaded}` });
-  await page.goto(`${daemon.url}/agents/gardener/runs/${runKey}`);
-  await page.locator(".page-head").getByText("Done", { exact: true }).waitFor();
-  const budget = (old: Record<string, unknown>) => ({
-    ...old,
-    spent_usd: "4.9731",
-    agents: [{ agent_id: "gardener", spent_usd: "0.9842", reserved_usd: "0.01", requests: 31, daily_cap_usd: "1.00" }],
-  });
-  const exceeded = { scope: "agent", cap: 1_000_000, spent: 994_200, needed: 20_000, day: 1 };
-  const parked = { code: "budget_exceeded", scope: "agent", cap_usd: "1.00", spent_usd: "0.9942", needed_usd: "0.02", day: "2026-01-01" };
-  const diagnostics = { stage: "first_byte", url: "http://127.0.0.1/v1/messages", status: 503, source_chain: ["overloaded", "try later"] };
-  const usage = { input_tokens: 1200, output_tokens: 40, total_tokens: 1240, cached_read_tokens: 1000, reasoning_tokens: 30 };
-  const runOf = (old: { steps: { name: string }[]; provider_attempt_timeline: { attempts: Record<string, unknown>[] } }) => {
-    const [first, second] = old.provider_attempt_timeline.attempts;
-    const attempts = [
-      { ...first, outcome: "retries_exhausted", advanced_to_fallback: true, transport_diagnostics: diagnostics },
-      { ...second, model_ref: "other/model", provider: "other", attempt: 1, token_usage: usage, cost_usd: "0.0042" },
-    ];
-    const steps = old.steps.map((step, index) => (index === 0 ? step : { ...step, name: "other/model" }));
-    const timeline = { ...old.provider_attempt_timeline, attempts, winning_model_ref: "other/model" };
-    return { ...old, steps, outcome: "open", parked, cost_usd: "0.0042", provider_attempt_timeline: timeline };
-  };
-  const stateOf = (old: { agent: object }) => ({ ...old, agent: { ...old.agent, activity: "stuck", open_run: runKey } });
-  const day = (name: string, spent_usd: string) => ({ day: name, spent_usd, reserved_usd: "0.00", requests: 12 });
-  const days = [day("2026-01-01", "0.25"), day("2026-01-02", "1.00"), day("2026-01-03", "0.000042")];
-  const feedOf = (old: { events: { run_key?: string; presentation: object }[] }) => {
-    const event = old.events.findLast((one) => one.run_key === runKey);
-    Object.assign(event ?? {}, { kind: "run_parked", payload: { code: "budget_exceeded", exceeded } });
-    Object.assign(event?.presentation ?? {}, { visibility: "action_required", title: "Run waits" });
-    return old;
-  };
-  const thinking = { type: "thinking", text: "It could be that nobody is there." };
-  const attachment = { type: "attachment", name: "map.png", media_type: "image/png", base64_bytes: 4096 };
-  const transcriptOf = (old: { lines: { role: string; blocks: object[] }[] }) => {
-    old.lines.findLast((line) => line.role === "user")?.blocks.push(attachment);
-    old.lines.findLast((line) => line.role === "assistant")?.blocks.unshift(thinking);
-    return old;
-  };
-  await change(/\/api\/budget$/, budget);
-  await change(/\/api\/runs\/[0-9a-f]+$/, runOf);
-  await change(/\/api\/agents\/gardener\/state$/, stateOf);
-  await change(/\/api\/agents\/gardener\/spending$/, (old: object) => ({ ...old, days }));
-  await change(/\/api\/agents\/gardener\/transcript/, transcriptOf);
-  await change(/\/api\/events\?limit/, feedOf);
-
-  await page.reload();
-  await role("heading", { name: "It waits: the day's money is spent" }).waitFor();
-  await page.locator(".page-head").getByText(/\$0\.0042 · fell back to other\/model/).waitFor();
-  await page.locator(".step-head").getByText("fell back to other/model").waitFor();
-  await text(/1,200 tokens asked \(1,000 from the cache\), 40 answered \(30 of them thought\)/).waitFor();
-  await text("What happened on the way").click();
-  await text("while waiting for the first byte").waitFor();
-  await audit(page);
-  await role("button", { name: "Raise the cap" }).click();
-  await role("dialog", { name: "Daily cap of gardener" }).waitFor();
-  await audit(page);
-  await page.keyboard.press("Escape");
-
-  await page.goto(`${daemon.url}/agents/gardener`);
-  await page.locator(".page-head").getByText("gardener waits: the day's money is spent").waitFor();
-  await role("region", { name: "Cost" }).getByText("$0.000042").waitFor();
-  await text("map.png").waitFor();
-  await text("What it thought first").click();
-  await text("It could be that nobody is there.").waitFor();
-  await audit(page);
-
-  await page.goto(daemon.url);
-  await role("region", { name: "Spent today" }).getByText("close to the cap").waitFor();
-  const waits = role("region", { name: "Needs you" }).locator(".need", { hasText: "Think hard about it" });
-  await waits.getByText(/^This agent may spend|It waits: the day's money is spent/).first().waitFor();
-  await waits.getByRole("button", { name: "Raise the cap" }).waitFor();
-  await page.locator(".agent-card", { hasText: "gardener" }).getByText("Out of money").waitFor();
-  await audit(page);
-  await page.unrouteAll({ behavior: "wait" });
 });
 
 it("it fits a phone", async () => {

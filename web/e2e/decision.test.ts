@@ -8,6 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { audit, launch, logIn, watch, WIDE, type Watch } from "./browser";
 import { Daemon } from "./daemon";
+import { createAgent, postJson } from "./requests";
 
 const place = mkdtempSync(join(tmpdir(), "wakeful-decision-"));
 const home = join(place, "home");
@@ -32,7 +33,7 @@ beforeAll(async () => {
   page.setDefaultTimeout(30_000);
   seen = watch(page);
   await logIn(page, await daemon.loginLink());
-  await call("/api/agents", { agent_id: "gardener", workspace });
+  await createAgent(page, "gardener", workspace);
 });
 
 afterAll(async () => {
@@ -58,22 +59,8 @@ function signal() {
   return { given, give };
 }
 
-/** Does something as the page would. */
-async function call(path: string, body: unknown): Promise<Record<string, unknown>> {
-  const answer = await page.evaluate(
-    async ([to, json]) => {
-      const headers = { "content-type": "application/json", "x-wakeful-token": localStorage.getItem("wakeful.token") ?? "" };
-      const response = await fetch(to, { method: "POST", headers, body: json });
-      return { ok: response.ok, text: await response.text() };
-    },
-    [path, JSON.stringify(body)] as const,
-  );
-  expect(answer, answer.text).toMatchObject({ ok: true });
-  return JSON.parse(answer.text) as Record<string, unknown>;
-}
-
 const send = (text: string) =>
-  call("/api/agents/gardener/messages", { text, model: `scripted:${script}`, ask_tools: ["ExecCommand"] }) as Promise<{ run_key: string }>;
+  postJson(page, "/api/agents/gardener/messages", { text, model: `scripted:${script}`, ask_tools: ["ExecCommand"] }) as Promise<{ run_key: string }>;
 
 describe("the brake", () => {
   it("stops everything from the header, says so on every page, and is released there", async () => {
@@ -177,7 +164,7 @@ describe("a decision", () => {
     const long = join(place, "long.yaml");
     const harmless = "true harmless; ".repeat(60);
     writeFileSync(long, `rounds:\n  - tools:\n      - { name: ExecCommand, input: { cmd: "${harmless}echo the-tail >> world.txt" } }\n  - text: It is done.\n`);
-    await call("/api/agents/gardener/messages", { text: "Do much", model: `scripted:${long}`, ask_tools: ["ExecCommand"] });
+    await postJson(page, "/api/agents/gardener/messages", { text: "Do much", model: `scripted:${long}`, ask_tools: ["ExecCommand"] });
     await needsYou().getByText("echo the-tail >> world.txt").waitFor();
     expect(await needsYou().getByLabel("What it would be given").textContent()).toContain(`"cmd":"${harmless}echo the-tail >> world.txt"`);
     await audit(page);
