@@ -128,7 +128,7 @@ it("an agent is made and asked by keyboard alone, and its run ends before one's 
   await audit(page);
 
   // A mark that a reload would wipe out.
-  await page.evaluate(() => void (document.documentElement.dataset.mark = "same page"));
+  await page.evaluate(() => document.documentElement.setAttribute("data-mark", "same page"));
   await page.keyboard.press("/");
   await page.keyboard.type("Look around and leave a report");
   await page.keyboard.press("Enter");

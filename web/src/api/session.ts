@@ -7,7 +7,7 @@ const listeners = new Set<() => void>();
 export function setAnonymous(next: boolean): void {
   if (next === isAnonymous) return;
   isAnonymous = next;
-  listeners.forEach((listener) => listener());
+  for (const listener of listeners) listener();
 }
 
 export function useAnonymous(): boolean {

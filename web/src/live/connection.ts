@@ -13,7 +13,7 @@ export function doubtConnection(next: StreamState): void {
 export function setConnection(next: StreamState): void {
   if (next === state) return;
   state = next;
-  listeners.forEach((listener) => listener());
+  for (const listener of listeners) listener();
 }
 
 export function useConnection(): StreamState {

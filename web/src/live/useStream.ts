@@ -35,6 +35,7 @@ export function useStream(name: string, following: Following): Speech {
   const isReady = following.position !== undefined;
   const isAway = useAway();
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another name is another stream
   useEffect(() => {
     if (!isReady || isAway) return;
     let batch: Event[] = [];

@@ -31,7 +31,10 @@ export function itemsOf({ steps, provider_attempt_timeline: timeline }: Run): It
     if (before?.attempt?.advanced_to_fallback) before.fellBackTo = step.name;
     const one: Try = { step, attempt: attempts.get(step.operation_id) };
     if (open) open.push(one);
-    else items.push({ kind: "round", id: step.operation_id, tries: (open = [one]) });
+    else {
+      open = [one];
+      items.push({ kind: "round", id: step.operation_id, tries: open });
+    }
     if (step.status === "ok") open = undefined;
   }
   return items;

@@ -9,7 +9,7 @@ const listeners = new Set<() => void>();
 
 function tick(): void {
   now = Date.now();
-  listeners.forEach((listener) => listener());
+  for (const listener of listeners) listener();
 }
 
 function subscribe(listener: () => void): () => void {

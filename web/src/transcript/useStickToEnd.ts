@@ -20,6 +20,7 @@ export function useStickToEnd(mark: string): RefObject<HTMLDivElement | null> {
     window.addEventListener("scroll", look, { passive: true });
     return () => window.removeEventListener("scroll", look);
   }, []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the mark is what changes when the conversation grows
   useEffect(() => {
     if (wasNear.current) end.current?.scrollIntoView({ block: "nearest" });
   }, [mark]);

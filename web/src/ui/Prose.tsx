@@ -48,20 +48,22 @@ function PassageView({ passage }: { passage: Passage }) {
 }
 
 function Inlines({ inlines }: { inlines: readonly Inline[] }) {
-  return inlines.map((inline, index) => {
-    switch (inline.kind) {
-      case "text":
-        return inline.text;
-      case "code":
-        return <code key={index}>{inline.text}</code>;
-      case "strong":
-        return <strong key={index}>{inline.text}</strong>;
-      case "link":
-        return (
-          <a key={index} href={inline.href} rel="noreferrer noopener" target="_blank">
-            {inline.text}
-          </a>
-        );
-    }
-  });
+  return inlines.map((inline, index) => <InlineView key={index} inline={inline} />);
+}
+
+function InlineView({ inline }: { inline: Inline }) {
+  switch (inline.kind) {
+    case "text":
+      return inline.text;
+    case "code":
+      return <code>{inline.text}</code>;
+    case "strong":
+      return <strong>{inline.text}</strong>;
+    case "link":
+      return (
+        <a href={inline.href} rel="noreferrer noopener" target="_blank">
+          {inline.text}
+        </a>
+      );
+  }
 }
