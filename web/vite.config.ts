@@ -6,7 +6,10 @@ const daemon = process.env.WAKEFUL_URL ?? "http://127.0.0.1:7717";
 // The daemon refuses changes from a foreign page, which the development server's would be.
 const passedOn = { target: daemon, changeOrigin: true, headers: { origin: daemon } };
 // The page itself is shown by the development server, also where a login link leads.
-const loginOn = { ...passedOn, bypass: ({ method }: { method?: string }) => (method === "GET" ? "/index.html" : undefined) };
+const loginOn = {
+  ...passedOn,
+  bypass: ({ method }: { method?: string }) => (method === "GET" ? "/index.html" : undefined),
+};
 
 export default defineConfig({
   plugins: [react()],

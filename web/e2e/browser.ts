@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
-import { chromium, type Browser, type Page } from "playwright-core";
+import { type Browser, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
 
 const FLAGS = [
@@ -47,7 +47,9 @@ export function watch(page: Page): Watch {
   page.on("pageerror", (error) => seen.errors.push(error.message));
   page.on("console", (message) => {
     // That the daemon is away or a session is missing is part of the story; the browser logs it nevertheless.
-    const isExpected = /Failed to load resource|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING/.test(message.text());
+    const isExpected = /Failed to load resource|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING/.test(
+      message.text(),
+    );
     if (message.type() === "error" && !isExpected) seen.errors.push(message.text());
   });
   return seen;
@@ -67,7 +69,11 @@ export async function audit(page: Page): Promise<void> {
       await page.setViewportSize(viewport);
       const found = await violations(page);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      expect({ where: `${page.url()} ${colorScheme} ${viewport.width}`, found, overflow: Math.max(0, overflow) }).toEqual({
+      expect({
+        where: `${page.url()} ${colorScheme} ${viewport.width}`,
+        found,
+        overflow: Math.max(0, overflow),
+      }).toEqual({
         where: `${page.url()} ${colorScheme} ${viewport.width}`,
         found: [],
         overflow: 0,
@@ -81,6 +87,8 @@ export async function audit(page: Page): Promise<void> {
 async function violations(page: Page): Promise<string[]> {
   // Evaluated and not added as a script tag, which the page's own security policy would refuse.
   await page.evaluate(axeSource);
-  const { violations: found } = await page.evaluate(() => (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run());
+  const { violations: found } = await page.evaluate(() =>
+    (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run(),
+  );
   return found.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`);
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { audit, launch, logIn, PHONE, picture, watch, WIDE, type Watch } from "./browser";
+import { audit, launch, logIn, PHONE, picture, type Watch, WIDE, watch } from "./browser";
 import { Daemon } from "./daemon";
 import { createAgent, sendMessage } from "./requests";
 
@@ -33,9 +33,15 @@ beforeAll(async () => {
   const asking = "  - text: I ask for the weather.\n    tools:\n      - { name: ExecCommand, input: { cmd: date } }\n";
   writeFileSync(failing, `rounds:\n${asking}  - fail: { status: 401 }\n`);
   const usage = "usage: { input_tokens: 1200, output_tokens: 40 }";
-  writeFileSync(overloaded, `rounds:\n  - fail: { status: 503, retry_after_ms: 10 }\n  - text: All is well.\n    ${usage}\n`);
+  writeFileSync(
+    overloaded,
+    `rounds:\n  - fail: { status: 503, retry_after_ms: 10 }\n  - text: All is well.\n    ${usage}\n`,
+  );
   // About one word a second, and more of them than any test waits for.
-  const story = Array.from({ length: 60 }, (_, index) => ["I", "go", "through", "the", "feeds,", `page ${index}.`][index % 6]).join(" ");
+  const story = Array.from(
+    { length: 60 },
+    (_, index) => ["I", "go", "through", "the", "feeds,", `page ${index}.`][index % 6],
+  ).join(" ");
   writeFileSync(slow, `rounds:\n  - text: "${story}"\n    delay_ms: 60000\n`);
   daemon = await Daemon.start(home, 0);
   browser = await launch();
@@ -100,7 +106,9 @@ it("the cap of a day is set by keyboard alone, and a wrong amount is told before
   await dialog.waitFor({ state: "detached" });
   await spent.getByText("$0.00 of $7.25", { exact: true }).waitFor();
   expect(await focused()).toBe("Change the cap");
-  expect(await role("meter", { name: "Spent today, of the daily cap" }).getAttribute("aria-valuetext")).toBe("$0.00 of $7.25, 0 percent");
+  expect(await role("meter", { name: "Spent today, of the daily cap" }).getAttribute("aria-valuetext")).toBe(
+    "$0.00 of $7.25, 0 percent",
+  );
   await page.reload();
   await spent.getByText("$0.00 of $7.25", { exact: true }).waitFor();
   await role("button", { name: "Change the cap" }).click();
@@ -189,7 +197,10 @@ it("an agent shows its model, takes no model that is not there, and has a cap of
   await cost.getByText("$0.00 today of $1.00 a day").waitFor();
   await audit(page);
   await page.goto(daemon.url);
-  await page.locator(".agent-card", { hasText: "gardener" }).getByText(/^\$0\.00 of \$1\.00 today/).waitFor();
+  await page
+    .locator(".agent-card", { hasText: "gardener" })
+    .getByText(/^\$0\.00 of \$1\.00 today/)
+    .waitFor();
 });
 
 it("a round that needed two attempts shows both: how each ended, the wait, the rule, the tokens", async () => {
@@ -226,7 +237,9 @@ it("the page finds the daemon again after a restart and shows nothing twice", as
   await page.keyboard.press("Enter");
   // For a moment it may stand there as sent and as taken up: the stream can be faster than the answer.
   await page.locator(".bubble").getByText("once more").first().waitFor();
-  await expect.poll(() => page.locator(".turns").getByText("Done. The report is in").count(), { timeout: 30_000 }).toBe(2);
+  await expect
+    .poll(() => page.locator(".turns").getByText("Done. The report is in").count(), { timeout: 30_000 })
+    .toBe(2);
   await page.locator(".page-head").getByText("gardener sleeps, at no cost.").waitFor();
   await expect.poll(() => page.locator(".bubble").getByText("once more").count()).toBe(1);
 
@@ -252,7 +265,9 @@ it("a message that could not be sent waits for a person and arrives once", async
   await text(/Connection lost, trying again/).waitFor({ state: "detached" });
   await role("button", { name: "Send again" }).click();
   await text("Not sent.").waitFor({ state: "detached" });
-  await expect.poll(() => page.locator(".turns").getByText("Done. The report is in").count(), { timeout: 30_000 }).toBe(3);
+  await expect
+    .poll(() => page.locator(".turns").getByText("Done. The report is in").count(), { timeout: 30_000 })
+    .toBe(3);
   expect(await page.locator(".bubble").getByText("Are you there?").count()).toBe(1);
 });
 
@@ -275,7 +290,9 @@ it("a paused agent keeps what comes and begins when it is resumed", async () => 
   await text(/Waits for its turn/).waitFor();
   await role("button", { name: "Resume" }).click();
   await text(/Waits for its turn/).waitFor({ state: "detached" });
-  await expect.poll(() => page.locator(".turns").getByText("Done. The report is in").count(), { timeout: 30_000 }).toBe(4);
+  await expect
+    .poll(() => page.locator(".turns").getByText("Done. The report is in").count(), { timeout: 30_000 })
+    .toBe(4);
 });
 
 it("the briefing says what needs you and what happened, and lets go of what is done", async () => {

@@ -1,5 +1,5 @@
 // The real program as a test sees it: started, asked for a login link, stopped.
-import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -33,7 +33,10 @@ export class Daemon {
   /** The path of a file that leads a browser to a login link, as `wakeful open` hands it over. */
   async loginPage(): Promise<string> {
     const token = await readFile(join(this.home, "token"), "utf8");
-    const response = await fetch(`${this.url}/api/login-pages`, { method: "POST", headers: { authorization: `Bearer ${token}` } });
+    const response = await fetch(`${this.url}/api/login-pages`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}` },
+    });
     return ((await response.json()) as { path: string }).path;
   }
 

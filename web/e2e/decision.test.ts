@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { audit, launch, logIn, watch, WIDE, type Watch } from "./browser";
+import { audit, launch, logIn, type Watch, WIDE, watch } from "./browser";
 import { Daemon } from "./daemon";
 import { createAgent, postJson } from "./requests";
 
@@ -25,7 +25,8 @@ let seen: Watch;
 beforeAll(async () => {
   mkdirSync(home);
   mkdirSync(workspace);
-  const act = "  - text: I clear the bed.\n    tools:\n      - { name: ExecCommand, input: { cmd: echo cleared >> world.txt } }\n";
+  const act =
+    "  - text: I clear the bed.\n    tools:\n      - { name: ExecCommand, input: { cmd: echo cleared >> world.txt } }\n";
   writeFileSync(script, `rounds:\n${act}  - text: The bed is clear.\n`);
   daemon = await Daemon.start(home, 0);
   browser = await launch();
@@ -60,7 +61,11 @@ function signal() {
 }
 
 const send = (text: string) =>
-  postJson(page, "/api/agents/gardener/messages", { text, model: `scripted:${script}`, ask_tools: ["ExecCommand"] }) as Promise<{ run_key: string }>;
+  postJson(page, "/api/agents/gardener/messages", {
+    text,
+    model: `scripted:${script}`,
+    ask_tools: ["ExecCommand"],
+  }) as Promise<{ run_key: string }>;
 
 describe("the brake", () => {
   it("stops everything from the header, says so on every page, and is released there", async () => {
@@ -72,7 +77,10 @@ describe("the brake", () => {
     await page.getByText("All agents are braked").first().waitFor();
     await page.getByText("“I want to look first”").first().waitFor();
     await audit(page);
-    expect(await wakeful("brake", "status")).toMatchObject({ is_on: true, brakes: [{ channel: "page", reason: "I want to look first" }] });
+    expect(await wakeful("brake", "status")).toMatchObject({
+      is_on: true,
+      brakes: [{ channel: "page", reason: "I want to look first" }],
+    });
     await page.goto(`${daemon.url}/agents/gardener`);
     await page.getByText("gardener is braked").waitFor();
     await audit(page);
@@ -97,23 +105,44 @@ describe("the brake", () => {
 describe("what stands at the top of the briefing", () => {
   it("can be read and used by everybody, however much there is of it", async () => {
     const question = {
-      decision_id: "d".repeat(64), kind: "outcome_unknown", status: "pending", version: 2, title: "May ExecCommand be used again?",
-      tool: "ExecCommand", input: `rm -r ${"build/".repeat(60)}`, severity: "critical", blast_radius: "unknown", rule: "ask_tool",
-      is_input_cut: true, may_answer: ["cli", "api"],
+      decision_id: "d".repeat(64),
+      kind: "outcome_unknown",
+      status: "pending",
+      version: 2,
+      title: "May ExecCommand be used again?",
+      tool: "ExecCommand",
+      input: `rm -r ${"build/".repeat(60)}`,
+      severity: "critical",
+      blast_radius: "unknown",
+      rule: "ask_tool",
+      is_input_cut: true,
+      may_answer: ["cli", "api"],
       options: [
         { id: "approve", label: "Do it again", description: "If it did happen, it happens twice." },
         { id: "deny", label: "Leave it", description: "It is not repeated." },
       ],
-      recommended_option_id: "deny", badges: ["timed_out"], agent_id: "gardener", run_key: "a".repeat(64), operation_id: "b".repeat(64),
-      asked_at: "2026-01-01T00:00:00Z", deadline_at: "2026-01-08T00:00:00Z",
+      recommended_option_id: "deny",
+      badges: ["timed_out"],
+      agent_id: "gardener",
+      run_key: "a".repeat(64),
+      operation_id: "b".repeat(64),
+      asked_at: "2026-01-01T00:00:00Z",
+      deadline_at: "2026-01-08T00:00:00Z",
     };
     const aside = {
-      run_key: "c".repeat(64), agent_id: "gardener", status: "quarantined", transitions: 4, started_at: "2026-01-01T00:00:00Z",
-      preview: "Clear the bed", fault: "its state cannot be read",
+      run_key: "c".repeat(64),
+      agent_id: "gardener",
+      status: "quarantined",
+      transitions: 4,
+      started_at: "2026-01-01T00:00:00Z",
+      preview: "Clear the bed",
+      fault: "its state cannot be read",
     };
     const whole = { ...question, input: `rm -r ${"build/".repeat(600)}`, is_input_cut: false };
     await page.route(/\/api\/decisions\/d+$/, (route) => route.fulfill({ json: whole }));
-    await page.route(/\/api\/decisions$/, (route) => route.fulfill({ json: { decisions: [question], pending_count: 1 } }));
+    await page.route(/\/api\/decisions$/, (route) =>
+      route.fulfill({ json: { decisions: [question], pending_count: 1 } }),
+    );
     await page.route(/\/api\/runs\?state=quarantined/, (route) => route.fulfill({ json: { runs: [aside] } }));
     await page.goto(daemon.url);
     await needsYou().getByRole("button", { name: "Leave it (recommended)" }).waitFor();
@@ -157,16 +186,27 @@ describe("a decision", () => {
     await page.getByText("The bed is clear.").first().waitFor();
     expect(happened()).toEqual(["cleared"]);
     const { decisions } = (await wakeful("decision", "list", "--all")) as { decisions: { answer: unknown }[] };
-    expect(decisions.map((one) => one.answer)).toMatchObject([{ option: "approve", channel: "page", note: "only this bed" }]);
+    expect(decisions.map((one) => one.answer)).toMatchObject([
+      { option: "approve", channel: "page", note: "only this bed" },
+    ]);
   });
 
   it("all of a long command is there before it can be permitted, and it is what is done", async () => {
     const long = join(place, "long.yaml");
     const harmless = "true harmless; ".repeat(60);
-    writeFileSync(long, `rounds:\n  - tools:\n      - { name: ExecCommand, input: { cmd: "${harmless}echo the-tail >> world.txt" } }\n  - text: It is done.\n`);
-    await postJson(page, "/api/agents/gardener/messages", { text: "Do much", model: `scripted:${long}`, ask_tools: ["ExecCommand"] });
+    writeFileSync(
+      long,
+      `rounds:\n  - tools:\n      - { name: ExecCommand, input: { cmd: "${harmless}echo the-tail >> world.txt" } }\n  - text: It is done.\n`,
+    );
+    await postJson(page, "/api/agents/gardener/messages", {
+      text: "Do much",
+      model: `scripted:${long}`,
+      ask_tools: ["ExecCommand"],
+    });
     await needsYou().getByText("echo the-tail >> world.txt").waitFor();
-    expect(await needsYou().getByLabel("What it would be given").textContent()).toContain(`"cmd":"${harmless}echo the-tail >> world.txt"`);
+    expect(await needsYou().getByLabel("What it would be given").textContent()).toContain(
+      `"cmd":"${harmless}echo the-tail >> world.txt"`,
+    );
     await audit(page);
     await needsYou().getByRole("button", { name: "Approve" }).click();
     await needsYou().getByText("Nothing needs you.").waitFor();
@@ -190,34 +230,39 @@ describe("a decision", () => {
   it.each([
     ["the questions", /\/api\/decisions$/],
     ["where its stream begins", /\/api\/events\?limit=/],
-  ])("asked while the page reads %s is not missed, and nobody is told before that nothing waits", async (what, address) => {
-    const [read, held] = [signal(), signal()];
-    // The page before this one asks for nothing any more.
-    await page.goto(`${daemon.url}/healthz`);
-    await page.route(
-      address,
-      async (route) => {
-        // The questions are read before this one is asked, the stream begins after it.
-        const early = what === "the questions" ? await route.fetch() : undefined;
-        read.give();
-        await held.given;
-        await (early ? route.fulfill({ response: early }) : route.continue());
-      },
-      { times: 1 },
-    );
-    const answered = page.waitForResponse(/\/api\/runtime\/status$/);
-    await page.goto(daemon.url);
-    await Promise.all([read.given, answered]);
-    expect(await page.getByText("Nothing needs you.").count()).toBe(0);
-    const { run_key } = await send(`Clear the bed while it reads ${what}`);
-    await expect.poll(async () => ((await wakeful("decision", "list")) as { pending_count: number }).pending_count).toBe(1);
-    // Where the stream is there, it has told of the question before the old answer comes.
-    if (what === "the questions") await page.getByText("Asks you").first().waitFor();
-    held.give();
-    await needsYou().getByRole("heading", { name: "May ExecCommand be used?" }).waitFor();
-    await wakeful("runs", "cancel", run_key);
-    await needsYou().getByText("Nothing needs you.").waitFor();
-  });
+  ])(
+    "asked while the page reads %s is not missed, and nobody is told before that nothing waits",
+    async (what, address) => {
+      const [read, held] = [signal(), signal()];
+      // The page before this one asks for nothing any more.
+      await page.goto(`${daemon.url}/healthz`);
+      await page.route(
+        address,
+        async (route) => {
+          // The questions are read before this one is asked, the stream begins after it.
+          const early = what === "the questions" ? await route.fetch() : undefined;
+          read.give();
+          await held.given;
+          await (early ? route.fulfill({ response: early }) : route.continue());
+        },
+        { times: 1 },
+      );
+      const answered = page.waitForResponse(/\/api\/runtime\/status$/);
+      await page.goto(daemon.url);
+      await Promise.all([read.given, answered]);
+      expect(await page.getByText("Nothing needs you.").count()).toBe(0);
+      const { run_key } = await send(`Clear the bed while it reads ${what}`);
+      await expect
+        .poll(async () => ((await wakeful("decision", "list")) as { pending_count: number }).pending_count)
+        .toBe(1);
+      // Where the stream is there, it has told of the question before the old answer comes.
+      if (what === "the questions") await page.getByText("Asks you").first().waitFor();
+      held.give();
+      await needsYou().getByRole("heading", { name: "May ExecCommand be used?" }).waitFor();
+      await wakeful("runs", "cancel", run_key);
+      await needsYou().getByText("Nothing needs you.").waitFor();
+    },
+  );
 });
 
 it("no request left this machine and no page made a mistake", () => {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { audit, launch, logIn, watch, WIDE, type Watch } from "./browser";
+import { audit, launch, logIn, type Watch, WIDE, watch } from "./browser";
 import { Daemon } from "./daemon";
 
 const place = mkdtempSync(join(tmpdir(), "wakeful-login-"));

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { audit, launch, logIn, watch, WIDE, type Watch } from "./browser";
+import { audit, launch, logIn, type Watch, WIDE, watch } from "./browser";
 import { Daemon } from "./daemon";
 import { changeResponse, createAgent, sendMessage } from "./requests";
 
@@ -20,7 +20,10 @@ let seen: Watch;
 beforeAll(async () => {
   mkdirSync(home);
   const usage = "usage: { input_tokens: 1200, output_tokens: 40 }";
-  writeFileSync(overloaded, `rounds:\n  - fail: { status: 503, retry_after_ms: 10 }\n  - text: All is well.\n    ${usage}\n`);
+  writeFileSync(
+    overloaded,
+    `rounds:\n  - fail: { status: 503, retry_after_ms: 10 }\n  - text: All is well.\n    ${usage}\n`,
+  );
   daemon = await Daemon.start(home, 0);
   browser = await launch();
   page = await browser.newPage({ viewport: WIDE, reducedMotion: "reduce" });
@@ -50,10 +53,31 @@ it("money that was spent, a fallback and a run that waits for money are shown", 
     agents: [{ agent_id: "gardener", spent_usd: "0.9842", reserved_usd: "0.01", requests: 31, daily_cap_usd: "1.00" }],
   });
   const exceeded = { scope: "agent", cap: 1_000_000, spent: 994_200, needed: 20_000, day: 1 };
-  const parked = { code: "budget_exceeded", scope: "agent", cap_usd: "1.00", spent_usd: "0.9942", needed_usd: "0.02", day: "2026-01-01" };
-  const diagnostics = { stage: "first_byte", url: "http://127.0.0.1/v1/messages", status: 503, source_chain: ["overloaded", "try later"] };
-  const usage = { input_tokens: 1200, output_tokens: 40, total_tokens: 1240, cached_read_tokens: 1000, reasoning_tokens: 30 };
-  const runOf = (old: { steps: { name: string }[]; provider_attempt_timeline: { attempts: Record<string, unknown>[] } }) => {
+  const parked = {
+    code: "budget_exceeded",
+    scope: "agent",
+    cap_usd: "1.00",
+    spent_usd: "0.9942",
+    needed_usd: "0.02",
+    day: "2026-01-01",
+  };
+  const diagnostics = {
+    stage: "first_byte",
+    url: "http://127.0.0.1/v1/messages",
+    status: 503,
+    source_chain: ["overloaded", "try later"],
+  };
+  const usage = {
+    input_tokens: 1200,
+    output_tokens: 40,
+    total_tokens: 1240,
+    cached_read_tokens: 1000,
+    reasoning_tokens: 30,
+  };
+  const runOf = (old: {
+    steps: { name: string }[];
+    provider_attempt_timeline: { attempts: Record<string, unknown>[] };
+  }) => {
     const [first, second] = old.provider_attempt_timeline.attempts;
     const attempts = [
       { ...first, outcome: "retries_exhausted", advanced_to_fallback: true, transport_diagnostics: diagnostics },
@@ -63,7 +87,10 @@ it("money that was spent, a fallback and a run that waits for money are shown", 
     const timeline = { ...old.provider_attempt_timeline, attempts, winning_model_ref: "other/model" };
     return { ...old, steps, outcome: "open", parked, cost_usd: "0.0042", provider_attempt_timeline: timeline };
   };
-  const stateOf = (old: { agent: object }) => ({ ...old, agent: { ...old.agent, activity: "stuck", open_run: runKey } });
+  const stateOf = (old: { agent: object }) => ({
+    ...old,
+    agent: { ...old.agent, activity: "stuck", open_run: runKey },
+  });
   const day = (name: string, spent_usd: string) => ({ day: name, spent_usd, reserved_usd: "0.00", requests: 12 });
   const days = [day("2026-01-01", "0.25"), day("2026-01-02", "1.00"), day("2026-01-03", "0.000042")];
   const feedOf = (old: { events: { run_key?: string; presentation: object }[] }) => {
@@ -88,7 +115,10 @@ it("money that was spent, a fallback and a run that waits for money are shown", 
 
   await page.reload();
   await role("heading", { name: "It waits: the day's money is spent" }).waitFor();
-  await page.locator(".page-head").getByText(/\$0\.0042 · fell back to other\/model/).waitFor();
+  await page
+    .locator(".page-head")
+    .getByText(/\$0\.0042 · fell back to other\/model/)
+    .waitFor();
   await page.locator(".step-head").getByText("fell back to other/model").waitFor();
   await text(/1,200 tokens asked \(1,000 from the cache\), 40 answered \(30 of them thought\)/).waitFor();
   await text("What happened on the way").click();
@@ -110,7 +140,10 @@ it("money that was spent, a fallback and a run that waits for money are shown", 
   await page.goto(daemon.url);
   await role("region", { name: "Spent today" }).getByText("close to the cap").waitFor();
   const waits = role("region", { name: "Needs you" }).locator(".need", { hasText: "Think hard about it" });
-  await waits.getByText(/^This agent may spend|It waits: the day's money is spent/).first().waitFor();
+  await waits
+    .getByText(/^This agent may spend|It waits: the day's money is spent/)
+    .first()
+    .waitFor();
   await waits.getByRole("button", { name: "Raise the cap" }).waitFor();
   await page.locator(".agent-card", { hasText: "gardener" }).getByText("Out of money").waitFor();
   await audit(page);

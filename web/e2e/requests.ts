@@ -6,7 +6,10 @@ import { expect } from "vitest";
 export async function postJson(page: Page, path: string, body: unknown): Promise<Record<string, unknown>> {
   const response = await page.evaluate(
     async ([to, json]) => {
-      const headers = { "content-type": "application/json", "x-wakeful-token": localStorage.getItem("wakeful.token") ?? "" };
+      const headers = {
+        "content-type": "application/json",
+        "x-wakeful-token": localStorage.getItem("wakeful.token") ?? "",
+      };
       const response = await fetch(to, { method: "POST", headers, body: json });
       return { ok: response.ok, status: response.status, text: await response.text() };
     },
@@ -29,7 +32,10 @@ export async function createAgent(page: Page, agentId: string, workspace: string
 export async function changeResponse<T>(page: Page, address: RegExp, change: (old: T) => unknown): Promise<void> {
   await page.route(address, async (route) => {
     const response = await route.fetch();
-    const isJson = response.ok() && route.request().method() === "GET" && response.headers()["content-type"]?.includes("json");
-    await (isJson ? route.fulfill({ response, json: change((await response.json()) as T) }) : route.fulfill({ response }));
+    const isJson =
+      response.ok() && route.request().method() === "GET" && response.headers()["content-type"]?.includes("json");
+    await (isJson
+      ? route.fulfill({ response, json: change((await response.json()) as T) })
+      : route.fulfill({ response }));
   });
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { audit, launch, logIn, watch, WIDE, type Watch } from "./browser";
+import { audit, launch, logIn, type Watch, WIDE, watch } from "./browser";
 import { Daemon } from "./daemon";
 
 const place = mkdtempSync(join(tmpdir(), "wakeful-subscription-"));
@@ -47,7 +47,18 @@ it("a subscription shows by itself, is put aside, taken up again and taken away"
   await page.goto(`${daemon.url}/agents/gardener`);
   const panel = role("region", { name: "Subscriptions" });
   await panel.getByText("No change wakes it.").waitFor();
-  await wakeful("subscribe", "gardener", "--on", "TASK", "--where", "status=open", "--say", "look at the beds", "--id", "seeds");
+  await wakeful(
+    "subscribe",
+    "gardener",
+    "--on",
+    "TASK",
+    "--where",
+    "status=open",
+    "--say",
+    "look at the beds",
+    "--id",
+    "seeds",
+  );
   await panel.getByText("on TASK, where status=open").waitFor();
   await panel.getByText("“look at the beds”").waitFor();
   await audit(page);
@@ -59,7 +70,10 @@ it("a subscription shows by itself, is put aside, taken up again and taken away"
   await expect.poll(refused, { timeout: 30_000 }).toMatchObject([{ verdict: "subscription_paused" }]);
   await panel.getByRole("button", { name: "Resume seeds" }).click();
   await panel.getByText("paused", { exact: true }).waitFor({ state: "detached" });
-  await role("region", { name: "Why not" }).getByText("the subscription is paused; it would have matched").first().waitFor();
+  await role("region", { name: "Why not" })
+    .getByText("the subscription is paused; it would have matched")
+    .first()
+    .waitFor();
   expect(await wakeful("runs", "list", "--agent", "gardener")).toMatchObject({ runs: [] });
   await panel.getByRole("button", { name: "Remove seeds" }).click();
   await role("dialog", { name: "Remove seeds" }).waitFor();

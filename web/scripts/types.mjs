@@ -8,7 +8,9 @@ const source = process.env.OPENAPI ?? fileURLToPath(new URL("../../docs/openapi.
 const target = new URL("../src/api/schema.gen.ts", import.meta.url);
 const banner = "// Written by `npm run types` from docs/openapi.json. Do not edit.\n\n";
 
-const fresh = banner + astToString(await openapiTS(readFileSync(source, "utf8"), { emptyObjectsUnknown: true, defaultNonNullable: false }));
+const fresh =
+  banner +
+  astToString(await openapiTS(readFileSync(source, "utf8"), { emptyObjectsUnknown: true, defaultNonNullable: false }));
 if (!process.argv.includes("--check")) {
   writeFileSync(target, fresh);
 } else if (readFileSync(target, "utf8") !== fresh) {

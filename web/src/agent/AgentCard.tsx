@@ -1,5 +1,5 @@
 import type { AgentStatus } from "../api/types";
-import { todayWords, type Today } from "../budget/money";
+import { type Today, todayWords } from "../budget/money";
 import { outcomeTone, outcomeWords } from "../run/words";
 import { agentPath, Link } from "../shell/router";
 import { oneLine } from "../text/number";
@@ -42,7 +42,8 @@ export function AgentCard({ agent, today, isParked, spoken }: AgentCardProps) {
         <p className="agent-card-line">
           {last ? (
             <>
-              <span className={`dot ${outcomeTone(last.status)}`} /> {outcomeWords(last.status)}: {oneLine(last.preview ?? "a run", 80)}{" "}
+              <span className={`dot ${outcomeTone(last.status)}`} /> {outcomeWords(last.status)}:{" "}
+              {oneLine(last.preview ?? "a run", 80)}{" "}
               <span className="quiet">
                 <Time at={last.ended_at ?? last.started_at} />
               </span>

@@ -2,16 +2,16 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { pauseAgent, resumeAgent } from "../api/calls";
 import { brakesQuery } from "../api/queries";
 import type { AgentStatus } from "../api/types";
-import { brakeOf } from "../brake/brake";
 import { BrakeButton } from "../brake/BrakeButton";
+import { brakeOf } from "../brake/brake";
 import { NotDurableNote } from "../brake/NotDurableNote";
 import { briefingPath, Link } from "../shell/router";
 import { counted } from "../text/number";
 import { Glyph } from "../ui/Glyph";
 import { Time } from "../ui/Time";
 import { Trouble } from "../ui/Trouble";
-import { ModelFact } from "./ModelFact";
 import { doing, usedWords } from "./activity";
+import { ModelFact } from "./ModelFact";
 
 /** Who this is, what it does now, where it works, who answers for it and what it has used. */
 export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked: boolean }) {
@@ -57,7 +57,9 @@ export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked:
         <ModelFact agent={agent} />
         <div>
           <dt>Has used</dt>
-          <dd title={`${counted(agent.token_usage.input_tokens, "token")} asked, ${counted(agent.token_usage.output_tokens, "token")} answered`}>
+          <dd
+            title={`${counted(agent.token_usage.input_tokens, "token")} asked, ${counted(agent.token_usage.output_tokens, "token")} answered`}
+          >
             {usedWords(agent)}
           </dd>
         </div>

@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState, type ComponentProps } from "react";
-import { decisionsQuery, moreLines, runQuery, transcriptQuery, TRANSCRIPT_LINES } from "../api/queries";
+import { type ComponentProps, useState } from "react";
+import { decisionsQuery, moreLines, runQuery, TRANSCRIPT_LINES, transcriptQuery } from "../api/queries";
 import type { AgentState } from "../api/types";
 import { AgentCost } from "../budget/AgentCost";
 import { ParkedBanner } from "../budget/ParkedBanner";
 import { Decisions } from "../decision/Decisions";
 import { Timeline } from "../event/Timeline";
-import { spoken, type Speech } from "../live/speech";
+import { type Speech, spoken } from "../live/speech";
 import { Composer } from "../message/Composer";
 import { useOutbox } from "../message/useOutbox";
 import { RunList } from "../run/RunList";
@@ -56,7 +56,11 @@ export function AgentPage({ state, timeline, speech }: AgentPageProps) {
           <section className="panel conversation" id="conversation" aria-labelledby="conversation-title">
             <h2 id="conversation-title">Conversation</h2>
             {transcript.error && !transcript.data && (
-              <Trouble doing="read the conversation" thrown={transcript.error} onRetry={() => void transcript.refetch()} />
+              <Trouble
+                doing="read the conversation"
+                thrown={transcript.error}
+                onRetry={() => void transcript.refetch()}
+              />
             )}
             {transcript.isPending && <Skeleton lines={5} label="Loading the conversation" />}
             {transcript.data && (

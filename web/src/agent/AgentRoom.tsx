@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getEventsBefore } from "../api/calls";
-import { budgetQuery, eventsQuery, stateQuery, STANDING } from "../api/queries";
+import { budgetQuery, eventsQuery, STANDING, stateQuery } from "../api/queries";
 import type { Event } from "../api/types";
 import { merge } from "../live/log";
 import { useStream } from "../live/useStream";
@@ -16,14 +16,20 @@ export function AgentRoom({ agentId, runKey }: { agentId: string; runKey?: strin
   const state = useQuery(stateQuery(agentId));
   const log = useQuery(eventsQuery(agentId));
   const keep = (events: readonly Event[], afterSeq?: number) =>
-    client.setQueryData(eventsQuery(agentId).queryKey, (before) =>
-      before && { events: merge(before.events, events), afterSeq: afterSeq ?? before.afterSeq },
+    client.setQueryData(
+      eventsQuery(agentId).queryKey,
+      (before) => before && { events: merge(before.events, events), afterSeq: afterSeq ?? before.afterSeq },
     );
   const speech = useStream(`agent/${agentId}`, {
     address: (position) => `/api/agents/${encodeURIComponent(agentId)}/events?after_seq=${position}`,
     position: log.data && String(log.data.afterSeq),
     onEvents: (events, position) => keep(events, Number(position)),
-    stale: (events) => [["agent", agentId], budgetQuery.queryKey, ...STANDING, ...runsOf(events).map((key) => ["run", key])],
+    stale: (events) => [
+      ["agent", agentId],
+      budgetQuery.queryKey,
+      ...STANDING,
+      ...runsOf(events).map((key) => ["run", key]),
+    ],
   });
 
   const oldest = log.data?.events[0]?.seq ?? 1;

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState, type FormEvent } from "react";
+import { type FormEvent, useState } from "react";
 import { createAgent } from "../api/calls";
 import { agentsQuery } from "../api/queries";
 import { agentPath, go } from "../shell/router";
@@ -56,7 +56,9 @@ export function CreateAgent({ onClose }: { onClose: () => void }) {
             placeholder="/home/you/garden"
             aria-describedby="workspace-hint"
           />
-          <small id="workspace-hint">The only folder that its commands may write in. Empty: the daemon&apos;s own.</small>
+          <small id="workspace-hint">
+            The only folder that its commands may write in. Empty: the daemon&apos;s own.
+          </small>
         </label>
         {making.error && <Trouble doing="create the agent" thrown={making.error} />}
         <div className="form-end">

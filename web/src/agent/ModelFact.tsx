@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState, type FormEvent } from "react";
+import { type FormEvent, useState } from "react";
 import { setModel } from "../api/calls";
 import { runtimeQuery } from "../api/queries";
 import type { AgentStatus } from "../api/types";
@@ -21,13 +21,23 @@ export function ModelFact({ agent }: { agent: AgentStatus }) {
         <button type="button" className="button small" onClick={() => setChoosing(true)} aria-label="Change the model">
           Change
         </button>
-        {isChoosing && <ModelDialog agent={agent} fallback={runtime.data?.model.reference} onClose={() => setChoosing(false)} />}
+        {isChoosing && (
+          <ModelDialog agent={agent} fallback={runtime.data?.model.reference} onClose={() => setChoosing(false)} />
+        )}
       </dd>
     </div>
   );
 }
 
-function ModelDialog({ agent, fallback, onClose }: { agent: AgentStatus; fallback: string | undefined; onClose: () => void }) {
+function ModelDialog({
+  agent,
+  fallback,
+  onClose,
+}: {
+  agent: AgentStatus;
+  fallback: string | undefined;
+  onClose: () => void;
+}) {
   const [model, setName] = useState(agent.model ?? "");
   const client = useQueryClient();
   const choosing = useMutation({
@@ -60,7 +70,12 @@ function ModelDialog({ agent, fallback, onClose }: { agent: AgentStatus; fallbac
         {choosing.error && <Trouble doing="choose this model" thrown={choosing.error} />}
         <div className="form-end">
           {agent.model !== undefined && (
-            <button type="button" className="button" onClick={() => choosing.mutate(undefined)} disabled={choosing.isPending}>
+            <button
+              type="button"
+              className="button"
+              onClick={() => choosing.mutate(undefined)}
+              disabled={choosing.isPending}
+            >
               Back to the default
             </button>
           )}

@@ -46,19 +46,26 @@ const run = (runKey: string) => ({ path: { run_key: runKey } });
 export const getRuntimeStatus = () => answered(client.GET("/api/runtime/status"));
 export const getAgents = () => answered(client.GET("/api/agents"));
 export const createAgent = (body: CreateAgent) => answered(client.POST("/api/agents", { body }));
-export const getAgentState = (id: string) => answered(client.GET("/api/agents/{agent_id}/state", { params: agent(id) }));
+export const getAgentState = (id: string) =>
+  answered(client.GET("/api/agents/{agent_id}/state", { params: agent(id) }));
 export const pauseAgent = (id: string) => answered(client.POST("/api/agents/{agent_id}/pause", { params: agent(id) }));
-export const clearQueue = (id: string) => answered(client.POST("/api/agents/{agent_id}/queue/clear", { params: agent(id) }));
-export const resumeAgent = (id: string) => answered(client.POST("/api/agents/{agent_id}/resume", { params: agent(id) }));
+export const clearQueue = (id: string) =>
+  answered(client.POST("/api/agents/{agent_id}/queue/clear", { params: agent(id) }));
+export const resumeAgent = (id: string) =>
+  answered(client.POST("/api/agents/{agent_id}/resume", { params: agent(id) }));
 export const getRun = (runKey: string) => answered(client.GET("/api/runs/{run_key}", { params: run(runKey) }));
 export const getWhy = (runKey: string) => answered(client.GET("/api/runs/{run_key}/why", { params: run(runKey) }));
 export const getWhyNot = (id: string) => answered(client.GET("/api/agents/{agent_id}/why-not", { params: agent(id) }));
-export const cancelRun = (runKey: string) => answered(client.POST("/api/runs/{run_key}/cancel", { params: run(runKey) }));
+export const cancelRun = (runKey: string) =>
+  answered(client.POST("/api/runs/{run_key}/cancel", { params: run(runKey) }));
 export const retryRun = (runKey: string) => answered(client.POST("/api/runs/{run_key}/retry", { params: run(runKey) }));
-export const abandonRun = (runKey: string) => answered(client.POST("/api/runs/{run_key}/abandon", { params: run(runKey) }));
-export const getQuarantined = () => answered(client.GET("/api/runs", { params: { query: { state: "quarantined", limit: RUNS_PER_PAGE } } }));
+export const abandonRun = (runKey: string) =>
+  answered(client.POST("/api/runs/{run_key}/abandon", { params: run(runKey) }));
+export const getQuarantined = () =>
+  answered(client.GET("/api/runs", { params: { query: { state: "quarantined", limit: RUNS_PER_PAGE } } }));
 export const getDecisions = () => answered(client.GET("/api/decisions"));
-export const getDecision = (id: string) => answered(client.GET("/api/decisions/{decision_id}", { params: decision(id) }));
+export const getDecision = (id: string) =>
+  answered(client.GET("/api/decisions/{decision_id}", { params: decision(id) }));
 export const answerDecision = (id: string, body: AnswerDecision) =>
   answered(client.POST("/api/decisions/{decision_id}/answer", { params: decision(id), body }));
 export const getSubscriptions = (id: string) =>
@@ -71,15 +78,22 @@ export const unsubscribe = (id: string) =>
   answered(client.DELETE("/api/subscriptions/{subscription_id}", { params: subscription(id) }));
 export const getBrakes = () => answered(client.GET("/api/brake"));
 export const setBrake = (body: SetBrake) => answered(client.POST("/api/brake", { body }));
-export const releaseBrake = (agentId?: string) => answered(client.POST("/api/brake/release", { body: { agent_id: agentId } }));
+export const releaseBrake = (agentId?: string) =>
+  answered(client.POST("/api/brake/release", { body: { agent_id: agentId } }));
 export const getBudget = () => answered(client.GET("/api/budget"));
 /** Sets the cap of an agent, or of all together; without an amount the default holds again. */
 export const setCap = (agentId: string | undefined, dailyUsd: string | undefined) =>
-  answered(client.POST("/api/budget", { body: { agent_id: agentId, ...(dailyUsd === undefined ? { unset: true as const } : { daily_usd: dailyUsd }) } }));
-export const getSpending = (id: string) => answered(client.GET("/api/agents/{agent_id}/spending", { params: agent(id) }));
+  answered(
+    client.POST("/api/budget", {
+      body: { agent_id: agentId, ...(dailyUsd === undefined ? { unset: true as const } : { daily_usd: dailyUsd }) },
+    }),
+  );
+export const getSpending = (id: string) =>
+  answered(client.GET("/api/agents/{agent_id}/spending", { params: agent(id) }));
 export const enterLogin = (code: string) => answered(client.POST("/login", { body: { code } }));
 export const getLogins = () => answered(client.GET("/api/logins"));
-export const revokeLogin = (id: string) => answered(client.DELETE("/api/logins/{login_id}", { params: { path: { login_id: id } } }));
+export const revokeLogin = (id: string) =>
+  answered(client.DELETE("/api/logins/{login_id}", { params: { path: { login_id: id } } }));
 export const createStreamTicket = () => answered(client.POST("/api/stream-tickets"));
 
 /** Ends this browser's login. Without its token the browser is logged out even when the daemon does not answer. */
@@ -89,7 +103,12 @@ export async function logout(): Promise<void> {
 
 /** Chooses an agent's model; without one the default holds again. */
 export const setModel = (id: string, model: string | undefined) =>
-  answered(client.POST("/api/agents/{agent_id}/model", { params: agent(id), body: model === undefined ? { clear: true } : { model } }));
+  answered(
+    client.POST("/api/agents/{agent_id}/model", {
+      params: agent(id),
+      body: model === undefined ? { clear: true } : { model },
+    }),
+  );
 
 export const sendMessage = (id: string, text: string, key: string) =>
   answered(client.POST("/api/agents/{agent_id}/messages", { params: agent(id), body: { text, key } }));
@@ -98,12 +117,16 @@ export const getTranscript = (id: string, limit: number) =>
   answered(client.GET("/api/agents/{agent_id}/transcript", { params: { ...agent(id), query: { limit } } }));
 
 export const getRuns = (id: string, before?: string) =>
-  answered(client.GET("/api/agents/{agent_id}/runs", { params: { ...agent(id), query: { limit: RUNS_PER_PAGE, before } } }));
+  answered(
+    client.GET("/api/agents/{agent_id}/runs", { params: { ...agent(id), query: { limit: RUNS_PER_PAGE, before } } }),
+  );
 
 /** The events right before a number, oldest first. */
 export const getEventsBefore = (id: string, beforeSeq: number) =>
   answered(
-    client.GET("/api/agents/{agent_id}/events", { params: { ...agent(id), query: { before_seq: beforeSeq, limit: EVENTS_PER_PAGE } } }),
+    client.GET("/api/agents/{agent_id}/events", {
+      params: { ...agent(id), query: { before_seq: beforeSeq, limit: EVENTS_PER_PAGE } },
+    }),
   );
 
 /** Events of all agents: after a cursor, or the newest ones. */

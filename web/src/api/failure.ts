@@ -16,7 +16,12 @@ export class Failure extends Error {
 }
 
 export function unreachable(): Failure {
-  return new Failure("unreachable", "Wakeful does not answer.", "See that it still runs: `wakeful status` in a terminal.", 0);
+  return new Failure(
+    "unreachable",
+    "Wakeful does not answer.",
+    "See that it still runs: `wakeful status` in a terminal.",
+    0,
+  );
 }
 
 /** Reads an error body. What is no error of ours (a proxy's page, say) becomes one. */
@@ -25,7 +30,12 @@ export function failureOf(status: number, body: unknown): Failure {
   if (typeof problem?.code === "string" && typeof problem.message === "string") {
     return new Failure(problem.code, problem.message, problem.hint ?? "", status);
   }
-  return new Failure("unexpected_answer", `The server answered with status ${status} and no reason.`, "Try again in a moment.", status);
+  return new Failure(
+    "unexpected_answer",
+    `The server answered with status ${status} and no reason.`,
+    "Try again in a moment.",
+    status,
+  );
 }
 
 /** Any thrown thing as a failure, so that a page has one thing to show. */

@@ -1,8 +1,8 @@
 // The names under which answers are kept, and how to get them. Events say which names have become stale.
 import { queryOptions } from "@tanstack/react-query";
 import {
-  getAgents,
   getAgentState,
+  getAgents,
   getBrakes,
   getBudget,
   getDecision,
@@ -57,7 +57,11 @@ export const quarantinedQuery = queryOptions({
 });
 
 /** The browsers that are logged in. No event tells of them, so they are asked for whenever they are shown. */
-export const loginsQuery = queryOptions({ queryKey: ["logins"], queryFn: async () => (await getLogins()).logins, staleTime: 0 });
+export const loginsQuery = queryOptions({
+  queryKey: ["logins"],
+  queryFn: async () => (await getLogins()).logins,
+  staleTime: 0,
+});
 
 export const brakesQuery = queryOptions({ queryKey: ["brakes"], queryFn: getBrakes });
 
@@ -68,7 +72,8 @@ export const STANDING = [decisionsQuery.queryKey, quarantinedQuery.queryKey, bra
 export const budgetQuery = queryOptions({
   queryKey: ["budget"],
   queryFn: getBudget,
-  refetchInterval: ({ state }) => state.data !== undefined && Math.max(DAY_TURN_MS, Date.parse(state.data.next_day_at) - Date.now() + DAY_TURN_MS),
+  refetchInterval: ({ state }) =>
+    state.data !== undefined && Math.max(DAY_TURN_MS, Date.parse(state.data.next_day_at) - Date.now() + DAY_TURN_MS),
 });
 
 export const spendingQuery = (id: string) =>
@@ -77,7 +82,8 @@ export const spendingQuery = (id: string) =>
 export const subscriptionsQuery = (id: string) =>
   queryOptions({ queryKey: ["agent", id, "subscriptions"], queryFn: () => getSubscriptions(id) });
 
-export const stateQuery = (id: string) => queryOptions({ queryKey: ["agent", id, "state"], queryFn: () => getAgentState(id) });
+export const stateQuery = (id: string) =>
+  queryOptions({ queryKey: ["agent", id, "state"], queryFn: () => getAgentState(id) });
 
 export const transcriptQuery = (id: string, lines: number) =>
   queryOptions({
@@ -89,9 +95,11 @@ export const transcriptQuery = (id: string, lines: number) =>
 
 export const runQuery = (runKey: string) => queryOptions({ queryKey: ["run", runKey], queryFn: () => getRun(runKey) });
 
-export const whyQuery = (runKey: string) => queryOptions({ queryKey: ["run", runKey, "why"], queryFn: () => getWhy(runKey) });
+export const whyQuery = (runKey: string) =>
+  queryOptions({ queryKey: ["run", runKey, "why"], queryFn: () => getWhy(runKey) });
 
-export const whyNotQuery = (id: string) => queryOptions({ queryKey: ["agent", id, "why-not"], queryFn: () => getWhyNot(id) });
+export const whyNotQuery = (id: string) =>
+  queryOptions({ queryKey: ["agent", id, "why-not"], queryFn: () => getWhyNot(id) });
 
 /** The newest events of an agent, and the number after which its stream goes on. */
 export const eventsQuery = (id: string) =>

@@ -3,8 +3,8 @@ import { useState } from "react";
 import { createPortal } from "react-dom";
 import { brakesQuery } from "../api/queries";
 import { Glyph } from "../ui/Glyph";
-import { brakeOf } from "./brake";
 import { BrakeDialog } from "./BrakeDialog";
+import { brakeOf } from "./brake";
 
 /** Stops everything or one agent, and says so while it is stopped. */
 export function BrakeButton({ agentId }: { agentId?: string }) {
@@ -15,11 +15,17 @@ export function BrakeButton({ agentId }: { agentId?: string }) {
   const on = agentId ? "Release the brake" : "All braked";
   return (
     <>
-      <button type="button" className={`button small brake ${brake ? "on" : ""}`} aria-pressed={brake !== undefined} onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        className={`button small brake ${brake ? "on" : ""}`}
+        aria-pressed={brake !== undefined}
+        onClick={() => setOpen(true)}
+      >
         <Glyph name="stop" /> <span className="brake-words">{brake ? on : off}</span>
       </button>
       {/* Outside of whatever the button stands in: a dialog has a head of its own, and the page's header already is one. */}
-      {isOpen && createPortal(<BrakeDialog agentId={agentId} brake={brake} onClose={() => setOpen(false)} />, document.body)}
+      {isOpen &&
+        createPortal(<BrakeDialog agentId={agentId} brake={brake} onClose={() => setOpen(false)} />, document.body)}
     </>
   );
 }

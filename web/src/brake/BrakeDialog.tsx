@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState, type FormEvent } from "react";
+import { type FormEvent, useState } from "react";
 import { releaseBrake, setBrake } from "../api/calls";
 import { brakesQuery } from "../api/queries";
 import { Dialog } from "../ui/Dialog";
@@ -23,11 +23,16 @@ export function BrakeDialog({ agentId, brake, onClose }: BrakeDialogProps) {
   const [reason, setReason] = useState("");
   const client = useQueryClient();
   const turning = useMutation({
-    mutationFn: () => (brake ? releaseBrake(agentId) : setBrake({ agent_id: agentId, ...(reason.trim() === "" ? {} : { reason: reason.trim() }) })),
+    mutationFn: () =>
+      brake
+        ? releaseBrake(agentId)
+        : setBrake({ agent_id: agentId, ...(reason.trim() === "" ? {} : { reason: reason.trim() }) }),
     onSuccess: async (list) => {
       client.setQueryData(brakesQuery.queryKey, list);
       onClose();
-      await client.invalidateQueries({ predicate: ({ queryKey }) => ["agents", "agent", "runtime", "run"].includes(String(queryKey[0])) });
+      await client.invalidateQueries({
+        predicate: ({ queryKey }) => ["agents", "agent", "runtime", "run"].includes(String(queryKey[0])),
+      });
     },
   });
   const submit = (event: FormEvent) => {
@@ -46,8 +51,16 @@ export function BrakeDialog({ agentId, brake, onClose }: BrakeDialogProps) {
         ) : (
           <label>
             <span>Why, for whoever finds it on</span>
-            <input value={reason} onChange={(event) => setReason(event.target.value)} maxLength={REASON_CHARS_MAX} autoComplete="off" />
-            <small>Messages are kept, nothing begins, and what runs is stopped. It holds over restarts until somebody releases it.</small>
+            <input
+              value={reason}
+              onChange={(event) => setReason(event.target.value)}
+              maxLength={REASON_CHARS_MAX}
+              autoComplete="off"
+            />
+            <small>
+              Messages are kept, nothing begins, and what runs is stopped. It holds over restarts until somebody
+              releases it.
+            </small>
           </label>
         )}
         {turning.error && <Trouble doing={brake ? "release the brake" : "set the brake"} thrown={turning.error} />}

@@ -13,8 +13,10 @@ export function NotDurableNote({ of }: { of: NotDurable | undefined }) {
   return (
     <p className="not-durable">
       In force, but not saved in the database yet: {REASONS[of.code] ?? of.code}.{" "}
-      {of.is_kept ? "A restart does not end it." : "A restart of the daemon ends it, because the home could not keep it either."} It is saved
-      as soon as that is possible.
+      {of.is_kept
+        ? "A restart does not end it."
+        : "A restart of the daemon ends it, because the home could not keep it either."}{" "}
+      It is saved as soon as that is possible.
     </p>
   );
 }

@@ -2,19 +2,22 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { sampleAgent, sampleRun } from "../api/samples";
-import type { BrakeList } from "../api/types";
 import { doing } from "../agent/activity";
 import { brakesQuery } from "../api/queries";
+import { sampleAgent, sampleRun } from "../api/samples";
+import type { BrakeList } from "../api/types";
+import { RunHeader } from "../run/RunPage";
 import { BrakeBanner } from "./BrakeBanner";
 import { BrakeButton } from "./BrakeButton";
-import { RunHeader } from "../run/RunPage";
 
 const posted = vi.fn<(path: string, body: unknown) => void>();
 let answer: () => Response;
 
 const OFF: BrakeList = { is_on: false, brakes: [] };
-const ON: BrakeList = { is_on: true, brakes: [{ reason: "it deletes too much", channel: "page", at: "2026-01-01T00:00:00Z" }] };
+const ON: BrakeList = {
+  is_on: true,
+  brakes: [{ reason: "it deletes too much", channel: "page", at: "2026-01-01T00:00:00Z" }],
+};
 
 beforeEach(() => {
   posted.mockReset();
@@ -70,7 +73,9 @@ it("says that a brake is not saved yet, and whether a restart ends it", () => {
     brakes: [{ ...ON.brakes[0]!, not_durable: { code: "disk_full", message: "in force", is_kept } }],
   });
   show(<BrakeBanner />, brakes(true));
-  expect(screen.getByRole("status").textContent).toContain("not saved in the database yet: the disk is full. A restart does not end it.");
+  expect(screen.getByRole("status").textContent).toContain(
+    "not saved in the database yet: the disk is full. A restart does not end it.",
+  );
   cleanup();
   show(<BrakeBanner />, brakes(false));
   expect(screen.getByRole("status").textContent).toContain("A restart of the daemon ends it");
@@ -82,14 +87,20 @@ it("says that a brake is not saved yet, and whether a restart ends it", () => {
 it("says that a cancellation is not saved yet", async () => {
   const run = sampleRun({ outcome: "open" });
   answer = () =>
-    Response.json({ run_key: run.run_key, not_durable: { code: "database_slow", message: "in force", is_kept: true } }, { status: 202 });
+    Response.json(
+      { run_key: run.run_key, not_durable: { code: "database_slow", message: "in force", is_kept: true } },
+      { status: 202 },
+    );
   show(<RunHeader run={run} />, OFF);
   press("Stop this run");
   await screen.findByText(/not saved in the database yet: the database does not answer/);
 });
 
 it("stops one agent and not another", async () => {
-  const one: BrakeList = { is_on: false, brakes: [{ agent_id: "main", reason: "", channel: "api", at: "2026-01-01T00:00:00Z" }] };
+  const one: BrakeList = {
+    is_on: false,
+    brakes: [{ agent_id: "main", reason: "", channel: "api", at: "2026-01-01T00:00:00Z" }],
+  };
   answer = () => Response.json(one);
   const client = show(<BrakeButton agentId="main" />, OFF);
   press("Brake");
@@ -103,7 +114,11 @@ it("stops one agent and not another", async () => {
 
 it("shows why the server refused, and stays open", async () => {
   show(<BrakeButton />, OFF);
-  answer = () => Response.json({ error: { code: "stopping", message: "the daemon is stopping", hint: "start it again" } }, { status: 503 });
+  answer = () =>
+    Response.json(
+      { error: { code: "stopping", message: "the daemon is stopping", hint: "start it again" } },
+      { status: 503 },
+    );
   press("Brake all");
   press("Stop everything");
   await screen.findByText("The daemon is stopping.");

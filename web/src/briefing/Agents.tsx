@@ -1,7 +1,7 @@
 import { AgentCard } from "../agent/AgentCard";
 import type { AgentStatus, Budget } from "../api/types";
 import { todayOf } from "../budget/money";
-import { spoken, type Speech } from "../live/speech";
+import { type Speech, spoken } from "../live/speech";
 import { Glyph } from "../ui/Glyph";
 
 interface AgentsProps {
@@ -27,7 +27,10 @@ export function Agents({ agents, budget, parked, speech, onCreate }: AgentsProps
         <div className="empty">
           <Glyph name="dawn" />
           <p className="empty-title">Nobody lives here yet</p>
-          <p>An agent has a name, a folder to work in and a memory that survives restarts. It sleeps until you write to it.</p>
+          <p>
+            An agent has a name, a folder to work in and a memory that survives restarts. It sleeps until you write to
+            it.
+          </p>
           <button type="button" className="button primary" onClick={onCreate}>
             Create your first agent
           </button>

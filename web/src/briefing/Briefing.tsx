@@ -48,13 +48,25 @@ export function Briefing() {
       <div className="page-head">
         <p className="eyebrow">{today(new Date())}</p>
         <h1 tabIndex={-1}>{greeting(new Date())}</h1>
-        <p className="lede">{isBroken || failed ? "Not everything could be read." : lede(isKnown ? agents.data : undefined, waiting.length)}</p>
+        <p className="lede">
+          {isBroken || failed
+            ? "Not everything could be read."
+            : lede(isKnown ? agents.data : undefined, waiting.length)}
+        </p>
       </div>
       {runtime.data?.model.is_demo && <DemoNotice />}
-      {isBroken && <Trouble doing="read the briefing" thrown={thrown} onRetry={() => void Promise.all([feed.refetch(), agents.refetch()])} />}
+      {isBroken && (
+        <Trouble
+          doing="read the briefing"
+          thrown={thrown}
+          onRetry={() => void Promise.all([feed.refetch(), agents.refetch()])}
+        />
+      )}
       <div className="columns">
         <div className="column">
-          {failed && <Trouble doing="read what needs you" thrown={failed.error} onRetry={() => void failed.refetch()} />}
+          {failed && (
+            <Trouble doing="read what needs you" thrown={failed.error} onRetry={() => void failed.refetch()} />
+          )}
           {isKnown || waiting.length > 0 ? (
             <NeedsYou needs={waiting} budget={budget.data} onHandled={handle} />
           ) : (
@@ -68,7 +80,13 @@ export function Briefing() {
             <Trouble doing="read what was spent" thrown={budget.error} onRetry={() => void budget.refetch()} />
           )}
           {agents.data ? (
-            <Agents agents={agents.data} budget={budget.data} parked={parked} speech={speech} onCreate={() => setCreating(true)} />
+            <Agents
+              agents={agents.data}
+              budget={budget.data}
+              parked={parked}
+              speech={speech}
+              onCreate={() => setCreating(true)}
+            />
           ) : (
             !agents.error && <Skeleton lines={6} label="Loading agents" />
           )}
@@ -97,7 +115,8 @@ function lede(agents: readonly { activity: string }[] | undefined, waiting: numb
   const stuck = agents.filter((agent) => agent.activity === "stuck").length;
   const held = agents.filter((agent) => agent.activity === "waiting_on_human" || agent.activity === "waiting").length;
   const asleep = agents.length === 1 ? "Your agent sleeps" : "All agents sleep";
-  const still = stuck > 0 ? `${counted(stuck, "agent")} stuck` : held > 0 ? `${counted(held, "agent")} waiting` : asleep;
+  const still =
+    stuck > 0 ? `${counted(stuck, "agent")} stuck` : held > 0 ? `${counted(held, "agent")} waiting` : asleep;
   const who = busy > 0 ? `${counted(busy, "agent")} at work` : still;
   return `${who}; ${waiting === 0 ? "nothing needs you" : `${counted(waiting, "thing")} ${waiting === 1 ? "needs" : "need"} you`}.`;
 }

@@ -1,8 +1,8 @@
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, expect, it, vi } from "vitest";
 import { sampleEvent } from "../api/samples";
-import { needs } from "./needs";
 import { NeedsYou } from "./NeedsYou";
+import { needs } from "./needs";
 
 afterEach(cleanup);
 

@@ -34,7 +34,10 @@ export function NeedsYou({ needs, budget, onHandled }: NeedsYouProps) {
       {isCalm ? (
         <div className="calm-words">
           <Glyph name="dawn" />
-          <p>Nothing needs you. Whatever asks you, gets stuck, fails, is denied, runs out of money or ends in doubt will stand here.</p>
+          <p>
+            Nothing needs you. Whatever asks you, gets stuck, fails, is denied, runs out of money or ends in doubt will
+            stand here.
+          </p>
         </div>
       ) : (
         <ul className="need-list">

@@ -1,9 +1,9 @@
 import { useMemo } from "react";
 import type { Event } from "../api/types";
-import { isShown, type Display } from "../event/level";
 import { LevelSwitch } from "../event/LevelSwitch";
+import { type Display, isShown } from "../event/level";
 import { StoryView } from "../event/StoryView";
-import { tell, type Story } from "../event/story";
+import { type Story, tell } from "../event/story";
 import { useDisplay } from "../event/useDisplay";
 import { Time } from "../ui/Time";
 import type { Look } from "./look";
@@ -17,7 +17,10 @@ interface SinceLookProps {
 /** What happened since a person last said "seen", told by run. */
 export function SinceLook({ look, events, onSeen }: SinceLookProps) {
   const [display, setDisplay] = useDisplay();
-  const stories = useMemo(() => tell(events).filter((story) => story.events.some((event) => isShown(event, display))), [events, display]);
+  const stories = useMemo(
+    () => tell(events).filter((story) => story.events.some((event) => isShown(event, display))),
+    [events, display],
+  );
   return (
     <section aria-labelledby="since-title" className="panel">
       <header className="panel-head">

@@ -11,7 +11,9 @@ const answer = (events: Event[], cursor: string, has_more = false) => Response.j
 
 /** Answers by cursor; the newest events are under the empty one. */
 function serve(answers: Record<string, () => Response>) {
-  vi.stubGlobal("fetch", async (request: Request) => answers[new URL(request.url).searchParams.get("cursor") ?? ""]?.());
+  vi.stubGlobal("fetch", async (request: Request) =>
+    answers[new URL(request.url).searchParams.get("cursor") ?? ""]?.(),
+  );
 }
 
 async function seqs(): Promise<[number | undefined, number]> {
@@ -40,6 +42,9 @@ it("reads on from the last look when more happened than one page holds, and take
 it("begins with the newest when the server does not know the cursor", async () => {
   storeLook(lookAt(undefined, [], "foreign", new Date()));
   const error = { code: "cursor_invalid", message: "", hint: "" };
-  serve({ "": () => answer(page(1, EVENTS_PER_PAGE), "end"), foreign: () => Response.json({ error }, { status: 400 }) });
+  serve({
+    "": () => answer(page(1, EVENTS_PER_PAGE), "end"),
+    foreign: () => Response.json({ error }, { status: 400 }),
+  });
   expect(await seqs()).toEqual([1, EVENTS_PER_PAGE]);
 });

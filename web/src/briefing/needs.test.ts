@@ -37,18 +37,31 @@ it("needs nobody when all is well", () => {
 
 const exceeded = { scope: "agent" as const, cap: 1_000_000, spent: 990_000, needed: 20_000, day: 1 };
 const parked = (seq: number) =>
-  sampleEvent(seq, { kind: "run_parked", run_key: "p", visibility: "action_required", payload: { code: "budget_exceeded", exceeded } });
+  sampleEvent(seq, {
+    kind: "run_parked",
+    run_key: "p",
+    visibility: "action_required",
+    payload: { code: "budget_exceeded", exceeded },
+  });
 const outOfMoney = { agent_id: "main", code: "budget_exceeded", message: "no money is left", hint: "raise the cap" };
 
 it("tells once of a run that waits for money, with what is asked and whose cap it is", () => {
   const asked = sampleEvent(1, { run_key: "p", kind: "message_admitted", payload: { text: "Do it" } });
   const [need, ...others] = needs([outOfMoney], [asked, parked(2)], new Set());
   expect(others).toEqual([]);
-  expect(need).toMatchObject({ kind: "parked", id: "parked/main", runKey: "p", prompt: "Do it", parked: { scope: "agent", cap_usd: "1.00" } });
+  expect(need).toMatchObject({
+    kind: "parked",
+    id: "parked/main",
+    runKey: "p",
+    prompt: "Do it",
+    parked: { scope: "agent", cap_usd: "1.00" },
+  });
 });
 
 it("knows of an agent without money also when the event is out of reach", () => {
-  expect(needs([outOfMoney], [], new Set())).toMatchObject([{ kind: "parked", agentId: "main", words: "no money is left" }]);
+  expect(needs([outOfMoney], [], new Set())).toMatchObject([
+    { kind: "parked", agentId: "main", words: "no money is left" },
+  ]);
 });
 
 it("cannot be waved away while it waits, and is gone when the run goes on", () => {
@@ -68,7 +81,13 @@ it("puts questions before everything, and tells of each thing that stands only o
   const asked = sampleEvent(1, { kind: "decision_asked", run_key: "d", visibility: "action_required" });
   const aside = sampleEvent(2, { kind: "run_quarantined", run_key: "q", visibility: "action_required" });
   const waits = { agent_id: "main", code: "decision_pending", message: "it waits", hint: "answer" };
-  const run = { run_key: "q", agent_id: "main", status: "quarantined" as const, transitions: 1, started_at: "2026-01-01T00:00:00Z" };
+  const run = {
+    run_key: "q",
+    agent_id: "main",
+    status: "quarantined" as const,
+    transitions: 1,
+    started_at: "2026-01-01T00:00:00Z",
+  };
   const kept = { decisions: [sampleDecision()], quarantined: [run] };
   expect(needs([waits, stuck], [asked, aside, urgent(3, "a")], new Set(), kept).map((need) => need.id)).toEqual([
     "decision/d1",

@@ -2,7 +2,7 @@
 import type { Decision, Event, Parked, RunLine, Stuck } from "../api/types";
 import { parkedOf } from "../budget/money";
 import { gist } from "../event/payload";
-import { tell, type Story } from "../event/story";
+import { type Story, tell } from "../event/story";
 
 export type Need = Question | Aside | ParkedAgent | StuckAgent | Trouble;
 
@@ -72,20 +72,29 @@ const NOTHING: Kept = { decisions: [], quarantined: [] };
  * waved away: it is there until it moves again. A trouble is, event by event, so that a new one in the same run comes up
  * again.
  */
-export function needs(stuck: readonly Stuck[], events: readonly Event[], handled: ReadonlySet<string>, kept: Kept = NOTHING): Need[] {
+export function needs(
+  stuck: readonly Stuck[],
+  events: readonly Event[],
+  handled: ReadonlySet<string>,
+  kept: Kept = NOTHING,
+): Need[] {
   const stories = tell(events);
   const prompts = new Map(stories.map((story) => [story.id, story.prompt]));
   const standing = stuck
     .filter((one) => !TOLD_OTHERWISE.includes(one.code))
     .map((one): Need => ({ kind: "stuck", id: `stuck/${one.agent_id}`, stuck: one }));
   const isOpen = (event: Event) =>
-    event.presentation.visibility === "action_required" && !STANDING.includes(event.kind) && !handled.has(event.event_id);
+    event.presentation.visibility === "action_required" &&
+    !STANDING.includes(event.kind) &&
+    !handled.has(event.event_id);
   const troubles = tell(events.filter(isOpen)).map((story): Need => {
     const { id, agentId, runKey, at } = story;
     const keys = story.events.map((event) => event.event_id);
     return { kind: "trouble", id, agentId, runKey, at, prompt: prompts.get(id), events: distinct(story.events), keys };
   });
-  const questions = kept.decisions.map((decision): Need => ({ kind: "decision", id: `decision/${decision.decision_id}`, decision }));
+  const questions = kept.decisions.map(
+    (decision): Need => ({ kind: "decision", id: `decision/${decision.decision_id}`, decision }),
+  );
   const aside = kept.quarantined.map((run): Need => ({ kind: "aside", id: `aside/${run.run_key}`, run }));
   return [...questions, ...aside, ...withoutMoney(stuck, stories), ...standing, ...troubles];
 }
@@ -93,7 +102,9 @@ export function needs(stuck: readonly Stuck[], events: readonly Event[], handled
 /** Whose run waits for money: those of whom the server says so, and those of whom it is the newest thing that happened. */
 function withoutMoney(stuck: readonly Stuck[], stories: readonly Story[]): Need[] {
   const waiting = new Map(
-    stories.filter((story) => story.events.at(-1)?.kind === PARKED).map((story): [string, Story] => [story.agentId, story]),
+    stories
+      .filter((story) => story.events.at(-1)?.kind === PARKED)
+      .map((story): [string, Story] => [story.agentId, story]),
   );
   const said = new Map(stuck.filter((one) => one.code === OUT_OF_MONEY).map((one) => [one.agent_id, one.message]));
   return [...new Set([...said.keys(), ...waiting.keys()])].sort().map((agentId): Need => {

@@ -18,16 +18,26 @@ export function AgentCost({ agentId }: { agentId: string }) {
     <section className="panel spending" id="cost" aria-labelledby="cost-title">
       <header className="panel-head">
         <h2 id="cost-title">Cost</h2>
-        <CapButton budget={budget.data} agentId={agentId} words={today?.capUsd === undefined ? "Set a cap" : "Change its cap"} />
+        <CapButton
+          budget={budget.data}
+          agentId={agentId}
+          words={today?.capUsd === undefined ? "Set a cap" : "Change its cap"}
+        />
       </header>
       {thrown && !spending.data && (
-        <Trouble doing="read what it costs" thrown={thrown} onRetry={() => void Promise.all([spending.refetch(), budget.refetch()])} />
+        <Trouble
+          doing="read what it costs"
+          thrown={thrown}
+          onRetry={() => void Promise.all([spending.refetch(), budget.refetch()])}
+        />
       )}
       {!thrown && !today && <Skeleton lines={2} label="Loading what it costs" />}
       {today && (
         <p className="spending-line">
           <b>{dollars(today.spentUsd)}</b> today
-          <span className="quiet">{today.capUsd === undefined ? ", under the cap of all agents" : ` of ${dollars(today.capUsd)} a day`}</span>
+          <span className="quiet">
+            {today.capUsd === undefined ? ", under the cap of all agents" : ` of ${dollars(today.capUsd)} a day`}
+          </span>
         </p>
       )}
       {today?.capUsd !== undefined && own && (

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState, type FormEvent } from "react";
+import { type FormEvent, useState } from "react";
 import { setCap } from "../api/calls";
 import { budgetQuery } from "../api/queries";
 import { Dialog } from "../ui/Dialog";
@@ -26,7 +26,9 @@ export function CapDialog({ agentId, capUsd, isSet, onClose }: CapDialogProps) {
     onSuccess: async (budget) => {
       client.setQueryData(budgetQuery.queryKey, budget);
       onClose();
-      await client.invalidateQueries({ predicate: ({ queryKey }) => ["agents", "agent", "runtime", "run"].includes(String(queryKey[0])) });
+      await client.invalidateQueries({
+        predicate: ({ queryKey }) => ["agents", "agent", "runtime", "run"].includes(String(queryKey[0])),
+      });
     },
   });
   const submit = (event: FormEvent) => {
@@ -56,14 +58,19 @@ export function CapDialog({ agentId, capUsd, isSet, onClose }: CapDialogProps) {
             </small>
           )}
           <small id="cap-hint">
-            {agentId ? `What ${agentId} may spend` : "What all agents together may spend"} from midnight to midnight, UTC. No request
-            leaves that could cost more than is left.
+            {agentId ? `What ${agentId} may spend` : "What all agents together may spend"} from midnight to midnight,
+            UTC. No request leaves that could cost more than is left.
           </small>
         </label>
         {setting.error && <Trouble doing="set the cap" thrown={setting.error} />}
         <div className="form-end">
           {isSet && (
-            <button type="button" className="button" onClick={() => setting.mutate(undefined)} disabled={setting.isPending}>
+            <button
+              type="button"
+              className="button"
+              onClick={() => setting.mutate(undefined)}
+              disabled={setting.isPending}
+            >
               {agentId ? "Take it away" : "Back to the default"}
             </button>
           )}

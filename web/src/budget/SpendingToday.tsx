@@ -25,7 +25,12 @@ export function SpendingToday({ budget }: { budget: Budget }) {
         <span className="quiet">{aside}</span> {fill === "near" && <Badge tone="warn">close to the cap</Badge>}
         {fill === "full" && <Badge tone="bad">at the cap</Badge>}
       </p>
-      <Meter label="Spent today, of the daily cap" text={`${words}, ${percent} percent`} percent={percent} fill={fill} />
+      <Meter
+        label="Spent today, of the daily cap"
+        text={`${words}, ${percent} percent`}
+        percent={percent}
+        fill={fill}
+      />
       <p className="quiet spending-foot">
         {fill === "full" ? "Nothing that costs money begins before a new day does, at " : "A new day begins at "}
         <time dateTime={budget.next_day_at}>{clock(budget.next_day_at, now)}</time>.

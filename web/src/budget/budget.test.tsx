@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { budgetQuery } from "../api/queries";
 import { sampleBudget, sampleEvent, sampleParked } from "../api/samples";
 import type { Budget } from "../api/types";
-import { needs } from "../briefing/needs";
 import { NeedsYou } from "../briefing/NeedsYou";
+import { needs } from "../briefing/needs";
 import { AgentCost } from "./AgentCost";
 import { ParkedBanner } from "./ParkedBanner";
 import { SpendingToday } from "./SpendingToday";
@@ -34,7 +34,8 @@ function show(children: ReactNode, budget?: Budget): QueryClient {
 
 const meter = () => screen.getByRole("meter");
 const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
-const write = (amount: string) => fireEvent.change(screen.getByLabelText(/^Dollars a day/), { target: { value: amount } });
+const write = (amount: string) =>
+  fireEvent.change(screen.getByLabelText(/^Dollars a day/), { target: { value: amount } });
 
 it("says what was spent of what may be, also to those who cannot see the bar", () => {
   show(<SpendingToday budget={sampleBudget({ reserved_usd: "0.02" })} />);
@@ -101,7 +102,12 @@ it("gives the default back only where somebody set a cap", async () => {
 });
 
 it("shows what an agent's days cost, newest first, with its own cap", () => {
-  const day = (name: string, spent: string, requests: number) => ({ day: name, spent_usd: spent, reserved_usd: "0.00", requests });
+  const day = (name: string, spent: string, requests: number) => ({
+    day: name,
+    spent_usd: spent,
+    reserved_usd: "0.00",
+    requests,
+  });
   const own = { agent_id: "main", spent_usd: "0.50", reserved_usd: "0.00", requests: 4, daily_cap_usd: "1.00" };
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
   client.setQueryData(budgetQuery.queryKey, sampleBudget({ agents: [own] }));
@@ -111,7 +117,10 @@ it("shows what an agent's days cost, newest first, with its own cap", () => {
       <AgentCost agentId="main" />
     </QueryClientProvider>,
   );
-  expect(screen.getAllByRole("listitem").map((line) => line.textContent)).toEqual(["Today$0.501 request", "Tue, Dec 30$2.009 requests"]);
+  expect(screen.getAllByRole("listitem").map((line) => line.textContent)).toEqual([
+    "Today$0.501 request",
+    "Tue, Dec 30$2.009 requests",
+  ]);
   expect(meter().getAttribute("aria-valuetext")).toBe("$0.50 of $1.00, 50 percent");
 });
 

@@ -7,8 +7,16 @@ it("writes every decimal that was spent, and at least two", () => {
 });
 
 it("counts in millionths, and back, without losing one", () => {
-  expect(["0.31", "0.000001", "999999.999999", undefined, "much"].map(microOf)).toEqual([310_000, 1, 999_999_999_999, 0, 0]);
-  expect([0, 1, 310_000, 5_000_000, 999_999_999_999].map(usdOf)).toEqual(["0.00", "0.000001", "0.31", "5.00", "999999.999999"]);
+  expect(["0.31", "0.000001", "999999.999999", undefined, "much"].map(microOf)).toEqual([
+    310_000, 1, 999_999_999_999, 0, 0,
+  ]);
+  expect([0, 1, 310_000, 5_000_000, 999_999_999_999].map(usdOf)).toEqual([
+    "0.00",
+    "0.000001",
+    "0.31",
+    "5.00",
+    "999999.999999",
+  ]);
 });
 
 it("does not call nothing a cost", () => {
@@ -33,7 +41,13 @@ it("takes a cap of nothing for one that is reached", () => {
 });
 
 it("says what is wrong with a cap before it is sent", () => {
-  expect(["0", "2.50", " 5 ", "1000000", "0.000001"].map(wrongCap)).toEqual([undefined, undefined, undefined, undefined, undefined]);
+  expect(["0", "2.50", " 5 ", "1000000", "0.000001"].map(wrongCap)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
   expect(["-1", "2,50", "1e3", ".5", "1.0000001", "$5"].map((text) => wrongCap(text)?.slice(0, 17))).toEqual(
     Array.from({ length: 6 }, () => "That is no amount"),
   );
@@ -50,9 +64,13 @@ it("says why a run waits, and whose cap it is", () => {
 
 it("reads why a run waits from its event, and nothing from one that was erased", () => {
   const exceeded = { scope: "all" as const, cap: 5_000_000, spent: 4_980_000, needed: 40_000, day: 20_454 };
-  expect(parkedOf(sampleEvent(1, { kind: "run_parked", payload: { code: "budget_exceeded", exceeded } }))).toEqual(sampleParked());
+  expect(parkedOf(sampleEvent(1, { kind: "run_parked", payload: { code: "budget_exceeded", exceeded } }))).toEqual(
+    sampleParked(),
+  );
   expect(parkedOf(sampleEvent(1, { kind: "run_parked" }))).toBeUndefined();
-  expect(parkedOf(sampleEvent(1, { kind: "run_parked", payload: { code: "budget_exceeded", exceeded: { scope: "all" } } }))).toBeUndefined();
+  expect(
+    parkedOf(sampleEvent(1, { kind: "run_parked", payload: { code: "budget_exceeded", exceeded: { scope: "all" } } })),
+  ).toBeUndefined();
 });
 
 it("knows what an agent spent today, also when that is nothing", () => {

@@ -22,7 +22,9 @@ export function microOf(usd: string | undefined): number {
 
 /** Dollars as the server writes them: all the decimals that there are, and at least two. */
 export function usdOf(micro: number): string {
-  const decimals = String(micro % MICRO).padStart(6, "0").replace(/0+$/, "");
+  const decimals = String(micro % MICRO)
+    .padStart(6, "0")
+    .replace(/0+$/, "");
   return `${Math.floor(micro / MICRO)}.${decimals.padEnd(2, "0")}`;
 }
 
@@ -51,7 +53,8 @@ export function filled(spentUsd: string, reservedUsd: string, capUsd: string): {
 export function wrongCap(text: string): string | undefined {
   const amount = text.trim();
   if (amount === "") return "Write an amount in dollars, such as 2.50.";
-  if (!AMOUNT.test(amount)) return "That is no amount: write digits, and a point with up to six decimals, such as 2.50.";
+  if (!AMOUNT.test(amount))
+    return "That is no amount: write digits, and a point with up to six decimals, such as 2.50.";
   return Number(amount) > CAP_USD_MAX ? `At most ${dollars(String(CAP_USD_MAX))} a day.` : undefined;
 }
 
@@ -70,7 +73,14 @@ export function parkedOf(event: Event): Parked | undefined {
   const { scope, cap, spent, needed }: Partial<Exceeded> = exceeded ?? {};
   if (code === undefined || scope === undefined) return undefined;
   if (cap === undefined || spent === undefined || needed === undefined) return undefined;
-  return { code, scope, cap_usd: usdOf(cap), spent_usd: usdOf(spent), needed_usd: usdOf(needed), day: event.at.slice(0, 10) };
+  return {
+    code,
+    scope,
+    cap_usd: usdOf(cap),
+    spent_usd: usdOf(spent),
+    needed_usd: usdOf(needed),
+    day: event.at.slice(0, 10),
+  };
 }
 
 export interface Today {

@@ -28,7 +28,9 @@ export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
   const titleId = useId();
   const client = useQueryClient();
   const refresh = () =>
-    client.invalidateQueries({ predicate: ({ queryKey }) => ["decisions", "agents", "agent", "runtime", "run"].includes(String(queryKey[0])) });
+    client.invalidateQueries({
+      predicate: ({ queryKey }) => ["decisions", "agents", "agent", "runtime", "run"].includes(String(queryKey[0])),
+    });
   const answering = useMutation({
     // The version says which question was read: if it has changed since, it is no answer to it.
     mutationFn: (option: string) =>
@@ -56,7 +58,12 @@ export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
         )}
       </p>
       <h3 id={titleId}>{decision.title}</h3>
-      <DecisionInput decision={whole.data ?? decision} isFetching={whole.isFetching} trouble={whole.error} onRetry={() => void whole.refetch()} />
+      <DecisionInput
+        decision={whole.data ?? decision}
+        isFetching={whole.isFetching}
+        trouble={whole.error}
+        onRetry={() => void whole.refetch()}
+      />
       <dl className="facts">
         <div>
           <dt>Reaches</dt>
@@ -85,9 +92,16 @@ export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
       </dl>
       <label className="decision-note">
         <span>Note, if you like</span>
-        <input value={note} onChange={(event) => setNote(event.target.value)} maxLength={NOTE_CHARS_MAX} autoComplete="off" />
+        <input
+          value={note}
+          onChange={(event) => setNote(event.target.value)}
+          maxLength={NOTE_CHARS_MAX}
+          autoComplete="off"
+        />
       </label>
-      {answering.error && asFailure(answering.error).code !== "decision_closed" && <Trouble doing="answer" thrown={answering.error} />}
+      {answering.error && asFailure(answering.error).code !== "decision_closed" && (
+        <Trouble doing="answer" thrown={answering.error} />
+      )}
       {elsewhere && <p role="note">{elsewhere}</p>}
       <ul className="decision-options">
         {decision.options.map((option) => {
@@ -99,7 +113,12 @@ export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
                 className={`button ${isRecommended ? "primary" : ""}`}
                 aria-describedby={`${titleId}-${option.id}`}
                 onClick={() => answering.mutate(option.id)}
-                disabled={answering.isPending || answering.isSuccess || elsewhere !== undefined || (permits(option.id) && !isShown)}
+                disabled={
+                  answering.isPending ||
+                  answering.isSuccess ||
+                  elsewhere !== undefined ||
+                  (permits(option.id) && !isShown)
+                }
               >
                 {option.label}
                 {isRecommended && " (recommended)"}

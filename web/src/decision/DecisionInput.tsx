@@ -27,7 +27,9 @@ export function DecisionInput({ decision, isFetching, trouble, onRetry }: Decisi
       {gone && <p role="note">{goneWords(gone)}</p>}
       {isCut && !gone && <p role="status">This is only how it begins.{isFetching && " The rest is on its way."}</p>}
       {isCut && !gone && trouble != null && <Trouble doing="show all of it" thrown={trouble} onRetry={onRetry} />}
-      {!isCut && input.length > LONG_CHARS && <p className="quiet">These are all {input.length} characters of it. Read to the end before you approve.</p>}
+      {!isCut && input.length > LONG_CHARS && (
+        <p className="quiet">These are all {input.length} characters of it. Read to the end before you approve.</p>
+      )}
     </>
   );
 }

@@ -4,8 +4,8 @@ import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { sampleDecision } from "../api/samples";
 import type { Decision } from "../api/types";
-import { needs } from "../briefing/needs";
 import { NeedsYou } from "../briefing/NeedsYou";
+import { needs } from "../briefing/needs";
 import { DecisionCard } from "./DecisionCard";
 import { Decisions } from "./Decisions";
 import { endWords } from "./words";
@@ -30,13 +30,21 @@ function show(children: ReactNode): void {
 }
 
 const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
-const card = (decision: Decision, onForestalled = () => undefined) => show(<DecisionCard decision={decision} onForestalled={onForestalled} />);
+const card = (decision: Decision, onForestalled = () => undefined) =>
+  show(<DecisionCard decision={decision} onForestalled={onForestalled} />);
 const kept = (decision: Decision) => needs([], [], new Set(), { decisions: [decision], quarantined: [] });
 
 it("shows everything that an answer depends on", () => {
   card(sampleDecision({ badges: ["timed_out"] }));
   const shown = screen.getByRole("article", { name: "May ExecCommand be used?" }).textContent;
-  for (const words of ["main asks", "High", "Overdue", "ExecCommand rm -r build", "nobody knows how far", "then it grows more severe"]) {
+  for (const words of [
+    "main asks",
+    "High",
+    "Overdue",
+    "ExecCommand rm -r build",
+    "nobody knows how far",
+    "then it grows more severe",
+  ]) {
     expect(shown).toContain(words);
   }
   expect(screen.getByRole("button", { name: "Approve" }).getAttribute("aria-describedby")).toBeTruthy();
@@ -52,7 +60,13 @@ it("answers the version that was read, with a note only where there is one", asy
   card(sampleDecision());
   fireEvent.change(screen.getByLabelText(/^Note/), { target: { value: " not today " } });
   press("Deny");
-  await waitFor(() => expect(posted).toHaveBeenLastCalledWith("/api/decisions/d1/answer", { option: "deny", version: 1, note: "not today" }));
+  await waitFor(() =>
+    expect(posted).toHaveBeenLastCalledWith("/api/decisions/d1/answer", {
+      option: "deny",
+      version: 1,
+      note: "not today",
+    }),
+  );
 });
 
 it("permits nothing that it has not shown to the end", async () => {
@@ -63,7 +77,10 @@ it("permits nothing that it has not shown to the end", async () => {
   card(sampleDecision({ input: begins, is_input_cut: true }));
   const approve = () => screen.getByRole<HTMLButtonElement>("button", { name: "Approve" });
   expect(screen.getByText(/only how it begins/)).toBeTruthy();
-  expect([approve().disabled, screen.getByRole<HTMLButtonElement>("button", { name: "Deny" }).disabled]).toEqual([true, false]);
+  expect([approve().disabled, screen.getByRole<HTMLButtonElement>("button", { name: "Deny" }).disabled]).toEqual([
+    true,
+    false,
+  ]);
   await waitFor(() => expect(screen.getByText(/The rest is on its way/)).toBeTruthy());
   arrive(Response.json(sampleDecision({ input: whole })));
   await waitFor(() => expect(screen.getByLabelText("What it would be given").textContent).toBe(`ExecCommand ${whole}`));
@@ -79,7 +96,8 @@ it("does not permit what nobody can show, and says why", async () => {
   await screen.findByText(/cannot be read/);
   expect(screen.getByRole<HTMLButtonElement>("button", { name: "Approve" }).disabled).toBe(true);
   cleanup();
-  answer = () => Response.json({ error: { code: "storage_failed", message: "the disk fails", hint: "" } }, { status: 500 });
+  answer = () =>
+    Response.json({ error: { code: "storage_failed", message: "the disk fails", hint: "" } }, { status: 500 });
   card(begins);
   expect((await screen.findByRole("alert")).textContent).toContain("The disk fails");
   expect(screen.getByRole<HTMLButtonElement>("button", { name: "Approve" }).disabled).toBe(true);
@@ -88,7 +106,8 @@ it("does not permit what nobody can show, and says why", async () => {
 it("takes no answer here where the settings say so, and tells where it is taken", () => {
   card(sampleDecision({ may_answer: ["api"] }));
   expect(screen.getByText(/This page may not answer it\. It is answered with `wakeful decision answer`/)).toBeTruthy();
-  for (const name of ["Approve", "Deny"]) expect(screen.getByRole<HTMLButtonElement>("button", { name }).disabled).toBe(true);
+  for (const name of ["Approve", "Deny"])
+    expect(screen.getByRole<HTMLButtonElement>("button", { name }).disabled).toBe(true);
 });
 
 it("marks what is recommended", () => {
@@ -98,7 +117,10 @@ it("marks what is recommended", () => {
 });
 
 it("shows what somebody else answered, and keeps it until it was seen", async () => {
-  const theirs = sampleDecision({ status: "answered", answer: { option: "deny", channel: "cli", note: "no", at: "2026-01-01T00:00:00Z" } });
+  const theirs = sampleDecision({
+    status: "answered",
+    answer: { option: "deny", channel: "cli", note: "no", at: "2026-01-01T00:00:00Z" },
+  });
   const error = { code: "decision_closed", message: "the decision is answered already", hint: "" };
   answer = (request) => (request.method === "POST" ? Response.json({ error }, { status: 409 }) : Response.json(theirs));
   show(<NeedsYou needs={kept(sampleDecision())} budget={undefined} onHandled={() => undefined} />);
@@ -110,7 +132,11 @@ it("shows what somebody else answered, and keeps it until it was seen", async ()
 });
 
 it("says that a question changed, and does not take the answer for one to the new question", async () => {
-  const error = { code: "decision_changed", message: "the decision has version 2, the answer was given to version 1", hint: "read it again" };
+  const error = {
+    code: "decision_changed",
+    message: "the decision has version 2, the answer was given to version 1",
+    hint: "read it again",
+  };
   answer = () => Response.json({ error }, { status: 409 });
   card(sampleDecision());
   press("Approve");
@@ -125,9 +151,22 @@ it("stands first in the briefing and cannot be waved away", () => {
 });
 
 it("lets a run that was set aside be tried again or given up", async () => {
-  const run = { run_key: "r9", agent_id: "main", status: "quarantined" as const, transitions: 4, started_at: "2026-01-01T00:00:00Z", fault: "its state cannot be read" };
+  const run = {
+    run_key: "r9",
+    agent_id: "main",
+    status: "quarantined" as const,
+    transitions: 4,
+    started_at: "2026-01-01T00:00:00Z",
+    fault: "its state cannot be read",
+  };
   answer = () => Response.json({});
-  show(<NeedsYou needs={needs([], [], new Set(), { decisions: [], quarantined: [run] })} budget={undefined} onHandled={() => undefined} />);
+  show(
+    <NeedsYou
+      needs={needs([], [], new Set(), { decisions: [], quarantined: [run] })}
+      budget={undefined}
+      onHandled={() => undefined}
+    />,
+  );
   expect(screen.getByText(/Its state cannot be read/)).toBeTruthy();
   vi.stubGlobal("fetch", async (request: Request) => {
     posted(new URL(request.url).pathname, null);
@@ -135,7 +174,9 @@ it("lets a run that was set aside be tried again or given up", async () => {
   });
   press("Try it again");
   await waitFor(() => expect(posted).toHaveBeenCalledWith("/api/runs/r9/retry", null));
-  await waitFor(() => expect(screen.getByRole<HTMLButtonElement>("button", { name: "Give it up" }).disabled).toBe(false));
+  await waitFor(() =>
+    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Give it up" }).disabled).toBe(false),
+  );
   press("Give it up");
   await waitFor(() => expect(posted).toHaveBeenCalledWith("/api/runs/r9/abandon", null));
 });
@@ -147,7 +188,9 @@ it("draws nothing where nobody is asked", () => {
 
 it("has words for every end", () => {
   const answered = { option: "approve", channel: "page" as const, at: "2026-01-01T00:00:00Z" };
-  expect(endWords(sampleDecision({ status: "answered", answer: answered }))).toBe("Somebody answered “Approve” on a page.");
+  expect(endWords(sampleDecision({ status: "answered", answer: answered }))).toBe(
+    "Somebody answered “Approve” on a page.",
+  );
   expect(endWords(sampleDecision({ status: "cancelled" }))).toContain("Nobody answered in time");
   expect(endWords(sampleDecision({ status: "withdrawn" }))).toContain("The run ended");
 });

@@ -3,13 +3,14 @@ import { agentPath, Link, runPath } from "../shell/router";
 import { oneLine } from "../text/number";
 import { Time } from "../ui/Time";
 import { EventLine } from "./EventLine";
-import { cost, verb, type Story } from "./story";
+import { cost, type Story, verb } from "./story";
 
 const PROMPT_CHARS_MAX = 90;
 
 /** One run (or one event that belongs to none) as a sentence, what was said in the end, and what it took. */
 export function StoryView({ story, lines }: { story: Story; lines: readonly Event[] }) {
-  const tone = story.outcome === "completed" ? "good" : story.outcome === "failed" ? "bad" : story.outcome ? "warn" : "busy";
+  const tone =
+    story.outcome === "completed" ? "good" : story.outcome === "failed" ? "bad" : story.outcome ? "warn" : "busy";
   const prompt = story.prompt ? `“${oneLine(story.prompt, PROMPT_CHARS_MAX)}”` : "a run";
   const spent = cost(story);
   return (

@@ -1,7 +1,7 @@
 import type { Event } from "../api/types";
 import { EventLine } from "./EventLine";
-import { isShown } from "./level";
 import { LevelSwitch } from "./LevelSwitch";
+import { isShown } from "./level";
 import { useDisplay } from "./useDisplay";
 
 interface TimelineProps {
@@ -23,7 +23,9 @@ export function Timeline({ events, onOlder, isFetching }: TimelineProps) {
       </header>
       {shown.length === 0 ? (
         <p className="quiet">
-          {events.length === 0 ? "Nothing has happened yet." : `Nothing at this level; ${events.length} smaller events are hidden.`}
+          {events.length === 0
+            ? "Nothing has happened yet."
+            : `Nothing at this level; ${events.length} smaller events are hidden.`}
         </p>
       ) : (
         <ol className="event-lines">

@@ -4,14 +4,22 @@ import type { Event, EventKind, EventPayload, Usage } from "../api/types";
 /** What an event says beyond its title, which its summary may begin with. */
 export function gist({ presentation: { title, body, summary } }: Event): string {
   if (body) return body;
-  return summary.startsWith(title) ? summary.slice(title.length).replace(/^[:,]\s*/, "").trim() : summary;
+  return summary.startsWith(title)
+    ? summary
+        .slice(title.length)
+        .replace(/^[:,]\s*/, "")
+        .trim()
+    : summary;
 }
 
 /**
  * What an event of this kind says; nothing for another kind. Every member may be missing: the details may be erased or come
  * from another version of the server.
  */
-export function payloadOf<K extends EventKind>(event: Event | undefined, kind: K): Partial<EventPayload<K>> | undefined {
+export function payloadOf<K extends EventKind>(
+  event: Event | undefined,
+  kind: K,
+): Partial<EventPayload<K>> | undefined {
   return event?.kind === kind ? (event.payload as Partial<EventPayload<K>>) : undefined;
 }
 

@@ -10,7 +10,11 @@ const run = (runKey: string, from: number, outcome: EventPayload<"run_ended">["o
   sampleEvent(from + 2, { run_key: runKey, kind: "provider_round_completed", payload: { token_usage: usage(90) } }),
   sampleEvent(from + 3, { run_key: runKey, kind: "assistant_round_recorded", payload: { text: "Three files." } }),
   sampleEvent(from + 4, { run_key: runKey, kind: "tool_executed" }),
-  sampleEvent(from + 5, { run_key: runKey, kind: "run_ended", payload: { outcome, rounds: 2, token_usage: usage(1_234) } }),
+  sampleEvent(from + 5, {
+    run_key: runKey,
+    kind: "run_ended",
+    payload: { outcome, rounds: 2, token_usage: usage(1_234) },
+  }),
 ];
 
 it("tells one story per run, the newest first", () => {
@@ -32,7 +36,9 @@ it("keeps runs of different agents apart, and lets an event without a run stand 
 });
 
 it("says in a verb how it ended, or that it goes on", () => {
-  const verbs = (["completed", "failed", "out_of_rounds", "cancelled"] as const).map((outcome) => verb(tell(run("a", 1, outcome))[0]!));
+  const verbs = (["completed", "failed", "out_of_rounds", "cancelled"] as const).map((outcome) =>
+    verb(tell(run("a", 1, outcome))[0]!),
+  );
   expect(verbs).toEqual(["finished", "failed at", "ran out of rounds on", "was stopped while doing"]);
   expect(verb(tell(run("a", 1).slice(0, 3))[0]!)).toBe("is working on");
   expect(verb(tell(run("a", 1).slice(0, 1))[0]!)).toBe("was asked");

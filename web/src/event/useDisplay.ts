@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { storeDisplay, storedDisplay, type Display } from "./level";
+import { type Display, storeDisplay, storedDisplay } from "./level";
 
 /** The chosen display level, kept for the next visit. */
 export function useDisplay(): [Display, (display: Display) => void] {

@@ -7,7 +7,12 @@ import type { InvalidateQueryFilters, Query, QueryClient } from "@tanstack/react
  */
 export async function refresh(client: QueryClient, which: InvalidateQueryFilters): Promise<void> {
   // Each by itself: one that gets no answer holds up no other.
-  await Promise.all(client.getQueryCache().findAll(which).map((query) => refreshOne(client, query)));
+  await Promise.all(
+    client
+      .getQueryCache()
+      .findAll(which)
+      .map((query) => refreshOne(client, query)),
+  );
 }
 
 async function refreshOne(client: QueryClient, { queryKey, state }: Query): Promise<void> {

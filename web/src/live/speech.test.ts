@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { sampleDelta, sampleEvent } from "../api/samples";
 import type { EventKind, EventPayload } from "../api/types";
-import { forget, hear, heed, settle, SILENCE, spoken } from "./speech";
+import { forget, hear, heed, SILENCE, settle, spoken } from "./speech";
 
 const heard = (...deltas: Parameters<typeof sampleDelta>[]) =>
   deltas.reduce((speech, delta) => hear(speech, sampleDelta(...delta)), SILENCE);
@@ -45,10 +45,15 @@ it("knows which events end a speech", () => {
     const after = heed(heard([0, 0, "a"]), sampleEvent(1, { kind, run_key: "r" }));
     return spoken(hear(after, sampleDelta(0, 1, "b")), "r") === "ab";
   };
-  expect([takesMore("assistant_round_recorded"), takesMore("run_ended"), takesMore("tool_executed")]).toEqual([false, false, true]);
+  expect([takesMore("assistant_round_recorded"), takesMore("run_ended"), takesMore("tool_executed")]).toEqual([
+    false,
+    false,
+    true,
+  ]);
 });
 
-const attempted = (outcome: EventPayload<"provider_round_completed">["outcome"]) => sampleEvent(1, { kind: "provider_round_completed", run_key: "r", payload: { outcome } });
+const attempted = (outcome: EventPayload<"provider_round_completed">["outcome"]) =>
+  sampleEvent(1, { kind: "provider_round_completed", run_key: "r", payload: { outcome } });
 
 it("drops the words of an attempt as soon as it failed, and begins clean with the next", () => {
   const failed = heed(heard([0, 0, "half a "], [0, 1, "sentence"]), attempted("retrying"));
@@ -75,7 +80,11 @@ it("leaves the words of other runs alone", () => {
 });
 
 it("begins again when an attempt that a crash cut off is made anew under its number", () => {
-  const cutOff: Parameters<typeof sampleDelta>[] = [[0, 0, "I go "], [0, 1, "left "], [0, 2, "and on"]];
+  const cutOff: Parameters<typeof sampleDelta>[] = [
+    [0, 0, "I go "],
+    [0, 1, "left "],
+    [0, 2, "and on"],
+  ];
   expect(spoken(heard(...cutOff, [0, 0, "I stay "], [0, 1, "here"]), "r")).toBe("I stay here");
 });
 

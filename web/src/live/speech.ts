@@ -38,7 +38,8 @@ const ENDS: readonly string[] = ["assistant_round_recorded", "runtime_error", "r
 export function heed(speech: Speech, event: Event): Speech {
   if (event.run_key === undefined) return speech;
   if (ENDS.includes(event.kind)) return settle(speech, event.run_key);
-  const isFailed = event.kind === "provider_round_completed" && payloadOf(event, "provider_round_completed")?.outcome !== "succeeded";
+  const isFailed =
+    event.kind === "provider_round_completed" && payloadOf(event, "provider_round_completed")?.outcome !== "succeeded";
   return isFailed ? drop(speech, event.run_key) : speech;
 }
 
@@ -64,7 +65,9 @@ export function forget(speech: Speech, earlier: Speech = speech): Speech {
     return isOver && chunks.size > 0 && before?.isOver === true && before.attempt === attempt;
   };
   if (![...speech].some(([runKey, now]) => isDue(runKey, now))) return speech;
-  return new Map([...speech].map(([runKey, now]) => [runKey, isDue(runKey, now) ? { ...now, chunks: new Map() } : now]));
+  return new Map(
+    [...speech].map(([runKey, now]) => [runKey, isDue(runKey, now) ? { ...now, chunks: new Map() } : now]),
+  );
 }
 
 /** The words so far. Where a piece is missing (we came late, or the line was cut) there is an ellipsis. */

@@ -99,7 +99,10 @@ it("opens again where the server dropped a slow reader", async () => {
   source().say("event", sampleEvent(9), "9");
   source().say("dropped", { code: "too_slow", after_seq: 9 }, "9");
   await vi.advanceTimersByTimeAsync(300);
-  expect(FakeSource.all.map((one) => one.url)).toEqual(["/events?after_seq=7&ticket=t1", "/events?after_seq=9&ticket=t2"]);
+  expect(FakeSource.all.map((one) => one.url)).toEqual([
+    "/events?after_seq=7&ticket=t1",
+    "/events?after_seq=9&ticket=t2",
+  ]);
 });
 
 it("takes a place that comes by itself", async () => {

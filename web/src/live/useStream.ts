@@ -1,5 +1,5 @@
 // Connects a page with its stream: events are handed over in batches, answers that they make stale are fetched again.
-import { useQueryClient, type QueryKey } from "@tanstack/react-query";
+import { type QueryKey, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { createStreamTicket } from "../api/calls";
 import type { Event } from "../api/types";

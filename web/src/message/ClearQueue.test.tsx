@@ -10,7 +10,9 @@ it("cancels the messages that wait for this agent", async () => {
     paths.push(`${request.method} ${new URL(request.url).pathname}`);
     return Response.json(sampleAgent());
   });
-  render(<ClearQueue agentId="main" />, { wrapper: ({ children }) => <QueryClientProvider client={new QueryClient()}>{children}</QueryClientProvider> });
+  render(<ClearQueue agentId="main" />, {
+    wrapper: ({ children }) => <QueryClientProvider client={new QueryClient()}>{children}</QueryClientProvider>,
+  });
   fireEvent.click(screen.getByRole("button", { name: "Cancel waiting messages" }));
   await waitFor(() => expect(paths).toEqual(["POST /api/agents/main/queue/clear"]));
 });

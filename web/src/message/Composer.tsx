@@ -1,4 +1,4 @@
-import { useState, type KeyboardEvent } from "react";
+import { type KeyboardEvent, useState } from "react";
 import type { AgentStatus } from "../api/types";
 import { Glyph } from "../ui/Glyph";
 
@@ -37,7 +37,9 @@ export function Composer({ agent, onSend }: { agent: AgentStatus; onSend: (text:
         onKeyDown={press}
         rows={Math.min(8, Math.max(2, text.split("\n").length))}
         maxLength={TEXT_CHARS_MAX}
-        placeholder={agent.control === "paused" ? "It is paused: what you write waits until it is resumed" : "What should it do?"}
+        placeholder={
+          agent.control === "paused" ? "It is paused: what you write waits until it is resumed" : "What should it do?"
+        }
         aria-describedby="composer-hint"
       />
       <button type="submit" className="button primary" disabled={text.trim() === ""}>

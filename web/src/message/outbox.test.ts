@@ -9,7 +9,9 @@ beforeEach(() => sessionStorage.clear());
 it("keeps a message's key over failure and retry", () => {
   const failed = fail(write([], "hello", "k1", NOW), "k1", problem);
   expect(failed).toMatchObject([{ key: "k1", state: "failed", problem }]);
-  expect(retry(failed, "k1")).toEqual([{ key: "k1", text: "hello", at: NOW.toISOString(), state: "sending", problem: undefined }]);
+  expect(retry(failed, "k1")).toEqual([
+    { key: "k1", text: "hello", at: NOW.toISOString(), state: "sending", problem: undefined },
+  ]);
 });
 
 it("drops an accepted message once the server shows its run, and not before", () => {

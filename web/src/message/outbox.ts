@@ -52,8 +52,15 @@ export function storedOutbox(agentId: string): Outbox {
   try {
     const list: unknown = JSON.parse(sessionStorage.getItem(storedAs(agentId)) ?? "[]");
     if (!Array.isArray(list)) return [];
-    const problem = { message: "The page was left before this was confirmed.", hint: "Send it again: it cannot arrive twice." };
-    return (list as Outgoing[]).map((message) => ({ ...message, state: "failed", problem: message.problem ?? problem }));
+    const problem = {
+      message: "The page was left before this was confirmed.",
+      hint: "Send it again: it cannot arrive twice.",
+    };
+    return (list as Outgoing[]).map((message) => ({
+      ...message,
+      state: "failed",
+      problem: message.problem ?? problem,
+    }));
   } catch {
     return [];
   }

@@ -4,7 +4,9 @@ import type { ReactNode } from "react";
 import { beforeEach, expect, it, vi } from "vitest";
 import { useOutbox } from "./useOutbox";
 
-const around = ({ children }: { children: ReactNode }) => <QueryClientProvider client={new QueryClient()}>{children}</QueryClientProvider>;
+const around = ({ children }: { children: ReactNode }) => (
+  <QueryClientProvider client={new QueryClient()}>{children}</QueryClientProvider>
+);
 const nothing: never[] = [];
 
 beforeEach(() => sessionStorage.clear());
@@ -39,5 +41,7 @@ it("shows the server's own words when it refuses a message", async () => {
   vi.stubGlobal("fetch", async () => Response.json({ error }, { status: 413 }));
   const { result } = renderHook(() => useOutbox("main", nothing, nothing), { wrapper: around });
   act(() => result.current.send("hello"));
-  await waitFor(() => expect(result.current.messages[0]?.problem).toEqual({ message: "the message is too long", hint: "cut it" }));
+  await waitFor(() =>
+    expect(result.current.messages[0]?.problem).toEqual({ message: "the message is too long", hint: "cut it" }),
+  );
 });

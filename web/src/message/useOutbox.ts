@@ -3,7 +3,18 @@ import { useEffect, useMemo, useState } from "react";
 import { sendMessage } from "../api/calls";
 import { asFailure } from "../api/failure";
 import type { Queued, TranscriptLine } from "../api/types";
-import { accept, arrived, discard, fail, retry, storedOutbox, storeOutbox, write, type Outbox, type Outgoing } from "./outbox";
+import {
+  accept,
+  arrived,
+  discard,
+  fail,
+  type Outbox,
+  type Outgoing,
+  retry,
+  storedOutbox,
+  storeOutbox,
+  write,
+} from "./outbox";
 
 export interface OutboxHandle {
   messages: Outbox;

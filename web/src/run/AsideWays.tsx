@@ -8,15 +8,27 @@ export function AsideWays({ runKey }: { runKey: string }) {
   const moving = useMutation({
     mutationFn: (way: "retry" | "abandon") => (way === "retry" ? retryRun(runKey) : abandonRun(runKey)),
     onSettled: () =>
-      client.invalidateQueries({ predicate: ({ queryKey }) => ["quarantined", "agents", "agent", "runtime", "run"].includes(String(queryKey[0])) }),
+      client.invalidateQueries({
+        predicate: ({ queryKey }) => ["quarantined", "agents", "agent", "runtime", "run"].includes(String(queryKey[0])),
+      }),
   });
   return (
     <>
       <p className="need-acts">
-        <button type="button" className="button small" onClick={() => moving.mutate("retry")} disabled={moving.isPending}>
+        <button
+          type="button"
+          className="button small"
+          onClick={() => moving.mutate("retry")}
+          disabled={moving.isPending}
+        >
           Try it again
         </button>
-        <button type="button" className="button small" onClick={() => moving.mutate("abandon")} disabled={moving.isPending}>
+        <button
+          type="button"
+          className="button small"
+          onClick={() => moving.mutate("abandon")}
+          disabled={moving.isPending}
+        >
           Give it up
         </button>
         <span className="quiet">What it finished stays done either way.</span>

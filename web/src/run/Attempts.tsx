@@ -1,6 +1,6 @@
 import { Badge } from "../ui/Badge";
 import { Glyph } from "../ui/Glyph";
-import { diagnosticsOf, endingWords, leaveWords, tookWords, type Diagnostics, type Try } from "./round";
+import { type Diagnostics, diagnosticsOf, endingWords, leaveWords, type Try, tookWords } from "./round";
 import { spaced } from "./words";
 
 /** Everybody who was asked in one model round: which attempt it was, how it ended, what it took, by which rule. */

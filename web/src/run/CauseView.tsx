@@ -14,11 +14,11 @@ export function CauseView({ cause }: { cause: RunCause }) {
       <blockquote className="cause-text" tabIndex={0}>
         {cause.text}
       </blockquote>
-      {cause.verdict === undefined && <p className="quiet">It has not been decided yet: the message waits for its turn.</p>}
+      {cause.verdict === undefined && (
+        <p className="quiet">It has not been decided yet: the message waits for its turn.</p>
+      )}
       {isRefused && <p>It was not run: {spaced(cause.verdict as string)}.</p>}
-      <p className="quiet">
-        {authorityWords(cause)}.
-      </p>
+      <p className="quiet">{authorityWords(cause)}.</p>
     </section>
   );
 }

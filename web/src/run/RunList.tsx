@@ -43,7 +43,12 @@ export function RunList({ agentId, runs }: { agentId: string; runs: readonly Run
         </button>
       )}
       {isAll && all.hasNextPage && (
-        <button type="button" className="button small" onClick={() => void all.fetchNextPage()} disabled={all.isFetching}>
+        <button
+          type="button"
+          className="button small"
+          onClick={() => void all.fetchNextPage()}
+          disabled={all.isFetching}
+        >
           Show older
         </button>
       )}

@@ -1,13 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { cancelRun } from "../api/calls";
-import { decisionsQuery, moreLines, runQuery, transcriptQuery, TRANSCRIPT_LINES } from "../api/queries";
+import { decisionsQuery, moreLines, runQuery, TRANSCRIPT_LINES, transcriptQuery } from "../api/queries";
 import type { AgentStatus, Run } from "../api/types";
 import { NotDurableNote } from "../brake/NotDurableNote";
 import { dollars, isSpent } from "../budget/money";
 import { ParkedBanner } from "../budget/ParkedBanner";
 import { Decisions } from "../decision/Decisions";
-import { spoken, type Speech } from "../live/speech";
+import { type Speech, spoken } from "../live/speech";
 import { PlainHead } from "../shell/PlainHead";
 import { agentPath, briefingPath, Link } from "../shell/router";
 import { useTitle } from "../shell/useTitle";
@@ -21,13 +21,13 @@ import { Prose } from "../ui/Prose";
 import { Skeleton } from "../ui/Skeleton";
 import { Time } from "../ui/Time";
 import { Trouble } from "../ui/Trouble";
+import { WhyPanel } from "../why/WhyView";
 import { AsideWays } from "./AsideWays";
 import { CauseView } from "./CauseView";
 import { FailureView } from "./FailureView";
 import { Family } from "./Family";
 import { fallbackOf, tokenWords } from "./round";
 import { Steps } from "./Steps";
-import { WhyPanel } from "../why/WhyView";
 import { isOpen, outcomeTone, outcomeWords } from "./words";
 
 const TITLE_CHARS_MAX = 80;
@@ -73,7 +73,8 @@ export function RunPage({ agent, runKey, speech }: { agent: AgentStatus; runKey:
           {run.data.failure_artifact && <FailureView failure={run.data.failure_artifact} />}
           {run.data.unreadable && (
             <p className="notice">
-              <Glyph name="alert" /> The state of this run cannot be read ({run.data.unreadable}); what is shown is what its rows tell.
+              <Glyph name="alert" /> The state of this run cannot be read ({run.data.unreadable}); what is shown is what
+              its rows tell.
             </p>
           )}
           {run.data.final_text !== "" && (
@@ -116,14 +117,23 @@ export function RunHeader({ run }: { run: Run }) {
       </nav>
       <div className="agent-head">
         <div className="agent-head-words">
-          <h1 tabIndex={-1}>{run.cause ? `“${oneLine(run.cause.text, TITLE_CHARS_MAX)}”` : `Run of ${run.agent_id}`}</h1>
+          <h1 tabIndex={-1}>
+            {run.cause ? `“${oneLine(run.cause.text, TITLE_CHARS_MAX)}”` : `Run of ${run.agent_id}`}
+          </h1>
           <p className="lede" role="status">
-            <Badge tone={run.parked ? "warn" : outcomeTone(run.outcome)}>{run.parked ? "Waits for money" : outcomeWords(run.outcome)}</Badge>{" "}
+            <Badge tone={run.parked ? "warn" : outcomeTone(run.outcome)}>
+              {run.parked ? "Waits for money" : outcomeWords(run.outcome)}
+            </Badge>{" "}
             {summary(run)}
           </p>
         </div>
         {isOpen(run.outcome) && (
-          <button type="button" className="button" onClick={() => cancelling.mutate()} disabled={cancelling.isPending || isAsked}>
+          <button
+            type="button"
+            className="button"
+            onClick={() => cancelling.mutate()}
+            disabled={cancelling.isPending || isAsked}
+          >
             <Glyph name="cross" /> {isAsked ? "Stopping…" : "Stop this run"}
           </button>
         )}

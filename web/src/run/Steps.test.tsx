@@ -30,7 +30,9 @@ it("shows a round with its attempts as one step, and the fallback at a glance", 
   expect(screen.getAllByText("Asked the model")).toHaveLength(1);
   expect(screen.getByText("fell back to anthropic/small")).toBeTruthy();
   expect(screen.getByText("“Here it is.”")).toBeTruthy();
-  const lines = within(screen.getByRole("list", { name: "Attempts" })).getAllByText(/^attempt/).map((line) => line.textContent);
+  const lines = within(screen.getByRole("list", { name: "Attempts" }))
+    .getAllByText(/^attempt/)
+    .map((line) => line.textContent);
   expect(lines).toEqual(["attempt 1 of 3", "attempt 2 of 3", "attempt 1 of 3"]);
 });
 
@@ -45,7 +47,13 @@ it("says how each attempt ended, the wait after it, its cost and its rule", () =
 
 it("is brief about a round that was answered at once", () => {
   const timeline = { attempts: [sampleAttempt("1", { cost_usd: "0.01" })], requested_model_ref: "openai/large" };
-  render(<Steps run={sampleRun({ steps: [sampleStep("1")], provider_attempt_timeline: timeline })} account={undefined} live="" />);
+  render(
+    <Steps
+      run={sampleRun({ steps: [sampleStep("1")], provider_attempt_timeline: timeline })}
+      account={undefined}
+      live=""
+    />,
+  );
   expect(screen.queryByRole("list", { name: "Attempts" })).toBeNull();
   expect(screen.getByText("$0.01")).toBeTruthy();
   expect(screen.getByText("Asked by rule inference_gates — every gate before the model was open.")).toBeTruthy();
@@ -60,7 +68,13 @@ it("keeps what happened on the way closed", () => {
 });
 
 it("shows a run of an older program, of whose attempts nothing was kept", () => {
-  render(<Steps run={sampleRun({ steps: [sampleStep("1", { status: "failed", reason: "script_exhausted" })] })} account={undefined} live="" />);
+  render(
+    <Steps
+      run={sampleRun({ steps: [sampleStep("1", { status: "failed", reason: "script_exhausted" })] })}
+      account={undefined}
+      live=""
+    />,
+  );
   expect(screen.getByText("What was wrong: script exhausted.")).toBeTruthy();
   expect(screen.queryByRole("list", { name: "Attempts" })).toBeNull();
 });

@@ -8,7 +8,7 @@ import { Badge } from "../ui/Badge";
 import { Glyph } from "../ui/Glyph";
 import { Prose } from "../ui/Prose";
 import { Attempts } from "./Attempts";
-import { itemsOf, leaveWords, roundCost, tokenWords, type Try } from "./round";
+import { itemsOf, leaveWords, roundCost, type Try, tokenWords } from "./round";
 import { sandboxWords, statusWords, verdictWords } from "./words";
 
 interface StepsProps {
@@ -75,7 +75,9 @@ function RoundView({ tries, reply }: { tries: readonly Try[]; reply: string }) {
         {reply && <p className="step-reply">{reply}</p>}
         {verdict !== "" && <p className="step-why">{verdict}.</p>}
         {isPlain ? (
-          <p className="attempt-took">{[`by ${only.provider}`, tokenWords(only.token_usage)].filter(Boolean).join(" · ")}</p>
+          <p className="attempt-took">
+            {[`by ${only.provider}`, tokenWords(only.token_usage)].filter(Boolean).join(" · ")}
+          </p>
         ) : (
           <Attempts tries={tries} />
         )}

@@ -5,7 +5,12 @@ import { diagnosticsOf, endingWords, fallbackOf, itemsOf, leaveWords, roundCost,
 
 function played(steps: Step[], attempts: Attempt[]) {
   const winner = attempts.findLast((attempt) => attempt.outcome === "succeeded")?.model_ref;
-  const timeline = { attempts, requested_model_ref: "openai/large", active_model_ref: attempts.at(-1)?.model_ref, winning_model_ref: winner };
+  const timeline = {
+    attempts,
+    requested_model_ref: "openai/large",
+    active_model_ref: attempts.at(-1)?.model_ref,
+    winning_model_ref: winner,
+  };
   return sampleRun({ steps, provider_attempt_timeline: timeline });
 }
 
@@ -15,37 +20,56 @@ const fallenBack = played(
   [failed("1"), failed("2"), sampleStep("3", small), sampleStep("4", { kind: "tool" }), sampleStep("5", small)],
   [
     sampleAttempt("1", { outcome: "retrying", failure_kind: "overloaded", backoff_ms: 500 }),
-    sampleAttempt("2", { outcome: "retries_exhausted", attempt: 2, failure_kind: "overloaded", advanced_to_fallback: true }),
+    sampleAttempt("2", {
+      outcome: "retries_exhausted",
+      attempt: 2,
+      failure_kind: "overloaded",
+      advanced_to_fallback: true,
+    }),
     sampleAttempt("3", { model_ref: "anthropic/small", provider: "anthropic", cost_usd: "0.0042" }),
     sampleAttempt("5", { model_ref: "anthropic/small", provider: "anthropic", cost_usd: "0.001" }),
   ],
 );
 
 it("puts all attempts that led to one reply into one round", () => {
-  const shape = itemsOf(fallenBack).map((item) => (item.kind === "act" ? "act" : item.tries.map((one) => one.step.operation_id).join()));
+  const shape = itemsOf(fallenBack).map((item) =>
+    item.kind === "act" ? "act" : item.tries.map((one) => one.step.operation_id).join(),
+  );
   expect(shape).toEqual(["1,2,3", "act", "5"]);
   expect(itemsOf(sampleRun({ steps: [sampleStep("1"), sampleStep("2")] }))).toHaveLength(2);
 });
 
 it("says where a round fell back to, and for the run as a whole", () => {
   const [first] = itemsOf(fallenBack);
-  expect(first?.kind === "round" && first.tries.map((one) => one.fellBackTo)).toEqual([undefined, "anthropic/small", undefined]);
+  expect(first?.kind === "round" && first.tries.map((one) => one.fellBackTo)).toEqual([
+    undefined,
+    "anthropic/small",
+    undefined,
+  ]);
   expect(fallbackOf(fallenBack)).toBe("anthropic/small");
   expect(fallbackOf(played([sampleStep("1")], [sampleAttempt("1")]))).toBeUndefined();
   expect(fallbackOf(sampleRun())).toBeUndefined();
 });
 
 it("shows an attempt that is under way, of which nothing is kept yet", () => {
-  const [only] = itemsOf(played([failed("1"), sampleStep("2", { status: "intended" })], [sampleAttempt("1", { outcome: "retrying" })]));
+  const [only] = itemsOf(
+    played([failed("1"), sampleStep("2", { status: "intended" })], [sampleAttempt("1", { outcome: "retrying" })]),
+  );
   expect(only?.kind === "round" && only.tries.map((one) => one.attempt?.outcome)).toEqual(["retrying", undefined]);
 });
 
 it("does without attempts where an older run has none", () => {
-  expect(itemsOf(sampleRun({ steps: [sampleStep("1")] }))).toMatchObject([{ kind: "round", tries: [{ attempt: undefined }] }]);
+  expect(itemsOf(sampleRun({ steps: [sampleStep("1")] }))).toMatchObject([
+    { kind: "round", tries: [{ attempt: undefined }] },
+  ]);
 });
 
 it("sums up what a round cost, and does not call nothing a cost", () => {
-  const tries = [sampleAttempt("1", { cost_usd: "0.1" }), sampleAttempt("2", { cost_usd: "0.200001" }), sampleAttempt("3")];
+  const tries = [
+    sampleAttempt("1", { cost_usd: "0.1" }),
+    sampleAttempt("2", { cost_usd: "0.200001" }),
+    sampleAttempt("3"),
+  ];
   expect(roundCost(tries.map((attempt) => ({ step: sampleStep("x"), attempt })))).toBe("$0.300001");
   expect(roundCost([{ step: sampleStep("x") }])).toBeUndefined();
 });
@@ -107,9 +131,7 @@ it("reads what happened on the way, and what it does not know as it is", () => {
     ],
     causes: ["operation timed out"],
   });
-  expect([undefined, null, "x"].map((kept) => diagnosticsOf(sampleAttempt("1", { transport_diagnostics: kept })))).toEqual([
-    undefined,
-    undefined,
-    undefined,
-  ]);
+  expect(
+    [undefined, null, "x"].map((kept) => diagnosticsOf(sampleAttempt("1", { transport_diagnostics: kept }))),
+  ).toEqual([undefined, undefined, undefined]);
 });

@@ -44,7 +44,9 @@ export function itemsOf({ steps, provider_attempt_timeline: timeline }: Run): It
 export function fallbackOf(run: Run): string | undefined {
   const timeline = run.provider_attempt_timeline;
   const last = timeline?.winning_model_ref ?? timeline?.active_model_ref;
-  return timeline?.attempts.some((attempt) => attempt.advanced_to_fallback) && last !== timeline.requested_model_ref ? last : undefined;
+  return timeline?.attempts.some((attempt) => attempt.advanced_to_fallback) && last !== timeline.requested_model_ref
+    ? last
+    : undefined;
 }
 
 const OUTCOMES: Record<string, { words: string; tone: Tone }> = {
@@ -87,7 +89,10 @@ export function tokenWords(usage: TokenUsage | undefined): string {
   const read = usage.cached_read_tokens ?? 0;
   const written = usage.cached_write_tokens ?? 0;
   const thought = usage.reasoning_tokens ?? 0;
-  const asked = [read > 0 && `${grouped(read)} from the cache`, written > 0 && `${grouped(written)} to the cache`].filter(Boolean);
+  const asked = [
+    read > 0 && `${grouped(read)} from the cache`,
+    written > 0 && `${grouped(written)} to the cache`,
+  ].filter(Boolean);
   return (
     `${counted(usage.input_tokens, "token")} asked${asked.length > 0 ? ` (${asked.join(", ")})` : ""}, ` +
     `${grouped(usage.output_tokens)} answered${thought > 0 ? ` (${grouped(thought)} of them thought)` : ""}`
@@ -130,11 +135,20 @@ const STAGES: Record<string, string> = {
 export function diagnosticsOf({ transport_diagnostics: kept }: Attempt): Diagnostics | undefined {
   if (typeof kept !== "object" || kept === null) return undefined;
   const { stage, source_chain: chain, reqwest, ...others } = kept as Record<string, unknown>;
-  const flags = typeof reqwest === "object" && reqwest !== null ? Object.entries(reqwest).filter(([, isSo]) => isSo === true) : [];
-  const facts: [string, string][] = Object.entries(others).map(([name, value]) => [name === "url" ? "address" : spaced(name), plain(value)]);
+  const flags =
+    typeof reqwest === "object" && reqwest !== null ? Object.entries(reqwest).filter(([, isSo]) => isSo === true) : [];
+  const facts: [string, string][] = Object.entries(others).map(([name, value]) => [
+    name === "url" ? "address" : spaced(name),
+    plain(value),
+  ]);
   if (typeof stage === "string") facts.unshift(["where", STAGES[stage] ?? spaced(stage)]);
-  if (flags.length > 0) facts.push(["what the client says", flags.map(([name]) => spaced(name.replace(/^is_/, ""))).join(", ")]);
-  return { stage: typeof stage === "string" ? stage : undefined, facts, causes: Array.isArray(chain) ? chain.map(plain) : [] };
+  if (flags.length > 0)
+    facts.push(["what the client says", flags.map(([name]) => spaced(name.replace(/^is_/, ""))).join(", ")]);
+  return {
+    stage: typeof stage === "string" ? stage : undefined,
+    facts,
+    causes: Array.isArray(chain) ? chain.map(plain) : [],
+  };
 }
 
 function plain(value: unknown): string {

@@ -15,7 +15,9 @@ const step = (over: Partial<Step>): Step => ({
 });
 
 it("says by which rule a call was allowed or denied", () => {
-  expect(verdictWords(step({}))).toBe("Allowed by rule registered_tool — the tool is registered, and nothing forbids it in this run");
+  expect(verdictWords(step({}))).toBe(
+    "Allowed by rule registered_tool — the tool is registered, and nothing forbids it in this run",
+  );
   expect(verdictWords(step({ status: "denied", reason: "denied_tool" }))).toBe(
     "Denied by rule denied_tool — this run may not use this tool",
   );
@@ -36,7 +38,9 @@ it("says how a command was confined, and that it was not", () => {
   );
   const part = sandboxWords("partly_enforced: landlock-abi7+seccomp+subreaper; not enforced: metadata, process_count");
   expect(part).toMatch(/^Ran confined: .*\. Not enforced: metadata, process count$/);
-  expect(sandboxWords("enforced: landlock-abi7+seccomp+pidns+cgroup")).toContain("kernel limits on processes and memory");
+  expect(sandboxWords("enforced: landlock-abi7+seccomp+pidns+cgroup")).toContain(
+    "kernel limits on processes and memory",
+  );
   expect(sandboxWords("not_enforced")).toContain("without confinement");
   expect(sandboxWords("something new")).toBe("Isolation: something new");
 });
@@ -45,6 +49,16 @@ it("has words for gates and causes, and shows those it does not know", () => {
   expect(gateWords({ gate: "lifecycle", passed: true })).toBe("The agent is active");
   expect(gateWords({ gate: "subscription", passed: false })).toBe("The subscription is put aside");
   expect(gateWords({ gate: "moon_phase", passed: false })).toBe("Not passed: moon phase");
-  const cause = { kind: "operator_prompt" as const, authority: "operator_instruction" as const, surface: "run_once" as const, context: "local_process" as const, admitted_at: "", text: "", priority: "normal" as const, correlation_id: "", gates: [] };
+  const cause = {
+    kind: "operator_prompt" as const,
+    authority: "operator_instruction" as const,
+    surface: "run_once" as const,
+    context: "local_process" as const,
+    admitted_at: "",
+    text: "",
+    priority: "normal" as const,
+    correlation_id: "",
+    gates: [],
+  };
   expect(causeWords(cause)).toBe("Somebody sent a message from the command line");
 });

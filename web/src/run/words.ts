@@ -47,7 +47,8 @@ const RULES: Record<string, string> = {
   registered_tool: "the tool is registered, and nothing forbids it in this run",
   denied_tool: "this run may not use this tool",
   unknown_tool: "there is no such tool",
-  outside_cause: "something other than you caused this run (a webhook, a watched folder or another agent), so it asks before each command",
+  outside_cause:
+    "something other than you caused this run (a webhook, a watched folder or another agent), so it asks before each command",
   outcome_unknown_undecided: "the same call was cut off earlier, and nobody knows whether it happened",
 };
 
@@ -93,7 +94,10 @@ const GATES: Record<string, { passed: string; held: string }> = {
   mode: { passed: "Its mode allows this", held: "Its mode does not allow this" },
   own_write: { passed: "Somebody else made the change", held: "The agent made the change itself" },
   causal_depth: { passed: "Few acts of agents precede it", held: "Too many acts of agents precede it" },
-  predicate: { passed: "The record is as the subscription wants it", held: "The record is not as the subscription wants it" },
+  predicate: {
+    passed: "The record is as the subscription wants it",
+    held: "The record is not as the subscription wants it",
+  },
   guard: { passed: "The guard holds", held: "The guard does not hold" },
   subscription: { passed: "No subscription that is put aside asked for it", held: "The subscription is put aside" },
   work: { passed: "There is something to do", held: "There is nothing to do" },

@@ -12,9 +12,9 @@ import { ErrorBoundary } from "./ErrorBoundary";
 import { Login } from "./Login";
 import { Logins } from "./Logins";
 import { Nowhere } from "./Nowhere";
-import { briefingPath, Link, routeOf, usePathname, type Route } from "./router";
+import { briefingPath, Link, type Route, routeOf, usePathname } from "./router";
 import { ShortcutList, useShortcuts } from "./Shortcuts";
-import { useTheme, type Theme } from "./theme";
+import { type Theme, useTheme } from "./theme";
 
 const THEME_GLYPHS: Record<Theme, GlyphName> = { system: "half", light: "sun", dark: "moon" };
 
@@ -82,10 +82,22 @@ function TopBar({ route, isAnonymous, onHelp }: { route: Route; isAnonymous: boo
         </nav>
         <div className="top-acts">
           {!isAnonymous && <BrakeButton />}
-          <button type="button" className="icon-button" onClick={turnTheme} aria-label={`Colours: ${theme}`} title={`Colours: ${theme}`}>
+          <button
+            type="button"
+            className="icon-button"
+            onClick={turnTheme}
+            aria-label={`Colours: ${theme}`}
+            title={`Colours: ${theme}`}
+          >
             <Glyph name={THEME_GLYPHS[theme]} />
           </button>
-          <button type="button" className="icon-button" onClick={onHelp} aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)">
+          <button
+            type="button"
+            className="icon-button"
+            onClick={onHelp}
+            aria-label="Keyboard shortcuts"
+            title="Keyboard shortcuts (?)"
+          >
             <Glyph name="keys" />
           </button>
           {!isAnonymous && (
@@ -100,7 +112,13 @@ function TopBar({ route, isAnonymous, onHelp }: { route: Route; isAnonymous: boo
             </button>
           )}
           {!isAnonymous && (
-            <button type="button" className="icon-button" onClick={() => void leave()} aria-label="Log out" title="Log out">
+            <button
+              type="button"
+              className="icon-button"
+              onClick={() => void leave()}
+              aria-label="Log out"
+              title="Log out"
+            >
               <Glyph name="leave" />
             </button>
           )}

@@ -6,8 +6,8 @@ export function DemoNotice() {
     <aside className="notice" aria-label="About the model">
       <Glyph name="spark" />
       <p>
-        <b>The model is the demo script.</b> It answers every message with the same three small steps and only pretends to think. All
-        the rest is real: the commands, the confinement, the log.
+        <b>The model is the demo script.</b> It answers every message with the same three small steps and only pretends
+        to think. All the rest is real: the commands, the confinement, the log.
       </p>
     </aside>
   );

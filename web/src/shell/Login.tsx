@@ -26,7 +26,10 @@ export function Login() {
       <pre className="code" tabIndex={0}>
         wakeful open
       </pre>
-      <p className="quiet">It opens this page with a link that works once. Afterwards this browser stays logged in for 30 days, or until you log out.</p>
+      <p className="quiet">
+        It opens this page with a link that works once. Afterwards this browser stays logged in for 30 days, or until
+        you log out.
+      </p>
     </section>
   );
 }

@@ -38,10 +38,17 @@ function LoginRow({ login, onLogout }: { login: Login; onLogout: () => void }) {
           <b>{login.name}</b> <code>{login.id}</code> {login.is_current && <Badge tone="good">this browser</Badge>}
         </p>
         <p className="quiet">
-          Last used <Time at={login.last_used_at} />, logged in <Time at={login.created_at} />, expires <Time at={login.expires_at} isToCome />
+          Last used <Time at={login.last_used_at} />, logged in <Time at={login.created_at} />, expires{" "}
+          <Time at={login.expires_at} isToCome />
         </p>
       </div>
-      <button type="button" className="button small" aria-label={`Revoke ${login.name} ${login.id}`} onClick={revoke} disabled={revoking.isPending}>
+      <button
+        type="button"
+        className="button small"
+        aria-label={`Revoke ${login.name} ${login.id}`}
+        onClick={revoke}
+        disabled={revoking.isPending}
+      >
         Revoke
       </button>
       {revoking.error && <Trouble doing="revoke this login" thrown={revoking.error} />}

@@ -43,7 +43,8 @@ it("sends the token with every request until the logout", async () => {
 
 it("says why a link did not work", async () => {
   history.replaceState(null, "", "/login#code=abc");
-  answer = () => Response.json({ error: { code: "login_link_expired", message: "the link was used", hint: "" } }, { status: 410 });
+  answer = () =>
+    Response.json({ error: { code: "login_link_expired", message: "the link was used", hint: "" } }, { status: 410 });
   await enterByLink();
   expect(loginFailure()?.message).toBe("the link was used");
   expect(tokenHeaders()).toEqual({});

@@ -8,5 +8,6 @@ it("finds the page of each path that it makes", () => {
 });
 
 it("leads nowhere otherwise", () => {
-  for (const path of ["/agents", "/agents/a/b", "/agents/a/runs", "/x", "/agents/%"]) expect(routeOf(path)).toEqual({ page: "nowhere" });
+  for (const path of ["/agents", "/agents/a/b", "/agents/a/runs", "/x", "/agents/%"])
+    expect(routeOf(path)).toEqual({ page: "nowhere" });
 });

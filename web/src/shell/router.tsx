@@ -1,5 +1,5 @@
 // Real paths and the history of the browser; three pages need no more than this.
-import { useSyncExternalStore, type MouseEvent, type ReactNode } from "react";
+import { type MouseEvent, type ReactNode, useSyncExternalStore } from "react";
 
 export type Route =
   | { page: "briefing" }
@@ -12,7 +12,8 @@ export function routeOf(pathname: string): Route {
   const [room, agentId, shelf, runKey] = parts;
   if (parts.length === 0) return { page: "briefing" };
   if (room === "agents" && agentId && parts.length === 2) return { page: "agent", agentId };
-  if (room === "agents" && agentId && shelf === "runs" && runKey && parts.length === 4) return { page: "run", agentId, runKey };
+  if (room === "agents" && agentId && shelf === "runs" && runKey && parts.length === 4)
+    return { page: "run", agentId, runKey };
   return { page: "nowhere" };
 }
 

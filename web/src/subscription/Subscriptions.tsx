@@ -62,7 +62,13 @@ function SubscriptionRow({ one }: { one: Subscription }) {
         <span className="quiet">
           made <Time at={one.created_at} />
         </span>
-        <button type="button" className="button small" aria-label={`${verb} ${name}`} onClick={() => turning.mutate()} disabled={turning.isPending}>
+        <button
+          type="button"
+          className="button small"
+          aria-label={`${verb} ${name}`}
+          onClick={() => turning.mutate()}
+          disabled={turning.isPending}
+        >
           {verb}
         </button>
         <button type="button" className="button small" aria-label={`Remove ${name}`} onClick={() => setRemoving(true)}>
@@ -88,14 +94,20 @@ function RemoveDialog({ one, onClose }: { one: Subscription; onClose: () => void
     <Dialog title={`Remove ${one.subscription_id}`} onClose={onClose}>
       <div className="form">
         <p>
-          {one.agent_id} is no longer woken {terms(one).join(", ")}. What waits already stays. To stop it for a while, pause it instead.
+          {one.agent_id} is no longer woken {terms(one).join(", ")}. What waits already stays. To stop it for a while,
+          pause it instead.
         </p>
         {removing.error && <Trouble doing="remove it" thrown={removing.error} />}
         <div className="form-end">
           <button type="button" className="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="button" className="button danger" onClick={() => removing.mutate()} disabled={removing.isPending}>
+          <button
+            type="button"
+            className="button danger"
+            onClick={() => removing.mutate()}
+            disabled={removing.isPending}
+          >
             Remove it
           </button>
         </div>

@@ -42,7 +42,12 @@ const press = async (name: string) => fireEvent.click(await screen.findByRole("b
 it("says what wakes an agent in the words in which it was typed", () => {
   const one = sampleSubscription({
     all: ["id:writer"],
-    predicate: { all: [{ field: "category", op: "eq", value: "gym" }, { field: "version", op: "eq", value: 3 }] },
+    predicate: {
+      all: [
+        { field: "category", op: "eq", value: "gym" },
+        { field: "version", op: "eq", value: 3 },
+      ],
+    },
     guard: { field: "queued", op: "lt", value: 3 },
     cooldown_ms: 600_000,
   });

@@ -19,7 +19,9 @@ export function terms(one: Subscription): string[] {
 function asked(predicate: Record<string, unknown>): string {
   const parts: unknown[] = Array.isArray(predicate.all) ? predicate.all : [predicate];
   const equal = parts.map(equality);
-  return equal.length > 0 && equal.every((word) => word !== undefined) ? equal.join(" and ") : JSON.stringify(predicate);
+  return equal.length > 0 && equal.every((word) => word !== undefined)
+    ? equal.join(" and ")
+    : JSON.stringify(predicate);
 }
 
 function equality(part: unknown): string | undefined {

@@ -25,9 +25,18 @@ it("puts a text on one line", () => {
 });
 
 it("lists with commas and one and", () => {
-  expect([listed([]), listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])]).toEqual(["", "a", "a and b", "a, b and c"]);
+  expect([listed([]), listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])]).toEqual([
+    "",
+    "a",
+    "a and b",
+    "a, b and c",
+  ]);
 });
 
 it("makes a sentence of a server's message", () => {
-  expect([sentence("the key is wrong"), sentence("Really?"), sentence("")]).toEqual(["The key is wrong.", "Really?", ""]);
+  expect([sentence("the key is wrong"), sentence("Really?"), sentence("")]).toEqual([
+    "The key is wrong.",
+    "Really?",
+    "",
+  ]);
 });

@@ -2,7 +2,9 @@ import { expect, it } from "vitest";
 import { readProse } from "./prose";
 
 it("reads paragraphs, headings, lists and fenced code", () => {
-  expect(readProse("# Report\nAll is well.\nReally.\n\n- one\n- two\n1. first\n```sh\nls -la\n\nrm x\n```\nend")).toEqual([
+  expect(
+    readProse("# Report\nAll is well.\nReally.\n\n- one\n- two\n1. first\n```sh\nls -la\n\nrm x\n```\nend"),
+  ).toEqual([
     { kind: "heading", inlines: [{ kind: "text", text: "Report" }] },
     { kind: "paragraph", inlines: [{ kind: "text", text: "All is well.\nReally." }] },
     {

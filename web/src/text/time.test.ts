@@ -42,7 +42,14 @@ it("does not fall over a time that is none", () => {
 });
 
 it("gives durations no more precision than anybody reads", () => {
-  expect([24, 1_240, 42_400, 184_000, 3_600_000, 5_400_000].map(lasting)).toEqual(["24 ms", "1.2 s", "42 s", "3 min 4 s", "1 h", "1 h 30 min"]);
+  expect([24, 1_240, 42_400, 184_000, 3_600_000, 5_400_000].map(lasting)).toEqual([
+    "24 ms",
+    "1.2 s",
+    "42 s",
+    "3 min 4 s",
+    "1 h",
+    "1 h 30 min",
+  ]);
 });
 
 it("tells the time by the reader's clock, and the day where it is another one", () => {

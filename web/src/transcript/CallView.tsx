@@ -5,7 +5,7 @@ import { lasting } from "../text/time";
 import { Badge } from "../ui/Badge";
 import { Glyph } from "../ui/Glyph";
 import type { Call } from "./conversation";
-import { commandOf, readReceipt, type Receipt } from "./receipt";
+import { commandOf, type Receipt, readReceipt } from "./receipt";
 
 const COMMAND_CHARS_MAX = 90;
 

@@ -47,7 +47,13 @@ export function Conversation({ agent, lines, onOlder, live, queue: line, outbox 
       )}
       <ol className="turns">
         {parts.map((part, index) => (
-          <PartView key={part.id} part={part} agentId={agent.agent_id} isFirst={isFirstOfRun(parts, index)} isOpen={part.runKey === agent.open_run} />
+          <PartView
+            key={part.id}
+            part={part}
+            agentId={agent.agent_id}
+            isFirst={isFirstOfRun(parts, index)}
+            isOpen={part.runKey === agent.open_run}
+          />
         ))}
         {live !== "" && (
           <li className="turn said live">
@@ -116,7 +122,8 @@ function PartView({ part, agentId, isFirst, isOpen }: PartViewProps) {
       return (
         <li className="turn asked attached">
           <p className="bubble">
-            <Glyph name="clip" /> <b>{part.name}</b> <span className="quiet">{`${part.mediaType}, ${sized(part.bytes)}`}</span>
+            <Glyph name="clip" /> <b>{part.name}</b>{" "}
+            <span className="quiet">{`${part.mediaType}, ${sized(part.bytes)}`}</span>
           </p>
           {link}
         </li>

@@ -2,8 +2,18 @@ import { expect, it } from "vitest";
 import { sampleLine } from "../api/samples";
 import { accountOf, converse } from "./conversation";
 
-const use = (callId: string, cmd: string) => ({ type: "tool_use" as const, call_id: callId, name: "ExecCommand", input: { cmd } });
-const result = (callId: string, content: string) => ({ type: "tool_result" as const, call_id: callId, is_error: false, content });
+const use = (callId: string, cmd: string) => ({
+  type: "tool_use" as const,
+  call_id: callId,
+  name: "ExecCommand",
+  input: { cmd },
+});
+const result = (callId: string, content: string) => ({
+  type: "tool_result" as const,
+  call_id: callId,
+  is_error: false,
+  content,
+});
 const text = (words: string) => ({ type: "text" as const, text: words });
 
 it("puts each result beside its call, also when a call id is used again", () => {
@@ -14,7 +24,12 @@ it("puts each result beside its call, also when a call id is used again", () => 
     sampleLine("assistant", [use("c", "pwd")]),
     sampleLine("tool", [result("c", "two")]),
   ]);
-  expect(parts.map((part) => (part.kind === "called" ? part.call.result?.content : part.kind))).toEqual(["asked", "said", "one", "two"]);
+  expect(parts.map((part) => (part.kind === "called" ? part.call.result?.content : part.kind))).toEqual([
+    "asked",
+    "said",
+    "one",
+    "two",
+  ]);
 });
 
 it("does not mix up calls of different runs", () => {
@@ -30,7 +45,11 @@ it("tells thoughts and what was attached from what was said", () => {
   const attachment = { type: "attachment" as const, name: "map.png", media_type: "image/png", base64_bytes: 4_096 };
   const parts = converse([
     sampleLine("user", [text("where?"), attachment]),
-    sampleLine("assistant", [{ type: "thinking", text: " north, I think " }, { type: "thinking", text: "" }, text("North.")]),
+    sampleLine("assistant", [
+      { type: "thinking", text: " north, I think " },
+      { type: "thinking", text: "" },
+      text("North."),
+    ]),
   ]);
   expect(parts).toMatchObject([
     { kind: "asked", text: "where?" },
@@ -42,7 +61,10 @@ it("tells thoughts and what was attached from what was said", () => {
 });
 
 it("does not take a thought for a reply", () => {
-  const lines = [sampleLine("user", [text("go")]), sampleLine("assistant", [{ type: "thinking", text: "hm" }, text("Done.")])];
+  const lines = [
+    sampleLine("user", [text("go")]),
+    sampleLine("assistant", [{ type: "thinking", text: "hm" }, text("Done.")]),
+  ];
   expect(accountOf({ agent_id: "main", lines, has_more: false }, "r")?.replies).toEqual(["Done."]);
 });
 

@@ -28,13 +28,22 @@ export function converse(lines: readonly TranscriptLine[]): Part[] {
       const id = `${index}.${position}`;
       switch (block.type) {
         case "text":
-          if (block.text.trim() !== "") parts.push({ kind: line.role === "user" ? "asked" : "said", id, runKey, at, text: block.text });
+          if (block.text.trim() !== "")
+            parts.push({ kind: line.role === "user" ? "asked" : "said", id, runKey, at, text: block.text });
           break;
         case "thinking":
           parts.push({ kind: "thought", id, runKey, at, text: block.text.trim() });
           break;
         case "attachment":
-          parts.push({ kind: "attached", id, runKey, at, name: block.name, mediaType: block.media_type, bytes: decoded(block.base64_bytes) });
+          parts.push({
+            kind: "attached",
+            id,
+            runKey,
+            at,
+            name: block.name,
+            mediaType: block.media_type,
+            bytes: decoded(block.base64_bytes),
+          });
           break;
         case "tool_use": {
           const call: Call = { id, name: block.name, input: block.input };

@@ -23,8 +23,18 @@ it("reads what a command printed and how it ended", () => {
 });
 
 it("reads why a call was refused", () => {
-  const content = JSON.stringify({ ok: false, tool_name: "Fly", kind: "unknown_tool", message: "no such tool", hint: "use another" });
-  expect(readReceipt(content, true)).toMatchObject({ output: "no such tool", ending: "unknown_tool", hint: "use another" });
+  const content = JSON.stringify({
+    ok: false,
+    tool_name: "Fly",
+    kind: "unknown_tool",
+    message: "no such tool",
+    hint: "use another",
+  });
+  expect(readReceipt(content, true)).toMatchObject({
+    output: "no such tool",
+    ending: "unknown_tool",
+    hint: "use another",
+  });
 });
 
 it("shows what is no JSON as it is", () => {

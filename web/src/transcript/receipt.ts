@@ -21,7 +21,9 @@ export function readReceipt(content: string, isError: boolean): Receipt {
   return {
     output: isCommand ? (text("stdout_preview") ?? "") : (reason ?? JSON.stringify(fields, null, 2)),
     errors: text("stderr_preview") ?? "",
-    ending: isCommand ? commandEnding(text("disposition"), number("exit_status")) : (text("kind") ?? (isError ? "failed" : "done")),
+    ending: isCommand
+      ? commandEnding(text("disposition"), number("exit_status"))
+      : (text("kind") ?? (isError ? "failed" : "done")),
     isTruncated: fields.truncated === true,
     durationMs: number("duration_ms"),
     sandbox: text("sandbox"),
@@ -32,7 +34,9 @@ export function readReceipt(content: string, isError: boolean): Receipt {
 function parsed(content: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(content);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
   } catch {
     return undefined;
   }

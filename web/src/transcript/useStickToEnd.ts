@@ -1,4 +1,4 @@
-import { useEffect, useRef, type RefObject } from "react";
+import { type RefObject, useEffect, useRef } from "react";
 
 /** Closer to the end than this, a reader is taken to follow. */
 const NEAR_PX = 160;

@@ -1,4 +1,4 @@
-import { readProse, type Inline, type Passage } from "../text/prose";
+import { type Inline, type Passage, readProse } from "../text/prose";
 
 /** A model's words, set as text. */
 export function Prose({ text }: { text: string }) {

@@ -12,7 +12,8 @@ const SHOWN_MAX = 5;
 /** What kept an agent from being woken during the last day. */
 export function WhyNotPanel({ agentId }: { agentId: string }) {
   const why = useQuery(whyNotQuery(agentId));
-  if (why.error && !why.data) return <Trouble doing="read why not" thrown={why.error} onRetry={() => void why.refetch()} />;
+  if (why.error && !why.data)
+    return <Trouble doing="read why not" thrown={why.error} onRetry={() => void why.refetch()} />;
   return why.data ? <WhyNotView why={why.data} /> : null;
 }
 
@@ -27,7 +28,11 @@ export function WhyNotView({ why }: { why: WhyNot }) {
           {why.waiting.slice(0, SHOWN_MAX).map((row) => (
             <li key={row.run_key}>
               {row.cause.words}
-              {row.not_before ? <span className="quiet"> — until {row.not_before}</span> : <span className="quiet"> — for its turn</span>}
+              {row.not_before ? (
+                <span className="quiet"> — until {row.not_before}</span>
+              ) : (
+                <span className="quiet"> — for its turn</span>
+              )}
             </li>
           ))}
         </Rows>

@@ -58,7 +58,9 @@ it("tells the cause, every gate and the run that took it up", () => {
   expect(words).toContain("TASK task.category=gym");
   expect(screen.getByRole("list", { name: "Gates" }).children).toHaveLength(2);
   expect(words).toContain("dormant: passed by the operator");
-  expect(screen.getByRole("link", { name: "The run that took it up" }).getAttribute("href")).toBe(`/agents/coach/runs/${"b".repeat(64)}`);
+  expect(screen.getByRole("link", { name: "The run that took it up" }).getAttribute("href")).toBe(
+    `/agents/coach/runs/${"b".repeat(64)}`,
+  );
 });
 
 it("says plainly that nothing has tried, and what holds the agent", () => {
@@ -70,13 +72,30 @@ it("says plainly that nothing has tried, and what holds the agent", () => {
 });
 
 it("shows what was refused, how often, what waits and what comes next", () => {
-  const refused = { run_key: "c", cause, verdict: "dormant" as const, words: "the agent is dormant", at: "2026-01-01T00:00:00Z", gates: [], way_out: "let it loose" };
+  const refused = {
+    run_key: "c",
+    cause,
+    verdict: "dormant" as const,
+    words: "the agent is dormant",
+    at: "2026-01-01T00:00:00Z",
+    gates: [],
+    way_out: "let it loose",
+  };
   const full: WhyNot = {
     ...not,
     waiting: [{ run_key: "w", cause, since: "2026-01-01T00:00:00Z", not_before: "2026-01-02T00:00:00Z" }],
     waiting_count: 9,
     refused: [refused],
-    refusals: [{ source: "subscription:gym", code: "dormant", words: "the agent is dormant", day: "2026-01-01", count: 120, last_at: "2026-01-01T00:00:00Z" }],
+    refusals: [
+      {
+        source: "subscription:gym",
+        code: "dormant",
+        words: "the agent is dormant",
+        day: "2026-01-01",
+        count: 120,
+        last_at: "2026-01-01T00:00:00Z",
+      },
+    ],
     schedules: [{ schedule_id: "daily", status: "active", next_at: "2026-01-03T07:00:00Z" }],
   };
   render(<WhyNotView why={full} />);
