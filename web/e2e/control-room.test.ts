@@ -317,7 +317,7 @@ it("the briefing says what needs you and what happened, and lets go of what is d
   await picture(page, join(images, "briefing-dark.png"));
   await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
 
-  const weather = needs.locator(".need", { hasText: "What will the weather be?" });
+  const weather = needs.locator(".attention-card", { hasText: "What will the weather be?" });
   await weather.getByRole("link", { name: "See what happened" }).click();
   await role("heading", { name: "What went wrong" }).waitFor();
   await audit(page);

@@ -139,7 +139,7 @@ it("money that was spent, a fallback and a run that waits for money are shown", 
 
   await page.goto(daemon.url);
   await role("region", { name: "Spent today" }).getByText("close to the cap").waitFor();
-  const waits = role("region", { name: "Needs you" }).locator(".need", { hasText: "Think hard about it" });
+  const waits = role("region", { name: "Needs you" }).locator(".attention-card", { hasText: "Think hard about it" });
   await waits
     .getByText(/^This agent may spend|It waits: the day's money is spent/)
     .first()

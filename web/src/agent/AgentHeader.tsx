@@ -6,11 +6,11 @@ import { BrakeButton } from "../brake/BrakeButton";
 import { brakeOf } from "../brake/brake";
 import { NotDurableNote } from "../brake/NotDurableNote";
 import { briefingPath, Link } from "../shell/router";
-import { counted } from "../text/number";
-import { Glyph } from "../ui/Glyph";
+import { pluralize } from "../text/number";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { Icon } from "../ui/Icon";
 import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
-import { doing, usedWords } from "./activity";
+import { activityView, usageText } from "./activity";
 import { ModelFact } from "./ModelFact";
 
 /** Who this is, what it does now, where it works, who answers for it and what it has used. */
@@ -18,11 +18,11 @@ export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked:
   const client = useQueryClient();
   const brake = brakeOf(useQuery(brakesQuery).data, agent.agent_id);
   const isPaused = agent.control === "paused";
-  const turning = useMutation({
+  const toggling = useMutation({
     mutationFn: () => (isPaused ? resumeAgent(agent.agent_id) : pauseAgent(agent.agent_id)),
     onSuccess: () => client.invalidateQueries({ queryKey: ["agent", agent.agent_id] }),
   });
-  const { words, glyph, tone } = doing(agent, isParked);
+  const { sentence, icon, tone } = activityView(agent, isParked);
   return (
     <div className="page-head">
       <nav aria-label="Where you are" className="crumbs">
@@ -30,23 +30,23 @@ export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked:
       </nav>
       <div className="agent-head">
         <span className={`orb large ${tone}`}>
-          <Glyph name={glyph} />
+          <Icon name={icon} />
         </span>
-        <div className="agent-head-words">
+        <div className="agent-head-text">
           <h1 tabIndex={-1}>{agent.agent_id}</h1>
           <p className="lede" role="status">
-            {agent.agent_id} {words}.
+            {agent.agent_id} {sentence}.
           </p>
         </div>
-        <div className="agent-head-acts">
-          <button type="button" className="button" onClick={() => turning.mutate()} disabled={turning.isPending}>
-            <Glyph name={isPaused ? "play" : "pause"} /> {isPaused ? "Resume" : "Pause"}
+        <div className="agent-head-actions">
+          <button type="button" className="button" onClick={() => toggling.mutate()} disabled={toggling.isPending}>
+            <Icon name={isPaused ? "play" : "pause"} /> {isPaused ? "Resume" : "Pause"}
           </button>
           <BrakeButton agentId={agent.agent_id} />
         </div>
       </div>
-      <NotDurableNote of={brake?.not_durable} />
-      {turning.error && <Trouble doing={isPaused ? "resume it" : "pause it"} thrown={turning.error} />}
+      <NotDurableNote notDurable={brake?.not_durable} />
+      {toggling.error && <ErrorNotice action={isPaused ? "resume it" : "pause it"} error={toggling.error} />}
       <dl className="facts">
         <div>
           <dt>Works in</dt>
@@ -58,9 +58,9 @@ export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked:
         <div>
           <dt>Has used</dt>
           <dd
-            title={`${counted(agent.token_usage.input_tokens, "token")} asked, ${counted(agent.token_usage.output_tokens, "token")} answered`}
+            title={`${pluralize(agent.token_usage.input_tokens, "token")} asked, ${pluralize(agent.token_usage.output_tokens, "token")} answered`}
           >
-            {usedWords(agent)}
+            {usageText(agent)}
           </dd>
         </div>
         <div>

@@ -6,26 +6,26 @@ import { AgentCost } from "../budget/AgentCost";
 import { ParkedBanner } from "../budget/ParkedBanner";
 import { Decisions } from "../decision/Decisions";
 import { Timeline } from "../event/Timeline";
-import { type Speech, spoken } from "../live/speech";
+import { type LiveText, liveText } from "../live/deltas";
 import { Composer } from "../message/Composer";
 import { useOutbox } from "../message/useOutbox";
 import { RunList } from "../run/RunList";
 import { useTitle } from "../shell/useTitle";
 import { Subscriptions } from "../subscription/Subscriptions";
 import { Conversation } from "../transcript/Conversation";
+import { ErrorNotice } from "../ui/ErrorNotice";
 import { Skeleton } from "../ui/Skeleton";
-import { Trouble } from "../ui/Trouble";
 import { WhyNotPanel } from "../why/WhyNotView";
 import { AgentHeader } from "./AgentHeader";
 
 interface AgentPageProps {
   state: AgentState;
   timeline: ComponentProps<typeof Timeline>;
-  speech: Speech;
+  liveTexts: LiveText;
 }
 
 /** One agent: its conversation, its runs, its log. */
-export function AgentPage({ state, timeline, speech }: AgentPageProps) {
+export function AgentPage({ state, timeline, liveTexts }: AgentPageProps) {
   const { agent, queue, runs } = state;
   const [lines, setLines] = useState(TRANSCRIPT_LINES);
   const transcript = useQuery(transcriptQuery(agent.agent_id, lines));
@@ -56,9 +56,9 @@ export function AgentPage({ state, timeline, speech }: AgentPageProps) {
           <section className="panel conversation" id="conversation" aria-labelledby="conversation-title">
             <h2 id="conversation-title">Conversation</h2>
             {transcript.error && !transcript.data && (
-              <Trouble
-                doing="read the conversation"
-                thrown={transcript.error}
+              <ErrorNotice
+                action="read the conversation"
+                error={transcript.error}
                 onRetry={() => void transcript.refetch()}
               />
             )}
@@ -68,7 +68,7 @@ export function AgentPage({ state, timeline, speech }: AgentPageProps) {
                 agent={agent}
                 lines={transcript.data.lines}
                 onOlder={transcript.data.has_more && more ? () => setLines(more) : undefined}
-                live={spoken(speech, agent.open_run)}
+                live={liveText(liveTexts, agent.open_run)}
                 queue={queue}
                 outbox={outbox}
               />

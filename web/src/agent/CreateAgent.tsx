@@ -2,9 +2,9 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { createAgent } from "../api/calls";
 import { agentsQuery } from "../api/queries";
-import { agentPath, go } from "../shell/router";
+import { agentPath, navigate } from "../shell/router";
 import { Dialog } from "../ui/Dialog";
-import { Trouble } from "../ui/Trouble";
+import { ErrorNotice } from "../ui/ErrorNotice";
 
 /** The contract's pattern, so that a wrong name is told before it is sent. */
 const NAME = "[a-z0-9][a-z0-9_\\-]*";
@@ -13,17 +13,17 @@ export function CreateAgent({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState("");
   const [workspace, setWorkspace] = useState("");
   const client = useQueryClient();
-  const making = useMutation({
+  const creating = useMutation({
     mutationFn: () => createAgent({ agent_id: name, workspace: workspace.trim() || undefined, visibility: "public" }),
     onSuccess: async (agent) => {
       await client.invalidateQueries({ queryKey: agentsQuery.queryKey });
       onClose();
-      go(agentPath(agent.agent_id));
+      navigate(agentPath(agent.agent_id));
     },
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    making.mutate();
+    creating.mutate();
   };
   return (
     <Dialog title="New agent" onClose={onClose}>
@@ -60,13 +60,13 @@ export function CreateAgent({ onClose }: { onClose: () => void }) {
             The only folder that its commands may write in. Empty: the daemon&apos;s own.
           </small>
         </label>
-        {making.error && <Trouble doing="create the agent" thrown={making.error} />}
+        {creating.error && <ErrorNotice action="create the agent" error={creating.error} />}
         <div className="form-end">
           <button type="button" className="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" className="button primary" disabled={making.isPending}>
-            {making.isPending ? "Creating…" : "Create agent"}
+          <button type="submit" className="button primary" disabled={creating.isPending}>
+            {creating.isPending ? "Creating…" : "Create agent"}
           </button>
         </div>
       </form>

@@ -4,7 +4,7 @@ import { setModel } from "../api/calls";
 import { runtimeQuery } from "../api/queries";
 import type { AgentStatus } from "../api/types";
 import { Dialog } from "../ui/Dialog";
-import { Trouble } from "../ui/Trouble";
+import { ErrorNotice } from "../ui/ErrorNotice";
 
 /** Which model answers for an agent, whether somebody chose it, and the way to another. */
 export function ModelFact({ agent }: { agent: AgentStatus }) {
@@ -67,7 +67,7 @@ function ModelDialog({
           />
           <small id="model-hint">By its name, as in the settings. It holds for runs that begin from now on.</small>
         </label>
-        {choosing.error && <Trouble doing="choose this model" thrown={choosing.error} />}
+        {choosing.error && <ErrorNotice action="choose this model" error={choosing.error} />}
         <div className="form-end">
           {agent.model !== undefined && (
             <button

@@ -1,56 +1,57 @@
 // What an agent does, in a word and a drawing.
 import type { AgentStatus } from "../api/types";
-import type { Tone } from "../run/words";
-import { counted } from "../text/number";
-import type { GlyphName } from "../ui/Glyph";
+import type { Tone } from "../run/text";
+import { pluralize } from "../text/number";
+import type { IconName } from "../ui/Icon";
 
-export interface Doing {
-  word: string;
+export interface ActivityView {
+  label: string;
   /** The rest of the sentence that begins with the agent's name. */
-  words: string;
-  glyph: GlyphName;
+  sentence: string;
+  icon: IconName;
   tone: Tone;
 }
 
 /** What an agent has cost so far. Models that count nothing are not said to cost nothing. */
-export function usedWords({ token_usage: { total_tokens: tokens }, model_rounds: rounds }: AgentStatus): string {
+export function usageText({ token_usage: { total_tokens: tokens }, model_rounds: rounds }: AgentStatus): string {
   if (tokens === 0 && rounds === 0) return "nothing used yet";
-  return [tokens > 0 ? counted(tokens, "token") : "", counted(rounds, "model round")]
+  return [tokens > 0 ? pluralize(tokens, "token") : "", pluralize(rounds, "model round")]
     .filter((part) => part !== "")
     .join(" · ");
 }
 
-export function doing(agent: AgentStatus, isParked = false): Doing {
-  const waiting = agent.pending > 0 ? `, ${counted(agent.pending, "message")} waiting` : "";
+export function activityView(agent: AgentStatus, isParked = false): ActivityView {
+  const waiting = agent.pending > 0 ? `, ${pluralize(agent.pending, "message")} waiting` : "";
   if (agent.is_braked) {
     return {
-      word: "Braked",
-      words: `is braked: it keeps what comes and begins nothing${waiting}`,
-      glyph: "stop",
+      label: "Braked",
+      sentence: `is braked: it keeps what comes and begins nothing${waiting}`,
+      icon: "stop",
       tone: "bad",
     };
   }
   if (agent.pending_decisions > 0) {
-    const many = counted(agent.pending_decisions, "decision");
-    return { word: "Asks you", words: `waits for you: ${many} to make${waiting}`, glyph: "bell", tone: "warn" };
+    const many = pluralize(agent.pending_decisions, "decision");
+    return { label: "Asks you", sentence: `waits for you: ${many} to make${waiting}`, icon: "bell", tone: "warn" };
   }
   if (isParked)
-    return { word: "Out of money", words: `waits: the day's money is spent${waiting}`, glyph: "coin", tone: "warn" };
-  if (agent.activity === "stuck") return { word: "Stuck", words: `cannot go on${waiting}`, glyph: "knot", tone: "bad" };
+    return { label: "Out of money", sentence: `waits: the day's money is spent${waiting}`, icon: "coin", tone: "warn" };
+  if (agent.activity === "stuck")
+    return { label: "Stuck", sentence: `cannot go on${waiting}`, icon: "knot", tone: "bad" };
   if (agent.activity === "waiting" || agent.activity === "waiting_on_human") {
-    return { word: "Waiting", words: `waits${waiting}`, glyph: "pause", tone: "warn" };
+    return { label: "Waiting", sentence: `waits${waiting}`, icon: "pause", tone: "warn" };
   }
   if (agent.activity === "working")
-    return { word: "Working", words: `is working${waiting}`, glyph: "sun", tone: "busy" };
+    return { label: "Working", sentence: `is working${waiting}`, icon: "sun", tone: "busy" };
   if (agent.control === "paused") {
     return {
-      word: "Paused",
-      words: `is paused: it keeps what comes and begins nothing${waiting}`,
-      glyph: "pause",
+      label: "Paused",
+      sentence: `is paused: it keeps what comes and begins nothing${waiting}`,
+      icon: "pause",
       tone: "warn",
     };
   }
   if (agent.activity === "queued")
-    return { word: "Queued", words: `is about to begin${waiting}`, glyph: "queue", tone: "busy" };
-  return { word: "Asleep", words: "sleeps, at no cost", glyph: "moon", tone: "quiet" };
+    return { label: "Queued", sentence: `is about to begin${waiting}`, icon: "queue", tone: "busy" };
+  return { label: "Asleep", sentence: "sleeps, at no cost", icon: "moon", tone: "quiet" };
 }

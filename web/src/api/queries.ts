@@ -47,7 +47,7 @@ export const decisionsQuery = queryOptions({
 });
 
 /** One question with all of its arguments, which never change. */
-export const wholeDecisionQuery = (id: string) =>
+export const fullDecisionQuery = (id: string) =>
   queryOptions({ queryKey: ["whole-decision", id], queryFn: () => getDecision(id), staleTime: Infinity });
 
 /** Runs that cannot go on until a person says so. */
@@ -66,7 +66,7 @@ export const loginsQuery = queryOptions({
 export const brakesQuery = queryOptions({ queryKey: ["brakes"], queryFn: getBrakes });
 
 /** What any event may have changed, whichever page follows it. */
-export const STANDING = [decisionsQuery.queryKey, quarantinedQuery.queryKey, brakesQuery.queryKey] as const;
+export const ATTENTION_KEYS = [decisionsQuery.queryKey, quarantinedQuery.queryKey, brakesQuery.queryKey] as const;
 
 /** Today's money. Events make it stale, and so does the turn of the day, which is no event. */
 export const budgetQuery = queryOptions({

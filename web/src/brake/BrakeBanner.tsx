@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { brakesQuery } from "../api/queries";
-import { Glyph } from "../ui/Glyph";
+import { Icon } from "../ui/Icon";
 import { Time } from "../ui/Time";
 import { brakeOf } from "./brake";
 import { NotDurableNote } from "./NotDurableNote";
@@ -9,12 +9,12 @@ import { NotDurableNote } from "./NotDurableNote";
 export function BrakeBanner() {
   const brake = brakeOf(useQuery(brakesQuery).data);
   return (
-    <div className={`braked ${brake ? "shown" : ""}`} role="status">
+    <div className={`brake-banner ${brake ? "shown" : ""}`} role="status">
       {brake && (
         <>
-          <Glyph name="stop" /> All agents are braked <Time at={brake.at} />
+          <Icon name="stop" /> All agents are braked <Time at={brake.at} />
           {brake.reason !== "" && `: “${brake.reason}”`}. Nothing begins until the brake is released.
-          <NotDurableNote of={brake.not_durable} />
+          <NotDurableNote notDurable={brake.not_durable} />
         </>
       )}
     </div>

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { createPortal } from "react-dom";
 import { brakesQuery } from "../api/queries";
-import { Glyph } from "../ui/Glyph";
+import { Icon } from "../ui/Icon";
 import { BrakeDialog } from "./BrakeDialog";
 import { brakeOf } from "./brake";
 
@@ -21,7 +21,7 @@ export function BrakeButton({ agentId }: { agentId?: string }) {
         aria-pressed={brake !== undefined}
         onClick={() => setOpen(true)}
       >
-        <Glyph name="stop" /> <span className="brake-words">{brake ? on : off}</span>
+        <Icon name="stop" /> <span className="brake-label">{brake ? on : off}</span>
       </button>
       {/* Outside of whatever the button stands in: a dialog has a head of its own, and the page's header already is one. */}
       {isOpen &&

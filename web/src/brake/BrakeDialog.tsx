@@ -3,8 +3,8 @@ import { type FormEvent, useState } from "react";
 import { releaseBrake, setBrake } from "../api/calls";
 import { brakesQuery } from "../api/queries";
 import { Dialog } from "../ui/Dialog";
+import { ErrorNotice } from "../ui/ErrorNotice";
 import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
 import type { Brake } from "./brake";
 
 /** The server's bound. */
@@ -22,7 +22,7 @@ interface BrakeDialogProps {
 export function BrakeDialog({ agentId, brake, onClose }: BrakeDialogProps) {
   const [reason, setReason] = useState("");
   const client = useQueryClient();
-  const turning = useMutation({
+  const toggling = useMutation({
     mutationFn: () =>
       brake
         ? releaseBrake(agentId)
@@ -37,11 +37,11 @@ export function BrakeDialog({ agentId, brake, onClose }: BrakeDialogProps) {
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    turning.mutate();
+    toggling.mutate();
   };
-  const whom = agentId ?? "everything";
+  const target = agentId ?? "everything";
   return (
-    <Dialog title={brake ? `Release ${whom}` : `Stop ${whom}`} onClose={onClose}>
+    <Dialog title={brake ? `Release ${target}` : `Stop ${target}`} onClose={onClose}>
       <form onSubmit={submit} className="form" noValidate>
         {brake ? (
           <p>
@@ -63,13 +63,15 @@ export function BrakeDialog({ agentId, brake, onClose }: BrakeDialogProps) {
             </small>
           </label>
         )}
-        {turning.error && <Trouble doing={brake ? "release the brake" : "set the brake"} thrown={turning.error} />}
+        {toggling.error && (
+          <ErrorNotice action={brake ? "release the brake" : "set the brake"} error={toggling.error} />
+        )}
         <div className="form-end">
           <button type="button" className="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" className={`button ${brake ? "primary" : "danger"}`} disabled={turning.isPending}>
-            {brake ? `Release ${whom}` : `Stop ${whom}`}
+          <button type="submit" className={`button ${brake ? "primary" : "danger"}`} disabled={toggling.isPending}>
+            {brake ? `Release ${target}` : `Stop ${target}`}
           </button>
         </div>
       </form>

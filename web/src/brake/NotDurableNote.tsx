@@ -8,12 +8,12 @@ const REASONS: Record<string, string> = {
 };
 
 /** Says that a brake or a cancellation works, and that the database does not have it yet. */
-export function NotDurableNote({ of }: { of: NotDurable | undefined }) {
-  if (of === undefined) return null;
+export function NotDurableNote({ notDurable }: { notDurable: NotDurable | undefined }) {
+  if (notDurable === undefined) return null;
   return (
     <p className="not-durable">
-      In force, but not saved in the database yet: {REASONS[of.code] ?? of.code}.{" "}
-      {of.is_kept
+      In force, but not saved in the database yet: {REASONS[notDurable.code] ?? notDurable.code}.{" "}
+      {notDurable.is_kept
         ? "A restart does not end it."
         : "A restart of the daemon ends it, because the home could not keep it either."}{" "}
       It is saved as soon as that is possible.

@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { doing } from "../agent/activity";
+import { activityView } from "../agent/activity";
 import { brakesQuery } from "../api/queries";
 import { sampleAgent, sampleRun } from "../api/samples";
 import type { BrakeList } from "../api/types";
@@ -126,6 +126,8 @@ it("shows why the server refused, and stays open", async () => {
 });
 
 it("says of an agent that it is braked or asks before anything else", () => {
-  expect(doing(sampleAgent({ is_braked: true, activity: "working" })).word).toBe("Braked");
-  expect(doing(sampleAgent({ pending_decisions: 2, activity: "working" })).words).toContain("2 decisions to make");
+  expect(activityView(sampleAgent({ is_braked: true, activity: "working" })).label).toBe("Braked");
+  expect(activityView(sampleAgent({ pending_decisions: 2, activity: "working" })).sentence).toContain(
+    "2 decisions to make",
+  );
 });

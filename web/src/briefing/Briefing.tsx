@@ -6,42 +6,42 @@ import type { Event } from "../api/types";
 import { SpendingToday } from "../budget/SpendingToday";
 import { DemoNotice } from "../shell/DemoNotice";
 import { useTitle } from "../shell/useTitle";
-import { counted } from "../text/number";
+import { pluralize } from "../text/number";
+import { ErrorNotice } from "../ui/ErrorNotice";
 import { Skeleton } from "../ui/Skeleton";
-import { Trouble } from "../ui/Trouble";
 import { Agents } from "./Agents";
 import { useFeed } from "./feed";
-import { isForeign, lookAt, since, storedLook, storeLook } from "./look";
-import { NeedsYou } from "./NeedsYou";
-import { SinceLook } from "./SinceLook";
-import { useNeeds } from "./useNeeds";
+import { isOtherLog, markSeen, newSince, storedLastSeen, storeLastSeen } from "./lastSeen";
+import { NeedsAttention } from "./NeedsAttention";
+import { SinceLastSeen } from "./SinceLastSeen";
+import { useAttention } from "./useAttention";
 
 const NO_EVENTS: readonly Event[] = [];
 
 /** The first page: what needs you, what happened, who is awake. */
 export function Briefing() {
-  const { feed, speech } = useFeed();
+  const { feed, liveTexts } = useFeed();
   const agents = useQuery(agentsQuery);
   const runtime = useQuery(runtimeQuery);
   const budget = useQuery(budgetQuery);
-  const [storedAt, setLook] = useState(storedLook);
+  const [stored, setLastSeen] = useState(storedLastSeen);
   const [isCreating, setCreating] = useState(false);
 
-  const look = storedAt && agents.data && isForeign(storedAt, agents.data) ? undefined : storedAt;
+  const lastSeen = stored && agents.data && isOtherLog(stored, agents.data) ? undefined : stored;
   const events = feed.data?.events ?? NO_EVENTS;
-  const { waiting, handle, isComplete, failed } = useNeeds(events);
-  const parked = new Set(waiting.flatMap((need) => (need.kind === "parked" ? [need.agentId] : [])));
-  useTitle(waiting.length > 0 ? `(${waiting.length}) Briefing` : "Briefing");
+  const { items, dismiss, isComplete, failed } = useAttention(events);
+  const parked = new Set(items.flatMap((item) => (item.kind === "parked" ? [item.agentId] : [])));
+  useTitle(items.length > 0 ? `(${items.length}) Briefing` : "Briefing");
 
-  const markSeen = () => {
+  const markAllSeen = () => {
     if (!feed.data) return;
-    const next = lookAt(look, feed.data.events, feed.data.cursor, new Date());
-    storeLook(next);
-    setLook(next);
+    const next = markSeen(lastSeen, feed.data.events, feed.data.cursor, new Date());
+    storeLastSeen(next);
+    setLastSeen(next);
   };
 
-  const thrown = feed.error ?? agents.error;
-  const isBroken = thrown && !(feed.data && agents.data);
+  const error = feed.error ?? agents.error;
+  const isBroken = error && !(feed.data && agents.data);
   const isKnown = isComplete && feed.data !== undefined;
   return (
     <>
@@ -49,42 +49,42 @@ export function Briefing() {
         <p className="eyebrow">{today(new Date())}</p>
         <h1 tabIndex={-1}>{greeting(new Date())}</h1>
         <p className="lede">
-          {isBroken || failed
-            ? "Not everything could be read."
-            : lede(isKnown ? agents.data : undefined, waiting.length)}
+          {isBroken || failed ? "Not everything could be read." : lede(isKnown ? agents.data : undefined, items.length)}
         </p>
       </div>
       {runtime.data?.model.is_demo && <DemoNotice />}
       {isBroken && (
-        <Trouble
-          doing="read the briefing"
-          thrown={thrown}
+        <ErrorNotice
+          action="read the briefing"
+          error={error}
           onRetry={() => void Promise.all([feed.refetch(), agents.refetch()])}
         />
       )}
       <div className="columns">
         <div className="column">
           {failed && (
-            <Trouble doing="read what needs you" thrown={failed.error} onRetry={() => void failed.refetch()} />
+            <ErrorNotice action="read what needs you" error={failed.error} onRetry={() => void failed.refetch()} />
           )}
-          {isKnown || waiting.length > 0 ? (
-            <NeedsYou needs={waiting} budget={budget.data} onHandled={handle} />
+          {isKnown || items.length > 0 ? (
+            <NeedsAttention items={items} budget={budget.data} onDismiss={dismiss} />
           ) : (
             !failed && !isBroken && <Skeleton lines={3} label="Loading what needs you" />
           )}
-          {feed.data && <SinceLook look={look} events={since(look, events)} onSeen={markSeen} />}
+          {feed.data && (
+            <SinceLastSeen lastSeen={lastSeen} events={newSince(lastSeen, events)} onMarkSeen={markAllSeen} />
+          )}
         </div>
         <div className="column side">
           {budget.data && <SpendingToday budget={budget.data} />}
           {budget.error && !budget.data && (
-            <Trouble doing="read what was spent" thrown={budget.error} onRetry={() => void budget.refetch()} />
+            <ErrorNotice action="read what was spent" error={budget.error} onRetry={() => void budget.refetch()} />
           )}
           {agents.data ? (
             <Agents
               agents={agents.data}
               budget={budget.data}
               parked={parked}
-              speech={speech}
+              liveTexts={liveTexts}
               onCreate={() => setCreating(true)}
             />
           ) : (
@@ -115,8 +115,8 @@ function lede(agents: readonly { activity: string }[] | undefined, waiting: numb
   const stuck = agents.filter((agent) => agent.activity === "stuck").length;
   const held = agents.filter((agent) => agent.activity === "waiting_on_human" || agent.activity === "waiting").length;
   const asleep = agents.length === 1 ? "Your agent sleeps" : "All agents sleep";
-  const still =
-    stuck > 0 ? `${counted(stuck, "agent")} stuck` : held > 0 ? `${counted(held, "agent")} waiting` : asleep;
-  const who = busy > 0 ? `${counted(busy, "agent")} at work` : still;
-  return `${who}; ${waiting === 0 ? "nothing needs you" : `${counted(waiting, "thing")} ${waiting === 1 ? "needs" : "need"} you`}.`;
+  const idle =
+    stuck > 0 ? `${pluralize(stuck, "agent")} stuck` : held > 0 ? `${pluralize(held, "agent")} waiting` : asleep;
+  const activity = busy > 0 ? `${pluralize(busy, "agent")} at work` : idle;
+  return `${activity}; ${waiting === 0 ? "nothing needs you" : `${pluralize(waiting, "thing")} ${waiting === 1 ? "needs" : "need"} you`}.`;
 }

@@ -4,7 +4,7 @@ import { EVENTS_PER_PAGE } from "../api/calls";
 import { sampleEvent } from "../api/samples";
 import type { Event } from "../api/types";
 import { feedQuery } from "./feed";
-import { lookAt, storeLook } from "./look";
+import { markSeen, storeLastSeen } from "./lastSeen";
 
 const page = (from: number, count: number) => Array.from({ length: count }, (_, index) => sampleEvent(from + index));
 const answer = (events: Event[], cursor: string, has_more = false) => Response.json({ events, cursor, has_more });
@@ -24,13 +24,13 @@ async function seqs(): Promise<[number | undefined, number]> {
 beforeEach(() => localStorage.clear());
 
 it("is content with the newest events when they reach back far enough", async () => {
-  storeLook(lookAt(undefined, [], "old", new Date()));
+  storeLastSeen(markSeen(undefined, [], "old", new Date()));
   serve({ "": () => answer(page(1, 5), "end") });
   expect(await seqs()).toEqual([1, 5]);
 });
 
 it("reads on from the last look when more happened than one page holds, and takes nothing twice", async () => {
-  storeLook(lookAt(undefined, [], "old", new Date()));
+  storeLastSeen(markSeen(undefined, [], "old", new Date()));
   serve({
     "": () => answer(page(301, EVENTS_PER_PAGE), "end"),
     old: () => answer(page(101, EVENTS_PER_PAGE), "on", true),
@@ -40,7 +40,7 @@ it("reads on from the last look when more happened than one page holds, and take
 });
 
 it("begins with the newest when the server does not know the cursor", async () => {
-  storeLook(lookAt(undefined, [], "foreign", new Date()));
+  storeLastSeen(markSeen(undefined, [], "foreign", new Date()));
   const error = { code: "cursor_invalid", message: "", hint: "" };
   serve({
     "": () => answer(page(1, EVENTS_PER_PAGE), "end"),

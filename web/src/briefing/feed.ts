@@ -2,12 +2,12 @@
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { EVENTS_PER_PAGE, getFeed } from "../api/calls";
 import { Failure } from "../api/failure";
-import { agentsQuery, budgetQuery, runtimeQuery, STANDING } from "../api/queries";
+import { ATTENTION_KEYS, agentsQuery, budgetQuery, runtimeQuery } from "../api/queries";
 import type { Event } from "../api/types";
+import type { LiveText } from "../live/deltas";
 import { merge } from "../live/log";
-import type { Speech } from "../live/speech";
 import { useStream } from "../live/useStream";
-import { storedLook } from "./look";
+import { storedLastSeen } from "./lastSeen";
 
 /** After a long absence a briefing is no longer brief; what is older can be read in each agent's timeline. */
 const CATCH_UP_PAGES_MAX = 5;
@@ -22,9 +22,9 @@ export const feedQuery = queryOptions({ queryKey: ["feed"], queryFn: fetchFeed, 
 
 async function fetchFeed(): Promise<Feed> {
   const newest = await getFeed();
-  const look = storedLook();
-  const isPartial = newest.events.length >= EVENTS_PER_PAGE;
-  const missed = look && isPartial ? await eventsAfter(look.cursor) : [];
+  const lastSeen = storedLastSeen();
+  const isFullPage = newest.events.length >= EVENTS_PER_PAGE;
+  const missed = lastSeen && isFullPage ? await eventsAfter(lastSeen.cursor) : [];
   return { events: merge(missed, newest.events), cursor: newest.cursor };
 }
 
@@ -49,12 +49,12 @@ async function eventsAfter(cursor: string): Promise<readonly Event[]> {
 export function useFeed() {
   const client = useQueryClient();
   const feed = useQuery(feedQuery);
-  const speech: Speech = useStream("feed", {
+  const liveTexts: LiveText = useStream("feed", {
     address: (position) => `/api/events?cursor=${encodeURIComponent(position)}`,
     position: feed.data?.cursor,
     onEvents: (events, cursor) =>
       client.setQueryData(feedQuery.queryKey, (before) => before && { events: merge(before.events, events), cursor }),
-    stale: () => [agentsQuery.queryKey, budgetQuery.queryKey, runtimeQuery.queryKey, ...STANDING],
+    stale: () => [agentsQuery.queryKey, budgetQuery.queryKey, runtimeQuery.queryKey, ...ATTENTION_KEYS],
   });
-  return { feed, speech };
+  return { feed, liveTexts };
 }

@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { budgetQuery, spendingQuery } from "../api/queries";
+import { ErrorNotice } from "../ui/ErrorNotice";
 import { Skeleton } from "../ui/Skeleton";
-import { Trouble } from "../ui/Trouble";
 import { CapButton } from "./CapButton";
-import { Days } from "./Days";
 import { Meter } from "./Meter";
-import { dollars, filled, todayOf } from "./money";
+import { capUsage, dollars, todayOf } from "./money";
+import { SpendingByDay } from "./SpendingByDay";
 
 /** What an agent costs: today, against its own cap where it has one, and in the last days. */
 export function AgentCost({ agentId }: { agentId: string }) {
@@ -13,7 +13,7 @@ export function AgentCost({ agentId }: { agentId: string }) {
   const spending = useQuery(spendingQuery(agentId));
   const today = todayOf(budget.data, agentId);
   const thrown = spending.error ?? budget.error;
-  const own = today?.capUsd === undefined ? undefined : filled(today.spentUsd, "0", today.capUsd);
+  const own = today?.capUsd === undefined ? undefined : capUsage(today.spentUsd, "0", today.capUsd);
   return (
     <section className="panel spending" id="cost" aria-labelledby="cost-title">
       <header className="panel-head">
@@ -21,13 +21,13 @@ export function AgentCost({ agentId }: { agentId: string }) {
         <CapButton
           budget={budget.data}
           agentId={agentId}
-          words={today?.capUsd === undefined ? "Set a cap" : "Change its cap"}
+          label={today?.capUsd === undefined ? "Set a cap" : "Change its cap"}
         />
       </header>
       {thrown && !spending.data && (
-        <Trouble
-          doing="read what it costs"
-          thrown={thrown}
+        <ErrorNotice
+          action="read what it costs"
+          error={thrown}
           onRetry={() => void Promise.all([spending.refetch(), budget.refetch()])}
         />
       )}
@@ -48,7 +48,7 @@ export function AgentCost({ agentId }: { agentId: string }) {
         />
       )}
       {spending.data && spending.data.length === 0 && <p className="quiet">It has not cost anything yet.</p>}
-      {spending.data && spending.data.length > 0 && <Days days={spending.data} today={budget.data?.day} />}
+      {spending.data && spending.data.length > 0 && <SpendingByDay days={spending.data} today={budget.data?.day} />}
     </section>
   );
 }

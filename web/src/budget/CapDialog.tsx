@@ -3,8 +3,8 @@ import { type FormEvent, useState } from "react";
 import { setCap } from "../api/calls";
 import { budgetQuery } from "../api/queries";
 import { Dialog } from "../ui/Dialog";
-import { Trouble } from "../ui/Trouble";
-import { wrongCap } from "./money";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { capError } from "./money";
 
 interface CapDialogProps {
   /** Whose cap; of all agents together when absent. */
@@ -19,7 +19,7 @@ interface CapDialogProps {
 /** What may be spent in a day. It holds from the next request on, and runs that wait for money are looked at again. */
 export function CapDialog({ agentId, capUsd, isSet, onClose }: CapDialogProps) {
   const [amount, setAmount] = useState(capUsd ?? "");
-  const [wrong, setWrong] = useState<string>();
+  const [error, setError] = useState<string>();
   const client = useQueryClient();
   const setting = useMutation({
     mutationFn: (dailyUsd: string | undefined) => setCap(agentId, dailyUsd),
@@ -33,8 +33,8 @@ export function CapDialog({ agentId, capUsd, isSet, onClose }: CapDialogProps) {
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const found = wrongCap(amount);
-    setWrong(found);
+    const found = capError(amount);
+    setError(found);
     if (!found) setting.mutate(amount.trim());
   };
   return (
@@ -49,12 +49,12 @@ export function CapDialog({ agentId, capUsd, isSet, onClose }: CapDialogProps) {
             autoComplete="off"
             spellCheck={false}
             placeholder="5.00"
-            aria-invalid={wrong !== undefined}
-            aria-describedby={wrong ? "cap-wrong cap-hint" : "cap-hint"}
+            aria-invalid={error !== undefined}
+            aria-describedby={error ? "cap-wrong cap-hint" : "cap-hint"}
           />
-          {wrong && (
+          {error && (
             <small id="cap-wrong" className="wrong" role="alert">
-              {wrong}
+              {error}
             </small>
           )}
           <small id="cap-hint">
@@ -62,7 +62,7 @@ export function CapDialog({ agentId, capUsd, isSet, onClose }: CapDialogProps) {
             UTC. No request leaves that could cost more than is left.
           </small>
         </label>
-        {setting.error && <Trouble doing="set the cap" thrown={setting.error} />}
+        {setting.error && <ErrorNotice action="set the cap" error={setting.error} />}
         <div className="form-end">
           {isSet && (
             <button

@@ -1,18 +1,18 @@
-import type { Fill } from "./money";
+import type { CapUsage } from "./money";
 
 interface MeterProps {
   label: string;
   /** How much, in words: a bar tells nothing to those who listen. */
   text: string;
   percent: number;
-  fill: Fill;
+  usage: CapUsage;
 }
 
 /** How much of a cap is gone. The words beside it say the same, so colour and length only help. */
-export function Meter({ label, text, percent, fill }: MeterProps) {
+export function Meter({ label, text, percent, usage }: MeterProps) {
   return (
     <div
-      className={`meter ${fill}`}
+      className={`meter ${usage}`}
       role="meter"
       aria-label={label}
       aria-valuemin={0}

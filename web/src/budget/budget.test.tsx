@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { budgetQuery } from "../api/queries";
 import { sampleBudget, sampleEvent, sampleParked } from "../api/samples";
 import type { Budget } from "../api/types";
-import { NeedsYou } from "../briefing/NeedsYou";
-import { needs } from "../briefing/needs";
+import { attentionItems } from "../briefing/attention";
+import { NeedsAttention } from "../briefing/NeedsAttention";
 import { AgentCost } from "./AgentCost";
 import { ParkedBanner } from "./ParkedBanner";
 import { SpendingToday } from "./SpendingToday";
@@ -142,7 +142,13 @@ it("tells in the briefing that a run waits for money, with both ways out and no 
     visibility: "action_required",
     payload: { code: "budget_exceeded", exceeded },
   });
-  show(<NeedsYou needs={needs([], [event], new Set())} budget={sampleBudget()} onHandled={() => undefined} />);
+  show(
+    <NeedsAttention
+      items={attentionItems([], [event], new Set())}
+      budget={sampleBudget()}
+      onDismiss={() => undefined}
+    />,
+  );
   expect(screen.getByText(/It waits: the day's money is spent/)).toBeTruthy();
   expect(screen.getByRole("button", { name: "Raise the cap" })).toBeTruthy();
   expect(screen.getByText(/^or wait/).querySelector("time")?.dateTime).toBe("2026-01-02T00:00:00Z");

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { sampleBudget, sampleEvent, sampleParked } from "../api/samples";
-import { dollars, filled, isSpent, microOf, parkedOf, parkedWords, todayOf, usdOf, wrongCap } from "./money";
+import { capError, capUsage, dollars, isSpent, microOf, parkedOf, parkedText, todayOf, usdOf } from "./money";
 
 it("writes every decimal that was spent, and at least two", () => {
   expect(["0.00", "0.000003", "5", "1234.5"].map(dollars)).toEqual(["$0.00", "$0.000003", "$5.00", "$1,234.50"]);
@@ -24,42 +24,42 @@ it("does not call nothing a cost", () => {
 });
 
 it("warns above four fifths of the cap and at the cap, and counts what is put aside", () => {
-  const fill = (spent: string, reserved: string, cap: string) => {
-    const { percent, fill: word } = filled(spent, reserved, cap);
+  const shown = (spent: string, reserved: string, cap: string) => {
+    const { percent, usage: word } = capUsage(spent, reserved, cap);
     return `${percent} ${word}`;
   };
-  expect(fill("0.31", "0.00", "5.00")).toBe("6 fine");
-  expect(fill("4.00", "0.00", "5.00")).toBe("80 fine");
-  expect(fill("4.00", "0.000001", "5.00")).toBe("80 near");
-  expect(fill("4.999999", "0.00", "5.00")).toBe("99 near");
-  expect(fill("4.00", "1.00", "5.00")).toBe("100 full");
-  expect(fill("7.00", "0.00", "5.00")).toBe("100 full");
+  expect(shown("0.31", "0.00", "5.00")).toBe("6 fine");
+  expect(shown("4.00", "0.00", "5.00")).toBe("80 fine");
+  expect(shown("4.00", "0.000001", "5.00")).toBe("80 near");
+  expect(shown("4.999999", "0.00", "5.00")).toBe("99 near");
+  expect(shown("4.00", "1.00", "5.00")).toBe("100 full");
+  expect(shown("7.00", "0.00", "5.00")).toBe("100 full");
 });
 
 it("takes a cap of nothing for one that is reached", () => {
-  expect(filled("0.00", "0.00", "0.00")).toEqual({ percent: 100, fill: "full" });
+  expect(capUsage("0.00", "0.00", "0.00")).toEqual({ percent: 100, usage: "full" });
 });
 
 it("says what is wrong with a cap before it is sent", () => {
-  expect(["0", "2.50", " 5 ", "1000000", "0.000001"].map(wrongCap)).toEqual([
+  expect(["0", "2.50", " 5 ", "1000000", "0.000001"].map(capError)).toEqual([
     undefined,
     undefined,
     undefined,
     undefined,
     undefined,
   ]);
-  expect(["-1", "2,50", "1e3", ".5", "1.0000001", "$5"].map((text) => wrongCap(text)?.slice(0, 17))).toEqual(
+  expect(["-1", "2,50", "1e3", ".5", "1.0000001", "$5"].map((text) => capError(text)?.slice(0, 17))).toEqual(
     Array.from({ length: 6 }, () => "That is no amount"),
   );
-  expect(wrongCap("  ")).toBe("Write an amount in dollars, such as 2.50.");
-  expect(wrongCap("1000000.01")).toBe("At most $1,000,000.00 a day.");
+  expect(capError("  ")).toBe("Write an amount in dollars, such as 2.50.");
+  expect(capError("1000000.01")).toBe("At most $1,000,000.00 a day.");
 });
 
 it("says why a run waits, and whose cap it is", () => {
-  expect(parkedWords(sampleParked())).toBe(
+  expect(parkedText(sampleParked())).toBe(
     "All agents together may spend $5.00 a day. $4.98 are spent or put aside, and the next request may cost up to $0.04.",
   );
-  expect(parkedWords(sampleParked({ scope: "agent" }))).toMatch(/^This agent may spend/);
+  expect(parkedText(sampleParked({ scope: "agent" }))).toMatch(/^This agent may spend/);
 });
 
 it("reads why a run waits from its event, and nothing from one that was erased", () => {

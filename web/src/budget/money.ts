@@ -1,7 +1,7 @@
 // Amounts of money. The server gives dollars as text, so that none is rounded; here they are counted in millionths.
 import type { Budget, Event, Exceeded, Parked } from "../api/types";
 import { payloadOf } from "../event/payload";
-import { grouped } from "../text/number";
+import { formatInteger } from "../text/number";
 
 const MICRO = 1_000_000;
 
@@ -31,7 +31,7 @@ export function usdOf(micro: number): string {
 /** "$1,234.50". Not rounded: a run may well cost less than a cent. */
 export function dollars(usd: string): string {
   const [whole = "0", decimals = ""] = usd.split(".");
-  return `$${grouped(Number(whole))}.${decimals.padEnd(2, "0")}`;
+  return `$${formatInteger(Number(whole))}.${decimals.padEnd(2, "0")}`;
 }
 
 /** Whether money was spent at all. */
@@ -39,18 +39,18 @@ export function isSpent(usd: string | undefined): usd is string {
   return microOf(usd) > 0;
 }
 
-export type Fill = "fine" | "near" | "full";
+export type CapUsage = "fine" | "near" | "full";
 
 /** How much of a cap is gone, with what is put aside: that part can no longer be promised to anybody. */
-export function filled(spentUsd: string, reservedUsd: string, capUsd: string): { percent: number; fill: Fill } {
+export function capUsage(spentUsd: string, reservedUsd: string, capUsd: string): { percent: number; usage: CapUsage } {
   const gone = microOf(spentUsd) + microOf(reservedUsd);
   const cap = microOf(capUsd);
   const part = cap === 0 ? 1 : Math.min(1, gone / cap);
-  return { percent: Math.floor(part * 100), fill: part >= 1 ? "full" : part > NEAR ? "near" : "fine" };
+  return { percent: Math.floor(part * 100), usage: part >= 1 ? "full" : part > NEAR ? "near" : "fine" };
 }
 
 /** What is wrong with an amount that a person wrote as a cap; nothing when it will do. */
-export function wrongCap(text: string): string | undefined {
+export function capError(text: string): string | undefined {
   const amount = text.trim();
   if (amount === "") return "Write an amount in dollars, such as 2.50.";
   if (!AMOUNT.test(amount))
@@ -59,7 +59,7 @@ export function wrongCap(text: string): string | undefined {
 }
 
 /** Why a run waits, as two sentences. */
-export function parkedWords(parked: Parked): string {
+export function parkedText(parked: Parked): string {
   const whose = parked.scope === "agent" ? "This agent may" : "All agents together may";
   return (
     `${whose} spend ${dollars(parked.cap_usd)} a day. ${dollars(parked.spent_usd)} are spent or put aside, ` +
@@ -90,7 +90,7 @@ export interface Today {
 }
 
 /** "$0.12 of $1.00 today", "$0.12 today". */
-export function todayWords({ spentUsd, capUsd }: Today): string {
+export function todayText({ spentUsd, capUsd }: Today): string {
   return `${dollars(spentUsd)}${capUsd === undefined ? "" : ` of ${dollars(capUsd)}`} today`;
 }
 

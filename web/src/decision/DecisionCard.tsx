@@ -2,15 +2,15 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { answerDecision, getDecision } from "../api/calls";
 import { asFailure } from "../api/failure";
-import { decisionsQuery, wholeDecisionQuery } from "../api/queries";
+import { decisionsQuery, fullDecisionQuery } from "../api/queries";
 import type { Decision } from "../api/types";
 import { agentPath, Link, runPath } from "../shell/router";
 import { Badge } from "../ui/Badge";
-import { Glyph } from "../ui/Glyph";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { Icon } from "../ui/Icon";
 import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
 import { DecisionInput } from "./DecisionInput";
-import { deadlineWords, elsewhereWords, permits, reachWords, severityWords } from "./words";
+import { answerElsewhereText, blastRadiusText, deadlineText, isApproval, severityText } from "./text";
 
 /** The server's bound. */
 const NOTE_CHARS_MAX = 2_000;
@@ -18,16 +18,16 @@ const NOTE_CHARS_MAX = 2_000;
 interface DecisionCardProps {
   decision: Decision;
   /** Takes the question as it stands when somebody else has closed it before us. */
-  onForestalled: (decision: Decision) => void;
+  onAnsweredElsewhere: (decision: Decision) => void;
 }
 
 /** A question with everything that an answer depends on, and its answers as buttons. */
-export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
+export function DecisionCard({ decision, onAnsweredElsewhere }: DecisionCardProps) {
   const { decision_id: id, agent_id: agentId, run_key: runKey, severity } = decision;
   const [note, setNote] = useState("");
   const titleId = useId();
   const client = useQueryClient();
-  const refresh = () =>
+  const refreshShown = () =>
     client.invalidateQueries({
       predicate: ({ queryKey }) => ["decisions", "agents", "agent", "runtime", "run"].includes(String(queryKey[0])),
     });
@@ -35,21 +35,21 @@ export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
     // The version says which question was read: if it has changed since, it is no answer to it.
     mutationFn: (option: string) =>
       answerDecision(id, { option, version: decision.version, ...(note.trim() === "" ? {} : { note: note.trim() }) }),
-    onSuccess: refresh,
+    onSuccess: refreshShown,
     onError: async (thrown) => {
-      if (asFailure(thrown).code === "decision_closed") onForestalled(await getDecision(id));
+      if (asFailure(thrown).code === "decision_closed") onAnsweredElsewhere(await getDecision(id));
       await client.invalidateQueries({ queryKey: decisionsQuery.queryKey });
     },
   });
   // A list has only the beginning of long arguments. Nobody permits here what they were not shown.
-  const whole = useQuery({ ...wholeDecisionQuery(id), enabled: decision.is_input_cut });
-  const isShown = !decision.is_input_cut || whole.data?.is_input_cut === false;
-  const elsewhere = elsewhereWords(decision);
-  const { words, tone } = severityWords(severity);
+  const full = useQuery({ ...fullDecisionQuery(id), enabled: decision.is_input_cut });
+  const isShown = !decision.is_input_cut || full.data?.is_input_cut === false;
+  const elsewhere = answerElsewhereText(decision);
+  const { text, tone } = severityText(severity);
   return (
     <article className="decision" aria-labelledby={titleId}>
-      <p className="need-title">
-        <Link to={agentPath(agentId)}>{agentId}</Link> asks <Badge tone={tone}>{words}</Badge>
+      <p className="attention-title">
+        <Link to={agentPath(agentId)}>{agentId}</Link> asks <Badge tone={tone}>{text}</Badge>
         {decision.badges.includes("timed_out") && (
           <>
             {" "}
@@ -59,15 +59,15 @@ export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
       </p>
       <h3 id={titleId}>{decision.title}</h3>
       <DecisionInput
-        decision={whole.data ?? decision}
-        isFetching={whole.isFetching}
-        trouble={whole.error}
-        onRetry={() => void whole.refetch()}
+        decision={full.data ?? decision}
+        isFetching={full.isFetching}
+        error={full.error}
+        onRetry={() => void full.refetch()}
       />
       <dl className="facts">
         <div>
           <dt>Reaches</dt>
-          <dd>{reachWords(decision.blast_radius)}</dd>
+          <dd>{blastRadiusText(decision.blast_radius)}</dd>
         </div>
         <div>
           <dt>Asked</dt>
@@ -79,7 +79,7 @@ export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
           <div>
             <dt>Deadline</dt>
             <dd>
-              <Time at={decision.deadline_at} isToCome />, {deadlineWords(severity)}
+              <Time at={decision.deadline_at} isFuture />, {deadlineText(severity)}
             </dd>
           </div>
         )}
@@ -100,7 +100,7 @@ export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
         />
       </label>
       {answering.error && asFailure(answering.error).code !== "decision_closed" && (
-        <Trouble doing="answer" thrown={answering.error} />
+        <ErrorNotice action="answer" error={answering.error} />
       )}
       {elsewhere && <p role="note">{elsewhere}</p>}
       <ul className="decision-options">
@@ -117,7 +117,7 @@ export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
                   answering.isPending ||
                   answering.isSuccess ||
                   elsewhere !== undefined ||
-                  (permits(option.id) && !isShown)
+                  (isApproval(option.id) && !isShown)
                 }
               >
                 {option.label}
@@ -133,7 +133,7 @@ export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
       </ul>
       {answering.isSuccess && (
         <p className="quiet" role="status">
-          <Glyph name="check" /> Answered. The run goes on.
+          <Icon name="check" /> Answered. The run goes on.
         </p>
       )}
     </article>

@@ -1,13 +1,13 @@
 import type { Decision } from "../api/types";
-import { Trouble } from "../ui/Trouble";
-import { goneWords } from "./words";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { inputGoneText } from "./text";
 
 interface DecisionInputProps {
   decision: Decision;
   /** Whether the rest of it is on its way. */
   isFetching: boolean;
   /** Why the rest of it did not come. */
-  trouble: unknown;
+  error: unknown;
   onRetry: () => void;
 }
 
@@ -15,8 +15,8 @@ interface DecisionInputProps {
 const LONG_CHARS = 600;
 
 /** What a tool would be given: all of it, or in so many words only how it begins. */
-export function DecisionInput({ decision, isFetching, trouble, onRetry }: DecisionInputProps) {
-  const { tool, input, is_input_cut: isCut, input_gone: gone } = decision;
+export function DecisionInput({ decision, isFetching, error, onRetry }: DecisionInputProps) {
+  const { tool, input, is_input_cut: isCut, input_gone: inputGone } = decision;
   return (
     <>
       <pre className="decision-input" tabIndex={0} aria-label="What it would be given">
@@ -24,9 +24,11 @@ export function DecisionInput({ decision, isFetching, trouble, onRetry }: Decisi
           {tool} {input}
         </code>
       </pre>
-      {gone && <p role="note">{goneWords(gone)}</p>}
-      {isCut && !gone && <p role="status">This is only how it begins.{isFetching && " The rest is on its way."}</p>}
-      {isCut && !gone && trouble != null && <Trouble doing="show all of it" thrown={trouble} onRetry={onRetry} />}
+      {inputGone && <p role="note">{inputGoneText(inputGone)}</p>}
+      {isCut && !inputGone && (
+        <p role="status">This is only how it begins.{isFetching && " The rest is on its way."}</p>
+      )}
+      {isCut && !inputGone && error != null && <ErrorNotice action="show all of it" error={error} onRetry={onRetry} />}
       {!isCut && input.length > LONG_CHARS && (
         <p className="quiet">These are all {input.length} characters of it. Read to the end before you approve.</p>
       )}

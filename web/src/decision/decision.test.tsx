@@ -4,11 +4,11 @@ import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { sampleDecision } from "../api/samples";
 import type { Decision } from "../api/types";
-import { NeedsYou } from "../briefing/NeedsYou";
-import { needs } from "../briefing/needs";
+import { attentionItems } from "../briefing/attention";
+import { NeedsAttention } from "../briefing/NeedsAttention";
 import { DecisionCard } from "./DecisionCard";
 import { Decisions } from "./Decisions";
-import { endWords } from "./words";
+import { decisionEndText } from "./text";
 
 const posted = vi.fn<(path: string, body: unknown) => void>();
 let answer: (request: Request) => Response;
@@ -30,9 +30,9 @@ function show(children: ReactNode): void {
 }
 
 const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
-const card = (decision: Decision, onForestalled = () => undefined) =>
-  show(<DecisionCard decision={decision} onForestalled={onForestalled} />);
-const kept = (decision: Decision) => needs([], [], new Set(), { decisions: [decision], quarantined: [] });
+const card = (decision: Decision, onAnsweredElsewhere = () => undefined) =>
+  show(<DecisionCard decision={decision} onAnsweredElsewhere={onAnsweredElsewhere} />);
+const kept = (decision: Decision) => attentionItems([], [], new Set(), { decisions: [decision], quarantined: [] });
 
 it("shows everything that an answer depends on", () => {
   card(sampleDecision({ badges: ["timed_out"] }));
@@ -123,7 +123,7 @@ it("shows what somebody else answered, and keeps it until it was seen", async ()
   });
   const error = { code: "decision_closed", message: "the decision is answered already", hint: "" };
   answer = (request) => (request.method === "POST" ? Response.json({ error }, { status: 409 }) : Response.json(theirs));
-  show(<NeedsYou needs={kept(sampleDecision())} budget={undefined} onHandled={() => undefined} />);
+  show(<NeedsAttention items={kept(sampleDecision())} budget={undefined} onDismiss={() => undefined} />);
   press("Approve");
   await screen.findByText(/Your answer came too late/);
   expect(screen.getByText(/Somebody answered “Deny” on the command line. They said: “no”/)).toBeTruthy();
@@ -145,7 +145,7 @@ it("says that a question changed, and does not take the answer for one to the ne
 });
 
 it("stands first in the briefing and cannot be waved away", () => {
-  show(<NeedsYou needs={kept(sampleDecision())} budget={undefined} onHandled={() => undefined} />);
+  show(<NeedsAttention items={kept(sampleDecision())} budget={undefined} onDismiss={() => undefined} />);
   expect(screen.getByRole("region", { name: "Needs you" }).textContent).toContain("May ExecCommand be used?");
   expect(screen.queryByRole("button", { name: "Done with this" })).toBeNull();
 });
@@ -161,10 +161,10 @@ it("lets a run that was set aside be tried again or given up", async () => {
   };
   answer = () => Response.json({});
   show(
-    <NeedsYou
-      needs={needs([], [], new Set(), { decisions: [], quarantined: [run] })}
+    <NeedsAttention
+      items={attentionItems([], [], new Set(), { decisions: [], quarantined: [run] })}
       budget={undefined}
-      onHandled={() => undefined}
+      onDismiss={() => undefined}
     />,
   );
   expect(screen.getByText(/Its state cannot be read/)).toBeTruthy();
@@ -188,9 +188,9 @@ it("draws nothing where nobody is asked", () => {
 
 it("has words for every end", () => {
   const answered = { option: "approve", channel: "page" as const, at: "2026-01-01T00:00:00Z" };
-  expect(endWords(sampleDecision({ status: "answered", answer: answered }))).toBe(
+  expect(decisionEndText(sampleDecision({ status: "answered", answer: answered }))).toBe(
     "Somebody answered “Approve” on a page.",
   );
-  expect(endWords(sampleDecision({ status: "cancelled" }))).toContain("Nobody answered in time");
-  expect(endWords(sampleDecision({ status: "withdrawn" }))).toContain("The run ended");
+  expect(decisionEndText(sampleDecision({ status: "cancelled" }))).toContain("Nobody answered in time");
+  expect(decisionEndText(sampleDecision({ status: "withdrawn" }))).toContain("The run ended");
 });

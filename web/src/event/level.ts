@@ -21,13 +21,13 @@ export function isShown(event: Event, display: Display): boolean {
   return SHOWN[display].includes(visibility) || (display !== "info" && category === "tool");
 }
 
-const STORED_AS = "wakeful.display";
+const STORAGE_KEY = "wakeful.display";
 
 export function storedDisplay(): Display {
-  const stored = localStorage.getItem(STORED_AS);
+  const stored = localStorage.getItem(STORAGE_KEY);
   return DISPLAYS.find(({ display }) => display === stored)?.display ?? "info";
 }
 
 export function storeDisplay(display: Display): void {
-  localStorage.setItem(STORED_AS, display);
+  localStorage.setItem(STORAGE_KEY, display);
 }

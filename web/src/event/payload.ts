@@ -2,7 +2,7 @@
 import type { Event, EventKind, EventPayload, Usage } from "../api/types";
 
 /** What an event says beyond its title, which its summary may begin with. */
-export function gist({ presentation: { title, body, summary } }: Event): string {
+export function summaryBody({ presentation: { title, body, summary } }: Event): string {
   if (body) return body;
   return summary.startsWith(title)
     ? summary

@@ -6,7 +6,7 @@ let state: StreamState = "connecting";
 const listeners = new Set<() => void>();
 
 /** Reports a doubt from outside the stream. Where the stream is open, it knows better. */
-export function doubtConnection(next: StreamState): void {
+export function suspectConnection(next: StreamState): void {
   if (state !== "live") setConnection(next);
 }
 

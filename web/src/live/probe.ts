@@ -1,13 +1,13 @@
 // Why a stream does not open. An EventSource only says that it failed, so the reason is asked for separately.
-import { setAnonymous } from "../api/session";
+import { setLoggedOut } from "../api/session";
 import { tokenHeaders } from "../api/token";
 
-export type Standing = "ready" | "recovering" | "stopping" | "anonymous" | "unreachable";
+export type ProbeResult = "ready" | "recovering" | "stopping" | "loggedOut" | "unreachable";
 
 /** A daemon that has not answered by then is as good as none. */
 const PROBE_MS_MAX = 5_000;
 
-export async function probe(): Promise<Standing> {
+export async function probeStream(): Promise<ProbeResult> {
   try {
     const signal = AbortSignal.timeout(PROBE_MS_MAX);
     const ready = await fetch("/readyz", { signal });
@@ -17,8 +17,8 @@ export async function probe(): Promise<Standing> {
       if (status !== "failing") return status === "stopping" ? "stopping" : "recovering";
     }
     const { status } = await fetch("/api/runtime/status", { signal, headers: tokenHeaders() });
-    setAnonymous(status === 401);
-    if (status === 401) return "anonymous";
+    setLoggedOut(status === 401);
+    if (status === 401) return "loggedOut";
     return status === 200 ? "ready" : "unreachable";
   } catch {
     return "unreachable";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { sampleEvent } from "../api/samples";
-import type { Standing } from "./probe";
+import type { ProbeResult } from "./probe";
 import { Stream, type StreamState } from "./stream";
 
 class FakeSource extends EventTarget {
@@ -23,18 +23,18 @@ class FakeSource extends EventTarget {
 let stream: Stream;
 let states: StreamState[];
 let seqs: number[];
-let standings: Standing[];
+let probeResults: ProbeResult[];
 let tickets: number;
 
 beforeEach(async () => {
   vi.useFakeTimers();
   FakeSource.all = [];
-  [states, seqs, standings, tickets] = [[], [], [], 0];
+  [states, seqs, probeResults, tickets] = [[], [], [], 0];
   vi.stubGlobal("EventSource", FakeSource);
   stream = new Stream({
     address: (position) => `/events?after_seq=${position}`,
     position: "7",
-    probe: async () => standings.shift() ?? "ready",
+    probe: async () => probeResults.shift() ?? "ready",
     ticket: async () => `t${++tickets}`,
     onEvent: (event) => seqs.push(event.seq),
     onDelta: () => undefined,
@@ -57,7 +57,7 @@ it("begins at the given position and is live when the line is open", () => {
 });
 
 it("goes on after the last event it saw when the daemon comes back", async () => {
-  standings = ["unreachable", "recovering", "ready"];
+  probeResults = ["unreachable", "recovering", "ready"];
   source().onopen?.();
   source().say("event", sampleEvent(8), "8");
   source().onerror?.();

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { clearQueue } from "../api/calls";
-import { Trouble } from "../ui/Trouble";
+import { ErrorNotice } from "../ui/ErrorNotice";
 
 /** Cancels every message that waits for an agent. */
 export function ClearQueue({ agentId }: { agentId: string }) {
@@ -10,11 +10,11 @@ export function ClearQueue({ agentId }: { agentId: string }) {
     onSuccess: () => client.invalidateQueries({ queryKey: ["agent", agentId] }),
   });
   return (
-    <li className="turn asked">
+    <li className="turn user">
       <button type="button" className="button small" onClick={() => clearing.mutate()} disabled={clearing.isPending}>
         Cancel waiting messages
       </button>
-      {clearing.error && <Trouble doing="cancel them" thrown={clearing.error} />}
+      {clearing.error && <ErrorNotice action="cancel them" error={clearing.error} />}
     </li>
   );
 }

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useState } from "react";
 import type { AgentStatus } from "../api/types";
-import { Glyph } from "../ui/Glyph";
+import { Icon } from "../ui/Icon";
 
 /** The contract's bound: 256 KiB, counted in characters so that the browser can hold to it. */
 const TEXT_CHARS_MAX = 262_144;
@@ -43,7 +43,7 @@ export function Composer({ agent, onSend }: { agent: AgentStatus; onSend: (text:
         aria-describedby="composer-hint"
       />
       <button type="submit" className="button primary" disabled={text.trim() === ""}>
-        <Glyph name="send" /> Send
+        <Icon name="send" /> Send
       </button>
       <small id="composer-hint" className="quiet">
         <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> makes a new line

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from "vitest";
-import { accept, arrived, discard, fail, retry, storedOutbox, storeOutbox, write } from "./outbox";
+import { accept, discard, dropShown, fail, retry, storedOutbox, storeOutbox, write } from "./outbox";
 
 const NOW = new Date("2026-01-01T00:00:00Z");
 const problem = { message: "nobody answered", hint: "try again" };
@@ -16,8 +16,8 @@ it("keeps a message's key over failure and retry", () => {
 
 it("drops an accepted message once the server shows its run, and not before", () => {
   const accepted = accept(write([], "hello", "k1", NOW), "k1", "run-1");
-  expect(arrived(accepted, new Set(["run-0"]))).toBe(accepted);
-  expect(arrived(accepted, new Set(["run-1"]))).toEqual([]);
+  expect(dropShown(accepted, new Set(["run-0"]))).toBe(accepted);
+  expect(dropShown(accepted, new Set(["run-1"]))).toEqual([]);
 });
 
 it("changes only the message that is meant", () => {

@@ -19,16 +19,16 @@ export function write(outbox: Outbox, text: string, key: string, now: Date): Out
 }
 
 export function accept(outbox: Outbox, key: string, runKey: string): Outbox {
-  return change(outbox, key, (message) => ({ ...message, state: "accepted", runKey, problem: undefined }));
+  return changeMessage(outbox, key, (message) => ({ ...message, state: "accepted", runKey, problem: undefined }));
 }
 
 export function fail(outbox: Outbox, key: string, { message, hint }: Pick<Failure, "message" | "hint">): Outbox {
-  return change(outbox, key, (one) => ({ ...one, state: "failed", problem: { message, hint } }));
+  return changeMessage(outbox, key, (one) => ({ ...one, state: "failed", problem: { message, hint } }));
 }
 
 /** The same message under the same key, once more. */
 export function retry(outbox: Outbox, key: string): Outbox {
-  return change(outbox, key, (message) => ({ ...message, state: "sending", problem: undefined }));
+  return changeMessage(outbox, key, (message) => ({ ...message, state: "sending", problem: undefined }));
 }
 
 export function discard(outbox: Outbox, key: string): Outbox {
@@ -36,21 +36,21 @@ export function discard(outbox: Outbox, key: string): Outbox {
 }
 
 /** Drops what the server shows by itself: the run is in the queue or in the transcript. */
-export function arrived(outbox: Outbox, shown: ReadonlySet<string>): Outbox {
+export function dropShown(outbox: Outbox, shown: ReadonlySet<string>): Outbox {
   const left = outbox.filter((message) => message.runKey === undefined || !shown.has(message.runKey));
   return left.length === outbox.length ? outbox : left;
 }
 
-function change(outbox: Outbox, key: string, alter: (message: Outgoing) => Outgoing): Outbox {
+function changeMessage(outbox: Outbox, key: string, alter: (message: Outgoing) => Outgoing): Outbox {
   return outbox.map((message) => (message.key === key ? alter(message) : message));
 }
 
-const storedAs = (agentId: string) => `wakeful.outbox.${agentId}`;
+const storageKey = (agentId: string) => `wakeful.outbox.${agentId}`;
 
 /** What was not accepted when the page was left. Nobody knows whether it arrived, so a person decides, under its key. */
 export function storedOutbox(agentId: string): Outbox {
   try {
-    const list: unknown = JSON.parse(sessionStorage.getItem(storedAs(agentId)) ?? "[]");
+    const list: unknown = JSON.parse(sessionStorage.getItem(storageKey(agentId)) ?? "[]");
     if (!Array.isArray(list)) return [];
     const problem = {
       message: "The page was left before this was confirmed.",
@@ -68,6 +68,6 @@ export function storedOutbox(agentId: string): Outbox {
 
 export function storeOutbox(agentId: string, outbox: Outbox): void {
   const open = outbox.filter((message) => message.state !== "accepted");
-  if (open.length === 0) sessionStorage.removeItem(storedAs(agentId));
-  else sessionStorage.setItem(storedAs(agentId), JSON.stringify(open));
+  if (open.length === 0) sessionStorage.removeItem(storageKey(agentId));
+  else sessionStorage.setItem(storageKey(agentId), JSON.stringify(open));
 }

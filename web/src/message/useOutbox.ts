@@ -5,8 +5,8 @@ import { asFailure } from "../api/failure";
 import type { Queued, TranscriptLine } from "../api/types";
 import {
   accept,
-  arrived,
   discard,
+  dropShown,
   fail,
   type Outbox,
   type Outgoing,
@@ -31,7 +31,7 @@ export function useOutbox(agentId: string, queue: readonly Queued[], lines: read
     () => new Set([...queue.map((one) => one.run_key), ...lines.map((line) => line.run_key)]),
     [queue, lines],
   );
-  useEffect(() => setOutbox((before) => arrived(before, shown)), [shown]);
+  useEffect(() => setOutbox((before) => dropShown(before, shown)), [shown]);
   useEffect(() => storeOutbox(agentId, outbox), [agentId, outbox]);
 
   const post = async (text: string, key: string) => {

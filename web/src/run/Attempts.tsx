@@ -1,25 +1,32 @@
 import { Badge } from "../ui/Badge";
-import { Glyph } from "../ui/Glyph";
-import { type Diagnostics, diagnosticsOf, endingWords, leaveWords, type Try, tookWords } from "./round";
-import { spaced } from "./words";
+import { Icon } from "../ui/Icon";
+import {
+  attemptEndText,
+  attemptUsageText,
+  type Diagnostics,
+  diagnosticsOf,
+  gateText,
+  type ModelAttempt,
+} from "./round";
+import { humanizeCode } from "./text";
 
 /** Everybody who was asked in one model round: which attempt it was, how it ended, what it took, by which rule. */
-export function Attempts({ tries }: { tries: readonly Try[] }) {
-  const kept = tries.filter((one) => one.attempt);
-  if (kept.length === 0) return null;
+export function Attempts({ tries }: { tries: readonly ModelAttempt[] }) {
+  const recorded = tries.filter((one) => one.attempt);
+  if (recorded.length === 0) return null;
   return (
     <ol className="attempts" aria-label="Attempts">
-      {kept.map((one) => (
+      {recorded.map((one) => (
         <AttemptView key={one.step.operation_id} one={one} />
       ))}
     </ol>
   );
 }
 
-function AttemptView({ one: { attempt, fellBackTo } }: { one: Try }) {
+function AttemptView({ one: { attempt, fallbackTo } }: { one: ModelAttempt }) {
   if (!attempt) return null;
-  const { words, tone } = endingWords(attempt);
-  const leave = leaveWords(attempt);
+  const { text, tone } = attemptEndText(attempt);
+  const gate = gateText(attempt);
   const diagnostics = diagnosticsOf(attempt);
   return (
     <li className="attempt">
@@ -28,22 +35,22 @@ function AttemptView({ one: { attempt, fellBackTo } }: { one: Try }) {
         <span className="quiet">
           attempt {attempt.attempt} of {attempt.max_attempts}
         </span>
-        <Badge tone={tone}>{words}</Badge>
-        {attempt.failure_kind && <span>{spaced(attempt.failure_kind)}</span>}
+        <Badge tone={tone}>{text}</Badge>
+        {attempt.failure_kind && <span>{humanizeCode(attempt.failure_kind)}</span>}
       </p>
-      <p className="attempt-took">{tookWords(attempt)}</p>
-      {leave !== "" && <p className="attempt-took">{leave}.</p>}
-      {diagnostics && <OnTheWay diagnostics={diagnostics} />}
-      {fellBackTo && (
-        <p className="fell-back">
-          <Glyph name="send" /> Fell back to <b>{fellBackTo}</b>
+      <p className="attempt-usage">{attemptUsageText(attempt)}</p>
+      {gate !== "" && <p className="attempt-usage">{gate}.</p>}
+      {diagnostics && <TransportDiagnostics diagnostics={diagnostics} />}
+      {fallbackTo && (
+        <p className="fallback">
+          <Icon name="send" /> Fell back to <b>{fallbackTo}</b>
         </p>
       )}
     </li>
   );
 }
 
-function OnTheWay({ diagnostics: { facts, causes } }: { diagnostics: Diagnostics }) {
+function TransportDiagnostics({ diagnostics: { facts, causes } }: { diagnostics: Diagnostics }) {
   return (
     <details className="step-details">
       <summary>What happened on the way</summary>

@@ -1,24 +1,24 @@
 import type { FailureArtifact } from "../api/types";
-import { sentence } from "../text/sentence";
-import { Glyph } from "../ui/Glyph";
-import { spaced } from "./words";
+import { toSentence } from "../text/sentence";
+import { Icon } from "../ui/Icon";
+import { humanizeCode } from "./text";
 
 /** What is kept of a failure: first a sentence, then everything for whoever looks closely. */
 export function FailureView({ failure }: { failure: FailureArtifact }) {
   const facts: [string, string | undefined][] = [
     ["What", failure.kind],
-    ["Where", spaced(failure.category)],
+    ["Where", humanizeCode(failure.category)],
     ["Provider", failure.provider],
     ["Model", failure.model_ref],
     ["HTTP status", failure.status?.toString()],
-    ...Object.entries(failure.metadata ?? {}).map(([name, value]): [string, string] => [spaced(name), value]),
+    ...Object.entries(failure.metadata ?? {}).map(([name, value]): [string, string] => [humanizeCode(name), value]),
   ];
   return (
     <section className="panel failure" aria-labelledby="failure-title">
       <h2 id="failure-title">
-        <Glyph name="knot" /> What went wrong
+        <Icon name="knot" /> What went wrong
       </h2>
-      <p className="failure-words">{sentence(failure.summary)}</p>
+      <p className="failure-text">{toSentence(failure.summary)}</p>
       <dl className="facts">
         {facts.flatMap(([name, value]) =>
           value === undefined

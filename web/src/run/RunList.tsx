@@ -4,11 +4,11 @@ import { getRuns } from "../api/calls";
 import type { RunLine } from "../api/types";
 import { Link, runPath } from "../shell/router";
 import { oneLine } from "../text/number";
-import { lasting } from "../text/time";
+import { formatDuration } from "../text/time";
 import { Badge } from "../ui/Badge";
+import { ErrorNotice } from "../ui/ErrorNotice";
 import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
-import { outcomeTone, outcomeWords } from "./words";
+import { outcomeText, outcomeTone } from "./text";
 
 /** Runs that are shown before somebody asks for all. */
 const FEW = 6;
@@ -36,7 +36,7 @@ export function RunList({ agentId, runs }: { agentId: string; runs: readonly Run
           <RunRow key={run.run_key} agentId={agentId} run={run} />
         ))}
       </ol>
-      {all.error && <Trouble doing="read the older runs" thrown={all.error} onRetry={() => void all.refetch()} />}
+      {all.error && <ErrorNotice action="read the older runs" error={all.error} onRetry={() => void all.refetch()} />}
       {!isAll && runs.length > FEW && (
         <button type="button" className="button small" onClick={() => setAll(true)}>
           All runs
@@ -57,14 +57,14 @@ export function RunList({ agentId, runs }: { agentId: string; runs: readonly Run
 }
 
 function RunRow({ agentId, run }: { agentId: string; run: RunLine }) {
-  const took = run.ended_at && lasting(Date.parse(run.ended_at) - Date.parse(run.started_at));
+  const took = run.ended_at && formatDuration(Date.parse(run.ended_at) - Date.parse(run.started_at));
   return (
     <li className="run-row">
       <Link to={runPath(agentId, run.run_key)} className="stretched">
         {oneLine(run.preview ?? `run ${run.run_key.slice(0, 12)}`, PREVIEW_CHARS_MAX)}
       </Link>
       <span className="run-row-foot">
-        <Badge tone={outcomeTone(run.status)}>{outcomeWords(run.status)}</Badge> <Time at={run.started_at} />
+        <Badge tone={outcomeTone(run.status)}>{outcomeText(run.status)}</Badge> <Time at={run.started_at} />
         {took && ` · ${took}`}
       </span>
     </li>

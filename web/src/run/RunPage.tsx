@@ -7,33 +7,33 @@ import { NotDurableNote } from "../brake/NotDurableNote";
 import { dollars, isSpent } from "../budget/money";
 import { ParkedBanner } from "../budget/ParkedBanner";
 import { Decisions } from "../decision/Decisions";
-import { type Speech, spoken } from "../live/speech";
-import { PlainHead } from "../shell/PlainHead";
+import { type LiveText, liveText } from "../live/deltas";
+import { PlainHeader } from "../shell/PlainHeader";
 import { agentPath, briefingPath, Link } from "../shell/router";
 import { useTitle } from "../shell/useTitle";
-import { counted, oneLine } from "../text/number";
-import { sentence } from "../text/sentence";
-import { lasting } from "../text/time";
-import { accountOf } from "../transcript/conversation";
+import { oneLine, pluralize } from "../text/number";
+import { toSentence } from "../text/sentence";
+import { formatDuration } from "../text/time";
+import { runContentOf } from "../transcript/parts";
 import { Badge } from "../ui/Badge";
-import { Glyph } from "../ui/Glyph";
-import { Prose } from "../ui/Prose";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { Icon } from "../ui/Icon";
+import { ModelText } from "../ui/ModelText";
 import { Skeleton } from "../ui/Skeleton";
 import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
 import { WhyPanel } from "../why/WhyView";
-import { AsideWays } from "./AsideWays";
 import { CauseView } from "./CauseView";
 import { FailureView } from "./FailureView";
-import { Family } from "./Family";
-import { fallbackOf, tokenWords } from "./round";
+import { QuarantineActions } from "./QuarantineActions";
+import { RelatedRuns } from "./RelatedRuns";
+import { fallbackOf, tokenText } from "./round";
 import { Steps } from "./Steps";
-import { isOpen, outcomeTone, outcomeWords } from "./words";
+import { isOpen, outcomeText, outcomeTone } from "./text";
 
 const TITLE_CHARS_MAX = 80;
 
 /** One run: why it began, everything it did and under which rule, and how it ended. */
-export function RunPage({ agent, runKey, speech }: { agent: AgentStatus; runKey: string; speech: Speech }) {
+export function RunPage({ agent, runKey, liveTexts }: { agent: AgentStatus; runKey: string; liveTexts: LiveText }) {
   const run = useQuery(runQuery(runKey));
   const [lines, setLines] = useState(TRANSCRIPT_LINES);
   const transcript = useQuery(transcriptQuery(agent.agent_id, lines));
@@ -43,16 +43,16 @@ export function RunPage({ agent, runKey, speech }: { agent: AgentStatus; runKey:
   if (!run.data) {
     return (
       <>
-        <PlainHead title={`Run of ${agent.agent_id}`} />
+        <PlainHeader title={`Run of ${agent.agent_id}`} />
         {run.error ? (
-          <Trouble doing="read this run" thrown={run.error} onRetry={() => void run.refetch()} />
+          <ErrorNotice action="read this run" error={run.error} onRetry={() => void run.refetch()} />
         ) : (
           <Skeleton lines={8} label="Loading the run" />
         )}
       </>
     );
   }
-  const account = transcript.data && accountOf(transcript.data, runKey);
+  const content = transcript.data && runContentOf(transcript.data, runKey);
   return (
     <>
       <RunHeader run={run.data} />
@@ -60,12 +60,12 @@ export function RunPage({ agent, runKey, speech }: { agent: AgentStatus; runKey:
         <div className="column">
           <Decisions decisions={(decisions.data ?? []).filter((one) => one.run_key === runKey)} />
           {run.data.outcome === "quarantined" && (
-            <section className="notice" aria-labelledby="aside-title">
-              <Glyph name="knot" />
+            <section className="notice" aria-labelledby="quarantine-title">
+              <Icon name="knot" />
               <div>
-                <h2 id="aside-title">This run cannot go on and was set aside</h2>
-                {run.data.fault && <p>{sentence(run.data.fault)}</p>}
-                <AsideWays runKey={runKey} />
+                <h2 id="quarantine-title">This run cannot go on and was set aside</h2>
+                {run.data.fault && <p>{toSentence(run.data.fault)}</p>}
+                <QuarantineActions runKey={runKey} />
               </div>
             </section>
           )}
@@ -73,18 +73,18 @@ export function RunPage({ agent, runKey, speech }: { agent: AgentStatus; runKey:
           {run.data.failure_artifact && <FailureView failure={run.data.failure_artifact} />}
           {run.data.unreadable && (
             <p className="notice">
-              <Glyph name="alert" /> The state of this run cannot be read ({run.data.unreadable}); what is shown is what
+              <Icon name="alert" /> The state of this run cannot be read ({run.data.unreadable}); what is shown is what
               its rows tell.
             </p>
           )}
           {run.data.final_text !== "" && (
             <section className="panel answer" aria-labelledby="answer-title">
               <h2 id="answer-title">What came of it</h2>
-              <Prose text={run.data.final_text} />
+              <ModelText text={run.data.final_text} />
             </section>
           )}
-          <Steps run={run.data} account={account} live={spoken(speech, runKey)} />
-          {transcript.data && !account && more && (
+          <Steps run={run.data} content={content} live={liveText(liveTexts, runKey)} />
+          {transcript.data && !content && more && (
             <button type="button" className="button small" onClick={() => setLines(more)}>
               Read further back, for what was said and printed
             </button>
@@ -93,7 +93,7 @@ export function RunPage({ agent, runKey, speech }: { agent: AgentStatus; runKey:
         <div className="column side">
           {run.data.cause && <CauseView cause={run.data.cause} />}
           <WhyPanel runKey={runKey} />
-          <Family run={run.data} />
+          <RelatedRuns run={run.data} />
           <RunFacts run={run.data} />
         </div>
       </div>
@@ -116,13 +116,13 @@ export function RunHeader({ run }: { run: Run }) {
         <Link to={briefingPath}>Briefing</Link> / <Link to={agentPath(run.agent_id)}>{run.agent_id}</Link>
       </nav>
       <div className="agent-head">
-        <div className="agent-head-words">
+        <div className="agent-head-text">
           <h1 tabIndex={-1}>
             {run.cause ? `“${oneLine(run.cause.text, TITLE_CHARS_MAX)}”` : `Run of ${run.agent_id}`}
           </h1>
           <p className="lede" role="status">
             <Badge tone={run.parked ? "warn" : outcomeTone(run.outcome)}>
-              {run.parked ? "Waits for money" : outcomeWords(run.outcome)}
+              {run.parked ? "Waits for money" : outcomeText(run.outcome)}
             </Badge>{" "}
             {summary(run)}
           </p>
@@ -134,12 +134,12 @@ export function RunHeader({ run }: { run: Run }) {
             onClick={() => cancelling.mutate()}
             disabled={cancelling.isPending || isAsked}
           >
-            <Glyph name="cross" /> {isAsked ? "Stopping…" : "Stop this run"}
+            <Icon name="cross" /> {isAsked ? "Stopping…" : "Stop this run"}
           </button>
         )}
       </div>
-      {isAsked && <NotDurableNote of={notDurable} />}
-      {cancelling.error && <Trouble doing="stop the run" thrown={cancelling.error} />}
+      {isAsked && <NotDurableNote notDurable={notDurable} />}
+      {cancelling.error && <ErrorNotice action="stop the run" error={cancelling.error} />}
     </div>
   );
 }
@@ -148,10 +148,10 @@ export function RunHeader({ run }: { run: Run }) {
 function summary(run: Run): string {
   const fallback = fallbackOf(run);
   const parts = [
-    run.ended_at ? `in ${lasting(run.duration_ms)}` : "",
-    counted(run.tool_calls.length, "action"),
-    counted(run.rounds, "model round"),
-    run.token_usage.total_tokens > 0 ? counted(run.token_usage.total_tokens, "token") : "",
+    run.ended_at ? `in ${formatDuration(run.duration_ms)}` : "",
+    pluralize(run.tool_calls.length, "action"),
+    pluralize(run.rounds, "model round"),
+    run.token_usage.total_tokens > 0 ? pluralize(run.token_usage.total_tokens, "token") : "",
     isSpent(run.cost_usd) ? dollars(run.cost_usd) : "",
     fallback === undefined ? "" : `fell back to ${fallback}`,
     run.denied.length > 0 ? `${run.denied.length} denied` : "",
@@ -163,7 +163,7 @@ function summary(run: Run): string {
 function RunFacts({ run }: { run: Run }) {
   const requested = run.provider_attempt_timeline?.requested_model_ref;
   const answered = run.provider_attempt_timeline?.winning_model_ref ?? run.model;
-  const tokens = tokenWords(run.token_usage);
+  const tokens = tokenText(run.token_usage);
   return (
     <section className="panel" aria-labelledby="facts-title">
       <h2 id="facts-title">Facts</h2>

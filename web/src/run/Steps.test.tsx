@@ -26,7 +26,7 @@ const run = sampleRun({
 });
 
 it("shows a round with its attempts as one step, and the fallback at a glance", () => {
-  render(<Steps run={run} account={{ replies: ["Here it is."], calls: [] }} live="" />);
+  render(<Steps run={run} content={{ replies: ["Here it is."], calls: [] }} live="" />);
   expect(screen.getAllByText("Asked the model")).toHaveLength(1);
   expect(screen.getByText("fell back to anthropic/small")).toBeTruthy();
   expect(screen.getByText("“Here it is.”")).toBeTruthy();
@@ -37,7 +37,7 @@ it("shows a round with its attempts as one step, and the fallback at a glance", 
 });
 
 it("says how each attempt ended, the wait after it, its cost and its rule", () => {
-  render(<Steps run={run} account={undefined} live="" />);
+  render(<Steps run={run} content={undefined} live="" />);
   const words = screen.getByRole("list", { name: "Attempts" }).textContent;
   expect(words).toContain("failed, tried againoverloaded");
   expect(words).toContain("then waited 500 ms");
@@ -50,7 +50,7 @@ it("is brief about a round that was answered at once", () => {
   render(
     <Steps
       run={sampleRun({ steps: [sampleStep("1")], provider_attempt_timeline: timeline })}
-      account={undefined}
+      content={undefined}
       live=""
     />,
   );
@@ -60,7 +60,7 @@ it("is brief about a round that was answered at once", () => {
 });
 
 it("keeps what happened on the way closed", () => {
-  render(<Steps run={run} account={undefined} live="" />);
+  render(<Steps run={run} content={undefined} live="" />);
   const details = screen.getByText("What happened on the way").closest("details");
   expect(details?.open).toBe(false);
   expect(details?.textContent).toContain("while connecting");
@@ -71,7 +71,7 @@ it("shows a run of an older program, of whose attempts nothing was kept", () => 
   render(
     <Steps
       run={sampleRun({ steps: [sampleStep("1", { status: "failed", reason: "script_exhausted" })] })}
-      account={undefined}
+      content={undefined}
       live=""
     />,
   );

@@ -1,7 +1,16 @@
 import { expect, it } from "vitest";
 import { sampleAttempt, sampleRun, sampleStep } from "../api/samples";
 import type { Attempt, Step } from "../api/types";
-import { diagnosticsOf, endingWords, fallbackOf, itemsOf, leaveWords, roundCost, tokenWords, tookWords } from "./round";
+import {
+  attemptEndText,
+  attemptUsageText,
+  diagnosticsOf,
+  fallbackOf,
+  gateText,
+  itemsOf,
+  roundCost,
+  tokenText,
+} from "./round";
 
 function played(steps: Step[], attempts: Attempt[]) {
   const winner = attempts.findLast((attempt) => attempt.outcome === "succeeded")?.model_ref;
@@ -33,15 +42,15 @@ const fallenBack = played(
 
 it("puts all attempts that led to one reply into one round", () => {
   const shape = itemsOf(fallenBack).map((item) =>
-    item.kind === "act" ? "act" : item.tries.map((one) => one.step.operation_id).join(),
+    item.kind === "action" ? "action" : item.attempts.map((one) => one.step.operation_id).join(),
   );
-  expect(shape).toEqual(["1,2,3", "act", "5"]);
+  expect(shape).toEqual(["1,2,3", "action", "5"]);
   expect(itemsOf(sampleRun({ steps: [sampleStep("1"), sampleStep("2")] }))).toHaveLength(2);
 });
 
 it("says where a round fell back to, and for the run as a whole", () => {
   const [first] = itemsOf(fallenBack);
-  expect(first?.kind === "round" && first.tries.map((one) => one.fellBackTo)).toEqual([
+  expect(first?.kind === "round" && first.attempts.map((one) => one.fallbackTo)).toEqual([
     undefined,
     "anthropic/small",
     undefined,
@@ -55,12 +64,12 @@ it("shows an attempt that is under way, of which nothing is kept yet", () => {
   const [only] = itemsOf(
     played([failed("1"), sampleStep("2", { status: "intended" })], [sampleAttempt("1", { outcome: "retrying" })]),
   );
-  expect(only?.kind === "round" && only.tries.map((one) => one.attempt?.outcome)).toEqual(["retrying", undefined]);
+  expect(only?.kind === "round" && only.attempts.map((one) => one.attempt?.outcome)).toEqual(["retrying", undefined]);
 });
 
 it("does without attempts where an older run has none", () => {
   expect(itemsOf(sampleRun({ steps: [sampleStep("1")] }))).toMatchObject([
-    { kind: "round", tries: [{ attempt: undefined }] },
+    { kind: "round", attempts: [{ attempt: undefined }] },
   ]);
 });
 
@@ -75,7 +84,8 @@ it("sums up what a round cost, and does not call nothing a cost", () => {
 });
 
 it("has words for how attempts end, and shows those it does not know", () => {
-  const words = (outcome: string) => endingWords(sampleAttempt("1", { outcome: outcome as Attempt["outcome"] })).words;
+  const words = (outcome: string) =>
+    attemptEndText(sampleAttempt("1", { outcome: outcome as Attempt["outcome"] })).text;
   expect(["succeeded", "retrying", "retries_exhausted", "fail_fast_aborted", "went_home"].map(words)).toEqual([
     "answered",
     "failed, tried again",
@@ -86,29 +96,29 @@ it("has words for how attempts end, and shows those it does not know", () => {
 });
 
 it("names the rule that let a request through, or the gate that did not", () => {
-  expect(leaveWords(sampleAttempt("1"))).toBe("Asked by rule inference_gates — every gate before the model was open");
-  expect(leaveWords(sampleAttempt("1", { rule: "secret_unavailable" }))).toBe(
+  expect(gateText(sampleAttempt("1"))).toBe("Asked by rule inference_gates — every gate before the model was open");
+  expect(gateText(sampleAttempt("1", { rule: "secret_unavailable" }))).toBe(
     "Nothing was sent: gate secret_unavailable stayed shut — its key cannot be had",
   );
-  expect(leaveWords(sampleAttempt("1", { rule: "new_gate", transport_diagnostics: { stage: "gate" } }))).toBe(
+  expect(gateText(sampleAttempt("1", { rule: "new_gate", transport_diagnostics: { stage: "gate" } }))).toBe(
     "Nothing was sent: gate new_gate stayed shut",
   );
-  expect(leaveWords(sampleAttempt("1", { rule: "new_rule" }))).toBe("Asked by rule new_rule");
-  expect(leaveWords(sampleAttempt("1", { rule: "" }))).toBe("");
+  expect(gateText(sampleAttempt("1", { rule: "new_rule" }))).toBe("Asked by rule new_rule");
+  expect(gateText(sampleAttempt("1", { rule: "" }))).toBe("");
 });
 
 it("counts what was cached and thought only where somebody counted it", () => {
   const plain = { input_tokens: 1_200, output_tokens: 40, total_tokens: 1_240 };
-  expect(tokenWords(plain)).toBe("1,200 tokens asked, 40 answered");
-  expect(tokenWords({ ...plain, cached_read_tokens: 1_000, cached_write_tokens: 100, reasoning_tokens: 30 })).toBe(
+  expect(tokenText(plain)).toBe("1,200 tokens asked, 40 answered");
+  expect(tokenText({ ...plain, cached_read_tokens: 1_000, cached_write_tokens: 100, reasoning_tokens: 30 })).toBe(
     "1,200 tokens asked (1,000 from the cache, 100 to the cache), 40 answered (30 of them thought)",
   );
-  expect([tokenWords(undefined), tokenWords({ input_tokens: 0, output_tokens: 0, total_tokens: 0 })]).toEqual(["", ""]);
+  expect([tokenText(undefined), tokenText({ input_tokens: 0, output_tokens: 0, total_tokens: 0 })]).toEqual(["", ""]);
 });
 
 it("says what an attempt took, and how long was waited after it", () => {
-  expect(tookWords(sampleAttempt("1", { cost_usd: "0.0042" }))).toBe("1.0 s · $0.0042");
-  expect(tookWords(sampleAttempt("1", { backoff_ms: 500 }))).toBe("1.0 s · then waited 500 ms");
+  expect(attemptUsageText(sampleAttempt("1", { cost_usd: "0.0042" }))).toBe("1.0 s · $0.0042");
+  expect(attemptUsageText(sampleAttempt("1", { backoff_ms: 500 }))).toBe("1.0 s · then waited 500 ms");
 });
 
 it("reads what happened on the way, and what it does not know as it is", () => {

@@ -2,38 +2,40 @@
 // together.
 import type { Attempt, Run, Step, TokenUsage } from "../api/types";
 import { dollars, isSpent, microOf, usdOf } from "../budget/money";
-import { counted, grouped } from "../text/number";
-import { lasting } from "../text/time";
-import { spaced, type Tone } from "./words";
+import { formatInteger, pluralize } from "../text/number";
+import { formatDuration } from "../text/time";
+import { humanizeCode, type Tone } from "./text";
 
-export interface Try {
+export interface ModelAttempt {
   step: Step;
   /** Absent while it is under way, and where nothing was kept of it. */
   attempt?: Attempt;
   /** The model that was asked next because this one gave out. */
-  fellBackTo?: string;
+  fallbackTo?: string;
 }
 
-export type Item = { kind: "round"; id: string; tries: readonly Try[] } | { kind: "act"; id: string; step: Step };
+export type Item =
+  | { kind: "round"; id: string; attempts: readonly ModelAttempt[] }
+  | { kind: "action"; id: string; step: Step };
 
 /** Groups steps: a round goes on until it is answered or something else is done. */
 export function itemsOf({ steps, provider_attempt_timeline: timeline }: Run): Item[] {
   const attempts = new Map(timeline?.attempts.map((attempt) => [attempt.operation_id, attempt]));
   const items: Item[] = [];
-  let open: Try[] | undefined;
+  let open: ModelAttempt[] | undefined;
   for (const step of steps) {
     if (step.kind !== "model") {
       open = undefined;
-      items.push({ kind: "act", id: step.operation_id, step });
+      items.push({ kind: "action", id: step.operation_id, step });
       continue;
     }
     const before = open?.at(-1);
-    if (before?.attempt?.advanced_to_fallback) before.fellBackTo = step.name;
-    const one: Try = { step, attempt: attempts.get(step.operation_id) };
+    if (before?.attempt?.advanced_to_fallback) before.fallbackTo = step.name;
+    const one: ModelAttempt = { step, attempt: attempts.get(step.operation_id) };
     if (open) open.push(one);
     else {
       open = [one];
-      items.push({ kind: "round", id: step.operation_id, tries: open });
+      items.push({ kind: "round", id: step.operation_id, attempts: open });
     }
     if (step.status === "ok") open = undefined;
   }
@@ -49,16 +51,16 @@ export function fallbackOf(run: Run): string | undefined {
     : undefined;
 }
 
-const OUTCOMES: Record<string, { words: string; tone: Tone }> = {
-  succeeded: { words: "answered", tone: "good" },
-  retrying: { words: "failed, tried again", tone: "warn" },
-  retries_exhausted: { words: "failed, given up", tone: "bad" },
-  fail_fast_aborted: { words: "failed for good", tone: "bad" },
+const OUTCOMES: Record<string, { text: string; tone: Tone }> = {
+  succeeded: { text: "answered", tone: "good" },
+  retrying: { text: "failed, tried again", tone: "warn" },
+  retries_exhausted: { text: "failed, given up", tone: "bad" },
+  fail_fast_aborted: { text: "failed for good", tone: "bad" },
 };
 
 /** How an attempt ended. */
-export function endingWords({ outcome }: Attempt): { words: string; tone: Tone } {
-  return OUTCOMES[outcome] ?? { words: spaced(outcome), tone: "quiet" };
+export function attemptEndText({ outcome }: Attempt): { text: string; tone: Tone } {
+  return OUTCOMES[outcome] ?? { text: humanizeCode(outcome), tone: "quiet" };
 }
 
 const RULES: Record<string, string> = {
@@ -75,7 +77,7 @@ const GATES: Record<string, string> = {
 };
 
 /** Under which rule the model was asked, or which gate stayed shut, without the full stop; empty where nothing is kept. */
-export function leaveWords(attempt: Attempt): string {
+export function gateText(attempt: Attempt): string {
   const { rule } = attempt;
   if (rule === "") return "";
   const isShut = diagnosticsOf(attempt)?.stage === "gate" || rule in GATES;
@@ -84,34 +86,34 @@ export function leaveWords(attempt: Attempt): string {
 }
 
 /** Tokens in words; what was cached or thought is named only where somebody counted it. */
-export function tokenWords(usage: TokenUsage | undefined): string {
+export function tokenText(usage: TokenUsage | undefined): string {
   if (!usage || usage.total_tokens === 0) return "";
   const read = usage.cached_read_tokens ?? 0;
   const written = usage.cached_write_tokens ?? 0;
   const thought = usage.reasoning_tokens ?? 0;
   const asked = [
-    read > 0 && `${grouped(read)} from the cache`,
-    written > 0 && `${grouped(written)} to the cache`,
+    read > 0 && `${formatInteger(read)} from the cache`,
+    written > 0 && `${formatInteger(written)} to the cache`,
   ].filter(Boolean);
   return (
-    `${counted(usage.input_tokens, "token")} asked${asked.length > 0 ? ` (${asked.join(", ")})` : ""}, ` +
-    `${grouped(usage.output_tokens)} answered${thought > 0 ? ` (${grouped(thought)} of them thought)` : ""}`
+    `${pluralize(usage.input_tokens, "token")} asked${asked.length > 0 ? ` (${asked.join(", ")})` : ""}, ` +
+    `${formatInteger(usage.output_tokens)} answered${thought > 0 ? ` (${formatInteger(thought)} of them thought)` : ""}`
   );
 }
 
 /** What an attempt took, in a few words. */
-export function tookWords(attempt: Attempt): string {
+export function attemptUsageText(attempt: Attempt): string {
   const parts = [
-    lasting(attempt.duration_ms),
-    tokenWords(attempt.token_usage),
+    formatDuration(attempt.duration_ms),
+    tokenText(attempt.token_usage),
     isSpent(attempt.cost_usd) ? dollars(attempt.cost_usd) : "",
-    attempt.backoff_ms === undefined ? "" : `then waited ${lasting(attempt.backoff_ms)}`,
+    attempt.backoff_ms === undefined ? "" : `then waited ${formatDuration(attempt.backoff_ms)}`,
   ];
   return parts.filter((part) => part !== "").join(" · ");
 }
 
 /** What a whole round cost, in dollars; nothing where it cost nothing. */
-export function roundCost(tries: readonly Try[]): string | undefined {
+export function roundCost(tries: readonly ModelAttempt[]): string | undefined {
   const micro = tries.reduce((sum, { attempt }) => sum + microOf(attempt?.cost_usd), 0);
   return micro > 0 ? dollars(usdOf(micro)) : undefined;
 }
@@ -132,18 +134,18 @@ const STAGES: Record<string, string> = {
 };
 
 /** Reads diagnostics as far as they can be read. */
-export function diagnosticsOf({ transport_diagnostics: kept }: Attempt): Diagnostics | undefined {
-  if (typeof kept !== "object" || kept === null) return undefined;
-  const { stage, source_chain: chain, reqwest, ...others } = kept as Record<string, unknown>;
+export function diagnosticsOf({ transport_diagnostics: diagnostics }: Attempt): Diagnostics | undefined {
+  if (typeof diagnostics !== "object" || diagnostics === null) return undefined;
+  const { stage, source_chain: chain, reqwest, ...others } = diagnostics as Record<string, unknown>;
   const flags =
     typeof reqwest === "object" && reqwest !== null ? Object.entries(reqwest).filter(([, isSo]) => isSo === true) : [];
   const facts: [string, string][] = Object.entries(others).map(([name, value]) => [
-    name === "url" ? "address" : spaced(name),
+    name === "url" ? "address" : humanizeCode(name),
     plain(value),
   ]);
-  if (typeof stage === "string") facts.unshift(["where", STAGES[stage] ?? spaced(stage)]);
+  if (typeof stage === "string") facts.unshift(["where", STAGES[stage] ?? humanizeCode(stage)]);
   if (flags.length > 0)
-    facts.push(["what the client says", flags.map(([name]) => spaced(name.replace(/^is_/, ""))).join(", ")]);
+    facts.push(["what the client says", flags.map(([name]) => humanizeCode(name.replace(/^is_/, ""))).join(", ")]);
   return {
     stage: typeof stage === "string" ? stage : undefined,
     facts,

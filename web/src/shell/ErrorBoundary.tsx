@@ -1,5 +1,5 @@
 import { Component, type ReactNode } from "react";
-import { Trouble } from "../ui/Trouble";
+import { ErrorNotice } from "../ui/ErrorNotice";
 
 /** A mistake of one page must not leave an empty window behind. */
 export class ErrorBoundary extends Component<{ children: ReactNode }, { thrown?: unknown }> {
@@ -11,6 +11,6 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, { thrown?:
 
   override render() {
     if (this.state.thrown === undefined) return this.props.children;
-    return <Trouble doing="draw this page" thrown={this.state.thrown} onRetry={() => location.reload()} />;
+    return <ErrorNotice action="draw this page" error={this.state.thrown} onRetry={() => location.reload()} />;
   }
 }

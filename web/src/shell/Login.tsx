@@ -1,8 +1,8 @@
 import { useEffect } from "react";
-import { probe } from "../live/probe";
-import { Glyph } from "../ui/Glyph";
-import { Trouble } from "../ui/Trouble";
-import { loginFailure } from "./enter";
+import { probeStream } from "../live/probe";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { Icon } from "../ui/Icon";
+import { loginFailure } from "./loginLink";
 import { useTitle } from "./useTitle";
 
 /** A browser without a session. There is no password to ask for: whoever can run the program may come in. */
@@ -10,18 +10,18 @@ export function Login() {
   useTitle("Not logged in");
   // The link opens another tab; coming back to this one, it should know.
   useEffect(() => {
-    const ask = () => void probe();
+    const ask = () => void probeStream();
     window.addEventListener("focus", ask);
     return () => window.removeEventListener("focus", ask);
   }, []);
   const failure = loginFailure();
   return (
     <section className="login" aria-labelledby="login-title">
-      <Glyph name="moon" />
+      <Icon name="moon" />
       <h1 id="login-title" tabIndex={-1}>
         You are not logged in
       </h1>
-      {failure && <Trouble doing="log in with this link" thrown={failure} />}
+      {failure && <ErrorNotice action="log in with this link" error={failure} />}
       <p>This page opens to whoever can run Wakeful on this machine. In a terminal, type:</p>
       <pre className="code" tabIndex={0}>
         wakeful open

@@ -4,16 +4,16 @@ import { loginsQuery } from "../api/queries";
 import type { Login } from "../api/types";
 import { Badge } from "../ui/Badge";
 import { Dialog } from "../ui/Dialog";
+import { ErrorNotice } from "../ui/ErrorNotice";
 import { Skeleton } from "../ui/Skeleton";
 import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
 
 /** The browsers that are logged in, each with a button that ends its login. */
 export function Logins({ onClose, onLogout }: { onClose: () => void; onLogout: () => void }) {
   const list = useQuery(loginsQuery);
   return (
     <Dialog title="Logged-in browsers" onClose={onClose}>
-      {list.error && <Trouble doing="read the logins" thrown={list.error} onRetry={() => void list.refetch()} />}
+      {list.error && <ErrorNotice action="read the logins" error={list.error} onRetry={() => void list.refetch()} />}
       {list.isPending && <Skeleton lines={2} label="Loading the logins" />}
       <ul className="logins">
         {list.data?.map((login) => (
@@ -39,7 +39,7 @@ function LoginRow({ login, onLogout }: { login: Login; onLogout: () => void }) {
         </p>
         <p className="quiet">
           Last used <Time at={login.last_used_at} />, logged in <Time at={login.created_at} />, expires{" "}
-          <Time at={login.expires_at} isToCome />
+          <Time at={login.expires_at} isFuture />
         </p>
       </div>
       <button
@@ -51,7 +51,7 @@ function LoginRow({ login, onLogout }: { login: Login; onLogout: () => void }) {
       >
         Revoke
       </button>
-      {revoking.error && <Trouble doing="revoke this login" thrown={revoking.error} />}
+      {revoking.error && <ErrorNotice action="revoke this login" error={revoking.error} />}
     </li>
   );
 }

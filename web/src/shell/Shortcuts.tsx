@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
 import { Dialog } from "../ui/Dialog";
-import { briefingPath, go } from "./router";
+import { briefingPath, navigate } from "./router";
 
 const KEYS: readonly [string, string][] = [
   ["g then b", "go to the briefing"],
@@ -47,7 +47,7 @@ export function useShortcuts(onHelp: () => void): void {
       pressedG.current = event.key === "g" ? Date.now() : 0;
       const box = document.querySelector<HTMLTextAreaElement>("#message-box");
       if (event.key === "?") onHelp();
-      else if (event.key === "b" && isPair) go(briefingPath);
+      else if (event.key === "b" && isPair) navigate(briefingPath);
       else if (event.key === "/" && box) {
         event.preventDefault();
         box.focus();

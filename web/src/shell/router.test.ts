@@ -9,5 +9,5 @@ it("finds the page of each path that it makes", () => {
 
 it("leads nowhere otherwise", () => {
   for (const path of ["/agents", "/agents/a/b", "/agents/a/runs", "/x", "/agents/%"])
-    expect(routeOf(path)).toEqual({ page: "nowhere" });
+    expect(routeOf(path)).toEqual({ page: "notFound" });
 });

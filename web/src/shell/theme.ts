@@ -3,11 +3,11 @@ import { useState } from "react";
 
 export type Theme = "system" | "light" | "dark";
 
-const STORED_AS = "wakeful.theme";
+const STORAGE_KEY = "wakeful.theme";
 const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 
 function storedTheme(): Theme {
-  const stored = localStorage.getItem(STORED_AS);
+  const stored = localStorage.getItem(STORAGE_KEY);
   return stored === "light" || stored === "dark" ? stored : "system";
 }
 
@@ -23,12 +23,12 @@ export function applyStoredTheme(): void {
 
 export function useTheme(): [Theme, () => void] {
   const [theme, setTheme] = useState(storedTheme);
-  const turn = () => {
+  const toggle = () => {
     const next = NEXT[theme];
-    if (next === "system") localStorage.removeItem(STORED_AS);
-    else localStorage.setItem(STORED_AS, next);
+    if (next === "system") localStorage.removeItem(STORAGE_KEY);
+    else localStorage.setItem(STORAGE_KEY, next);
     apply(next);
     setTheme(next);
   };
-  return [theme, turn];
+  return [theme, toggle];
 }

@@ -5,10 +5,10 @@ import { subscriptionsQuery } from "../api/queries";
 import type { Subscription } from "../api/types";
 import { Badge } from "../ui/Badge";
 import { Dialog } from "../ui/Dialog";
+import { ErrorNotice } from "../ui/ErrorNotice";
 import { Skeleton } from "../ui/Skeleton";
 import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
-import { terms } from "./words";
+import { conditions } from "./text";
 
 /** What an agent is woken by when it changes, and the way to put that aside, to take it up again, or to end it. */
 export function Subscriptions({ agentId }: { agentId: string }) {
@@ -17,7 +17,7 @@ export function Subscriptions({ agentId }: { agentId: string }) {
     <section className="panel" id="subscriptions" aria-labelledby="subscriptions-title">
       <h2 id="subscriptions-title">Subscriptions</h2>
       {list.error && !list.data && (
-        <Trouble doing="read its subscriptions" thrown={list.error} onRetry={() => void list.refetch()} />
+        <ErrorNotice action="read its subscriptions" error={list.error} onRetry={() => void list.refetch()} />
       )}
       {list.isPending && <Skeleton lines={2} label="Loading its subscriptions" />}
       {list.data?.subscriptions.length === 0 && (
@@ -45,7 +45,7 @@ function SubscriptionRow({ one }: { one: Subscription }) {
   const [isRemoving, setRemoving] = useState(false);
   const client = useQueryClient();
   const name = one.subscription_id;
-  const turning = useMutation({
+  const toggling = useMutation({
     mutationFn: () => (one.is_active ? pauseSubscription(name) : resumeSubscription(name)),
     onSuccess: () => client.invalidateQueries({ queryKey: ["agent", one.agent_id] }),
   });
@@ -56,7 +56,7 @@ function SubscriptionRow({ one }: { one: Subscription }) {
         <b>{name}</b>
         {!one.is_active && <Badge tone="quiet">paused</Badge>}
       </div>
-      <p>{terms(one).join(", ")}</p>
+      <p>{conditions(one).join(", ")}</p>
       {one.say !== "" && <p className="quiet">“{one.say}”</p>}
       <div className="subscription-foot">
         <span className="quiet">
@@ -66,8 +66,8 @@ function SubscriptionRow({ one }: { one: Subscription }) {
           type="button"
           className="button small"
           aria-label={`${verb} ${name}`}
-          onClick={() => turning.mutate()}
-          disabled={turning.isPending}
+          onClick={() => toggling.mutate()}
+          disabled={toggling.isPending}
         >
           {verb}
         </button>
@@ -75,7 +75,7 @@ function SubscriptionRow({ one }: { one: Subscription }) {
           Remove
         </button>
       </div>
-      {turning.error && <Trouble doing={`${verb.toLowerCase()} it`} thrown={turning.error} />}
+      {toggling.error && <ErrorNotice action={`${verb.toLowerCase()} it`} error={toggling.error} />}
       {isRemoving && <RemoveDialog one={one} onClose={() => setRemoving(false)} />}
     </li>
   );
@@ -94,10 +94,10 @@ function RemoveDialog({ one, onClose }: { one: Subscription; onClose: () => void
     <Dialog title={`Remove ${one.subscription_id}`} onClose={onClose}>
       <div className="form">
         <p>
-          {one.agent_id} is no longer woken {terms(one).join(", ")}. What waits already stays. To stop it for a while,
-          pause it instead.
+          {one.agent_id} is no longer woken {conditions(one).join(", ")}. What waits already stays. To stop it for a
+          while, pause it instead.
         </p>
-        {removing.error && <Trouble doing="remove it" thrown={removing.error} />}
+        {removing.error && <ErrorNotice action="remove it" error={removing.error} />}
         <div className="form-end">
           <button type="button" className="button" onClick={onClose}>
             Cancel

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { sampleSubscription } from "../api/samples";
 import type { Subscription } from "../api/types";
 import { Subscriptions } from "./Subscriptions";
-import { terms } from "./words";
+import { conditions } from "./text";
 
 /** What the page asked for beside the list, as method and path. */
 const asked = vi.fn<(what: string) => void>();
@@ -51,7 +51,7 @@ it("says what wakes an agent in the words in which it was typed", () => {
     guard: { field: "queued", op: "lt", value: 3 },
     cooldown_ms: 600_000,
   });
-  expect(terms(one)).toEqual([
+  expect(conditions(one)).toEqual([
     "on TASK or NOTE",
     "with id:writer",
     "where category=gym and version=3",

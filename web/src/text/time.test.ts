@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { ago, clock, dayWords, exact, lasting, until } from "./time";
+import { formatAgo, formatClock, formatDay, formatDuration, formatExact, formatUntil } from "./time";
 
 const NOW = Date.parse("2026-03-10T12:00:00Z");
-const before = (seconds: number) => ago(new Date(NOW - seconds * 1_000).toISOString(), NOW);
+const before = (seconds: number) => formatAgo(new Date(NOW - seconds * 1_000).toISOString(), NOW);
 
 it("says how long ago something was in the largest unit that fits", () => {
   expect([3, 42, 200, 7_300, 90_000, 400_000].map(before)).toEqual([
@@ -24,7 +24,7 @@ it("takes what is said to be past for now, because two clocks never agree", () =
 });
 
 it("says how soon something will be, such as a deadline", () => {
-  const inSeconds = (seconds: number) => until(new Date(NOW + seconds * 1_000).toISOString(), NOW);
+  const inSeconds = (seconds: number) => formatUntil(new Date(NOW + seconds * 1_000).toISOString(), NOW);
   expect([0, 59, 61, 7_300, 100_000, 400_000, 60 * 86_400].map(inSeconds)).toEqual([
     "now",
     "in less than a minute",
@@ -37,12 +37,12 @@ it("says how soon something will be, such as a deadline", () => {
 });
 
 it("does not fall over a time that is none", () => {
-  expect(ago("soon", NOW)).toBe("at an unknown time");
-  expect(exact("soon")).toBe("soon");
+  expect(formatAgo("soon", NOW)).toBe("at an unknown time");
+  expect(formatExact("soon")).toBe("soon");
 });
 
 it("gives durations no more precision than anybody reads", () => {
-  expect([24, 1_240, 42_400, 184_000, 3_600_000, 5_400_000].map(lasting)).toEqual([
+  expect([24, 1_240, 42_400, 184_000, 3_600_000, 5_400_000].map(formatDuration)).toEqual([
     "24 ms",
     "1.2 s",
     "42 s",
@@ -56,10 +56,13 @@ it("tells the time by the reader's clock, and the day where it is another one", 
   const at = new Date(2026, 2, 10, 9, 5);
   const sameDay = new Date(2026, 2, 10, 1, 0).getTime();
   const dayBefore = new Date(2026, 2, 9, 23, 0).getTime();
-  expect([clock(at.toISOString(), sameDay), clock(at.toISOString(), dayBefore)]).toEqual(["09:05", "09:05 on Tuesday"]);
-  expect(clock("soon", NOW)).toBe("soon");
+  expect([formatClock(at.toISOString(), sameDay), formatClock(at.toISOString(), dayBefore)]).toEqual([
+    "09:05",
+    "09:05 on Tuesday",
+  ]);
+  expect(formatClock("soon", NOW)).toBe("soon");
 });
 
 it("writes a day of the calendar the same wherever the reader is", () => {
-  expect([dayWords("2026-11-15"), dayWords("someday")]).toEqual(["Sun, Nov 15", "someday"]);
+  expect([formatDay("2026-11-15"), formatDay("someday")]).toEqual(["Sun, Nov 15", "someday"]);
 });

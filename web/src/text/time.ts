@@ -6,7 +6,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /** How long ago, in words. Clocks of browser and server may differ, so what is said to be past and is not yet is now. */
-export function ago(iso: string, now: number): string {
+export function formatAgo(iso: string, now: number): string {
   const passed = now - Date.parse(iso);
   if (Number.isNaN(passed)) return "at an unknown time";
   if (passed < 10 * SECOND) return "just now";
@@ -15,7 +15,7 @@ export function ago(iso: string, now: number): string {
 }
 
 /** How soon, in words, of what is to come, such as a deadline. */
-export function until(iso: string, now: number): string {
+export function formatUntil(iso: string, now: number): string {
   const left = Date.parse(iso) - now;
   if (Number.isNaN(left)) return "at an unknown time";
   if (left <= 0) return "now";
@@ -37,13 +37,13 @@ function coarse(ms: number, days: number): string {
 }
 
 /** The moment itself, for those who want to know exactly. */
-export function exact(iso: string): string {
+export function formatExact(iso: string): string {
   const date = new Date(iso);
   return Number.isNaN(date.getTime()) ? iso : date.toLocaleString("en", { dateStyle: "full", timeStyle: "long" });
 }
 
 /** A moment of today or tomorrow by the clock on the wall: "01:00", with the day where it is another one. */
-export function clock(iso: string, now: number): string {
+export function formatClock(iso: string, now: number): string {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return iso;
   const time = date.toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
@@ -52,14 +52,14 @@ export function clock(iso: string, now: number): string {
 }
 
 /** A day of the calendar, such as "2026-11-15", as people write it; the same day wherever the reader is. */
-export function dayWords(day: string): string {
+export function formatDay(day: string): string {
   const date = new Date(`${day}T00:00:00Z`);
   if (Number.isNaN(date.getTime())) return day;
   return date.toLocaleDateString("en", { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" });
 }
 
 /** A duration with no more precision than anybody reads. */
-export function lasting(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < SECOND) return `${ms} ms`;
   if (ms < 10 * SECOND) return `${(ms / SECOND).toFixed(1)} s`;
   if (ms < MINUTE) return `${Math.round(ms / SECOND)} s`;

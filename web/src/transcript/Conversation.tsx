@@ -4,12 +4,12 @@ import { ClearQueue } from "../message/ClearQueue";
 import { OutgoingView } from "../message/OutgoingView";
 import type { OutboxHandle } from "../message/useOutbox";
 import { Link, runPath } from "../shell/router";
-import { sized } from "../text/number";
-import { Glyph } from "../ui/Glyph";
-import { Prose } from "../ui/Prose";
+import { formatBytes } from "../text/number";
+import { Icon } from "../ui/Icon";
+import { ModelText } from "../ui/ModelText";
 import { Time } from "../ui/Time";
 import { CallView } from "./CallView";
-import { converse, type Part } from "./conversation";
+import { type Part, toConversation } from "./parts";
 import { useStickToEnd } from "./useStickToEnd";
 
 interface ConversationProps {
@@ -23,16 +23,19 @@ interface ConversationProps {
 }
 
 /** What was asked, said and done, oldest first, with what is under way at its end. */
-export function Conversation({ agent, lines, onOlder, live, queue: line, outbox }: ConversationProps) {
-  const parts = useMemo(() => converse(lines), [lines]);
+export function Conversation({ agent, lines, onOlder, live, queue: queued, outbox }: ConversationProps) {
+  const parts = useMemo(() => toConversation(lines), [lines]);
   // The transcript may be newer than the line: what has begun waits no more.
-  const queue = useMemo(() => line.filter((one) => !parts.some((part) => part.runKey === one.run_key)), [line, parts]);
+  const queue = useMemo(
+    () => queued.filter((one) => !parts.some((part) => part.runKey === one.run_key)),
+    [queued, parts],
+  );
   const end = useStickToEnd(`${parts.length} ${live.length} ${queue.length} ${outbox.messages.length}`);
   const isEmpty = parts.length === 0 && queue.length === 0 && outbox.messages.length === 0;
   if (isEmpty) {
     return (
       <div className="empty">
-        <Glyph name="moon" />
+        <Icon name="moon" />
         <p className="empty-title">Nothing was said to {agent.agent_id} yet</p>
         <p>Write to it below. It wakes, works in its folder under the rules, and everything it does will stand here.</p>
       </div>
@@ -56,18 +59,18 @@ export function Conversation({ agent, lines, onOlder, live, queue: line, outbox 
           />
         ))}
         {live !== "" && (
-          <li className="turn said live">
-            <Prose text={live} />
+          <li className="turn agent live">
+            <ModelText text={live} />
           </li>
         )}
         {live === "" && agent.activity === "working" && (
-          <li className="turn said thinking" role="status">
+          <li className="turn agent working" role="status">
             <span className="pulse" aria-hidden="true" /> {agent.agent_id} is working…
           </li>
         )}
         {queue.map((one) => (
-          <li key={one.run_key} className="turn asked waiting">
-            <p className="turn-who">You</p>
+          <li key={one.run_key} className="turn user waiting">
+            <p className="turn-author">You</p>
             <div className="bubble">{one.preview}</div>
             <p className="turn-foot">
               Waits for its turn, since <Time at={one.admitted_at} />
@@ -98,45 +101,45 @@ function PartView({ part, agentId, isFirst, isOpen }: PartViewProps) {
     </p>
   );
   switch (part.kind) {
-    case "asked":
+    case "message":
       return (
-        <li className="turn asked">
-          <p className="turn-who">You</p>
+        <li className="turn user">
+          <p className="turn-author">You</p>
           <div className="bubble">{part.text}</div>
           {link}
         </li>
       );
-    case "said":
+    case "reply":
       return (
-        <li className="turn said">
-          <Prose text={part.text} />
+        <li className="turn agent">
+          <ModelText text={part.text} />
         </li>
       );
-    case "thought":
+    case "thinking":
       return (
-        <li className="turn thought">
+        <li className="turn thinking">
           <Thought text={part.text} />
         </li>
       );
-    case "attached":
+    case "attachment":
       return (
-        <li className="turn asked attached">
+        <li className="turn user attachment">
           <p className="bubble">
-            <Glyph name="clip" /> <b>{part.name}</b>{" "}
-            <span className="quiet">{`${part.mediaType}, ${sized(part.bytes)}`}</span>
+            <Icon name="clip" /> <b>{part.name}</b>{" "}
+            <span className="quiet">{`${part.mediaType}, ${formatBytes(part.bytes)}`}</span>
           </p>
           {link}
         </li>
       );
-    case "called":
+    case "toolCall":
       return (
-        <li className="turn called">
+        <li className="turn tool-call">
           <CallView call={part.call} isOpen={isOpen} />
         </li>
       );
     case "erased":
       return (
-        <li className="turn said">
+        <li className="turn agent">
           <p className="quiet">What was said here was erased for good.</p>
           {link}
         </li>
@@ -150,7 +153,7 @@ function Thought({ text }: { text: string }) {
   return (
     <details className="step-details">
       <summary>What it thought first</summary>
-      <Prose text={text} />
+      <ModelText text={text} />
     </details>
   );
 }

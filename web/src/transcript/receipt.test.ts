@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { commandOf, readReceipt } from "./receipt";
+import { commandOf, parseToolReceipt } from "./receipt";
 
 it("reads what a command printed and how it ended", () => {
   const content = JSON.stringify({
@@ -11,10 +11,10 @@ it("reads what a command printed and how it ended", () => {
     sandbox: "enforced: landlock-abi7+seccomp+pidns",
     duration_ms: 24,
   });
-  expect(readReceipt(content, false)).toEqual({
+  expect(parseToolReceipt(content, false)).toEqual({
     output: "out",
     errors: "err",
-    ending: "ended with status 2",
+    end: "ended with status 2",
     isTruncated: true,
     durationMs: 24,
     sandbox: "enforced: landlock-abi7+seccomp+pidns",
@@ -30,15 +30,15 @@ it("reads why a call was refused", () => {
     message: "no such tool",
     hint: "use another",
   });
-  expect(readReceipt(content, true)).toMatchObject({
+  expect(parseToolReceipt(content, true)).toMatchObject({
     output: "no such tool",
-    ending: "unknown_tool",
+    end: "unknown_tool",
     hint: "use another",
   });
 });
 
 it("shows what is no JSON as it is", () => {
-  expect(readReceipt("plain words", false)).toMatchObject({ output: "plain words", ending: "done" });
+  expect(parseToolReceipt("plain words", false)).toMatchObject({ output: "plain words", end: "done" });
 });
 
 it("finds the command of a shell call, and none in anything else", () => {

@@ -1,19 +1,19 @@
 // What a tool's result says. The model reads JSON; a person reads a command's output, or the reason there is none.
 
-export interface Receipt {
+export interface ToolReceipt {
   output: string;
   errors: string;
   /** In a few words, how it ended. */
-  ending: string;
+  end: string;
   isTruncated: boolean;
   durationMs?: number;
   sandbox?: string;
   hint?: string;
 }
 
-export function readReceipt(content: string, isError: boolean): Receipt {
-  const fields = parsed(content);
-  if (!fields) return { output: content, errors: "", ending: isError ? "failed" : "done", isTruncated: false };
+export function parseToolReceipt(content: string, isError: boolean): ToolReceipt {
+  const fields = parseObject(content);
+  if (!fields) return { output: content, errors: "", end: isError ? "failed" : "done", isTruncated: false };
   const text = (name: string) => (typeof fields[name] === "string" ? (fields[name] as string) : undefined);
   const number = (name: string) => (typeof fields[name] === "number" ? (fields[name] as number) : undefined);
   const isCommand = text("disposition") !== undefined;
@@ -21,8 +21,8 @@ export function readReceipt(content: string, isError: boolean): Receipt {
   return {
     output: isCommand ? (text("stdout_preview") ?? "") : (reason ?? JSON.stringify(fields, null, 2)),
     errors: text("stderr_preview") ?? "",
-    ending: isCommand
-      ? commandEnding(text("disposition"), number("exit_status"))
+    end: isCommand
+      ? commandEnd(text("disposition"), number("exit_status"))
       : (text("kind") ?? (isError ? "failed" : "done")),
     isTruncated: fields.truncated === true,
     durationMs: number("duration_ms"),
@@ -31,7 +31,7 @@ export function readReceipt(content: string, isError: boolean): Receipt {
   };
 }
 
-function parsed(content: string): Record<string, unknown> | undefined {
+function parseObject(content: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(content);
     return typeof value === "object" && value !== null && !Array.isArray(value)
@@ -42,7 +42,7 @@ function parsed(content: string): Record<string, unknown> | undefined {
   }
 }
 
-function commandEnding(disposition: string | undefined, status: number | undefined): string {
+function commandEnd(disposition: string | undefined, status: number | undefined): string {
   if (disposition === "timed_out") return "ran out of time";
   if (disposition === "stopped") return "was stopped";
   if (disposition === "killed") return "was killed from outside";

@@ -13,12 +13,12 @@ export function useStickToEnd(mark: string): RefObject<HTMLDivElement | null> {
     if (top > window.innerHeight * 1.5) end.current?.scrollIntoView({ block: "nearest" });
   }, []);
   useEffect(() => {
-    const look = () => {
+    const check = () => {
       const { top = Infinity } = end.current?.getBoundingClientRect() ?? {};
       wasNear.current = top < window.innerHeight + NEAR_PX;
     };
-    window.addEventListener("scroll", look, { passive: true });
-    return () => window.removeEventListener("scroll", look);
+    window.addEventListener("scroll", check, { passive: true });
+    return () => window.removeEventListener("scroll", check);
   }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the mark is what changes when the conversation grows
   useEffect(() => {

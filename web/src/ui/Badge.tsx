@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Tone } from "../run/words";
+import type { Tone } from "../run/text";
 
 /** A few words with a tone. The words carry the meaning; the colour only helps. */
 export function Badge({ tone, children }: { tone: Tone; children: ReactNode }) {

@@ -1,5 +1,5 @@
 import { type ReactNode, useLayoutEffect, useRef } from "react";
-import { Glyph } from "./Glyph";
+import { Icon } from "./Icon";
 
 interface DialogProps {
   title: string;
@@ -26,7 +26,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       <header>
         <h2 id="dialog-title">{title}</h2>
         <button type="button" className="icon-button" aria-label="Close" onClick={onClose}>
-          <Glyph name="cross" />
+          <Icon name="cross" />
         </button>
       </header>
       {children}

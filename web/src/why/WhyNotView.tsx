@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { whyNotQuery } from "../api/queries";
 import type { WhyNot } from "../api/types";
-import { sentence } from "../text/sentence";
+import { toSentence } from "../text/sentence";
+import { ErrorNotice } from "../ui/ErrorNotice";
 import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
 import { Holds } from "./WhyView";
 
 /** Rows of each kind: the command line and the API have the rest. */
@@ -13,7 +13,7 @@ const SHOWN_MAX = 5;
 export function WhyNotPanel({ agentId }: { agentId: string }) {
   const why = useQuery(whyNotQuery(agentId));
   if (why.error && !why.data)
-    return <Trouble doing="read why not" thrown={why.error} onRetry={() => void why.refetch()} />;
+    return <ErrorNotice action="read why not" error={why.error} onRetry={() => void why.refetch()} />;
   return why.data ? <WhyNotView why={why.data} /> : null;
 }
 
@@ -21,7 +21,7 @@ export function WhyNotView({ why }: { why: WhyNot }) {
   return (
     <section className="panel" id="why-not" aria-labelledby="why-not-title">
       <h2 id="why-not-title">Why not</h2>
-      <p>{sentence(why.summary)}</p>
+      <p>{toSentence(why.summary)}</p>
       <Holds holds={why.holds} />
       {why.waiting.length > 0 && (
         <Rows title={`Waiting (${why.waiting_count})`}>

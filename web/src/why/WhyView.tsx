@@ -1,17 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { whyQuery } from "../api/queries";
 import type { Hold, WhyRun } from "../api/types";
-import { gateWords } from "../run/words";
+import { wakeGateText } from "../run/text";
 import { Link, runPath } from "../shell/router";
-import { sentence } from "../text/sentence";
-import { Glyph } from "../ui/Glyph";
+import { toSentence } from "../text/sentence";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { Icon } from "../ui/Icon";
 import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
 
 /** What led to a run, or to none, as it was written down when it was decided. */
 export function WhyPanel({ runKey }: { runKey: string }) {
   const why = useQuery(whyQuery(runKey));
-  if (why.error && !why.data) return <Trouble doing="read why" thrown={why.error} onRetry={() => void why.refetch()} />;
+  if (why.error && !why.data)
+    return <ErrorNotice action="read why" error={why.error} onRetry={() => void why.refetch()} />;
   return why.data ? <WhyView why={why.data} /> : null;
 }
 
@@ -19,7 +20,7 @@ export function WhyView({ why }: { why: WhyRun }) {
   return (
     <section className="panel" aria-labelledby="why-title">
       <h2 id="why-title">Why</h2>
-      <p>{sentence(why.summary)}</p>
+      <p>{toSentence(why.summary)}</p>
       {why.cause.tokens && why.cause.tokens.length > 0 && (
         <p className="quiet">
           Said by the change: <code>{why.cause.tokens.join(" ")}</code>
@@ -29,7 +30,7 @@ export function WhyView({ why }: { why: WhyRun }) {
         <ul className="gates" aria-label="Gates">
           {why.gates.map((gate, place) => (
             <li key={`${place}-${gate.gate}`} className={gate.passed ? "good" : "bad"}>
-              <Glyph name={gate.passed ? "check" : "cross"} /> {gateWords(gate)}
+              <Icon name={gate.passed ? "check" : "cross"} /> {wakeGateText(gate)}
               {gate.detail && <span className="quiet"> — {gate.detail}</span>}
             </li>
           ))}
@@ -70,7 +71,7 @@ export function Holds({ holds }: { holds: readonly Hold[] }) {
     <ul className="gates" aria-label="What holds it">
       {holds.map((hold) => (
         <li key={hold.code} className="bad">
-          <Glyph name="cross" /> {sentence(hold.words)}
+          <Icon name="cross" /> {toSentence(hold.words)}
           {hold.way_out && <span className="quiet"> To change that: {hold.way_out}.</span>}
         </li>
       ))}

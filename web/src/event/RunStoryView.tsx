@@ -1,0 +1,41 @@
+import type { Event } from "../api/types";
+import { agentPath, Link, runPath } from "../shell/router";
+import { oneLine } from "../text/number";
+import { Time } from "../ui/Time";
+import { EventLine } from "./EventLine";
+import { cost, headline, type RunStory } from "./runStory";
+
+const PROMPT_CHARS_MAX = 90;
+
+/** One run (or one event that belongs to none) as a sentence, what was said in the end, and what it took. */
+export function RunStoryView({ story, lines }: { story: RunStory; lines: readonly Event[] }) {
+  const tone =
+    story.outcome === "completed" ? "good" : story.outcome === "failed" ? "bad" : story.outcome ? "warn" : "busy";
+  const prompt = story.prompt ? `“${oneLine(story.prompt, PROMPT_CHARS_MAX)}”` : "a run";
+  const spent = cost(story);
+  return (
+    <li className="story">
+      <span className={`dot ${story.runKey ? tone : "quiet"}`} aria-hidden="true" />
+      <div>
+        <p className="story-head">
+          <Link to={agentPath(story.agentId)} className="story-agent">
+            {story.agentId}
+          </Link>{" "}
+          {headline(story)} {story.runKey && <Link to={runPath(story.agentId, story.runKey)}>{prompt}</Link>}
+        </p>
+        {story.quote && story.outcome && <p className="story-quote">{story.quote}</p>}
+        <p className="story-foot">
+          <Time at={story.at} />
+          {spent !== "" && ` · ${spent}`}
+        </p>
+        {lines.length > 0 && (
+          <ol className="event-lines">
+            {lines.map((event) => (
+              <EventLine key={event.seq} event={event} />
+            ))}
+          </ol>
+        )}
+      </div>
+    </li>
+  );
+}
