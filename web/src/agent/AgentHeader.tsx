@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { pauseAgent, resumeAgent } from "../api/calls";
+import { keys } from "../api/keys";
 import { brakesQuery } from "../api/queries";
 import type { AgentStatus } from "../api/types";
 import { BrakeButton } from "../brake/BrakeButton";
@@ -20,7 +21,7 @@ export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked:
   const isPaused = agent.control === "paused";
   const toggling = useMutation({
     mutationFn: () => (isPaused ? resumeAgent(agent.agent_id) : pauseAgent(agent.agent_id)),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["agent", agent.agent_id] }),
+    onSuccess: () => client.invalidateQueries({ queryKey: keys.agent(agent.agent_id) }),
   });
   const { sentence, icon, tone } = activityView(agent, isParked);
   return (

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getEventsBefore } from "../api/calls";
-import { ATTENTION_KEYS, budgetQuery, eventsQuery, stateQuery } from "../api/queries";
+import { ATTENTION_KEYS, keys } from "../api/keys";
+import { eventsQuery, stateQuery } from "../api/queries";
 import type { Event } from "../api/types";
 import { merge } from "../live/log";
 import { useStream } from "../live/useStream";
@@ -24,12 +25,7 @@ export function AgentStreamProvider({ agentId, runKey }: { agentId: string; runK
     address: (position) => `/api/agents/${encodeURIComponent(agentId)}/events?after_seq=${position}`,
     position: log.data && String(log.data.afterSeq),
     onEvents: (events, position) => addEvents(events, Number(position)),
-    stale: (events) => [
-      ["agent", agentId],
-      budgetQuery.queryKey,
-      ...ATTENTION_KEYS,
-      ...runKeysOf(events).map((key) => ["run", key]),
-    ],
+    stale: (events) => [keys.agent(agentId), keys.budget(), ...ATTENTION_KEYS, ...runKeysOf(events).map(keys.run)],
   });
 
   const oldest = log.data?.events[0]?.seq ?? 1;

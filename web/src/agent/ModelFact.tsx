@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { setModel } from "../api/calls";
+import { keys } from "../api/keys";
 import { runtimeQuery } from "../api/queries";
 import type { AgentStatus } from "../api/types";
 import { Dialog } from "../ui/Dialog";
@@ -44,7 +45,7 @@ function ModelDialog({
     mutationFn: (chosen: string | undefined) => setModel(agent.agent_id, chosen),
     onSuccess: async () => {
       onClose();
-      await client.invalidateQueries({ queryKey: ["agent", agent.agent_id] });
+      await client.invalidateQueries({ queryKey: keys.agent(agent.agent_id) });
     },
   });
   const submit = (event: FormEvent) => {

@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { releaseBrake, setBrake } from "../api/calls";
+import { ACTIVITY_KEYS, invalidate } from "../api/keys";
 import { brakesQuery } from "../api/queries";
 import { Dialog } from "../ui/Dialog";
 import { ErrorNotice } from "../ui/ErrorNotice";
@@ -30,9 +31,7 @@ export function BrakeDialog({ agentId, brake, onClose }: BrakeDialogProps) {
     onSuccess: async (list) => {
       client.setQueryData(brakesQuery.queryKey, list);
       onClose();
-      await client.invalidateQueries({
-        predicate: ({ queryKey }) => ["agents", "agent", "runtime", "run"].includes(String(queryKey[0])),
-      });
+      await invalidate(client, ACTIVITY_KEYS);
     },
   });
   const submit = (event: FormEvent) => {

@@ -2,7 +2,7 @@
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { EVENTS_PER_PAGE, getFeed } from "../api/calls";
 import { Failure } from "../api/failure";
-import { ATTENTION_KEYS, agentsQuery, budgetQuery, runtimeQuery } from "../api/queries";
+import { ATTENTION_KEYS, keys } from "../api/keys";
 import type { Event } from "../api/types";
 import type { LiveText } from "../live/deltas";
 import { merge } from "../live/log";
@@ -18,7 +18,7 @@ export interface Feed {
   cursor: string;
 }
 
-export const feedQuery = queryOptions({ queryKey: ["feed"], queryFn: fetchFeed, staleTime: Infinity });
+export const feedQuery = queryOptions({ queryKey: keys.feed(), queryFn: fetchFeed, staleTime: Infinity });
 
 async function fetchFeed(): Promise<Feed> {
   const newest = await getFeed();
@@ -54,7 +54,7 @@ export function useFeed() {
     position: feed.data?.cursor,
     onEvents: (events, cursor) =>
       client.setQueryData(feedQuery.queryKey, (before) => before && { events: merge(before.events, events), cursor }),
-    stale: () => [agentsQuery.queryKey, budgetQuery.queryKey, runtimeQuery.queryKey, ...ATTENTION_KEYS],
+    stale: () => [keys.agents(), keys.budget(), keys.runtime(), ...ATTENTION_KEYS],
   });
   return { feed, liveTexts };
 }

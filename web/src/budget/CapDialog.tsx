@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { setCap } from "../api/calls";
+import { ACTIVITY_KEYS, invalidate } from "../api/keys";
 import { budgetQuery } from "../api/queries";
 import { Dialog } from "../ui/Dialog";
 import { ErrorNotice } from "../ui/ErrorNotice";
@@ -26,9 +27,7 @@ export function CapDialog({ agentId, capUsd, isSet, onClose }: CapDialogProps) {
     onSuccess: async (budget) => {
       client.setQueryData(budgetQuery.queryKey, budget);
       onClose();
-      await client.invalidateQueries({
-        predicate: ({ queryKey }) => ["agents", "agent", "runtime", "run"].includes(String(queryKey[0])),
-      });
+      await invalidate(client, ACTIVITY_KEYS);
     },
   });
   const submit = (event: FormEvent) => {

@@ -2,6 +2,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { keys } from "../api/keys";
 import { budgetQuery } from "../api/queries";
 import { sampleBudget, sampleEvent, sampleParked } from "../api/samples";
 import type { Budget } from "../api/types";
@@ -111,7 +112,7 @@ it("shows what an agent's days cost, newest first, with its own cap", () => {
   const own = { agent_id: "main", spent_usd: "0.50", reserved_usd: "0.00", requests: 4, daily_cap_usd: "1.00" };
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
   client.setQueryData(budgetQuery.queryKey, sampleBudget({ agents: [own] }));
-  client.setQueryData(["agent", "main", "spending"], [day("2025-12-30", "2.00", 9), day("2026-01-01", "0.50", 1)]);
+  client.setQueryData(keys.agentSpending("main"), [day("2025-12-30", "2.00", 9), day("2026-01-01", "0.50", 1)]);
   render(
     <QueryClientProvider client={client}>
       <AgentCost agentId="main" />

@@ -2,7 +2,8 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { answerDecision, getDecision } from "../api/calls";
 import { asFailure } from "../api/failure";
-import { decisionsQuery, fullDecisionQuery } from "../api/queries";
+import { ACTIVITY_KEYS, invalidate, keys } from "../api/keys";
+import { fullDecisionQuery } from "../api/queries";
 import type { Decision } from "../api/types";
 import { agentPath, Link, runPath } from "../shell/router";
 import { Badge } from "../ui/Badge";
@@ -27,10 +28,7 @@ export function DecisionCard({ decision, onAnsweredElsewhere }: DecisionCardProp
   const [note, setNote] = useState("");
   const titleId = useId();
   const client = useQueryClient();
-  const refreshShown = () =>
-    client.invalidateQueries({
-      predicate: ({ queryKey }) => ["decisions", "agents", "agent", "runtime", "run"].includes(String(queryKey[0])),
-    });
+  const refreshShown = () => invalidate(client, [keys.decisions(), ...ACTIVITY_KEYS]);
   const answering = useMutation({
     // The version says which question was read: if it has changed since, it is no answer to it.
     mutationFn: (option: string) =>
@@ -38,7 +36,7 @@ export function DecisionCard({ decision, onAnsweredElsewhere }: DecisionCardProp
     onSuccess: refreshShown,
     onError: async (thrown) => {
       if (asFailure(thrown).code === "decision_closed") onAnsweredElsewhere(await getDecision(id));
-      await client.invalidateQueries({ queryKey: decisionsQuery.queryKey });
+      await client.invalidateQueries({ queryKey: keys.decisions() });
     },
   });
   // A list has only the beginning of long arguments. Nobody permits here what they were not shown.

@@ -1,8 +1,9 @@
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { expect, it } from "vitest";
+import { keys } from "../api/keys";
 import { refresh } from "./refresh";
 
-const queryKey = ["decisions"];
+const queryKey = keys.decisions();
 
 /** A page that shows an answer, and a server that gives it when it is told to. */
 function shown() {

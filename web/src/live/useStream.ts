@@ -2,6 +2,7 @@
 import { type QueryKey, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { createStreamTicket } from "../api/calls";
+import { isLogKey } from "../api/keys";
 import type { Event } from "../api/types";
 import { setConnection } from "./connection";
 import { addDelta, applyEvent, type LiveText, NO_LIVE_TEXT, removeRuns } from "./deltas";
@@ -73,7 +74,8 @@ export function useStream(name: string, subscription: StreamSubscription): LiveT
       },
       onState: (state) => {
         setConnection(state);
-        if (state === "live" && mayHaveMissed) void refresh(client, { predicate: ({ queryKey }) => !isLog(queryKey) });
+        if (state === "live" && mayHaveMissed)
+          void refresh(client, { predicate: ({ queryKey }) => !isLogKey(queryKey) });
         mayHaveMissed = state === "live" ? false : mayHaveMissed || state !== "connecting";
       },
     });
@@ -84,11 +86,6 @@ export function useStream(name: string, subscription: StreamSubscription): LiveT
   }, [client, isInBackground, isReady, name]);
 
   return texts;
-}
-
-/** Logs go on by their stream, which has no gaps; everything else may have changed unseen. */
-function isLog(queryKey: QueryKey): boolean {
-  return queryKey[0] === "feed" || queryKey[0] === "events";
 }
 
 /** Whether the page has been in the background for so long that nobody is watching. */

@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { clearQueue } from "../api/calls";
+import { keys } from "../api/keys";
 import { ErrorNotice } from "../ui/ErrorNotice";
 
 /** Cancels every message that waits for an agent. */
@@ -7,7 +8,7 @@ export function ClearQueue({ agentId }: { agentId: string }) {
   const client = useQueryClient();
   const clearing = useMutation({
     mutationFn: () => clearQueue(agentId),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["agent", agentId] }),
+    onSuccess: () => client.invalidateQueries({ queryKey: keys.agent(agentId) }),
   });
   return (
     <li className="turn user">

@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { sendMessage } from "../api/calls";
 import { asFailure } from "../api/failure";
+import { keys } from "../api/keys";
 import type { Queued, TranscriptLine } from "../api/types";
 import {
   accept,
@@ -38,7 +39,7 @@ export function useOutbox(agentId: string, queue: readonly Queued[], lines: read
     try {
       const { run_key: runKey } = await sendMessage(agentId, text, key);
       setOutbox((before) => accept(before, key, runKey));
-      await client.invalidateQueries({ queryKey: ["agent", agentId] });
+      await client.invalidateQueries({ queryKey: keys.agent(agentId) });
     } catch (thrown) {
       setOutbox((before) => fail(before, key, asFailure(thrown)));
     }

@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { abandonRun, resumeRun } from "../api/calls";
+import { ACTIVITY_KEYS, invalidate, keys } from "../api/keys";
 import { ErrorNotice } from "../ui/ErrorNotice";
 
 /** The two ways out for a run that cannot go on. */
@@ -7,10 +8,7 @@ export function QuarantineActions({ runKey }: { runKey: string }) {
   const client = useQueryClient();
   const acting = useMutation({
     mutationFn: (action: "retry" | "abandon") => (action === "retry" ? resumeRun(runKey) : abandonRun(runKey)),
-    onSettled: () =>
-      client.invalidateQueries({
-        predicate: ({ queryKey }) => ["quarantined", "agents", "agent", "runtime", "run"].includes(String(queryKey[0])),
-      }),
+    onSettled: () => invalidate(client, [keys.quarantinedRuns(), ...ACTIVITY_KEYS]),
   });
   return (
     <>

@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { getRuns } from "../api/calls";
+import { keys } from "../api/keys";
 import type { RunLine } from "../api/types";
 import { Link, runPath } from "../shell/router";
 import { oneLine } from "../text/number";
@@ -18,7 +19,7 @@ const PREVIEW_CHARS_MAX = 60;
 export function RunList({ agentId, runs }: { agentId: string; runs: readonly RunLine[] }) {
   const [isAll, setAll] = useState(false);
   const all = useInfiniteQuery({
-    queryKey: ["agent", agentId, "runs"],
+    queryKey: keys.agentRuns(agentId),
     queryFn: ({ pageParam }) => getRuns(agentId, pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_before,

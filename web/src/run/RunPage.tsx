@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { cancelRun } from "../api/calls";
+import { keys } from "../api/keys";
 import { decisionsQuery, moreLines, runQuery, TRANSCRIPT_LINES, transcriptQuery } from "../api/queries";
 import type { AgentStatus, Run } from "../api/types";
 import { NotDurableNote } from "../brake/NotDurableNote";
@@ -106,7 +107,7 @@ export function RunHeader({ run }: { run: Run }) {
   const client = useQueryClient();
   const cancelling = useMutation({
     mutationFn: () => cancelRun(run.run_key),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["run", run.run_key] }),
+    onSuccess: () => client.invalidateQueries({ queryKey: keys.run(run.run_key) }),
   });
   const isAsked = cancelling.isSuccess && isOpen(run.outcome);
   const notDurable = cancelling.data && "not_durable" in cancelling.data ? cancelling.data.not_durable : undefined;

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { pauseSubscription, resumeSubscription, unsubscribe } from "../api/calls";
+import { keys } from "../api/keys";
 import { subscriptionsQuery } from "../api/queries";
 import type { Subscription } from "../api/types";
 import { Badge } from "../ui/Badge";
@@ -47,7 +48,7 @@ function SubscriptionRow({ one }: { one: Subscription }) {
   const name = one.subscription_id;
   const toggling = useMutation({
     mutationFn: () => (one.is_active ? pauseSubscription(name) : resumeSubscription(name)),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["agent", one.agent_id] }),
+    onSuccess: () => client.invalidateQueries({ queryKey: keys.agent(one.agent_id) }),
   });
   const verb = one.is_active ? "Pause" : "Resume";
   return (
@@ -87,7 +88,7 @@ function RemoveDialog({ one, onClose }: { one: Subscription; onClose: () => void
     mutationFn: () => unsubscribe(one.subscription_id),
     onSuccess: async () => {
       onClose();
-      await client.invalidateQueries({ queryKey: ["agent", one.agent_id] });
+      await client.invalidateQueries({ queryKey: keys.agent(one.agent_id) });
     },
   });
   return (
