@@ -3,7 +3,7 @@ import { type ComponentProps, useState } from "react";
 import { decisionsQuery, moreLines, runQuery, TRANSCRIPT_LINES, transcriptQuery } from "../api/queries";
 import type { AgentState } from "../api/types";
 import { AgentCost } from "../budget/AgentCost";
-import { ParkedBanner } from "../budget/ParkedBanner";
+import { ParkedCard } from "../budget/ParkedCard";
 import { Decisions } from "../decision/Decisions";
 import { Timeline } from "../event/Timeline";
 import { type LiveText, liveText } from "../live/deltas";
@@ -41,7 +41,11 @@ export function AgentPage({ state, timeline, liveTexts }: AgentPageProps) {
   return (
     <>
       <AgentHeader agent={agent} isParked={isParked} />
-      {isParked && <ParkedBanner parked={parked} agentId={agent.agent_id} />}
+      {isParked && (
+        <div className="panel attention">
+          <ParkedCard parked={parked} agentId={agent.agent_id} level={2} />
+        </div>
+      )}
       <Decisions decisions={(decisions.data ?? []).filter((one) => one.agent_id === agent.agent_id)} />
       <nav className="jumps" aria-label="On this page">
         <a href="#conversation">Conversation</a>

@@ -6,7 +6,7 @@ import { activityView } from "../agent/activity";
 import { brakesQuery } from "../api/queries";
 import { sampleAgent, sampleRun } from "../api/samples";
 import type { BrakeList } from "../api/types";
-import { RunHeader } from "../run/RunPage";
+import { RunHeader } from "../run/RunHeader";
 import { BrakeBanner } from "./BrakeBanner";
 import { BrakeButton } from "./BrakeButton";
 

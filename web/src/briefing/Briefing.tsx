@@ -66,7 +66,7 @@ export function Briefing() {
             <ErrorNotice action="read what needs you" error={failed.error} onRetry={() => void failed.refetch()} />
           )}
           {isKnown || items.length > 0 ? (
-            <NeedsAttention items={items} budget={budget.data} onDismiss={dismiss} />
+            <NeedsAttention items={items} onDismiss={dismiss} />
           ) : (
             !failed && !isBroken && <Skeleton lines={3} label="Loading what needs you" />
           )}

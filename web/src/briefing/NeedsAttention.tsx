@@ -1,30 +1,22 @@
-import { useState } from "react";
-import type { Budget, Decision } from "../api/types";
-import { parkedText } from "../budget/money";
-import { ParkedActions } from "../budget/ParkedActions";
-import { AnsweredElsewhere } from "../decision/AnsweredElsewhere";
+import { StuckCard } from "../agent/StuckCard";
+import type { Decision } from "../api/types";
+import { ParkedCard } from "../budget/ParkedCard";
 import { DecisionCard } from "../decision/DecisionCard";
-import { summaryBody } from "../event/payload";
-import { QuarantineActions } from "../run/QuarantineActions";
-import { agentPath, Link, runPath } from "../shell/router";
-import { oneLine } from "../text/number";
-import { toSentence } from "../text/sentence";
+import { useAnsweredElsewhere } from "../decision/useAnsweredElsewhere";
+import { QuarantineCard } from "../run/QuarantineCard";
 import { Icon } from "../ui/Icon";
-import { Time } from "../ui/Time";
+import { AlertCard } from "./AlertCard";
 import type { AttentionItem } from "./attention";
 
 interface NeedsAttentionProps {
   items: readonly AttentionItem[];
-  budget: Budget | undefined;
   onDismiss: (eventIds: readonly string[]) => void;
 }
 
-const PROMPT_CHARS_MAX = 70;
-
-/** What waits for a person. The empty state is the one to be glad of, so it is drawn with as much care. */
-export function NeedsAttention({ items, budget, onDismiss }: NeedsAttentionProps) {
-  const [answeredElsewhere, setAnsweredElsewhere] = useState<readonly Decision[]>([]);
-  const isEmpty = items.length + answeredElsewhere.length === 0;
+/** Everything that a person has to act on, one card each. */
+export function NeedsAttention({ items, onDismiss }: NeedsAttentionProps) {
+  const answered = useAnsweredElsewhere();
+  const isEmpty = items.length + answered.cards.length === 0;
   return (
     <section aria-labelledby="attention-heading" className={`panel attention ${isEmpty ? "empty-attention" : ""}`}>
       <header className="panel-head">
@@ -41,23 +33,11 @@ export function NeedsAttention({ items, budget, onDismiss }: NeedsAttentionProps
         </div>
       ) : (
         <ul className="attention-list">
-          {answeredElsewhere.map((one) => (
-            <li key={`answered/${one.decision_id}`} className="attention-card">
-              <Icon name="check" />
-              <AnsweredElsewhere
-                decision={one}
-                onDismiss={() => setAnsweredElsewhere(answeredElsewhere.filter((other) => other !== one))}
-              />
-            </li>
-          ))}
+          {answered.cards}
           {items.map((item) => (
-            <AttentionItemView
-              key={item.id}
-              item={item}
-              budget={budget}
-              onDismiss={onDismiss}
-              onAnsweredElsewhere={(stands) => setAnsweredElsewhere((before) => [...before, stands])}
-            />
+            <li key={item.id}>
+              <ItemCard item={item} onDismiss={onDismiss} onAnsweredElsewhere={answered.add} />
+            </li>
           ))}
         </ul>
       )}
@@ -65,107 +45,27 @@ export function NeedsAttention({ items, budget, onDismiss }: NeedsAttentionProps
   );
 }
 
-interface AttentionItemViewProps extends Omit<NeedsAttentionProps, "items"> {
+interface ItemCardProps {
   item: AttentionItem;
+  onDismiss: (eventIds: readonly string[]) => void;
   onAnsweredElsewhere: (decision: Decision) => void;
 }
 
-function AttentionItemView({ item, budget, onDismiss, onAnsweredElsewhere }: AttentionItemViewProps) {
-  if (item.kind === "decision") {
-    return (
-      <li className="attention-card">
-        <Icon name="bell" />
-        <DecisionCard decision={item.decision} onAnsweredElsewhere={onAnsweredElsewhere} />
-      </li>
-    );
+function ItemCard({ item, onDismiss, onAnsweredElsewhere }: ItemCardProps) {
+  switch (item.kind) {
+    case "decision":
+      return <DecisionCard decision={item.decision} onAnsweredElsewhere={onAnsweredElsewhere} />;
+    case "quarantined": {
+      const { agent_id: agentId, run_key: runKey, preview, fault } = item.run;
+      return <QuarantineCard agentId={agentId} runKey={runKey} prompt={preview} fault={fault} isLinked />;
+    }
+    case "parked": {
+      const { agentId, runKey, prompt, parked, message } = item;
+      return <ParkedCard agentId={agentId} runKey={runKey} prompt={prompt} parked={parked} message={message} />;
+    }
+    case "stuck":
+      return <StuckCard stuck={item.stuck} />;
+    case "alert":
+      return <AlertCard alert={item} onDismiss={onDismiss} />;
   }
-  if (item.kind === "quarantined") {
-    const { agent_id: agentId, run_key: runKey, fault, preview } = item.run;
-    return (
-      <li className="attention-card">
-        <Icon name="knot" />
-        <div>
-          <p className="attention-title">
-            <Link to={agentPath(agentId)}>{agentId}</Link>
-            {preview && ` · “${oneLine(preview, PROMPT_CHARS_MAX)}”`}
-          </p>
-          <p>
-            <b>This run cannot go on and was set aside.</b> {fault && toSentence(fault)}
-          </p>
-          <QuarantineActions runKey={runKey} />
-          <p className="attention-actions">
-            <Link to={runPath(agentId, runKey)}>See the run</Link>
-          </p>
-        </div>
-      </li>
-    );
-  }
-  if (item.kind === "parked") {
-    const { agentId, runKey, prompt, parked, message } = item;
-    return (
-      <li className="attention-card">
-        <Icon name="coin" />
-        <div>
-          <p className="attention-title">
-            <Link to={agentPath(agentId)}>{agentId}</Link>
-            {prompt && ` · “${oneLine(prompt, PROMPT_CHARS_MAX)}”`}
-          </p>
-          <p>
-            <b>It waits: the day&apos;s money is spent.</b> {parked ? parkedText(parked) : toSentence(message)}
-          </p>
-          <ParkedActions budget={budget} agentId={parked?.scope === "agent" ? agentId : undefined} />
-          {runKey && (
-            <p className="attention-actions">
-              <Link to={runPath(agentId, runKey)}>See the run</Link>
-            </p>
-          )}
-        </div>
-      </li>
-    );
-  }
-  if (item.kind === "stuck") {
-    const { agent_id: agentId, message, hint } = item.stuck;
-    return (
-      <li className="attention-card">
-        <Icon name="knot" />
-        <div>
-          <p className="attention-title">
-            <Link to={agentPath(agentId)}>{agentId}</Link> is stuck
-          </p>
-          <p>{toSentence(message)}</p>
-          <p className="quiet">{toSentence(hint)}</p>
-        </div>
-      </li>
-    );
-  }
-  const { agentId, runKey, prompt, at, events, eventIds } = item;
-  return (
-    <li className="attention-card">
-      <Icon name="alert" />
-      <div>
-        <p className="attention-title">
-          <Link to={agentPath(agentId)}>{agentId}</Link>
-          {prompt && ` · “${oneLine(prompt, PROMPT_CHARS_MAX)}”`}
-        </p>
-        {events.map((event) => (
-          <p key={event.event_id}>
-            <b>{event.presentation.title}.</b> {toSentence(summaryBody(event))}
-          </p>
-        ))}
-        <p className="attention-actions">
-          {runKey && (
-            <Link to={runPath(agentId, runKey)} className="button small">
-              See what happened
-            </Link>
-          )}
-          <button type="button" className="button small" onClick={() => onDismiss(eventIds)}>
-            Done with this
-          </button>
-          <span className="quiet">
-            <Time at={at} />
-          </span>
-        </p>
-      </div>
-    </li>
-  );
 }

@@ -42,7 +42,7 @@ interface StuckAgent {
   stuck: Stuck;
 }
 
-interface RunAlert {
+export interface RunAlert {
   kind: "alert";
   id: string;
   agentId: string;

@@ -5,15 +5,15 @@ import { CapButton } from "./CapButton";
 
 interface ParkedActionsProps {
   budget: Budget | undefined;
-  /** The agent whose own cap stands in the way; absent when it is the cap of all. */
+  /** The agent whose own cap is reached; absent when it is the cap of all agents. */
   agentId?: string;
 }
 
-/** The two ways out for a run that waits for money. Both are taken up by the daemon by itself. */
+/** The two ways to continue a parked run. The daemon continues it by itself after either. */
 export function ParkedActions({ budget, agentId }: ParkedActionsProps) {
   const now = useNow();
   return (
-    <div className="attention-actions">
+    <>
       <CapButton budget={budget} agentId={agentId} label="Raise the cap" />
       <span className="quiet">
         or wait: it goes on by itself when the day turns
@@ -24,6 +24,6 @@ export function ParkedActions({ budget, agentId }: ParkedActionsProps) {
         )}
         .
       </span>
-    </div>
+    </>
   );
 }

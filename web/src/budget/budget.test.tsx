@@ -9,7 +9,7 @@ import type { Budget } from "../api/types";
 import { attentionItems } from "../briefing/attention";
 import { NeedsAttention } from "../briefing/NeedsAttention";
 import { AgentCost } from "./AgentCost";
-import { ParkedBanner } from "./ParkedBanner";
+import { ParkedCard } from "./ParkedCard";
 import { SpendingToday } from "./SpendingToday";
 
 const posted = vi.fn<(body: unknown) => void>();
@@ -126,7 +126,7 @@ it("shows what an agent's days cost, newest first, with its own cap", () => {
 });
 
 it("says why a run waits, and raises the cap that stands in the way", async () => {
-  show(<ParkedBanner parked={sampleParked({ scope: "agent" })} agentId="main" />, sampleBudget());
+  show(<ParkedCard parked={sampleParked({ scope: "agent" })} agentId="main" />, sampleBudget());
   expect(screen.getByText(/^This agent may spend \$5\.00 a day\./)).toBeTruthy();
   expect(screen.getByText(/^or wait: it goes on by itself when the day turns/)).toBeTruthy();
   press("Raise the cap");
@@ -143,13 +143,7 @@ it("tells in the briefing that a run waits for money, with both ways out and no 
     visibility: "action_required",
     payload: { code: "budget_exceeded", exceeded },
   });
-  show(
-    <NeedsAttention
-      items={attentionItems([], [event], new Set())}
-      budget={sampleBudget()}
-      onDismiss={() => undefined}
-    />,
-  );
+  show(<NeedsAttention items={attentionItems([], [event], new Set())} onDismiss={() => undefined} />, sampleBudget());
   expect(screen.getByText(/It waits: the day's money is spent/)).toBeTruthy();
   expect(screen.getByRole("button", { name: "Raise the cap" })).toBeTruthy();
   expect(screen.getByText(/^or wait/).querySelector("time")?.dateTime).toBe("2026-01-02T00:00:00Z");

@@ -1,93 +1,68 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { useState } from "react";
 import { answerDecision, getDecision } from "../api/calls";
 import { asFailure } from "../api/failure";
 import { ACTIVITY_KEYS, invalidate, keys } from "../api/keys";
 import { fullDecisionQuery } from "../api/queries";
 import type { Decision } from "../api/types";
-import { agentPath, Link, runPath } from "../shell/router";
+import { AttentionCard } from "../ui/AttentionCard";
 import { Badge } from "../ui/Badge";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Icon } from "../ui/Icon";
-import { Time } from "../ui/Time";
+import { DecisionFacts } from "./DecisionFacts";
 import { DecisionInput } from "./DecisionInput";
-import { answerElsewhereText, blastRadiusText, deadlineText, isApproval, severityText } from "./text";
+import { DecisionOptions } from "./DecisionOptions";
+import { answerElsewhereText, severityText } from "./text";
 
-/** The server's bound. */
+/** The server's limit. */
 const NOTE_CHARS_MAX = 2_000;
 
 interface DecisionCardProps {
   decision: Decision;
-  /** Takes the question as it stands when somebody else has closed it before us. */
+  /** Called with the closed decision when it was answered elsewhere first. */
   onAnsweredElsewhere: (decision: Decision) => void;
 }
 
-/** A question with everything that an answer depends on, and its answers as buttons. */
+/** A pending decision with everything that the answer depends on, and the answers as buttons. */
 export function DecisionCard({ decision, onAnsweredElsewhere }: DecisionCardProps) {
-  const { decision_id: id, agent_id: agentId, run_key: runKey, severity } = decision;
+  const id = decision.decision_id;
   const [note, setNote] = useState("");
-  const titleId = useId();
   const client = useQueryClient();
-  const refreshShown = () => invalidate(client, [keys.decisions(), ...ACTIVITY_KEYS]);
   const answering = useMutation({
-    // The version says which question was read: if it has changed since, it is no answer to it.
+    // The version names the text that was on the screen: the server refuses an answer to an older one.
     mutationFn: (option: string) =>
       answerDecision(id, { option, version: decision.version, ...(note.trim() === "" ? {} : { note: note.trim() }) }),
-    onSuccess: refreshShown,
+    onSuccess: () => invalidate(client, [keys.decisions(), ...ACTIVITY_KEYS]),
     onError: async (thrown) => {
       if (asFailure(thrown).code === "decision_closed") onAnsweredElsewhere(await getDecision(id));
       await client.invalidateQueries({ queryKey: keys.decisions() });
     },
   });
-  // A list has only the beginning of long arguments. Nobody permits here what they were not shown.
+  // The list has only the start of long arguments. Nothing can be approved before all of it was on the screen.
   const full = useQuery({ ...fullDecisionQuery(id), enabled: decision.is_input_cut });
-  const isShown = !decision.is_input_cut || full.data?.is_input_cut === false;
+  const isInputShown = !decision.is_input_cut || full.data?.is_input_cut === false;
   const elsewhere = answerElsewhereText(decision);
-  const { text, tone } = severityText(severity);
+  const severity = severityText(decision.severity);
+  const badges = (
+    <>
+      asks <Badge tone={severity.tone}>{severity.text}</Badge>
+      {decision.badges.includes("timed_out") && (
+        <>
+          {" "}
+          <Badge tone="bad">Overdue</Badge>
+        </>
+      )}
+    </>
+  );
   return (
-    <article className="decision" aria-labelledby={titleId}>
-      <p className="attention-title">
-        <Link to={agentPath(agentId)}>{agentId}</Link> asks <Badge tone={tone}>{text}</Badge>
-        {decision.badges.includes("timed_out") && (
-          <>
-            {" "}
-            <Badge tone="bad">Overdue</Badge>
-          </>
-        )}
-      </p>
-      <h3 id={titleId}>{decision.title}</h3>
+    <AttentionCard icon="bell" agentId={decision.agent_id} badges={badges} headline={decision.title}>
       <DecisionInput
         decision={full.data ?? decision}
         isFetching={full.isFetching}
         error={full.error}
         onRetry={() => void full.refetch()}
       />
-      <dl className="facts">
-        <div>
-          <dt>Reaches</dt>
-          <dd>{blastRadiusText(decision.blast_radius)}</dd>
-        </div>
-        <div>
-          <dt>Asked</dt>
-          <dd>
-            <Time at={decision.asked_at} />
-          </dd>
-        </div>
-        {decision.deadline_at && (
-          <div>
-            <dt>Deadline</dt>
-            <dd>
-              <Time at={decision.deadline_at} isFuture />, {deadlineText(severity)}
-            </dd>
-          </div>
-        )}
-        <div>
-          <dt>Run</dt>
-          <dd>
-            <Link to={runPath(agentId, runKey)}>See what led to it</Link>
-          </dd>
-        </div>
-      </dl>
+      <DecisionFacts decision={decision} />
       <label className="decision-note">
         <span>Note, if you like</span>
         <input
@@ -101,39 +76,17 @@ export function DecisionCard({ decision, onAnsweredElsewhere }: DecisionCardProp
         <ErrorNotice action="answer" error={answering.error} />
       )}
       {elsewhere && <p role="note">{elsewhere}</p>}
-      <ul className="decision-options">
-        {decision.options.map((option) => {
-          const isRecommended = option.id === decision.recommended_option_id;
-          return (
-            <li key={option.id}>
-              <button
-                type="button"
-                className={`button ${isRecommended ? "primary" : ""}`}
-                aria-describedby={`${titleId}-${option.id}`}
-                onClick={() => answering.mutate(option.id)}
-                disabled={
-                  answering.isPending ||
-                  answering.isSuccess ||
-                  elsewhere !== undefined ||
-                  (isApproval(option.id) && !isShown)
-                }
-              >
-                {option.label}
-                {isRecommended && " (recommended)"}
-              </button>
-              <small id={`${titleId}-${option.id}`}>
-                {option.description}
-                {option.tradeoffs && ` ${option.tradeoffs}`}
-              </small>
-            </li>
-          );
-        })}
-      </ul>
+      <DecisionOptions
+        decision={decision}
+        isDisabled={answering.isPending || answering.isSuccess || elsewhere !== undefined}
+        isInputShown={isInputShown}
+        onAnswer={answering.mutate}
+      />
       {answering.isSuccess && (
         <p className="quiet" role="status">
           <Icon name="check" /> Answered. The run goes on.
         </p>
       )}
-    </article>
+    </AttentionCard>
   );
 }

@@ -1,12 +1,11 @@
-import { useState } from "react";
 import type { Decision } from "../api/types";
-import { AnsweredElsewhere } from "./AnsweredElsewhere";
 import { DecisionCard } from "./DecisionCard";
+import { useAnsweredElsewhere } from "./useAnsweredElsewhere";
 
-/** Questions of one agent or one run, above everything else about it. Nothing is drawn where nobody is asked. */
+/** The pending decisions of one agent or one run. Renders nothing where there are none. */
 export function Decisions({ decisions }: { decisions: readonly Decision[] }) {
-  const [answered, setAnswered] = useState<readonly Decision[]>([]);
-  if (decisions.length + answered.length === 0) return null;
+  const answered = useAnsweredElsewhere();
+  if (decisions.length + answered.cards.length === 0) return null;
   return (
     <section className="panel attention" aria-labelledby="decisions-title">
       <header className="panel-head">
@@ -14,20 +13,10 @@ export function Decisions({ decisions }: { decisions: readonly Decision[] }) {
         {decisions.length > 0 && <span className="count">{decisions.length}</span>}
       </header>
       <ul className="attention-list">
-        {answered.map((one) => (
-          <li key={one.decision_id} className="attention-card">
-            <AnsweredElsewhere
-              decision={one}
-              onDismiss={() => setAnswered(answered.filter((other) => other !== one))}
-            />
-          </li>
-        ))}
+        {answered.cards}
         {decisions.map((one) => (
-          <li key={one.decision_id} className="attention-card">
-            <DecisionCard
-              decision={one}
-              onAnsweredElsewhere={(stands) => setAnswered((before) => [...before, stands])}
-            />
+          <li key={one.decision_id}>
+            <DecisionCard decision={one} onAnsweredElsewhere={answered.add} />
           </li>
         ))}
       </ul>

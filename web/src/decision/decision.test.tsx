@@ -123,7 +123,7 @@ it("shows what somebody else answered, and keeps it until it was seen", async ()
   });
   const error = { code: "decision_closed", message: "the decision is answered already", hint: "" };
   answer = (request) => (request.method === "POST" ? Response.json({ error }, { status: 409 }) : Response.json(theirs));
-  show(<NeedsAttention items={kept(sampleDecision())} budget={undefined} onDismiss={() => undefined} />);
+  show(<NeedsAttention items={kept(sampleDecision())} onDismiss={() => undefined} />);
   press("Approve");
   await screen.findByText(/Your answer came too late/);
   expect(screen.getByText(/Somebody answered “Deny” on the command line. They said: “no”/)).toBeTruthy();
@@ -145,7 +145,7 @@ it("says that a question changed, and does not take the answer for one to the ne
 });
 
 it("stands first in the briefing and cannot be waved away", () => {
-  show(<NeedsAttention items={kept(sampleDecision())} budget={undefined} onDismiss={() => undefined} />);
+  show(<NeedsAttention items={kept(sampleDecision())} onDismiss={() => undefined} />);
   expect(screen.getByRole("region", { name: "Needs you" }).textContent).toContain("May ExecCommand be used?");
   expect(screen.queryByRole("button", { name: "Done with this" })).toBeNull();
 });
@@ -163,7 +163,6 @@ it("lets a run that was set aside be tried again or given up", async () => {
   show(
     <NeedsAttention
       items={attentionItems([], [], new Set(), { decisions: [], quarantined: [run] })}
-      budget={undefined}
       onDismiss={() => undefined}
     />,
   );

@@ -1,0 +1,87 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { logout } from "../api/calls";
+import { setLoggedOut } from "../api/session";
+import { BrakeButton } from "../brake/BrakeButton";
+import { Icon, type IconName } from "../ui/Icon";
+import { Logins } from "./Logins";
+import { Logo } from "./Logo";
+import { briefingPath, Link, type Route } from "./router";
+import { type Theme, useTheme } from "./theme";
+
+const THEME_ICONS: Record<Theme, IconName> = { system: "half", light: "sun", dark: "moon" };
+
+export function TopBar({ route, isLoggedOut, onHelp }: { route: Route; isLoggedOut: boolean; onHelp: () => void }) {
+  const [theme, nextTheme] = useTheme();
+  const [isLoginListOpen, setLoginListOpen] = useState(false);
+  const client = useQueryClient();
+  const logOut = async () => {
+    await logout().catch(() => undefined);
+    setLoginListOpen(false);
+    client.clear();
+    setLoggedOut(true);
+  };
+  return (
+    <>
+      <header className="top">
+        <Link to={briefingPath} className="brand">
+          <Logo />
+          Wakeful
+        </Link>
+        <nav aria-label="Pages">
+          {!isLoggedOut && (
+            <Link to={briefingPath} current={route.page === "briefing"}>
+              Briefing
+            </Link>
+          )}
+        </nav>
+        <div className="top-actions">
+          {!isLoggedOut && <BrakeButton />}
+          <button
+            type="button"
+            className="icon-button"
+            onClick={nextTheme}
+            aria-label={`Colours: ${theme}`}
+            title={`Colours: ${theme}`}
+          >
+            <Icon name={THEME_ICONS[theme]} />
+          </button>
+          <button
+            type="button"
+            className="icon-button"
+            onClick={onHelp}
+            aria-label="Keyboard shortcuts"
+            title="Keyboard shortcuts (?)"
+          >
+            <Icon name="keys" />
+          </button>
+          {!isLoggedOut && (
+            <button
+              type="button"
+              className="icon-button"
+              onClick={() => setLoginListOpen(true)}
+              aria-label="Logged-in browsers"
+              title="Logged-in browsers"
+            >
+              <Icon name="device" />
+            </button>
+          )}
+          {!isLoggedOut && (
+            <button
+              type="button"
+              className="icon-button"
+              onClick={() => void logOut()}
+              aria-label="Log out"
+              title="Log out"
+            >
+              <Icon name="leave" />
+            </button>
+          )}
+        </div>
+      </header>
+      {isLoginListOpen && !isLoggedOut && (
+        <Logins onClose={() => setLoginListOpen(false)} onLogout={() => void logOut()} />
+      )}
+    </>
+  );
+}
