@@ -1,5 +1,7 @@
-import { toSentence } from "../text/sentence";
+import { useQuery } from "@tanstack/react-query";
+import { runQuery } from "../api/queries";
 import { AttentionCard } from "../ui/AttentionCard";
+import { faultText, lastActionText } from "./fault";
 import { QuarantineActions } from "./QuarantineActions";
 
 interface QuarantineCardProps {
@@ -12,8 +14,11 @@ interface QuarantineCardProps {
   level?: 2 | 3;
 }
 
-/** A quarantined run: why it cannot continue, and the buttons that resume or abandon it. */
+/** A quarantined run: what happened, at which action, and the buttons that resume or abandon it. */
 export function QuarantineCard({ agentId, runKey, prompt, fault, isLinked = false, level }: QuarantineCardProps) {
+  // The list of quarantined runs has no steps; the run has.
+  const steps = useQuery(runQuery(runKey)).data?.steps;
+  const { reason, nextStep } = faultText(fault);
   return (
     <AttentionCard
       icon="knot"
@@ -24,7 +29,9 @@ export function QuarantineCard({ agentId, runKey, prompt, fault, isLinked = fals
       actions={<QuarantineActions runKey={runKey} />}
       runLink={isLinked ? { runKey, text: "See the run" } : undefined}
     >
-      {fault && <p>{toSentence(fault)}</p>}
+      <p>{reason}</p>
+      {steps && <p>{lastActionText(steps)}</p>}
+      <p>{nextStep}</p>
     </AttentionCard>
   );
 }

@@ -32,11 +32,11 @@ export function isOpen(outcome: string): boolean {
 
 const STATUSES: Record<StepStatus, { text: string; tone: Tone }> = {
   planned: { text: "planned", tone: "quiet" },
-  intended: { text: "under way", tone: "busy" },
+  intended: { text: "in progress", tone: "busy" },
   ok: { text: "ok", tone: "good" },
   failed: { text: "failed", tone: "bad" },
   denied: { text: "denied", tone: "warn" },
-  outcome_unknown: { text: "nobody knows", tone: "bad" },
+  outcome_unknown: { text: "outcome unknown", tone: "bad" },
 };
 
 export function statusText(status: StepStatus): { text: string; tone: Tone } {
