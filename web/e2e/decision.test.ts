@@ -1,4 +1,4 @@
-// A person asks for something risky, closes the laptop, answers on the page the next day, and the act happens once.
+// Brakes and decisions: an action waits for an approval across restarts, and runs once.
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,11 +10,11 @@ import { audit, launch, logIn, type Watch, WIDE, watch } from "./browser";
 import { Daemon } from "./daemon";
 import { createAgent, postJson } from "./requests";
 
-const place = mkdtempSync(join(tmpdir(), "wakeful-decision-"));
-const home = join(place, "home");
-const workspace = join(place, "garden");
+const folder = mkdtempSync(join(tmpdir(), "wakeful-decision-"));
+const home = join(folder, "home");
+const workspace = join(folder, "garden");
 const world = join(workspace, "world.txt");
-const script = join(place, "risky.yaml");
+const script = join(folder, "risky.yaml");
 const binary = process.env.WAKEFUL_BIN ?? "wakeful";
 
 let daemon: Daemon;
@@ -40,20 +40,20 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await daemon?.stop();
-  rmSync(place, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const role = (...args: Parameters<Page["getByRole"]>) => page.getByRole(...args);
-const needsYou = () => role("region", { name: "Needs you" });
+const attention = () => role("region", { name: "Needs attention" });
 const happened = () => (existsSync(world) ? readFileSync(world, "utf8").trim().split("\n") : []);
 
-/** The command line, as somebody in a terminal beside the page. */
+/** Runs a command beside the page. */
 async function wakeful(...args: string[]): Promise<Record<string, unknown>> {
   const { stdout } = await promisify(execFile)(binary, [...args, "--home", home, "--json"]);
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-/** Something that can be waited for until somebody says so. */
+/** A promise that the test resolves. */
 function signal() {
   let give = () => {};
   const given = new Promise<void>((resolve) => (give = resolve));
@@ -68,12 +68,12 @@ const send = (text: string) =>
   }) as Promise<{ run_key: string }>;
 
 describe("the brake", () => {
-  it("stops everything from the header, says so on every page, and is released there", async () => {
+  it("brakes all agents from the header and shows it on every page", async () => {
     await role("button", { name: "Brake all" }).click();
-    await role("dialog", { name: "Stop everything" }).waitFor();
+    await role("dialog", { name: "Brake all agents" }).waitFor();
     await audit(page);
-    await page.getByLabel(/^Why/).fill("I want to look first");
-    await role("button", { name: "Stop everything" }).click();
+    await page.getByLabel(/^Reason/).fill("I want to look first");
+    await role("button", { name: "Brake all agents" }).click();
     await page.getByText("All agents are braked").first().waitFor();
     await page.getByText("“I want to look first”").first().waitFor();
     await audit(page);
@@ -82,28 +82,28 @@ describe("the brake", () => {
       brakes: [{ channel: "page", reason: "I want to look first" }],
     });
     await page.goto(`${daemon.url}/agents/gardener`);
-    await page.getByText("gardener is braked").waitFor();
+    await page.getByText(/gardener is braked/).waitFor();
     await audit(page);
     await wakeful("brake", "off");
-    await page.getByText("gardener sleeps").waitFor();
+    await page.getByText("gardener is asleep").waitFor();
     await role("button", { name: "Brake all" }).waitFor();
   });
 
-  it("stops one agent alone", async () => {
+  it("brakes one agent alone", async () => {
     await role("button", { name: "Brake", exact: true }).click();
-    await role("button", { name: "Stop gardener" }).click();
-    await page.getByText("gardener is braked").waitFor();
+    await role("button", { name: "Brake gardener" }).click();
+    await page.getByText(/gardener is braked/).waitFor();
     expect(await wakeful("brake", "status")).toMatchObject({ is_on: false, brakes: [{ agent_id: "gardener" }] });
-    await role("button", { name: "Release the brake" }).click();
+    await role("button", { name: "Release brake" }).click();
     await role("button", { name: "Release gardener" }).click();
-    await page.getByText("gardener sleeps").waitFor();
+    await page.getByText("gardener is asleep").waitFor();
     await page.goto(daemon.url);
-    await needsYou().getByText("Nothing needs you.").waitFor();
+    await attention().getByText("Nothing needs attention.").waitFor();
   });
 });
 
-describe("what stands at the top of the briefing", () => {
-  it("can be read and used by everybody, however much there is of it", async () => {
+describe("cards in the briefing", () => {
+  it("long content stays accessible", async () => {
     const question = {
       decision_id: "d".repeat(64),
       kind: "outcome_unknown",
@@ -129,60 +129,68 @@ describe("what stands at the top of the briefing", () => {
       asked_at: "2026-01-01T00:00:00Z",
       deadline_at: "2026-01-08T00:00:00Z",
     };
-    const aside = {
+    const quarantined = {
       run_key: "c".repeat(64),
       agent_id: "gardener",
       status: "quarantined",
       transitions: 4,
       started_at: "2026-01-01T00:00:00Z",
       preview: "Clear the bed",
-      fault: "its state cannot be read",
+      fault: JSON.stringify({
+        code: "run_broken",
+        why: `run ${"c".repeat(64)} cannot go on: a transcript entry is missing`,
+      }),
     };
-    const whole = { ...question, input: `rm -r ${"build/".repeat(600)}`, is_input_cut: false };
-    await page.route(/\/api\/decisions\/d+$/, (route) => route.fulfill({ json: whole }));
+    const full = { ...question, input: `rm -r ${"build/".repeat(600)}`, is_input_cut: false };
+    await page.route(/\/api\/decisions\/d+$/, (route) => route.fulfill({ json: full }));
     await page.route(/\/api\/decisions$/, (route) =>
       route.fulfill({ json: { decisions: [question], pending_count: 1 } }),
     );
-    await page.route(/\/api\/runs\?state=quarantined/, (route) => route.fulfill({ json: { runs: [aside] } }));
+    await page.route(/\/api\/runs\?state=quarantined/, (route) => route.fulfill({ json: { runs: [quarantined] } }));
     await page.goto(daemon.url);
-    await needsYou().getByRole("button", { name: "Leave it (recommended)" }).waitFor();
-    await needsYou().getByRole("button", { name: "Try it again" }).waitFor();
-    await needsYou().getByText(`These are all ${whole.input.length} characters of it.`).waitFor();
-    await needsYou().getByText("This page may not answer it.").waitFor();
-    expect(await needsYou().getByRole("button", { name: "Leave it (recommended)" }).isDisabled()).toBe(true);
+    await attention().getByRole("button", { name: "Leave it (recommended)" }).waitFor();
+    await attention().getByRole("button", { name: "Resume run" }).waitFor();
+    await attention()
+      .getByText("Wakeful cannot read the stored state of this run: a transcript entry is missing.")
+      .waitFor();
+    await attention()
+      .getByText(`All ${full.input.length.toLocaleString("en")} characters are shown.`)
+      .waitFor();
+    await attention().getByText("This page cannot answer this decision.").waitFor();
+    expect(await attention().getByRole("button", { name: "Leave it (recommended)" }).isDisabled()).toBe(true);
     await audit(page);
     await page.goto(`${daemon.url}/agents/gardener`);
-    await role("region", { name: "Waits for your decision" }).waitFor();
+    await role("region", { name: "Waiting for your decision" }).waitFor();
     await audit(page);
     await page.unrouteAll({ behavior: "wait" });
     await page.goto(daemon.url);
-    await needsYou().getByText("Nothing needs you.").waitFor();
+    await attention().getByText("Nothing needs attention.").waitFor();
   });
 });
 
 describe("a decision", () => {
-  it("a run that asks stands at the top of the briefing, live, and nothing has happened", async () => {
+  it("a pending decision appears in the briefing before its action runs", async () => {
     await send("Clear the bed");
-    await needsYou().getByRole("heading", { name: "May ExecCommand be used?" }).waitFor();
-    await needsYou().getByText("echo cleared >> world.txt").waitFor();
+    await attention().getByRole("heading", { name: "May ExecCommand be used?" }).waitFor();
+    await attention().getByText("echo cleared >> world.txt").waitFor();
     expect(await page.title()).toContain("(1)");
     await audit(page);
     expect(happened()).toEqual([]);
   });
 
-  it("it waits while the laptop is closed", async () => {
+  it("a decision survives a restart of the daemon", async () => {
     const { port } = daemon;
     await daemon.stop();
     daemon = await Daemon.start(home, port);
     await page.reload();
-    await needsYou().getByRole("button", { name: "Approve" }).waitFor();
+    await attention().getByRole("button", { name: "Approve" }).waitFor();
     expect(happened()).toEqual([]);
   });
 
-  it("the answer on the page lets the act happen, once", async () => {
-    await needsYou().getByLabel(/^Note/).fill("only this bed");
-    await needsYou().getByRole("button", { name: "Approve" }).click();
-    await needsYou().getByText("Nothing needs you.").waitFor();
+  it("an approval on the page runs the action once", async () => {
+    await attention().getByLabel(/^Note/).fill("only this bed");
+    await attention().getByRole("button", { name: "Approve" }).click();
+    await attention().getByText("Nothing needs attention.").waitFor();
     await page.getByText("The bed is clear.").first().waitFor();
     expect(happened()).toEqual(["cleared"]);
     const { decisions } = (await wakeful("decision", "list", "--all")) as { decisions: { answer: unknown }[] };
@@ -191,8 +199,8 @@ describe("a decision", () => {
     ]);
   });
 
-  it("all of a long command is there before it can be permitted, and it is what is done", async () => {
-    const long = join(place, "long.yaml");
+  it("a long command is shown full before it can be approved", async () => {
+    const long = join(folder, "long.yaml");
     const harmless = "true harmless; ".repeat(60);
     writeFileSync(
       long,
@@ -203,68 +211,65 @@ describe("a decision", () => {
       model: `scripted:${long}`,
       ask_tools: ["ExecCommand"],
     });
-    await needsYou().getByText("echo the-tail >> world.txt").waitFor();
-    expect(await needsYou().getByLabel("What it would be given").textContent()).toContain(
+    await attention().getByText("echo the-tail >> world.txt").waitFor();
+    expect(await attention().getByLabel("Tool input").textContent()).toContain(
       `"cmd":"${harmless}echo the-tail >> world.txt"`,
     );
     await audit(page);
-    await needsYou().getByRole("button", { name: "Approve" }).click();
-    await needsYou().getByText("Nothing needs you.").waitFor();
+    await attention().getByRole("button", { name: "Approve" }).click();
+    await attention().getByText("Nothing needs attention.").waitFor();
     await page.getByText("It is done.").first().waitFor();
     expect(happened()).toEqual(["cleared", "the-tail"]);
   });
 
-  it("a question on the run's own page goes away when somebody answers elsewhere, and no means no", async () => {
+  it("a decision answered elsewhere disappears from the page of its run", async () => {
     const { run_key: runKey } = await send("Clear the other bed");
     await page.goto(`${daemon.url}/agents/gardener/runs/${runKey}`);
-    const region = role("region", { name: "Waits for your decision" });
+    const region = role("region", { name: "Waiting for your decision" });
     await region.getByRole("button", { name: "Deny" }).waitFor();
     await audit(page);
     const { decisions } = (await wakeful("decision", "list")) as { decisions: { decision_id: string }[] };
     await wakeful("decision", "answer", decisions[0]?.decision_id ?? "", "deny", "--note", "not that one");
     await region.waitFor({ state: "detached" });
-    await page.locator(".page-head").getByText("Done").waitFor();
+    await page.locator(".page-head").getByText("Completed").waitFor();
     expect(happened()).toEqual(["cleared", "the-tail"]);
   });
 
   it.each([
-    ["the questions", /\/api\/decisions$/],
-    ["where its stream begins", /\/api\/events\?limit=/],
-  ])(
-    "asked while the page reads %s is not missed, and nobody is told before that nothing waits",
-    async (what, address) => {
-      const [read, held] = [signal(), signal()];
-      // The page before this one asks for nothing any more.
-      await page.goto(`${daemon.url}/healthz`);
-      await page.route(
-        address,
-        async (route) => {
-          // The questions are read before this one is asked, the stream begins after it.
-          const early = what === "the questions" ? await route.fetch() : undefined;
-          read.give();
-          await held.given;
-          await (early ? route.fulfill({ response: early }) : route.continue());
-        },
-        { times: 1 },
-      );
-      const answered = page.waitForResponse(/\/api\/runtime\/status$/);
-      await page.goto(daemon.url);
-      await Promise.all([read.given, answered]);
-      expect(await page.getByText("Nothing needs you.").count()).toBe(0);
-      const { run_key } = await send(`Clear the bed while it reads ${what}`);
-      await expect
-        .poll(async () => ((await wakeful("decision", "list")) as { pending_count: number }).pending_count)
-        .toBe(1);
-      // Where the stream is there, it has told of the question before the old answer comes.
-      if (what === "the questions") await page.getByText("Asks you").first().waitFor();
-      held.give();
-      await needsYou().getByRole("heading", { name: "May ExecCommand be used?" }).waitFor();
-      await wakeful("runs", "cancel", run_key);
-      await needsYou().getByText("Nothing needs you.").waitFor();
-    },
-  );
+    ["decisions", /\/api\/decisions$/],
+    ["the start of its stream", /\/api\/events\?limit=/],
+  ])("a decision asked while the page loads %s is not missed", async (what, address) => {
+    const [read, held] = [signal(), signal()];
+    // Leaves the page, so that its requests end.
+    await page.goto(`${daemon.url}/healthz`);
+    await page.route(
+      address,
+      async (route) => {
+        // The decisions are read before the new one is asked; the stream starts after it.
+        const early = what === "decisions" ? await route.fetch() : undefined;
+        read.give();
+        await held.given;
+        await (early ? route.fulfill({ response: early }) : route.continue());
+      },
+      { times: 1 },
+    );
+    const loaded = page.waitForResponse(/\/api\/runtime\/status$/);
+    await page.goto(daemon.url);
+    await Promise.all([read.given, loaded]);
+    expect(await page.getByText("Nothing needs attention.").count()).toBe(0);
+    const { run_key } = await send(`Clear the bed while it reads ${what}`);
+    await expect
+      .poll(async () => ((await wakeful("decision", "list")) as { pending_count: number }).pending_count)
+      .toBe(1);
+    // An open stream reports the decision before the old response arrives.
+    if (what === "decisions") await page.getByText("Needs a decision").first().waitFor();
+    held.give();
+    await attention().getByRole("heading", { name: "May ExecCommand be used?" }).waitFor();
+    await wakeful("runs", "cancel", run_key);
+    await attention().getByText("Nothing needs attention.").waitFor();
+  });
 });
 
-it("no request left this machine and no page made a mistake", () => {
+it("no request left this machine and no page logged an error", () => {
   expect(seen).toEqual({ foreign: [], errors: [] });
 });

@@ -39,14 +39,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const text = (words: string | RegExp) => page.getByText(words).first();
+const text = (shown: string | RegExp) => page.getByText(shown).first();
 const role = (...args: Parameters<Page["getByRole"]>) => page.getByRole(...args);
 
-// No model of these tests costs anything yet, so the answers are changed on their way to the page.
-it("money that was spent, a fallback and a run that waits for money are shown", async () => {
+// The scripted model costs nothing, so the responses are changed on their way to the page.
+it("costs, a fallback and a parked run are shown", async () => {
   const runKey = await sendMessage(page, "gardener", { text: "Think hard about it", model: `scripted:${overloaded}` });
   await page.goto(`${daemon.url}/agents/gardener/runs/${runKey}`);
-  await page.locator(".page-head").getByText("Done", { exact: true }).waitFor();
+  await page.locator(".page-head").getByText("Completed", { exact: true }).waitFor();
   const budget = (old: Record<string, unknown>) => ({
     ...old,
     spent_usd: "4.9731",
@@ -96,10 +96,10 @@ it("money that was spent, a fallback and a run that waits for money are shown", 
   const feedOf = (old: { events: { run_key?: string; presentation: object }[] }) => {
     const event = old.events.findLast((one) => one.run_key === runKey);
     Object.assign(event ?? {}, { kind: "run_parked", payload: { code: "budget_exceeded", exceeded } });
-    Object.assign(event?.presentation ?? {}, { visibility: "action_required", title: "Run waits" });
+    Object.assign(event?.presentation ?? {}, { visibility: "action_required", title: "Run parked" });
     return old;
   };
-  const thinking = { type: "thinking", text: "It could be that nobody is there." };
+  const thinking = { type: "thinking", text: "The garden may be empty." };
   const attachment = { type: "attachment", name: "map.png", media_type: "image/png", base64_bytes: 4096 };
   const transcriptOf = (old: { lines: { role: string; blocks: object[] }[] }) => {
     old.lines.findLast((line) => line.role === "user")?.blocks.push(attachment);
@@ -114,42 +114,44 @@ it("money that was spent, a fallback and a run that waits for money are shown", 
   await changeResponse(page, /\/api\/events\?limit/, feedOf);
 
   await page.reload();
-  await role("heading", { name: "It waits: the day's money is spent" }).waitFor();
+  await role("heading", { name: "Waiting: daily cap reached" }).waitFor();
   await page
     .locator(".page-head")
     .getByText(/\$0\.0042 · fell back to other\/model/)
     .waitFor();
   await page.locator(".step-head").getByText("fell back to other/model").waitFor();
-  await text(/1,200 tokens asked \(1,000 from the cache\), 40 answered \(30 of them thought\)/).waitFor();
-  await text("What happened on the way").click();
-  await text("while waiting for the first byte").waitFor();
+  await text(/1,200 input tokens \(1,000 read from cache\), 40 output tokens \(30 reasoning\)/).waitFor();
+  await text("Transport details").click();
+  await text("waiting for the first byte").waitFor();
   await audit(page);
-  await role("button", { name: "Raise the cap" }).click();
+  await role("button", { name: "Raise cap" }).click();
   await role("dialog", { name: "Daily cap of gardener" }).waitFor();
   await audit(page);
   await page.keyboard.press("Escape");
 
   await page.goto(`${daemon.url}/agents/gardener`);
-  await page.locator(".page-head").getByText("gardener waits: the day's money is spent").waitFor();
+  await page.locator(".page-head").getByText("gardener is waiting: the daily cap is reached").waitFor();
   await role("region", { name: "Cost" }).getByText("$0.000042").waitFor();
   await text("map.png").waitFor();
-  await text("What it thought first").click();
-  await text("It could be that nobody is there.").waitFor();
+  await text("Thinking").click();
+  await text("The garden may be empty.").waitFor();
   await audit(page);
 
   await page.goto(daemon.url);
-  await role("region", { name: "Spent today" }).getByText("close to the cap").waitFor();
-  const waits = role("region", { name: "Needs you" }).locator(".attention-card", { hasText: "Think hard about it" });
+  await role("region", { name: "Spent today" }).getByText("near the cap").waitFor();
+  const waits = role("region", { name: "Needs attention" }).locator(".attention-card", {
+    hasText: "Think hard about it",
+  });
   await waits
-    .getByText(/^This agent may spend|It waits: the day's money is spent/)
+    .getByText(/^This agent may spend/)
     .first()
     .waitFor();
-  await waits.getByRole("button", { name: "Raise the cap" }).waitFor();
-  await page.locator(".agent-card", { hasText: "gardener" }).getByText("Out of money").waitFor();
+  await waits.getByRole("button", { name: "Raise cap" }).waitFor();
+  await page.locator(".agent-card", { hasText: "gardener" }).getByText("Over budget").waitFor();
   await audit(page);
   await page.unrouteAll({ behavior: "wait" });
 });
 
-it("no request left this machine and no page made a mistake", () => {
+it("no request left this machine and no page logged an error", () => {
   expect(seen).toEqual({ foreign: [], errors: [] });
 });

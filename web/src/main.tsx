@@ -15,10 +15,10 @@ const client = new QueryClient({
     queries: {
       retry: retryWhileTransient,
       retryDelay,
-      // The stream says when something is stale and when the line is back.
+      // The stream reports what is stale, and when the connection is back.
       refetchOnReconnect: false,
       staleTime: 5_000,
-      // The daemon is on this machine, whatever the browser thinks of its network.
+      // The daemon is on this machine: it is reachable without a network.
       networkMode: "always",
     },
     mutations: { networkMode: "always" },

@@ -1,5 +1,6 @@
 import type { AgentStatus } from "../api/types";
 import { type Today, todayText } from "../budget/money";
+import { labels } from "../labels";
 import { outcomeText, outcomeTone } from "../run/text";
 import { agentPath, Link } from "../shell/router";
 import { oneLine } from "../text/number";
@@ -8,18 +9,18 @@ import { Icon } from "../ui/Icon";
 import { Time } from "../ui/Time";
 import { activityView, usageText } from "./activity";
 
-/** Live words that fit a card. */
+/** The length of live text that fits a card. */
 const LIVE_CHARS_MAX = 140;
 
 interface AgentCardProps {
   agent: AgentStatus;
   today: Today | undefined;
-  /** Whether its run waits for money. */
+  /** Whether its run waits because a cap is reached. */
   isParked: boolean;
   live: string;
 }
 
-/** An agent in the briefing: what it does, what it did last, what it costs today and has used so far. */
+/** An agent in the briefing: its activity, its last run, its cost today and its usage. */
 export function AgentCard({ agent, today, isParked, live }: AgentCardProps) {
   const { label, icon, tone } = activityView(agent, isParked);
   const last = agent.last_run;
@@ -37,26 +38,26 @@ export function AgentCard({ agent, today, isParked, live }: AgentCardProps) {
         <Badge tone={tone}>{label}</Badge>
       </div>
       {live !== "" ? (
-        <p className="agent-card-line live">“{live.slice(-LIVE_CHARS_MAX).trim()}”</p>
+        <p className="agent-card-line live">{labels.common.quote(live.slice(-LIVE_CHARS_MAX).trim())}</p>
       ) : (
         <p className="agent-card-line">
           {last ? (
             <>
               <span className={`dot ${outcomeTone(last.status)}`} /> {outcomeText(last.status)}:{" "}
-              {oneLine(last.preview ?? "a run", 80)}{" "}
+              {oneLine(last.preview ?? labels.run.unnamed, 80)}{" "}
               <span className="quiet">
                 <Time at={last.ended_at ?? last.started_at} />
               </span>
             </>
           ) : (
-            <span className="quiet">Has not run yet. Open it and send a first message.</span>
+            <span className="quiet">{labels.agent.noRuns}</span>
           )}
         </p>
       )}
       <p className="agent-card-cost">
         {today && `${todayText(today)} · `}
         {usageText(agent)}
-        {agent.pending > 0 && ` · ${agent.pending} waiting`}
+        {agent.pending > 0 && ` · ${labels.agent.queued(agent.pending)}`}
       </p>
     </li>
   );

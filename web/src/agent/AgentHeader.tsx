@@ -6,15 +6,15 @@ import type { AgentStatus } from "../api/types";
 import { BrakeButton } from "../brake/BrakeButton";
 import { brakeOf } from "../brake/brake";
 import { NotDurableNote } from "../brake/NotDurableNote";
+import { labels } from "../labels";
 import { briefingPath, Link } from "../shell/router";
-import { pluralize } from "../text/number";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Icon } from "../ui/Icon";
 import { Time } from "../ui/Time";
 import { activityView, usageText } from "./activity";
 import { ModelFact } from "./ModelFact";
 
-/** Who this is, what it does now, where it works, who answers for it and what it has used. */
+/** The name and activity of an agent, buttons to pause and brake it, its workspace, model and usage. */
 export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked: boolean }) {
   const client = useQueryClient();
   const brake = brakeOf(useQuery(brakesQuery).data, agent.agent_id);
@@ -26,8 +26,8 @@ export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked:
   const { sentence, icon, tone } = activityView(agent, isParked);
   return (
     <div className="page-head">
-      <nav aria-label="Where you are" className="crumbs">
-        <Link to={briefingPath}>Briefing</Link>
+      <nav aria-label={labels.common.breadcrumbs} className="crumbs">
+        <Link to={briefingPath}>{labels.common.briefing}</Link>
       </nav>
       <div className="agent-head">
         <span className={`orb large ${tone}`}>
@@ -36,36 +36,39 @@ export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked:
         <div className="agent-head-text">
           <h1 tabIndex={-1}>{agent.agent_id}</h1>
           <p className="lede" role="status">
-            {agent.agent_id} {sentence}.
+            {labels.agent.status(agent.agent_id, sentence)}
           </p>
         </div>
         <div className="agent-head-actions">
           <button type="button" className="button" onClick={() => toggling.mutate()} disabled={toggling.isPending}>
-            <Icon name={isPaused ? "play" : "pause"} /> {isPaused ? "Resume" : "Pause"}
+            <Icon name={isPaused ? "play" : "pause"} /> {isPaused ? labels.agent.resume : labels.agent.pause}
           </button>
           <BrakeButton agentId={agent.agent_id} />
         </div>
       </div>
       <NotDurableNote notDurable={brake?.not_durable} />
-      {toggling.error && <ErrorNotice action={isPaused ? "resume it" : "pause it"} error={toggling.error} />}
+      {toggling.error && (
+        <ErrorNotice
+          action={(isPaused ? labels.agent.resumeAction : labels.agent.pauseAction)(agent.agent_id)}
+          error={toggling.error}
+        />
+      )}
       <dl className="facts">
         <div>
-          <dt>Works in</dt>
+          <dt>{labels.agent.workspace}</dt>
           <dd>
             <code>{agent.workspace}</code>
           </dd>
         </div>
         <ModelFact agent={agent} />
         <div>
-          <dt>Has used</dt>
-          <dd
-            title={`${pluralize(agent.token_usage.input_tokens, "token")} asked, ${pluralize(agent.token_usage.output_tokens, "token")} answered`}
-          >
+          <dt>{labels.agent.usage}</dt>
+          <dd title={labels.agent.usageTitle(agent.token_usage.input_tokens, agent.token_usage.output_tokens)}>
             {usageText(agent)}
           </dd>
         </div>
         <div>
-          <dt>Made</dt>
+          <dt>{labels.agent.created}</dt>
           <dd>
             <Time at={agent.created_at} />
           </dd>

@@ -6,6 +6,7 @@ import { AgentCost } from "../budget/AgentCost";
 import { ParkedCard } from "../budget/ParkedCard";
 import { Decisions } from "../decision/Decisions";
 import { Timeline } from "../event/Timeline";
+import { labels } from "../labels";
 import { type LiveText, liveText } from "../live/deltas";
 import { Composer } from "../message/Composer";
 import { useOutbox } from "../message/useOutbox";
@@ -24,14 +25,14 @@ interface AgentPageProps {
   liveTexts: LiveText;
 }
 
-/** One agent: its conversation, its runs, its log. */
+/** One agent: its conversation, runs, subscriptions, costs and events. */
 export function AgentPage({ state, timeline, liveTexts }: AgentPageProps) {
   const { agent, queue, runs } = state;
   const [lines, setLines] = useState(TRANSCRIPT_LINES);
   const transcript = useQuery(transcriptQuery(agent.agent_id, lines));
   const more = moreLines(lines);
   const outbox = useOutbox(agent.agent_id, queue, transcript.data?.lines ?? []);
-  // Only the run itself knows why an agent is stuck.
+  // Only the run says why an agent is stuck.
   const isStuck = agent.activity === "stuck" && agent.open_run !== undefined;
   const parked = useQuery({ ...runQuery(agent.open_run ?? ""), enabled: isStuck }).data?.parked;
   const isParked = isStuck && parked !== undefined;
@@ -47,26 +48,26 @@ export function AgentPage({ state, timeline, liveTexts }: AgentPageProps) {
         </div>
       )}
       <Decisions decisions={(decisions.data ?? []).filter((one) => one.agent_id === agent.agent_id)} />
-      <nav className="jumps" aria-label="On this page">
-        <a href="#conversation">Conversation</a>
-        <a href="#runs">Runs</a>
-        <a href="#subscriptions">Subscriptions</a>
-        <a href="#why-not">Why not</a>
-        <a href="#cost">Cost</a>
-        <a href="#timeline">Timeline</a>
+      <nav className="jumps" aria-label={labels.agent.sections}>
+        <a href="#conversation">{labels.transcript.title}</a>
+        <a href="#runs">{labels.run.list}</a>
+        <a href="#subscriptions">{labels.subscription.list}</a>
+        <a href="#why-not">{labels.whyNot.title}</a>
+        <a href="#cost">{labels.budget.cost}</a>
+        <a href="#timeline">{labels.event.timeline}</a>
       </nav>
       <div className="columns">
         <div className="column">
           <section className="panel conversation" id="conversation" aria-labelledby="conversation-title">
-            <h2 id="conversation-title">Conversation</h2>
+            <h2 id="conversation-title">{labels.transcript.title}</h2>
             {transcript.error && !transcript.data && (
               <ErrorNotice
-                action="read the conversation"
+                action={labels.transcript.loadAction}
                 error={transcript.error}
                 onRetry={() => void transcript.refetch()}
               />
             )}
-            {transcript.isPending && <Skeleton lines={5} label="Loading the conversation" />}
+            {transcript.isPending && <Skeleton lines={5} label={labels.transcript.loading} />}
             {transcript.data && (
               <Conversation
                 agent={agent}

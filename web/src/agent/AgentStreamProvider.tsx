@@ -3,6 +3,7 @@ import { getEventsBefore } from "../api/calls";
 import { ATTENTION_KEYS, keys } from "../api/keys";
 import { eventsQuery, stateQuery } from "../api/queries";
 import type { Event } from "../api/types";
+import { labels } from "../labels";
 import { merge } from "../live/log";
 import { useStream } from "../live/useStream";
 import { RunPage } from "../run/RunPage";
@@ -11,7 +12,7 @@ import { ErrorNotice } from "../ui/ErrorNotice";
 import { Skeleton } from "../ui/Skeleton";
 import { AgentPage } from "./AgentPage";
 
-/** Everything about one agent hangs on one stream, whichever of its pages is open. */
+/** Follows the event stream of one agent, for its own page and the pages of its runs. */
 export function AgentStreamProvider({ agentId, runKey }: { agentId: string; runKey?: string }) {
   const client = useQueryClient();
   const state = useQuery(stateQuery(agentId));
@@ -39,9 +40,13 @@ export function AgentStreamProvider({ agentId, runKey }: { agentId: string; runK
       <>
         <PlainHeader title={agentId} />
         {state.error ? (
-          <ErrorNotice action={`open ${agentId}`} error={state.error} onRetry={() => void state.refetch()} />
+          <ErrorNotice
+            action={labels.agent.loadAction(agentId)}
+            error={state.error}
+            onRetry={() => void state.refetch()}
+          />
         ) : (
-          <Skeleton lines={8} label={`Loading ${agentId}`} />
+          <Skeleton lines={8} label={labels.agent.loading(agentId)} />
         )}
       </>
     );

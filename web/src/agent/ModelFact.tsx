@@ -4,23 +4,31 @@ import { setModel } from "../api/calls";
 import { keys } from "../api/keys";
 import { runtimeQuery } from "../api/queries";
 import type { AgentStatus } from "../api/types";
+import { labels } from "../labels";
 import { Dialog } from "../ui/Dialog";
 import { ErrorNotice } from "../ui/ErrorNotice";
 
-/** Which model answers for an agent, whether somebody chose it, and the way to another. */
+/** The model of an agent, whether it is the default, and a button to change it. */
 export function ModelFact({ agent }: { agent: AgentStatus }) {
   const [isChoosing, setChoosing] = useState(false);
   const runtime = useQuery(runtimeQuery);
   return (
     <div>
-      <dt>Model</dt>
+      <dt>{labels.agent.model}</dt>
       <dd className="model-fact">
         <span>
           {agent.model ?? runtime.data?.model.reference ?? "…"}{" "}
-          <span className="quiet">{agent.model === undefined ? "(the default)" : "(chosen for it)"}</span>
+          <span className="quiet">
+            {agent.model === undefined ? labels.agent.modelDefault : labels.agent.modelChosen}
+          </span>
         </span>
-        <button type="button" className="button small" onClick={() => setChoosing(true)} aria-label="Change the model">
-          Change
+        <button
+          type="button"
+          className="button small"
+          onClick={() => setChoosing(true)}
+          aria-label={labels.agent.changeModel}
+        >
+          {labels.agent.change}
         </button>
         {isChoosing && (
           <ModelDialog agent={agent} fallback={runtime.data?.model.reference} onClose={() => setChoosing(false)} />
@@ -53,10 +61,10 @@ function ModelDialog({
     choosing.mutate(model.trim());
   };
   return (
-    <Dialog title={`Model of ${agent.agent_id}`} onClose={onClose}>
+    <Dialog title={labels.agent.modelOf(agent.agent_id)} onClose={onClose}>
       <form onSubmit={submit} className="form">
         <label>
-          <span>Model</span>
+          <span>{labels.agent.model}</span>
           <input
             value={model}
             onChange={(event) => setName(event.target.value)}
@@ -66,9 +74,9 @@ function ModelDialog({
             placeholder={fallback}
             aria-describedby="model-hint"
           />
-          <small id="model-hint">By its name, as in the settings. It holds for runs that begin from now on.</small>
+          <small id="model-hint">{labels.agent.modelHint}</small>
         </label>
-        {choosing.error && <ErrorNotice action="choose this model" error={choosing.error} />}
+        {choosing.error && <ErrorNotice action={labels.agent.modelAction} error={choosing.error} />}
         <div className="form-end">
           {agent.model !== undefined && (
             <button
@@ -77,14 +85,14 @@ function ModelDialog({
               onClick={() => choosing.mutate(undefined)}
               disabled={choosing.isPending}
             >
-              Back to the default
+              {labels.common.useDefault}
             </button>
           )}
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {labels.common.cancel}
           </button>
           <button type="submit" className="button primary" disabled={choosing.isPending}>
-            {choosing.isPending ? "Choosing…" : "Choose it"}
+            {choosing.isPending ? labels.agent.choosing : labels.agent.choose}
           </button>
         </div>
       </form>

@@ -6,13 +6,13 @@ import { setLoggedOut } from "./session";
 import { removeToken, tokenHeaders } from "./token";
 import type { AnswerDecision, CreateAgent, SetBrake } from "./types";
 
-/** Enough to fill a screen several times over; more is asked for by the reader. */
+/** Fills several screens; the reader asks for more. */
 export const EVENTS_PER_PAGE = 200;
 const RUNS_PER_PAGE = 50;
 const SUBSCRIPTIONS_PER_PAGE = 100;
 
-// Some paths also answer as streams; those are followed elsewhere, and here everything is JSON. Fetch is looked up at the
-// time of the call, and not when the module loads, so that a test can answer in the network's place.
+// Some paths also respond as streams; `live/stream.ts` reads those, and here every response is JSON. `fetch` is looked up
+// per call and not when the module loads, so that a test can replace it.
 const client = createClient<paths, "application/json">({ fetch: (request) => globalThis.fetch(withToken(request)) });
 
 function withToken(request: Request): Request {
@@ -86,7 +86,7 @@ export const setBrake = (body: SetBrake) => responseBody(client.POST("/api/brake
 export const releaseBrake = (agentId?: string) =>
   responseBody(client.POST("/api/brake/release", { body: { agent_id: agentId } }));
 export const getBudget = () => responseBody(client.GET("/api/budget"));
-/** Sets the cap of an agent, or of all together; without an amount the default holds again. */
+/** Sets the daily cap of one agent, or of all together; without an amount the default applies again. */
 export const setCap = (agentId: string | undefined, dailyUsd: string | undefined) =>
   responseBody(
     client.POST("/api/budget", {
@@ -101,12 +101,12 @@ export const revokeLogin = (id: string) =>
   responseBody(client.DELETE("/api/logins/{login_id}", { params: { path: { login_id: id } } }));
 export const createStreamTicket = () => responseBody(client.POST("/api/stream-tickets"));
 
-/** Ends this browser's login. Without its token the browser is logged out even when the daemon does not answer. */
+/** Ends this browser's login. Without the token the browser is logged out even when the daemon does not respond. */
 export async function logout(): Promise<void> {
   await responseBody(client.POST("/api/logout")).finally(removeToken);
 }
 
-/** Chooses an agent's model; without one the default holds again. */
+/** Sets the model of an agent; without one the default applies again. */
 export const setModel = (id: string, model: string | undefined) =>
   responseBody(
     client.POST("/api/agents/{agent_id}/model", {
@@ -126,7 +126,7 @@ export const getRuns = (id: string, before?: string) =>
     client.GET("/api/agents/{agent_id}/runs", { params: { ...agent(id), query: { limit: RUNS_PER_PAGE, before } } }),
   );
 
-/** The events right before a number, oldest first. */
+/** The events before a sequence number, oldest first. */
 export const getEventsBefore = (id: string, beforeSeq: number) =>
   responseBody(
     client.GET("/api/agents/{agent_id}/events", {

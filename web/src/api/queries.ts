@@ -1,4 +1,4 @@
-// The names under which answers are kept, and how to get them. Events say which names have become stale.
+// The queries of the page: which request fills which key.
 import { queryOptions } from "@tanstack/react-query";
 import {
   getAgentState,
@@ -20,16 +20,16 @@ import {
 } from "./calls";
 import { keys } from "./keys";
 
-/** A conversation is read from its end; older lines come on request, as many again each time. */
+/** A conversation is read from its end; each request for older lines asks for this many more. */
 export const TRANSCRIPT_LINES = 200;
 
-/** The server's bound. */
+/** The server's limit. */
 export const TRANSCRIPT_LINES_MAX = 500;
 
-/** Clocks differ a little, so a new day is asked for this much after it began. */
+/** The clocks of browser and server differ a little, so a new day is fetched this long after it starts. */
 const DAY_TURN_MS = 5_000;
 
-/** The next larger number of lines to ask for; none when there is no larger one. */
+/** The next larger number of lines to request; none at the limit. */
 export function moreLines(lines: number): number | undefined {
   return lines < TRANSCRIPT_LINES_MAX ? Math.min(lines + TRANSCRIPT_LINES, TRANSCRIPT_LINES_MAX) : undefined;
 }
@@ -41,23 +41,23 @@ export const agentsQuery = queryOptions({
   queryFn: async () => (await getAgents()).agents,
 });
 
-/** What waits for an answer, most urgent first. */
+/** Pending decisions, most urgent first. */
 export const decisionsQuery = queryOptions({
   queryKey: keys.decisions(),
   queryFn: async () => (await getDecisions()).decisions,
 });
 
-/** One question with all of its arguments, which never change. */
+/** One decision with its whole input, which never changes. */
 export const fullDecisionQuery = (id: string) =>
   queryOptions({ queryKey: keys.fullDecision(id), queryFn: () => getDecision(id), staleTime: Infinity });
 
-/** Runs that cannot go on until a person says so. */
+/** Runs that cannot continue until a person resumes or abandons them. */
 export const quarantinedQuery = queryOptions({
   queryKey: keys.quarantinedRuns(),
   queryFn: async () => (await getQuarantined()).runs,
 });
 
-/** The browsers that are logged in. No event tells of them, so they are asked for whenever they are shown. */
+/** The logged-in browsers. No event reports a change of them, so they are fetched each time they are shown. */
 export const loginsQuery = queryOptions({
   queryKey: keys.logins(),
   queryFn: async () => (await getLogins()).logins,
@@ -66,7 +66,7 @@ export const loginsQuery = queryOptions({
 
 export const brakesQuery = queryOptions({ queryKey: keys.brakes(), queryFn: getBrakes });
 
-/** Today's money. Events make it stale, and so does the turn of the day, which is no event. */
+/** Today's spending. Events make it stale, and so does a new day, for which there is no event. */
 export const budgetQuery = queryOptions({
   queryKey: keys.budget(),
   queryFn: getBudget,
@@ -87,7 +87,7 @@ export const transcriptQuery = (id: string, lines: number) =>
   queryOptions({
     queryKey: keys.agentTranscript(id, lines),
     queryFn: () => getTranscript(id, lines),
-    // Asking for more lines must not blank the ones that are on the screen.
+    // The lines on the screen stay while more lines are loading.
     placeholderData: (before) => before,
   });
 
@@ -99,7 +99,7 @@ export const whyQuery = (runKey: string) =>
 export const whyNotQuery = (id: string) =>
   queryOptions({ queryKey: keys.agentWhyNot(id), queryFn: () => getWhyNot(id) });
 
-/** The newest events of an agent, and the number after which its stream goes on. */
+/** The newest events of an agent, and the sequence number after which its stream continues. */
 export const eventsQuery = (id: string) =>
   queryOptions({
     queryKey: keys.agentEvents(id),

@@ -1,4 +1,4 @@
-// Made-up answers for tests.
+// Sample API objects for tests.
 import type {
   AgentStatus,
   Attempt,
@@ -23,7 +23,7 @@ type Over<K extends EventKind> = Partial<Omit<Event, "kind" | "payload" | "erase
   visibility?: Level;
 };
 
-/** An event of `main` with just what a test says about it. */
+/** An event of agent `main`, with the fields that a test sets. */
 export function sampleEvent<K extends EventKind = "tool_executed">(seq: number, over: Over<K> = {}): Event {
   const { visibility = "progress", ...rest } = over;
   return {
@@ -104,7 +104,7 @@ export function sampleParked(over: Partial<Parked> = {}): Parked {
   };
 }
 
-/** A model round's step; its attempt has the same operation. */
+/** A step of a model round; its attempt has the same operation id. */
 export function sampleStep(operation: string, over: Partial<Step> = {}): Step {
   return {
     operation_id: operation,

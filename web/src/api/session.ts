@@ -1,4 +1,4 @@
-// Whether this browser is logged in, as far as the last answer told. One bit that the whole page hangs on.
+// Whether this browser is logged in, by the last response of the server.
 import { useSyncExternalStore } from "react";
 
 let isLoggedOut = false;

@@ -3,23 +3,24 @@ import { type FormEvent, useState } from "react";
 import { releaseBrake, setBrake } from "../api/calls";
 import { ACTIVITY_KEYS, invalidate } from "../api/keys";
 import { brakesQuery } from "../api/queries";
+import { labels } from "../labels";
 import { Dialog } from "../ui/Dialog";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Time } from "../ui/Time";
 import type { Brake } from "./brake";
 
-/** The server's bound. */
+/** The server's limit. */
 const REASON_CHARS_MAX = 500;
 
 interface BrakeDialogProps {
-  /** Who is to be held; everybody when absent. */
+  /** The agent to brake; all agents when absent. */
   agentId?: string;
   /** The brake that is on. */
   brake?: Brake;
   onClose: () => void;
 }
 
-/** Sets a brake, with a reason for whoever finds it on, or releases it. */
+/** Sets a brake with a reason, or releases it. */
 export function BrakeDialog({ agentId, brake, onClose }: BrakeDialogProps) {
   const [reason, setReason] = useState("");
   const client = useQueryClient();
@@ -38,39 +39,37 @@ export function BrakeDialog({ agentId, brake, onClose }: BrakeDialogProps) {
     event.preventDefault();
     toggling.mutate();
   };
-  const target = agentId ?? "everything";
+  const set = agentId ? labels.brake.one(agentId) : labels.brake.all;
+  const title = brake ? labels.brake.release(agentId) : set;
   return (
-    <Dialog title={brake ? `Release ${target}` : `Stop ${target}`} onClose={onClose}>
+    <Dialog title={title} onClose={onClose}>
       <form onSubmit={submit} className="form" noValidate>
         {brake ? (
           <p>
-            Braked <Time at={brake.at} />
-            {brake.reason === "" ? "." : `: “${brake.reason}”`} What it held goes on where it stood.
+            {labels.brake.since} <Time at={brake.at} />
+            {brake.reason === "" ? "." : `: ${labels.common.quote(brake.reason)}`} {labels.brake.releaseHint}
           </p>
         ) : (
           <label>
-            <span>Why, for whoever finds it on</span>
+            <span>{labels.brake.reason}</span>
             <input
               value={reason}
               onChange={(event) => setReason(event.target.value)}
               maxLength={REASON_CHARS_MAX}
               autoComplete="off"
             />
-            <small>
-              Messages are kept, nothing begins, and what runs is stopped. It holds over restarts until somebody
-              releases it.
-            </small>
+            <small>{labels.brake.reasonHint}</small>
           </label>
         )}
         {toggling.error && (
-          <ErrorNotice action={brake ? "release the brake" : "set the brake"} error={toggling.error} />
+          <ErrorNotice action={brake ? labels.brake.releaseAction : labels.brake.setAction} error={toggling.error} />
         )}
         <div className="form-end">
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {labels.common.cancel}
           </button>
           <button type="submit" className={`button ${brake ? "primary" : "danger"}`} disabled={toggling.isPending}>
-            {brake ? `Release ${target}` : `Stop ${target}`}
+            {title}
           </button>
         </div>
       </form>

@@ -39,7 +39,7 @@ function show(children: ReactNode, brakes: BrakeList): QueryClient {
 
 const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
 
-it("stops everything with a reason, and says so at once", async () => {
+it("brakes all agents with a reason and shows it", async () => {
   show(
     <>
       <BrakeButton />
@@ -49,20 +49,20 @@ it("stops everything with a reason, and says so at once", async () => {
   );
   expect(screen.getByRole("button", { name: "Brake all" }).getAttribute("aria-pressed")).toBe("false");
   press("Brake all");
-  fireEvent.change(screen.getByLabelText(/^Why/), { target: { value: " it deletes too much " } });
-  press("Stop everything");
+  fireEvent.change(screen.getByLabelText(/^Reason/), { target: { value: " it deletes too much " } });
+  press("Brake all agents");
   await waitFor(() => expect(screen.getByRole("status").textContent).toContain("All agents are braked"));
   expect(posted).toHaveBeenCalledExactlyOnceWith("/api/brake", { reason: "it deletes too much" });
   expect(screen.getByRole("status").textContent).toContain("“it deletes too much”");
   expect(screen.getByRole("button", { name: "All braked" }).getAttribute("aria-pressed")).toBe("true");
 });
 
-it("releases what is braked, and shows why it was", async () => {
+it("releases the brake and shows its reason", async () => {
   show(<BrakeButton />, ON);
   answer = () => Response.json(OFF);
   press("All braked");
   expect(screen.getByRole("dialog").textContent).toContain("“it deletes too much”");
-  press("Release everything");
+  press("Release all agents");
   await waitFor(() => expect(screen.getByRole("button", { name: "Brake all" })).toBeTruthy());
   expect(posted).toHaveBeenCalledExactlyOnceWith("/api/brake/release", {});
 });
@@ -74,7 +74,7 @@ it("says that a brake is not saved yet, and whether a restart ends it", () => {
   });
   show(<BrakeBanner />, brakes(true));
   expect(screen.getByRole("status").textContent).toContain(
-    "not saved in the database yet: the disk is full. A restart does not end it.",
+    "not saved in the database yet: the disk is full. A restart of the daemon keeps it.",
   );
   cleanup();
   show(<BrakeBanner />, brakes(false));
@@ -92,11 +92,11 @@ it("says that a cancellation is not saved yet", async () => {
       { status: 202 },
     );
   show(<RunHeader run={run} />, OFF);
-  press("Stop this run");
-  await screen.findByText(/not saved in the database yet: the database does not answer/);
+  press("Cancel run");
+  await screen.findByText(/not saved in the database yet: the database does not respond/);
 });
 
-it("stops one agent and not another", async () => {
+it("brakes one agent and no other", async () => {
   const one: BrakeList = {
     is_on: false,
     brakes: [{ agent_id: "main", reason: "", channel: "api", at: "2026-01-01T00:00:00Z" }],
@@ -104,15 +104,15 @@ it("stops one agent and not another", async () => {
   answer = () => Response.json(one);
   const client = show(<BrakeButton agentId="main" />, OFF);
   press("Brake");
-  press("Stop main");
-  await waitFor(() => expect(screen.getByRole("button", { name: "Release the brake" })).toBeTruthy());
+  press("Brake main");
+  await waitFor(() => expect(screen.getByRole("button", { name: "Release brake" })).toBeTruthy());
   expect(posted).toHaveBeenCalledExactlyOnceWith("/api/brake", { agent_id: "main" });
   cleanup();
   show(<BrakeButton agentId="other" />, client.getQueryData(brakesQuery.queryKey) as BrakeList);
   expect(screen.getByRole("button", { name: "Brake" })).toBeTruthy();
 });
 
-it("shows why the server refused, and stays open", async () => {
+it("shows why the server refused and stays open", async () => {
   show(<BrakeButton />, OFF);
   answer = () =>
     Response.json(
@@ -120,14 +120,14 @@ it("shows why the server refused, and stays open", async () => {
       { status: 503 },
     );
   press("Brake all");
-  press("Stop everything");
+  press("Brake all agents");
   await screen.findByText("The daemon is stopping.");
   expect(screen.getByRole("dialog")).toBeTruthy();
 });
 
-it("says of an agent that it is braked or asks before anything else", () => {
+it("brake and decisions come before other activity", () => {
   expect(activityView(sampleAgent({ is_braked: true, activity: "working" })).label).toBe("Braked");
   expect(activityView(sampleAgent({ pending_decisions: 2, activity: "working" })).sentence).toContain(
-    "2 decisions to make",
+    "2 pending decisions",
   );
 });

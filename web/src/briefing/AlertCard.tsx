@@ -1,4 +1,5 @@
 import { summaryBody } from "../event/payload";
+import { labels } from "../labels";
 import { toSentence } from "../text/sentence";
 import { AttentionCard } from "../ui/AttentionCard";
 import type { RunAlert } from "./attention";
@@ -13,10 +14,10 @@ export function AlertCard({ alert, onDismiss }: { alert: RunAlert; onDismiss: (e
       agentId={agentId}
       prompt={prompt}
       headline={first?.presentation.title ?? ""}
-      runLink={runKey ? { runKey, text: "See what happened" } : undefined}
+      runKey={runKey}
       actions={
         <button type="button" className="button small" onClick={() => onDismiss(eventIds)}>
-          Done with this
+          {labels.attention.dismiss}
         </button>
       }
       at={at}
@@ -24,7 +25,7 @@ export function AlertCard({ alert, onDismiss }: { alert: RunAlert; onDismiss: (e
       {first && <p>{toSentence(summaryBody(first))}</p>}
       {others.map((event) => (
         <p key={event.event_id}>
-          <b>{event.presentation.title}.</b> {toSentence(summaryBody(event))}
+          <b>{toSentence(event.presentation.title)}</b> {toSentence(summaryBody(event))}
         </p>
       ))}
     </AttentionCard>

@@ -6,16 +6,16 @@ import { NeedsAttention } from "./NeedsAttention";
 
 afterEach(cleanup);
 
-it("says in calm words that nothing needs you", () => {
+it("says that nothing needs attention", () => {
   render(<NeedsAttention items={[]} onDismiss={() => undefined} />);
-  expect(screen.getByRole("region", { name: "Needs you" }).textContent).toContain("Nothing needs you.");
+  expect(screen.getByRole("region", { name: "Needs attention" }).textContent).toContain("Nothing needs attention.");
 });
 
-it("leads to the run in question, and can be waved away", () => {
+it("an alert links to its run and can be dismissed", () => {
   const onHandled = vi.fn();
   const event = sampleEvent(1, { run_key: "r", visibility: "action_required" });
   render(<NeedsAttention items={attentionItems([], [event], new Set())} onDismiss={onHandled} />);
-  expect(screen.getByRole("link", { name: "See what happened" }).getAttribute("href")).toBe("/agents/main/runs/r");
-  fireEvent.click(screen.getByRole("button", { name: "Done with this" }));
+  expect(screen.getByRole("link", { name: "View run" }).getAttribute("href")).toBe("/agents/main/runs/r");
+  fireEvent.click(screen.getByRole("button", { name: "Dismiss" }));
   expect(onHandled).toHaveBeenCalledExactlyOnceWith(["id-main-1"]);
 });

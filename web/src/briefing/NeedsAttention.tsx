@@ -3,6 +3,7 @@ import type { Decision } from "../api/types";
 import { ParkedCard } from "../budget/ParkedCard";
 import { DecisionCard } from "../decision/DecisionCard";
 import { useAnsweredElsewhere } from "../decision/useAnsweredElsewhere";
+import { labels } from "../labels";
 import { QuarantineCard } from "../run/QuarantineCard";
 import { Icon } from "../ui/Icon";
 import { AlertCard } from "./AlertCard";
@@ -20,16 +21,13 @@ export function NeedsAttention({ items, onDismiss }: NeedsAttentionProps) {
   return (
     <section aria-labelledby="attention-heading" className={`panel attention ${isEmpty ? "empty-attention" : ""}`}>
       <header className="panel-head">
-        <h2 id="attention-heading">Needs you</h2>
+        <h2 id="attention-heading">{labels.attention.title}</h2>
         {items.length > 0 && <span className="count">{items.length}</span>}
       </header>
       {isEmpty ? (
         <div className="attention-empty">
           <Icon name="dawn" />
-          <p>
-            Nothing needs you. Whatever asks you, gets stuck, fails, is denied, runs out of money or ends in doubt will
-            stand here.
-          </p>
+          <p>{labels.attention.empty}</p>
         </div>
       ) : (
         <ul className="attention-list">

@@ -5,6 +5,7 @@ import { type Display, isShown } from "../event/level";
 import { RunStoryView } from "../event/RunStoryView";
 import { groupByRun, type RunStory } from "../event/runStory";
 import { useDisplay } from "../event/useDisplay";
+import { labels } from "../labels";
 import { Time } from "../ui/Time";
 import type { LastSeen } from "./lastSeen";
 
@@ -14,7 +15,7 @@ interface SinceLastSeenProps {
   onMarkSeen: () => void;
 }
 
-/** What happened since a person last said "seen", told by run. */
+/** What happened since the reader marked everything as seen, grouped by run. */
 export function SinceLastSeen({ lastSeen, events, onMarkSeen }: SinceLastSeenProps) {
   const [display, setDisplay] = useDisplay();
   const stories = useMemo(
@@ -24,17 +25,17 @@ export function SinceLastSeen({ lastSeen, events, onMarkSeen }: SinceLastSeenPro
   return (
     <section aria-labelledby="since-title" className="panel">
       <header className="panel-head">
-        <h2 id="since-title">{lastSeen ? "Since you last looked" : "What happened lately"}</h2>
+        <h2 id="since-title">{lastSeen ? labels.briefing.sinceLastSeen : labels.briefing.recent}</h2>
         <LevelSwitch display={display} onChange={setDisplay} />
       </header>
       {stories.length === 0 ? (
         <p className="quiet">
           {lastSeen ? (
             <>
-              Nothing new. You last looked <Time at={lastSeen.at} />.
+              {labels.briefing.nothingNew} <Time at={lastSeen.at} />.
             </>
           ) : (
-            "Nothing has happened yet. Send an agent a message, and its work will be told here."
+            labels.briefing.noActivity
           )}
         </p>
       ) : (
@@ -46,11 +47,11 @@ export function SinceLastSeen({ lastSeen, events, onMarkSeen }: SinceLastSeenPro
           </ol>
           <footer className="panel-foot">
             <button type="button" className="button small" onClick={onMarkSeen}>
-              Mark all as seen
+              {labels.briefing.markSeen}
             </button>
             {lastSeen && (
               <span className="quiet">
-                You last looked <Time at={lastSeen.at} />.
+                {labels.briefing.lastSeen} <Time at={lastSeen.at} />.
               </span>
             )}
           </footer>
@@ -60,7 +61,7 @@ export function SinceLastSeen({ lastSeen, events, onMarkSeen }: SinceLastSeenPro
   );
 }
 
-/** At the plain level the sentence says it all; below it, the single events are what was asked for. */
+/** At the lowest level a run is one sentence; at the other levels its events are listed. */
 function linesOf(story: RunStory, display: Display): readonly Event[] {
   if (display === "info" && story.runKey) return [];
   return story.events.filter((event) => isShown(event, display));

@@ -5,7 +5,7 @@ import { attentionItems } from "./attention";
 const urgent = (seq: number, runKey: string) => sampleEvent(seq, { run_key: runKey, visibility: "action_required" });
 const stuck = { agent_id: "books", code: "model_unknown", message: "no such model", hint: "choose another" };
 
-it("puts stuck agents first, then one trouble per run, newest first", () => {
+it("lists stuck agents first, then one alert per run, newest first", () => {
   const log = [urgent(1, "a"), urgent(2, "a"), sampleEvent(3), urgent(4, "b")];
   expect(attentionItems([stuck], log, new Set()).map((item) => item.id)).toEqual([
     "stuck/books",
@@ -14,13 +14,13 @@ it("puts stuck agents first, then one trouble per run, newest first", () => {
   ]);
 });
 
-it("leaves out what a person is done with, until something new happens in the same run", () => {
+it("hides dismissed events until the run has a new one", () => {
   const dismissed = new Set(["id-main-1"]);
   expect(attentionItems([], [urgent(1, "a")], dismissed)).toEqual([]);
   expect(attentionItems([], [urgent(1, "a"), urgent(2, "a")], dismissed)).toMatchObject([{ eventIds: ["id-main-2"] }]);
 });
 
-it("says the same words only once, and quotes what was asked", () => {
+it("shows each text once and quotes the message", () => {
   const asked = sampleEvent(1, { run_key: "a", kind: "message_admitted", payload: { text: "Do it" } });
   const same = { ...urgent(3, "a"), presentation: urgent(2, "a").presentation };
   const [item] = attentionItems([], [asked, urgent(2, "a"), same], new Set());
@@ -28,7 +28,7 @@ it("says the same words only once, and quotes what was asked", () => {
   expect(item?.kind === "alert" && item.events).toHaveLength(1);
 });
 
-it("gives the reason of a failed run and not also that it ended", () => {
+it("shows the reason of a failed run without its end", () => {
   const ended = { ...urgent(2, "a"), kind: "run_ended" };
   const shown = (log: Parameters<typeof attentionItems>[1]) =>
     attentionItems([], log, new Set()).flatMap((item) =>
@@ -37,7 +37,7 @@ it("gives the reason of a failed run and not also that it ended", () => {
   expect([shown([urgent(1, "a"), ended]), shown([ended])]).toEqual([[1], [2]]);
 });
 
-it("needs nobody when all is well", () => {
+it("is empty without events that need attention", () => {
   expect(attentionItems([], [sampleEvent(1), sampleEvent(2, { visibility: "work_done" })], new Set())).toEqual([]);
 });
 
@@ -51,7 +51,7 @@ const parked = (seq: number) =>
   });
 const outOfMoney = { agent_id: "main", code: "budget_exceeded", message: "no money is left", hint: "raise the cap" };
 
-it("tells once of a run that waits for money, with what is asked and whose cap it is", () => {
+it("lists a parked run once, with its message and cap", () => {
   const asked = sampleEvent(1, { run_key: "p", kind: "message_admitted", payload: { text: "Do it" } });
   const [item, ...others] = attentionItems([outOfMoney], [asked, parked(2)], new Set());
   expect(others).toEqual([]);
@@ -64,18 +64,18 @@ it("tells once of a run that waits for money, with what is asked and whose cap i
   });
 });
 
-it("knows of an agent without money also when the event is out of reach", () => {
+it("shows a parked agent when its event is out of reach", () => {
   expect(attentionItems([outOfMoney], [], new Set())).toMatchObject([
     { kind: "parked", agentId: "main", message: "no money is left" },
   ]);
 });
 
-it("cannot be waved away while it waits, and is gone when the run goes on", () => {
+it("a parked run cannot be dismissed and disappears when it continues", () => {
   expect(attentionItems([], [parked(1)], new Set(["id-main-1"]))).toHaveLength(1);
   expect(attentionItems([], [parked(1), sampleEvent(2, { run_key: "p" })], new Set())).toEqual([]);
 });
 
-it("puts what is stuck for another reason beside it", () => {
+it("lists other stuck agents after parked ones", () => {
   expect(attentionItems([outOfMoney, stuck], [parked(1), urgent(2, "a")], new Set()).map((item) => item.id)).toEqual([
     "parked/main",
     "stuck/books",
@@ -83,7 +83,7 @@ it("puts what is stuck for another reason beside it", () => {
   ]);
 });
 
-it("puts questions before everything, and tells of each thing that stands only once", () => {
+it("lists decisions first, and each item once", () => {
   const asked = sampleEvent(1, { kind: "decision_asked", run_key: "d", visibility: "action_required" });
   const aside = sampleEvent(2, { kind: "run_quarantined", run_key: "q", visibility: "action_required" });
   const waits = { agent_id: "main", code: "decision_pending", message: "it waits", hint: "answer" };

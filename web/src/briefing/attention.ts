@@ -1,4 +1,4 @@
-// What waits for a person: agents that cannot go on, and events that somebody has to do something about.
+// What a person has to act on: decisions, quarantined and parked runs, stuck agents, and events that need attention.
 import type { Decision, Event, Parked, RunLine, Stuck } from "../api/types";
 import { parkedOf } from "../budget/money";
 import { summaryBody } from "../event/payload";
@@ -18,7 +18,7 @@ interface QuarantinedRun {
   run: RunLine;
 }
 
-/** What the server keeps for a person, beside what happened. */
+/** What the server lists by its current state, beside the events. */
 export interface ServerAttention {
   decisions: readonly Decision[];
   quarantined: readonly RunLine[];
@@ -30,9 +30,9 @@ interface ParkedAgent {
   agentId: string;
   runKey?: string;
   prompt?: string;
-  /** Why, as far as its event tells. */
+  /** The amounts, as far as the event has them. */
   parked?: Parked;
-  /** Why, as the server says it. */
+  /** The server's reason. */
   message: string;
 }
 
@@ -49,28 +49,28 @@ export interface RunAlert {
   runKey?: string;
   at: string;
   prompt?: string;
-  /** Newest last; each with other words. */
+  /** Newest last, each with a different text. */
   events: readonly Event[];
-  /** What to put on the handled list when a person is done with it. */
+  /** The events to dismiss with the card. */
   eventIds: readonly string[];
 }
 
-/** The server's word for an agent that is stuck because its run has no money. */
+/** The server's code for an agent that is stuck because a cap is reached. */
 const BUDGET_EXCEEDED = "budget_exceeded";
 const PARKED = "run_parked";
 
-/** Stuck for a reason that stands here by itself. */
+/** Reasons for being stuck that have a card of their own. */
 const HAS_OWN_CARD = [BUDGET_EXCEEDED, "decision_pending", "braked", "run_quarantined"];
 
-/** Events of what is shown as it stands now: that it happened is no trouble any more once it moves on. */
+/** Events whose subject has a card for its current state, so that the event itself needs none. */
 const CARD_EVENTS = [PARKED, "decision_asked", "decision_escalated", "run_quarantined"];
 
 const NOTHING: ServerAttention = { decisions: [], quarantined: [] };
 
 /**
- * Questions first, then runs that stand aside, then agents without money and stuck ones first, then troubles, newest first, one per run. Who waits or is stuck cannot be
- * waved away: it is there until it moves again. A trouble is, event by event, so that a new one in the same run comes up
- * again.
+ * Decisions first, then quarantined runs, parked runs, stuck agents and alerts; alerts newest first, one per run. Only
+ * alerts can be dismissed, event by event, so that a new event of the same run shows the card again. The other cards
+ * stay until the state that they show changes.
  */
 export function attentionItems(
   stuck: readonly Stuck[],
@@ -110,7 +110,7 @@ export function attentionItems(
   return [...decisions, ...quarantinedRuns, ...parkedAgents(stuck, stories), ...stuckAgents, ...alerts];
 }
 
-/** Whose run waits for money: those of whom the server says so, and those of whom it is the newest thing that happened. */
+/** Agents over a cap: those that the server lists, and those whose newest event says so. */
 function parkedAgents(stuck: readonly Stuck[], stories: readonly RunStory[]): AttentionItem[] {
   const waiting = new Map(
     stories
@@ -135,14 +135,14 @@ function parkedAgents(stuck: readonly Stuck[], stories: readonly RunStory[]): At
   });
 }
 
-/** Each thing said once; that a run ended is not said beside the reason. */
+/** Each text once. The end of a run is left out where another event has the reason. */
 function distinctEvents(events: readonly Event[]): Event[] {
   const bySummary = new Map(events.map((event) => [event.presentation.summary, event]));
   const reasons = [...bySummary.values()].filter((event) => event.kind !== "run_ended");
   return reasons.length > 0 ? reasons : [...bySummary.values()];
 }
 
-/** Most entries of the handled list; what is older is out of every feed's reach anyway. */
+/** The most entries of the dismissed list; no feed reaches back to older ones. */
 const DISMISSED_MAX = 1_000;
 const STORAGE_KEY = "wakeful.dismissed";
 

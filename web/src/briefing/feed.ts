@@ -1,4 +1,4 @@
-// The events of all agents, as far back as a briefing needs them.
+// The events of all agents, as far back as the briefing shows them.
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { EVENTS_PER_PAGE, getFeed } from "../api/calls";
 import { Failure } from "../api/failure";
@@ -9,12 +9,12 @@ import { merge } from "../live/log";
 import { useStream } from "../live/useStream";
 import { storedLastSeen } from "./lastSeen";
 
-/** After a long absence a briefing is no longer brief; what is older can be read in each agent's timeline. */
+/** After a long absence the briefing shows the newest events only; each agent's timeline has the rest. */
 const CATCH_UP_PAGES_MAX = 5;
 
 export interface Feed {
   events: readonly Event[];
-  /** Where the stream goes on. */
+  /** Where the stream continues. */
   cursor: string;
 }
 
@@ -39,13 +39,13 @@ async function eventsAfter(cursor: string): Promise<readonly Event[]> {
       if (!feed.has_more) break;
     }
   } catch (thrown) {
-    // A cursor that this server does not know is of another home; the newest events are all there is to tell.
+    // The server does not know a cursor of another home; the newest events are all there is to show.
     if (!(thrown instanceof Failure && thrown.status === 400)) throw thrown;
   }
   return events;
 }
 
-/** The feed, kept up to date by its stream, and what the models are saying meanwhile. */
+/** The feed, kept up to date by its stream, and the live text of each run. */
 export function useFeed() {
   const client = useQueryClient();
   const feed = useQuery(feedQuery);

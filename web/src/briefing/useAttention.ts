@@ -1,4 +1,4 @@
-// What waits for a person, from everywhere where it can be known.
+// Everything that needs attention, from the three requests and the events that report it.
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { decisionsQuery, quarantinedQuery, runtimeQuery } from "../api/queries";
@@ -24,9 +24,9 @@ export function useAttention(events: readonly Event[]) {
   return {
     items,
     dismiss,
-    /** Calm is said only by who has looked everywhere. */
+    /** Whether every source is loaded; only then is an empty list the truth. */
     isComplete: sources.every((one) => one.data),
-    /** What could not be read at all. */
+    /** A source that could not be loaded. */
     failed: sources.find((one) => one.error && !one.data),
   };
 }

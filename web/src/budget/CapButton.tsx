@@ -5,13 +5,12 @@ import { todayOf } from "./money";
 
 interface CapButtonProps {
   budget: Budget | undefined;
-  /** Whose cap; of all agents together when absent. */
+  /** The agent of the cap; all agents together when absent. */
   agentId?: string;
-  /** What the button says. */
   label: string;
 }
 
-/** Opens the form for a cap. */
+/** Opens the dialog that sets a cap. */
 export function CapButton({ budget, agentId, label }: CapButtonProps) {
   const [isOpen, setOpen] = useState(false);
   const own = agentId === undefined ? undefined : todayOf(budget, agentId)?.capUsd;

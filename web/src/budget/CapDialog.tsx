@@ -3,21 +3,22 @@ import { type FormEvent, useState } from "react";
 import { setCap } from "../api/calls";
 import { ACTIVITY_KEYS, invalidate } from "../api/keys";
 import { budgetQuery } from "../api/queries";
+import { labels } from "../labels";
 import { Dialog } from "../ui/Dialog";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { capError } from "./money";
 
 interface CapDialogProps {
-  /** Whose cap; of all agents together when absent. */
+  /** The agent of the cap; all agents together when absent. */
   agentId?: string;
-  /** What holds now, if anything. */
+  /** The current cap, if there is one. */
   capUsd?: string;
-  /** Whether a person set it, so that it can be taken away. */
+  /** Whether a person set it, so that it can be removed. */
   isSet: boolean;
   onClose: () => void;
 }
 
-/** What may be spent in a day. It holds from the next request on, and runs that wait for money are looked at again. */
+/** Sets a daily cap. It applies from the next request on, and parked runs are checked against it at once. */
 export function CapDialog({ agentId, capUsd, isSet, onClose }: CapDialogProps) {
   const [amount, setAmount] = useState(capUsd ?? "");
   const [error, setError] = useState<string>();
@@ -37,10 +38,10 @@ export function CapDialog({ agentId, capUsd, isSet, onClose }: CapDialogProps) {
     if (!found) setting.mutate(amount.trim());
   };
   return (
-    <Dialog title={agentId ? `Daily cap of ${agentId}` : "Daily cap"} onClose={onClose}>
+    <Dialog title={labels.budget.capTitle(agentId)} onClose={onClose}>
       <form onSubmit={submit} className="form" noValidate>
         <label>
-          <span>Dollars a day</span>
+          <span>{labels.budget.dollarsPerDay}</span>
           <input
             value={amount}
             onChange={(event) => setAmount(event.target.value)}
@@ -56,12 +57,9 @@ export function CapDialog({ agentId, capUsd, isSet, onClose }: CapDialogProps) {
               {error}
             </small>
           )}
-          <small id="cap-hint">
-            {agentId ? `What ${agentId} may spend` : "What all agents together may spend"} from midnight to midnight,
-            UTC. No request leaves that could cost more than is left.
-          </small>
+          <small id="cap-hint">{labels.budget.capHint(agentId)}</small>
         </label>
-        {setting.error && <ErrorNotice action="set the cap" error={setting.error} />}
+        {setting.error && <ErrorNotice action={labels.budget.setCapAction} error={setting.error} />}
         <div className="form-end">
           {isSet && (
             <button
@@ -70,14 +68,14 @@ export function CapDialog({ agentId, capUsd, isSet, onClose }: CapDialogProps) {
               onClick={() => setting.mutate(undefined)}
               disabled={setting.isPending}
             >
-              {agentId ? "Take it away" : "Back to the default"}
+              {agentId ? labels.budget.removeCap : labels.common.useDefault}
             </button>
           )}
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {labels.common.cancel}
           </button>
           <button type="submit" className="button primary" disabled={setting.isPending}>
-            {setting.isPending ? "Setting…" : "Set the cap"}
+            {setting.isPending ? labels.budget.setting : labels.budget.setCap}
           </button>
         </div>
       </form>

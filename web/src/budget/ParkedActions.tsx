@@ -1,4 +1,5 @@
 import type { Budget } from "../api/types";
+import { labels } from "../labels";
 import { formatClock } from "../text/time";
 import { useNow } from "../text/useNow";
 import { CapButton } from "./CapButton";
@@ -14,12 +15,12 @@ export function ParkedActions({ budget, agentId }: ParkedActionsProps) {
   const now = useNow();
   return (
     <>
-      <CapButton budget={budget} agentId={agentId} label="Raise the cap" />
+      <CapButton budget={budget} agentId={agentId} label={labels.budget.raiseCap} />
       <span className="quiet">
-        or wait: it goes on by itself when the day turns
+        {labels.budget.orWait}
         {budget && (
           <>
-            , at <time dateTime={budget.next_day_at}>{formatClock(budget.next_day_at, now)}</time>
+            {labels.budget.orWaitAt} <time dateTime={budget.next_day_at}>{formatClock(budget.next_day_at, now)}</time>
           </>
         )}
         .

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { budgetQuery } from "../api/queries";
 import type { Parked } from "../api/types";
+import { labels } from "../labels";
 import { toSentence } from "../text/sentence";
 import { AttentionCard } from "../ui/AttentionCard";
 import { parkedText } from "./money";
@@ -25,10 +26,10 @@ export function ParkedCard({ agentId, prompt, runKey, parked, message = "", leve
       icon="coin"
       agentId={agentId}
       prompt={prompt}
-      headline="It waits: the day's money is spent"
+      headline={labels.budget.parked}
       level={level}
       actions={<ParkedActions budget={budget.data} agentId={parked?.scope === "agent" ? agentId : undefined} />}
-      runLink={runKey ? { runKey, text: "See the run" } : undefined}
+      runKey={runKey}
     >
       <p>{parked ? parkedText(parked) : toSentence(message)}</p>
     </AttentionCard>

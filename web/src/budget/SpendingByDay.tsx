@@ -1,13 +1,13 @@
 import type { DaySpending } from "../api/types";
-import { pluralize } from "../text/number";
+import { labels } from "../labels";
 import { formatDay } from "../text/time";
 import { Bar } from "./Meter";
 import { dollars, microOf } from "./money";
 
-/** Days that are shown; the server keeps more. */
+/** The days that are shown; the server keeps more. */
 const DAYS_MAX = 14;
 
-/** What the last days cost, newest first. The bars compare them with the dearest; the amounts are there for all. */
+/** The costs of the last days, newest first. The bars are relative to the highest. */
 export function SpendingByDay({ days, today }: { days: readonly DaySpending[]; today: string | undefined }) {
   const shown = days.slice(-DAYS_MAX).toReversed();
   const most = Math.max(1, ...shown.map((one) => microOf(one.spent_usd)));
@@ -15,10 +15,10 @@ export function SpendingByDay({ days, today }: { days: readonly DaySpending[]; t
     <ol className="days">
       {shown.map((one) => (
         <li key={one.day}>
-          <time dateTime={one.day}>{one.day === today ? "Today" : formatDay(one.day)}</time>
+          <time dateTime={one.day}>{one.day === today ? labels.budget.todayLabel : formatDay(one.day)}</time>
           <Bar percent={(microOf(one.spent_usd) / most) * 100} />
           <b>{dollars(one.spent_usd)}</b>
-          <span className="quiet">{pluralize(one.requests, "request")}</span>
+          <span className="quiet">{labels.budget.requests(one.requests)}</span>
         </li>
       ))}
     </ol>

@@ -1,4 +1,5 @@
 import type { Decision } from "../api/types";
+import { labels } from "../labels";
 import { AttentionCard } from "../ui/AttentionCard";
 import { Icon } from "../ui/Icon";
 import { decisionEndText } from "./text";
@@ -12,12 +13,12 @@ export function AnsweredElsewhere({ decision, onDismiss }: { decision: Decision;
       headline={decision.title}
       actions={
         <button type="button" className="button small" onClick={onDismiss}>
-          <Icon name="check" /> I have seen it
+          <Icon name="check" /> {labels.attention.dismiss}
         </button>
       }
     >
       <p role="status">
-        <b>Your answer came too late.</b> {decisionEndText(decision)}
+        <b>{labels.decision.answeredElsewhere}</b> {decisionEndText(decision)}
       </p>
     </AttentionCard>
   );

@@ -5,10 +5,12 @@ import { asFailure } from "../api/failure";
 import { ACTIVITY_KEYS, invalidate, keys } from "../api/keys";
 import { fullDecisionQuery } from "../api/queries";
 import type { Decision } from "../api/types";
+import { labels } from "../labels";
 import { AttentionCard } from "../ui/AttentionCard";
 import { Badge } from "../ui/Badge";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Icon } from "../ui/Icon";
+import { InlineText } from "../ui/InlineText";
 import { DecisionFacts } from "./DecisionFacts";
 import { DecisionInput } from "./DecisionInput";
 import { DecisionOptions } from "./DecisionOptions";
@@ -45,11 +47,11 @@ export function DecisionCard({ decision, onAnsweredElsewhere }: DecisionCardProp
   const severity = severityText(decision.severity);
   const badges = (
     <>
-      asks <Badge tone={severity.tone}>{severity.text}</Badge>
+      <Badge tone={severity.tone}>{severity.text}</Badge>
       {decision.badges.includes("timed_out") && (
         <>
           {" "}
-          <Badge tone="bad">Overdue</Badge>
+          <Badge tone="bad">{labels.decision.overdue}</Badge>
         </>
       )}
     </>
@@ -64,7 +66,7 @@ export function DecisionCard({ decision, onAnsweredElsewhere }: DecisionCardProp
       />
       <DecisionFacts decision={decision} />
       <label className="decision-note">
-        <span>Note, if you like</span>
+        <span>{labels.decision.note}</span>
         <input
           value={note}
           onChange={(event) => setNote(event.target.value)}
@@ -73,9 +75,13 @@ export function DecisionCard({ decision, onAnsweredElsewhere }: DecisionCardProp
         />
       </label>
       {answering.error && asFailure(answering.error).code !== "decision_closed" && (
-        <ErrorNotice action="answer" error={answering.error} />
+        <ErrorNotice action={labels.decision.answerAction} error={answering.error} />
       )}
-      {elsewhere && <p role="note">{elsewhere}</p>}
+      {elsewhere && (
+        <p role="note">
+          <InlineText text={elsewhere} />
+        </p>
+      )}
       <DecisionOptions
         decision={decision}
         isDisabled={answering.isPending || answering.isSuccess || elsewhere !== undefined}
@@ -84,7 +90,7 @@ export function DecisionCard({ decision, onAnsweredElsewhere }: DecisionCardProp
       />
       {answering.isSuccess && (
         <p className="quiet" role="status">
-          <Icon name="check" /> Answered. The run goes on.
+          <Icon name="check" /> {labels.decision.answered}
         </p>
       )}
     </AttentionCard>

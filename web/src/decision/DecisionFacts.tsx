@@ -1,4 +1,5 @@
 import type { Decision } from "../api/types";
+import { labels } from "../labels";
 import { Link, runPath } from "../shell/router";
 import { Time } from "../ui/Time";
 import { blastRadiusText, deadlineText } from "./text";
@@ -8,27 +9,27 @@ export function DecisionFacts({ decision }: { decision: Decision }) {
   return (
     <dl className="facts">
       <div>
-        <dt>Reaches</dt>
+        <dt>{labels.decision.blastRadius}</dt>
         <dd>{blastRadiusText(decision.blast_radius)}</dd>
       </div>
       <div>
-        <dt>Asked</dt>
+        <dt>{labels.decision.asked}</dt>
         <dd>
           <Time at={decision.asked_at} />
         </dd>
       </div>
       {decision.deadline_at && (
         <div>
-          <dt>Deadline</dt>
+          <dt>{labels.decision.deadline}</dt>
           <dd>
             <Time at={decision.deadline_at} isFuture />, {deadlineText(decision.severity)}
           </dd>
         </div>
       )}
       <div>
-        <dt>Run</dt>
+        <dt>{labels.decision.run}</dt>
         <dd>
-          <Link to={runPath(decision.agent_id, decision.run_key)}>See what led to it</Link>
+          <Link to={runPath(decision.agent_id, decision.run_key)}>{labels.common.viewRun}</Link>
         </dd>
       </div>
     </dl>

@@ -1,5 +1,6 @@
 import { useId } from "react";
 import type { Decision } from "../api/types";
+import { labels } from "../labels";
 import { isApproval } from "./text";
 
 interface DecisionOptionsProps {
@@ -27,8 +28,7 @@ export function DecisionOptions({ decision, isDisabled, isInputShown, onAnswer }
               onClick={() => onAnswer(option.id)}
               disabled={isDisabled || (isApproval(option.id) && !isInputShown)}
             >
-              {option.label}
-              {isRecommended && " (recommended)"}
+              {isRecommended ? labels.decision.recommended(option.label) : option.label}
             </button>
             <small id={`${id}-${option.id}`}>
               {option.description}

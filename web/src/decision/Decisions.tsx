@@ -1,4 +1,5 @@
 import type { Decision } from "../api/types";
+import { labels } from "../labels";
 import { DecisionCard } from "./DecisionCard";
 import { useAnsweredElsewhere } from "./useAnsweredElsewhere";
 
@@ -9,7 +10,7 @@ export function Decisions({ decisions }: { decisions: readonly Decision[] }) {
   return (
     <section className="panel attention" aria-labelledby="decisions-title">
       <header className="panel-head">
-        <h2 id="decisions-title">Waits for your decision</h2>
+        <h2 id="decisions-title">{labels.decision.waiting}</h2>
         {decisions.length > 0 && <span className="count">{decisions.length}</span>}
       </header>
       <ul className="attention-list">

@@ -1,74 +1,53 @@
-// Plain words for what is asked and how it ended.
+// Texts of decisions, and how a decision ended.
 import type { BlastRadius, Decision, InputGone, Severity } from "../api/types";
+import { labels } from "../labels";
 import type { Tone } from "../run/text";
 
-const SEVERITIES: Record<Severity, { text: string; tone: Tone }> = {
-  warning: { text: "Worth a look", tone: "quiet" },
-  low: { text: "Low", tone: "quiet" },
-  medium: { text: "Medium", tone: "warn" },
-  high: { text: "High", tone: "bad" },
-  critical: { text: "Critical", tone: "bad" },
+const TONES: Record<Severity, Tone> = {
+  warning: "quiet",
+  low: "quiet",
+  medium: "warn",
+  high: "bad",
+  critical: "bad",
 };
 
 export function severityText(severity: Severity): { text: string; tone: Tone } {
-  return SEVERITIES[severity];
+  return { text: labels.decision.severities[severity], tone: TONES[severity] };
 }
-
-const BLAST_RADII: Record<BlastRadius, string> = {
-  trivial: "nothing that cannot be undone at once",
-  small: "one thing",
-  medium: "several things",
-  large: "much of what there is",
-  unknown: "nobody knows how far",
-};
 
 export function blastRadiusText(radius: BlastRadius): string {
-  return BLAST_RADII[radius];
+  return labels.decision.blastRadii[radius];
 }
 
-const CHANNELS: Record<string, string> = { page: "on a page", cli: "on the command line", api: "through the API" };
-
-/** How a question ended, as a sentence. */
-export function decisionEndText(decision: Decision): string {
-  const { answer, status, options } = decision;
+/** How a decision ended. */
+export function decisionEndText({ answer, status, options }: Decision): string {
+  const { answeredBy, answeredNote, cancelled, channels, pending, withdrawn } = labels.decision;
   if (answer) {
     const label = options.find((option) => option.id === answer.option)?.label ?? answer.option;
-    const note = answer.note ? ` They said: “${answer.note}”` : "";
-    return `Somebody answered “${label}” ${CHANNELS[answer.channel] ?? answer.channel}.${note}`;
+    const note = answer.note ? answeredNote(answer.note) : "";
+    return `${answeredBy(label, channels[answer.channel] ?? answer.channel)}${note}`;
   }
-  if (status === "cancelled") return "Nobody answered in time; the action is not taken.";
-  return status === "withdrawn" ? "The run ended before anybody answered." : "It waits for an answer.";
+  if (status === "cancelled") return cancelled;
+  return status === "withdrawn" ? withdrawn : pending;
 }
 
-/** What happens when its time is over. */
+/** What happens when the deadline passes. */
 export function deadlineText(severity: Severity): string {
-  return severity === "critical" ? "then it is called off" : "then it grows more severe";
+  return severity === "critical" ? labels.decision.deadlineCancels : labels.decision.deadlineEscalates;
 }
 
-/** The one option that lets an action happen. */
+/** Whether an option lets the action happen. */
 export function isApproval(option: string): boolean {
   return option === "approve";
 }
 
-const INPUT_GONE: Record<InputGone, string> = {
-  erased: "What it would be given was erased.",
-  pruned: "This is only how it begins; the rest was taken away by the rules of retention.",
-  unreadable: "This is only how it begins; the reply that holds the rest cannot be read.",
-};
-
-/** Why not all of what a tool would be given is there. */
+/** Why the whole input of a tool cannot be shown. */
 export function inputGoneText(gone: InputGone): string {
-  return INPUT_GONE[gone];
+  return labels.decision.inputGone[gone];
 }
 
-const ANSWER_CHANNELS: Record<Decision["may_answer"][number], string> = {
-  page: "on a page",
-  api: "with `wakeful decision answer`, or a program that holds the token",
-  cli: "with `wakeful decision answer` while no daemon runs",
-};
-
-/** Where a question is answered that takes no answer here; nothing where it does. */
-export function answerElsewhereText({ may_answer: ways }: Decision): string | undefined {
-  if (ways.includes("page")) return undefined;
-  return `This page may not answer it. It is answered ${ways.map((way) => ANSWER_CHANNELS[way]).join(", or ")}.`;
+/** Where to answer a decision that this page may not answer; undefined when it may. */
+export function answerElsewhereText({ may_answer: channels }: Decision): string | undefined {
+  if (channels.includes("page")) return undefined;
+  return labels.decision.elsewhere(channels.map((channel) => labels.decision.elsewhereWays[channel]));
 }

@@ -1,14 +1,15 @@
 import type { Event } from "../api/types";
+import { labels } from "../labels";
 import { Link, runPath } from "../shell/router";
 import { Time } from "../ui/Time";
 
-/** One event as the server words it, the same here as in the terminal. */
+/** One event in the server's words, as in the terminal. */
 export function EventLine({ event, linked }: { event: Event; linked?: boolean }) {
   const { title, summary, visibility } = event.presentation;
   const isRepeated = summary.toLowerCase().startsWith(title.toLowerCase());
   const text = (
     <>
-      {!isRepeated && <b>{title}</b>} {event.erased ? <i>details were erased</i> : summary}
+      {!isRepeated && <b>{title}</b>} {event.erased ? <i>{labels.event.erased}</i> : summary}
     </>
   );
   return (

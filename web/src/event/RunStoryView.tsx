@@ -1,4 +1,5 @@
 import type { Event } from "../api/types";
+import { labels } from "../labels";
 import { agentPath, Link, runPath } from "../shell/router";
 import { oneLine } from "../text/number";
 import { Time } from "../ui/Time";
@@ -7,11 +8,11 @@ import { cost, headline, type RunStory } from "./runStory";
 
 const PROMPT_CHARS_MAX = 90;
 
-/** One run (or one event that belongs to none) as a sentence, what was said in the end, and what it took. */
+/** One run, or one event without a run: a headline, the last reply or error, and its cost. */
 export function RunStoryView({ story, lines }: { story: RunStory; lines: readonly Event[] }) {
   const tone =
     story.outcome === "completed" ? "good" : story.outcome === "failed" ? "bad" : story.outcome ? "warn" : "busy";
-  const prompt = story.prompt ? `“${oneLine(story.prompt, PROMPT_CHARS_MAX)}”` : "a run";
+  const prompt = story.prompt ? labels.common.quote(oneLine(story.prompt, PROMPT_CHARS_MAX)) : labels.run.unnamed;
   const spent = cost(story);
   return (
     <li className="story">

@@ -11,16 +11,16 @@ const about = (category: Category, visibility: Level) => {
 const shown = (display: Display) =>
   LEVELS.filter((visibility) => isShown(about("runtime", visibility), display)).length;
 
-it("shows more with each display level, and what needs somebody always", () => {
+it("each level shows more, and alerts always", () => {
   expect([shown("info"), shown("verbose"), shown("debug")]).toEqual([3, 4, 5]);
 });
 
-it("shows what tools did to whoever asked for more than results", () => {
+it("levels above info show tool events", () => {
   const tool = about("tool", "trace");
   expect([isShown(tool, "info"), isShown(tool, "verbose")]).toEqual([false, true]);
 });
 
-it("begins with info, also when something strange was stored", () => {
+it("defaults to info when the stored level is unknown", () => {
   localStorage.setItem("wakeful.display", "loud");
   expect(storedDisplay()).toBe("info");
 });

@@ -17,7 +17,7 @@ const run = (runKey: string, from: number, outcome: EventPayload<"run_ended">["o
   }),
 ];
 
-it("tells one story per run, the newest first", () => {
+it("groups events by run, newest first", () => {
   const stories = groupByRun([...run("a", 1), ...run("b", 11)]);
   expect(stories.map(({ runKey, prompt, outcome, quote }) => ({ runKey, prompt, outcome, quote }))).toEqual([
     { runKey: "b", prompt: "Look around", outcome: "completed", quote: "Three files." },
@@ -25,7 +25,7 @@ it("tells one story per run, the newest first", () => {
   ]);
 });
 
-it("keeps runs of different agents apart, and lets an event without a run stand alone", () => {
+it("separates agents, and events without a run", () => {
   const events = [
     sampleEvent(1, { run_key: "a" }),
     sampleEvent(1, { run_key: "a", agent_id: "other" }),
@@ -35,26 +35,26 @@ it("keeps runs of different agents apart, and lets an event without a run stand 
   expect(groupByRun(events)).toHaveLength(4);
 });
 
-it("says in a verb how it ended, or that it goes on", () => {
-  const verbs = (["completed", "failed", "out_of_rounds", "cancelled"] as const).map((outcome) =>
+it("has a headline for each outcome and for open runs", () => {
+  const headlines = (["completed", "failed", "out_of_rounds", "cancelled"] as const).map((outcome) =>
     headline(groupByRun(run("a", 1, outcome))[0]!),
   );
-  expect(verbs).toEqual(["finished", "failed at", "ran out of rounds on", "was stopped while doing"]);
+  expect(headlines).toEqual(["completed", "failed at", "ran out of rounds on", "was cancelled during"]);
   expect(headline(groupByRun(run("a", 1).slice(0, 3))[0]!)).toBe("is working on");
-  expect(headline(groupByRun(run("a", 1).slice(0, 1))[0]!)).toBe("was asked");
+  expect(headline(groupByRun(run("a", 1).slice(0, 1))[0]!)).toBe("received");
 });
 
-it("quotes the reason of a failure and not what was said before it", () => {
+it("quotes the reason of a failure instead of the last reply", () => {
   const failure = sampleEvent(9, { run_key: "a", kind: "runtime_error" });
   expect(groupByRun([...run("a", 1, "failed"), failure])[0]?.quote).toBe("Thing 9.");
 });
 
-it("counts what a run took: from its end, or from what is there so far", () => {
+it("counts usage from the end of a run or from its events", () => {
   expect(cost(groupByRun(run("a", 1))[0]!)).toBe("1 action · 2 model rounds · 1,234 tokens");
   expect(cost(groupByRun(run("a", 1).slice(0, 4))[0]!)).toBe("1 model round · 90 tokens");
 });
 
-it("lives with details that were erased", () => {
+it("handles erased details", () => {
   const erased = run("a", 1).map((event) => ({ ...event, payload: {}, erased: true as const }));
   expect(groupByRun(erased)[0]).toMatchObject({ outcome: "ended", prompt: undefined, tokens: 0 });
 });

@@ -1,7 +1,9 @@
-// Events told as stories: one per run, so that a person reads what an agent did and not what a log contains.
+// Events grouped by run, so that the reader sees what an agent did instead of single log lines.
+
 import type { Event } from "../api/types";
+import { labels } from "../labels";
 import { eventKey } from "../live/log";
-import { pluralize } from "../text/number";
+import { humanizeCode } from "../run/text";
 import { toSentence } from "../text/sentence";
 import { payloadOf, summaryBody, totalTokens } from "./payload";
 
@@ -11,13 +13,13 @@ export interface RunStory {
   runKey?: string;
   /** Oldest first. */
   events: readonly Event[];
-  /** When the newest of it happened. */
+  /** The time of the newest event. */
   at: string;
-  /** How it ended; absent while it goes on, or when its end is not among the events. */
+  /** How the run ended; absent while it is open, or when its end is not among the events. */
   outcome?: string;
-  /** What was asked, as far as it is among the events. */
+  /** The message that started the run, if it is among the events. */
   prompt?: string;
-  /** What to quote: why it failed, or the model's newest words. */
+  /** The reason of a failure, or the newest reply of the model. */
   quote?: string;
   calls: number;
   denied: number;
@@ -25,7 +27,7 @@ export interface RunStory {
   tokens: number;
 }
 
-/** Groups events by run; an event without one stands alone. The story with the newest event comes first. */
+/** Groups events by run; an event without a run is a story of its own. The story with the newest event is first. */
 export function groupByRun(events: readonly Event[]): RunStory[] {
   const groups = new Map<string, Event[]>();
   for (const event of events) {
@@ -65,29 +67,21 @@ function toStory(id: string, events: readonly Event[]): RunStory {
   };
 }
 
-const HEADLINES: Record<string, string> = {
-  completed: "finished",
-  failed: "failed at",
-  out_of_rounds: "ran out of rounds on",
-  cancelled: "was stopped while doing",
-  abandoned: "was told to give up",
-};
-
-/** What follows the agent's name in the headline. The prompt, if known, is set after it as a quotation. */
+/** The text between the agent's name and the quoted message of the run. */
 export function headline(story: RunStory): string {
   if (!story.runKey) return `· ${story.events[0]?.presentation.title}`;
-  if (story.outcome) return HEADLINES[story.outcome] ?? `ended (${story.outcome}) with`;
+  if (story.outcome) return labels.story.outcomes[story.outcome] ?? labels.story.ended(humanizeCode(story.outcome));
   const isStarted = story.events.some((event) => event.kind !== "message_admitted");
-  return isStarted ? "is working on" : "was asked";
+  return isStarted ? labels.story.working : labels.story.received;
 }
 
-/** What it took, in a few words. */
+/** Actions, model rounds and tokens of the run. */
 export function cost(story: RunStory): string {
   const parts = [
-    story.calls > 0 && pluralize(story.calls, "action"),
-    story.denied > 0 && `${story.denied} denied`,
-    story.rounds > 0 && pluralize(story.rounds, "model round"),
-    story.tokens > 0 && pluralize(story.tokens, "token"),
+    story.calls > 0 && labels.run.actions(story.calls),
+    story.denied > 0 && labels.run.denied(story.denied),
+    story.rounds > 0 && labels.run.rounds(story.rounds),
+    story.tokens > 0 && labels.run.tokenCount(story.tokens),
   ];
   return parts.filter(Boolean).join(" · ");
 }

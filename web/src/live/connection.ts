@@ -1,11 +1,11 @@
-// How the page's one stream stands, for the banner and for whoever wants to fetch again after a gap.
+// The state of the event stream of the page.
 import { useSyncExternalStore } from "react";
 import type { StreamState } from "./stream";
 
 let state: StreamState = "connecting";
 const listeners = new Set<() => void>();
 
-/** Reports a doubt from outside the stream. Where the stream is open, it knows better. */
+/** Reports a failed request. An open stream is better evidence, so its state stays. */
 export function suspectConnection(next: StreamState): void {
   if (state !== "live") setConnection(next);
 }

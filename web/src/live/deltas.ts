@@ -1,24 +1,23 @@
-// What models are saying right now, put together from the pieces that streams carry. Nothing of it is kept anywhere:
-// the committed round replaces it.
+// Assembles the live text of models from the deltas of a stream. It is never stored: the committed round replaces it.
 import type { Delta, Event } from "../api/types";
 import { payloadOf } from "../event/payload";
 
 interface Attempt {
   attempt: number;
-  /** By chunk number, so that a piece that comes twice or late does no harm. */
+  /** By chunk number, so that a duplicate or late delta changes nothing. */
   chunks: ReadonlyMap<number, string>;
-  /** The reply is committed; pieces that still come are of no interest. */
+  /** The reply is committed; later deltas are ignored. */
   isComplete: boolean;
 }
 
-/** The newest attempt of each run that speaks. */
+/** The newest attempt of each run with live text. */
 export type LiveText = ReadonlyMap<string, Attempt>;
 
 export const NO_LIVE_TEXT: LiveText = new Map();
 
 /**
- * Takes in one piece. A greater attempt replaces a smaller one; what belongs to a finished one is dropped. Other words
- * in a known place mean that a crash cut the attempt off and it is made anew under its number: it begins again.
+ * Adds one delta. A higher attempt replaces a lower one; deltas of a complete attempt are dropped. A different text for
+ * a known chunk means that a crash interrupted the attempt and it runs again under its number: its text starts over.
  */
 export function addDelta(texts: LiveText, delta: Delta): LiveText {
   const now = texts.get(delta.run_key);
@@ -31,10 +30,10 @@ export function addDelta(texts: LiveText, delta: Delta): LiveText {
   return new Map(texts).set(delta.run_key, { attempt: delta.attempt, chunks, isComplete: false });
 }
 
-/** The events that say that what a run's model was saying is now in the transcript, or never will be. */
+/** The events after which the live text of a run is in the transcript, or never will be. */
 const ENDS: readonly string[] = ["assistant_round_recorded", "runtime_error", "run_ended"];
 
-/** Takes in what an event says about the speech of its run. */
+/** Applies an event to the live text of its run. */
 export function applyEvent(texts: LiveText, event: Event): LiveText {
   if (event.run_key === undefined) return texts;
   if (ENDS.includes(event.kind)) return markComplete(texts, event.run_key);
@@ -43,23 +42,23 @@ export function applyEvent(texts: LiveText, event: Event): LiveText {
   return isFailed ? dropText(texts, event.run_key) : texts;
 }
 
-/** Drops the words of an attempt that failed. It is not marked as over: after a lost connection this may come late. */
+/** Drops the text of a failed attempt. The attempt stays open: after a lost connection this event may arrive late. */
 function dropText(texts: LiveText, runKey: string): LiveText {
   const now = texts.get(runKey);
   return !now || now.isComplete ? texts : new Map(texts).set(runKey, { ...now, chunks: new Map() });
 }
 
-/** Marks what a run is saying as complete. The words stay until the transcript has them, so that nothing flickers. */
+/** Marks the text of a run as complete. It stays until the transcript has it, so that nothing flickers. */
 export function markComplete(texts: LiveText, runKey: string): LiveText {
   const now = texts.get(runKey);
   return !now || now.isComplete ? texts : new Map(texts).set(runKey, { ...now, isComplete: true });
 }
 
 /**
- * Forgets the words of attempts that were complete in an earlier speech, and remembers that they are complete. Those that
- * have become so since are perhaps not in the transcript yet.
+ * Removes the text of attempts that were already complete in `earlier`. Attempts that completed since may not be in the
+ * transcript yet, so their text stays.
  */
-export function removeRuns(texts: LiveText, earlier: LiveText = texts): LiveText {
+export function removeComplete(texts: LiveText, earlier: LiveText = texts): LiveText {
   const isDue = (runKey: string, { attempt, isComplete, chunks }: Attempt) => {
     const before = earlier.get(runKey);
     return isComplete && chunks.size > 0 && before?.isComplete === true && before.attempt === attempt;
@@ -68,7 +67,7 @@ export function removeRuns(texts: LiveText, earlier: LiveText = texts): LiveText
   return new Map([...texts].map(([runKey, now]) => [runKey, isDue(runKey, now) ? { ...now, chunks: new Map() } : now]));
 }
 
-/** The words so far. Where a piece is missing (we came late, or the line was cut) there is an ellipsis. */
+/** The text so far, with an ellipsis for missing chunks. */
 export function liveText(texts: LiveText, runKey: string | undefined): string {
   const now = runKey === undefined ? undefined : texts.get(runKey);
   if (!now) return "";

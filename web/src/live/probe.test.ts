@@ -5,7 +5,7 @@ function answer(ready: () => Response, status: () => Response = () => Response.j
   vi.stubGlobal("fetch", async (path: string) => (path === "/readyz" ? ready() : status()));
 }
 
-it("tells a daemon that is away from one that starts or stops", async () => {
+it("distinguishes an unreachable daemon from one that starts or stops", async () => {
   answer(() => {
     throw new TypeError("refused");
   });
@@ -18,7 +18,7 @@ it("tells a daemon that is away from one that starts or stops", async () => {
   expect(await probeStream()).toBe("ready");
 });
 
-it("tells a missing session from a daemon that is well", async () => {
+it("distinguishes a missing login from a ready daemon", async () => {
   const ready = () => Response.json({ status: "ready" });
   answer(ready, () => Response.json({}, { status: 401 }));
   expect(await probeStream()).toBe("loggedOut");

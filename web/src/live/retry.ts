@@ -1,9 +1,9 @@
-// What a query does when nobody answers: it waits, and the banner says for what.
+// Retries queries while the daemon does not respond or is not ready.
 import { Failure } from "../api/failure";
 import { suspectConnection } from "./connection";
 import { probeStream } from "./probe";
 
-/** Whether the same question may be answered in a moment: the daemon is away, or not yet ready. */
+/** Whether a retry can succeed soon: the daemon does not respond, or is not ready yet. */
 export function isTransient(thrown: unknown): boolean {
   return thrown instanceof Failure && (thrown.status === 0 || thrown.status === 503);
 }

@@ -1,27 +1,27 @@
-// Follows a stream of events across lost connections and restarts of the daemon. Position in, events out: what was
-// missed meanwhile comes first, because the server goes on after the position that is given to it.
+// Follows a stream of events across lost connections and restarts of the daemon. The server continues after the position
+// that a new connection names, so no event is missed.
 import type { Delta, Event } from "../api/types";
 import type { ProbeResult } from "./probe";
 
 export type StreamState = "connecting" | "live" | Exclude<ProbeResult, "ready">;
 
 export interface StreamOptions {
-  /** The stream's address from a position on. */
+  /** The address of the stream after a position. */
   address: (position: string) => string;
-  /** Where to begin. */
+  /** Where to start. */
   position: string;
   onEvent: (event: Event, position: string) => void;
   onDelta: (delta: Delta) => void;
   onState: (state: StreamState) => void;
   probe: () => Promise<ProbeResult>;
-  /** A fresh one-use ticket: an EventSource cannot send the header that other requests carry. */
+  /** Creates a one-time ticket: an EventSource cannot send the token header. */
   ticket: () => Promise<string>;
 }
 
-/** The first wait is short, because most of the time the daemon only restarts; the longest is bearable to look at. */
+/** The first delay is short, because most of the time the daemon only restarts. */
 const RETRY_DELAYS_MS = [250, 500, 1_000, 2_000, 4_000];
 
-/** A stream that held this long was a good one. What ends sooner, again and again, is not asked for in a hurry. */
+/** A stream that was open this long counts as stable. Streams that end sooner are retried with longer delays. */
 const STEADY_MS = 10_000;
 
 export class Stream {
@@ -29,9 +29,9 @@ export class Stream {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private position: string;
   private openedAt = Infinity;
-  /** Probes in a row that found no daemon that is ready. */
+  /** Consecutive probes that found no ready daemon. */
   private failedProbes = 0;
-  /** Streams in a row that a ready daemon did not keep up. */
+  /** Consecutive streams that a ready daemon closed early. */
   private brokenStreams = 0;
   private isClosed = false;
 
@@ -63,17 +63,17 @@ export class Stream {
       this.openedAt = Date.now();
       this.options.onState("live");
     };
-    const on = (name: string, take: (data: string) => void) =>
+    const on = (name: string, handle: (data: string) => void) =>
       source.addEventListener(name, (message: MessageEvent<string>) => {
         if (message.lastEventId !== "") this.position = message.lastEventId;
-        take(message.data);
+        handle(message.data);
       });
     on("event", (data) => this.options.onEvent(JSON.parse(data) as Event, this.position));
     on("delta", (data) => this.options.onDelta(JSON.parse(data) as Delta));
-    // Where a place is too long to go with every event, it comes by itself now and then.
+    // A position that is too long to send with every event arrives in an event of its own.
     on("cursor", () => undefined);
     on("dropped", () => this.reconnect());
-    // The browser would try again by itself, but not after every kind of failure and never with a reason.
+    // The browser retries by itself, but not after every kind of failure and without a reason.
     source.onerror = () => this.reconnect();
   }
 
@@ -83,12 +83,12 @@ export class Stream {
     void this.retry();
   }
 
-  /** Finds out what is wrong, and opens again as soon as nothing is. */
+  /** Probes the daemon, and opens the stream again when it is ready. */
   private async retry(): Promise<void> {
     const result = await this.options.probe();
     if (this.isClosed) return;
     if (result === "ready") {
-      // A cut line is not worth a word. A stream that is refused again and again is, to a reader, a lost connection.
+      // One closed connection is normal. Repeated ones are shown as a lost connection.
       this.options.onState(this.brokenStreams === 0 ? "connecting" : "unreachable");
       this.timer = setTimeout(() => void this.open(), delayAfter(this.brokenStreams));
       this.failedProbes = 0;

@@ -1,32 +1,32 @@
-// Connects a page with its stream: events are handed over in batches, answers that they make stale are fetched again.
+// Connects a page to its event stream: delivers events in batches, and fetches again what they make stale.
 import { type QueryKey, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { createStreamTicket } from "../api/calls";
 import { isLogKey } from "../api/keys";
 import type { Event } from "../api/types";
 import { setConnection } from "./connection";
-import { addDelta, applyEvent, type LiveText, NO_LIVE_TEXT, removeRuns } from "./deltas";
+import { addDelta, applyEvent, type LiveText, NO_LIVE_TEXT, removeComplete } from "./deltas";
 import { probeStream } from "./probe";
 import { refresh } from "./refresh";
 import { Stream } from "./stream";
 
-/** Events come in bursts (a transition commits several); one render and one fetch per burst is enough. */
+/** Events arrive in bursts, because a transition commits several; a burst needs one render and one fetch. */
 const BATCH_MS = 60;
 
-/** Browsers allow six connections to a server. Tabs in the background give theirs back after a while. */
+/** Browsers allow six connections to a server, so a tab in the background closes its stream after this time. */
 const HIDDEN_MS_MAX = 60_000;
 
 export interface StreamSubscription {
   address: (position: string) => string;
-  /** Where to begin; nothing is followed before it is known. */
+  /** Where to start; the stream opens when it is known. */
   position: string | undefined;
-  /** Takes a batch, and the position after it. */
+  /** Receives a batch of events and the position after it. */
   onEvents: (events: readonly Event[], position: string) => void;
-  /** The answers that an event makes stale. */
+  /** The keys of the responses that these events make stale. */
   stale: (events: readonly Event[]) => readonly QueryKey[];
 }
 
-/** Follows a stream while the component is there. Returns what the models are saying. */
+/** Follows a stream while the component is mounted, and returns the live text of each run. */
 export function useStream(name: string, subscription: StreamSubscription): LiveText {
   const [texts, setTexts] = useState(NO_LIVE_TEXT);
   const client = useQueryClient();
@@ -42,10 +42,10 @@ export function useStream(name: string, subscription: StreamSubscription): LiveT
     let batch: Event[] = [];
     let reached = "";
     let timer: ReturnType<typeof setTimeout> | undefined;
-    // What the page read before it knew where to begin may be older than that, and the stream tells only of what comes after.
+    // Responses from before the start position may be older than it, and the stream reports only later changes.
     let mayHaveMissed = true;
 
-    // Kept beside the state, which is as new as the last time it was drawn.
+    // A ref beside the state, because the state is only as new as the last render.
     const update = (change: (before: LiveText) => LiveText) => {
       latestTexts.current = change(latestTexts.current);
       setTexts(latestTexts.current);
@@ -57,7 +57,7 @@ export function useStream(name: string, subscription: StreamSubscription): LiveT
       batch = [];
       latest.current.onEvents(events, reached);
       await Promise.all(latest.current.stale(events).map((queryKey) => refresh(client, { queryKey })));
-      update((now) => removeRuns(now, earlier));
+      update((now) => removeComplete(now, earlier));
     };
 
     const stream = new Stream({
@@ -88,7 +88,7 @@ export function useStream(name: string, subscription: StreamSubscription): LiveT
   return texts;
 }
 
-/** Whether the page has been in the background for so long that nobody is watching. */
+/** Whether the page has been in the background for longer than the limit. */
 function useIsInBackground(): boolean {
   const [isInBackground, setInBackground] = useState(false);
   useEffect(() => {

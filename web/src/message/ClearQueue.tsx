@@ -1,9 +1,10 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { clearQueue } from "../api/calls";
 import { keys } from "../api/keys";
+import { labels } from "../labels";
 import { ErrorNotice } from "../ui/ErrorNotice";
 
-/** Cancels every message that waits for an agent. */
+/** Cancels all queued messages of an agent. */
 export function ClearQueue({ agentId }: { agentId: string }) {
   const client = useQueryClient();
   const clearing = useMutation({
@@ -13,9 +14,9 @@ export function ClearQueue({ agentId }: { agentId: string }) {
   return (
     <li className="turn user">
       <button type="button" className="button small" onClick={() => clearing.mutate()} disabled={clearing.isPending}>
-        Cancel waiting messages
+        {labels.message.cancelQueued}
       </button>
-      {clearing.error && <ErrorNotice action="cancel them" error={clearing.error} />}
+      {clearing.error && <ErrorNotice action={labels.message.cancelQueuedAction} error={clearing.error} />}
     </li>
   );
 }

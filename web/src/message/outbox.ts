@@ -1,6 +1,8 @@
-// Messages on their way. Each has its key from the moment it is written, and keeps it over every retry: if the first
-// attempt arrived and only its answer was lost, the second one is the same message and not another.
+// Messages that are being sent. Each keeps its idempotency key over every retry: if the first attempt arrived and only its
+// response was lost, the server recognizes the second one.
+
 import type { Failure } from "../api/failure";
+import { labels } from "../labels";
 
 export interface Outgoing {
   key: string;
@@ -26,7 +28,7 @@ export function fail(outbox: Outbox, key: string, { message, hint }: Pick<Failur
   return changeMessage(outbox, key, (one) => ({ ...one, state: "failed", problem: { message, hint } }));
 }
 
-/** The same message under the same key, once more. */
+/** Sends the same message with the same key again. */
 export function retry(outbox: Outbox, key: string): Outbox {
   return changeMessage(outbox, key, (message) => ({ ...message, state: "sending", problem: undefined }));
 }
@@ -35,7 +37,7 @@ export function discard(outbox: Outbox, key: string): Outbox {
   return outbox.filter((message) => message.key !== key);
 }
 
-/** Drops what the server shows by itself: the run is in the queue or in the transcript. */
+/** Drops messages whose run is in the queue or the transcript of the server. */
 export function dropShown(outbox: Outbox, shown: ReadonlySet<string>): Outbox {
   const left = outbox.filter((message) => message.runKey === undefined || !shown.has(message.runKey));
   return left.length === outbox.length ? outbox : left;
@@ -47,15 +49,12 @@ function changeMessage(outbox: Outbox, key: string, alter: (message: Outgoing) =
 
 const storageKey = (agentId: string) => `wakeful.outbox.${agentId}`;
 
-/** What was not accepted when the page was left. Nobody knows whether it arrived, so a person decides, under its key. */
+/** Messages that were not accepted when the page was closed. The reader decides whether to send them again. */
 export function storedOutbox(agentId: string): Outbox {
   try {
     const list: unknown = JSON.parse(sessionStorage.getItem(storageKey(agentId)) ?? "[]");
     if (!Array.isArray(list)) return [];
-    const problem = {
-      message: "The page was left before this was confirmed.",
-      hint: "Send it again: it cannot arrive twice.",
-    };
+    const problem = { message: labels.message.notConfirmed, hint: labels.message.notConfirmedHint };
     return (list as Outgoing[]).map((message) => ({
       ...message,
       state: "failed",

@@ -11,7 +11,7 @@ const nothing: never[] = [];
 
 beforeEach(() => sessionStorage.clear());
 
-it("sends a retried message under the key of its first attempt, and another message under another", async () => {
+it("retries a message under its first key", async () => {
   const bodies: { text: string; key: string }[] = [];
   const answers = [
     () => Promise.reject(new TypeError("network")),
@@ -36,7 +36,7 @@ it("sends a retried message under the key of its first attempt, and another mess
   expect(bodies[2]?.key).not.toBe(bodies[0]?.key);
 });
 
-it("shows the server's own words when it refuses a message", async () => {
+it("shows the error of the server when it refuses a message", async () => {
   const error = { code: "message_too_long", message: "the message is too long", hint: "cut it" };
   vi.stubGlobal("fetch", async () => Response.json({ error }, { status: 413 }));
   const { result } = renderHook(() => useOutbox("main", nothing, nothing), { wrapper: around });

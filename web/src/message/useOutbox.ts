@@ -24,7 +24,7 @@ export interface OutboxHandle {
   discard: (key: string) => void;
 }
 
-/** The messages of one agent that are on their way, shown at once and dropped as soon as the server shows them. */
+/** The outgoing messages of one agent: shown at once, and dropped when the server lists them. */
 export function useOutbox(agentId: string, queue: readonly Queued[], lines: readonly TranscriptLine[]): OutboxHandle {
   const [outbox, setOutbox] = useState(() => storedOutbox(agentId));
   const client = useQueryClient();

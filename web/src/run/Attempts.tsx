@@ -1,5 +1,7 @@
+import { labels } from "../labels";
 import { Badge } from "../ui/Badge";
 import { Icon } from "../ui/Icon";
+import { Causes } from "./Causes";
 import {
   attemptEndText,
   attemptUsageText,
@@ -10,12 +12,12 @@ import {
 } from "./round";
 import { humanizeCode } from "./text";
 
-/** Everybody who was asked in one model round: which attempt it was, how it ended, what it took, by which rule. */
-export function Attempts({ tries }: { tries: readonly ModelAttempt[] }) {
-  const recorded = tries.filter((one) => one.attempt);
+/** Every attempt of one model round: its number, end, usage and rule. */
+export function Attempts({ attempts }: { attempts: readonly ModelAttempt[] }) {
+  const recorded = attempts.filter((one) => one.attempt);
   if (recorded.length === 0) return null;
   return (
-    <ol className="attempts" aria-label="Attempts">
+    <ol className="attempts" aria-label={labels.attempt.list}>
       {recorded.map((one) => (
         <AttemptView key={one.step.operation_id} one={one} />
       ))}
@@ -31,10 +33,8 @@ function AttemptView({ one: { attempt, fallbackTo } }: { one: ModelAttempt }) {
   return (
     <li className="attempt">
       <p className="attempt-head">
-        <b>{attempt.model_ref}</b> <span className="quiet">by {attempt.provider}</span>
-        <span className="quiet">
-          attempt {attempt.attempt} of {attempt.max_attempts}
-        </span>
+        <b>{attempt.model_ref}</b> <span className="quiet">{labels.attempt.by(attempt.provider)}</span>
+        <span className="quiet">{labels.attempt.number(attempt.attempt, attempt.max_attempts)}</span>
         <Badge tone={tone}>{text}</Badge>
         {attempt.failure_kind && <span>{humanizeCode(attempt.failure_kind)}</span>}
       </p>
@@ -43,7 +43,7 @@ function AttemptView({ one: { attempt, fallbackTo } }: { one: ModelAttempt }) {
       {diagnostics && <TransportDiagnostics diagnostics={diagnostics} />}
       {fallbackTo && (
         <p className="fallback">
-          <Icon name="send" /> Fell back to <b>{fallbackTo}</b>
+          <Icon name="send" /> {labels.attempt.fallbackTo(fallbackTo)}
         </p>
       )}
     </li>
@@ -53,7 +53,7 @@ function AttemptView({ one: { attempt, fallbackTo } }: { one: ModelAttempt }) {
 function TransportDiagnostics({ diagnostics: { facts, causes } }: { diagnostics: Diagnostics }) {
   return (
     <details className="step-details">
-      <summary>What happened on the way</summary>
+      <summary>{labels.attempt.diagnostics}</summary>
       <dl className="facts">
         {facts.map(([name, value]) => (
           <div key={name}>
@@ -62,13 +62,7 @@ function TransportDiagnostics({ diagnostics: { facts, causes } }: { diagnostics:
           </div>
         ))}
       </dl>
-      {causes.length > 0 && (
-        <ol className="chain" aria-label="What it was caused by, outermost first">
-          {causes.map((cause, index) => (
-            <li key={index}>{cause}</li>
-          ))}
-        </ol>
-      )}
+      <Causes causes={causes} />
     </details>
   );
 }

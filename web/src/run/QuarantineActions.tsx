@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { abandonRun, resumeRun } from "../api/calls";
 import { ACTIVITY_KEYS, invalidate, keys } from "../api/keys";
+import { labels } from "../labels";
 import { ErrorNotice } from "../ui/ErrorNotice";
 
 /** Resumes or abandons a quarantined run. */
@@ -10,26 +11,17 @@ export function QuarantineActions({ runKey }: { runKey: string }) {
     mutationFn: (action: "resume" | "abandon") => (action === "resume" ? resumeRun(runKey) : abandonRun(runKey)),
     onSettled: () => invalidate(client, [keys.quarantinedRuns(), ...ACTIVITY_KEYS]),
   });
+  const button = (action: "resume" | "abandon") => (
+    <button type="button" className="button small" onClick={() => acting.mutate(action)} disabled={acting.isPending}>
+      {labels.run[action]}
+    </button>
+  );
   return (
     <>
-      <button
-        type="button"
-        className="button small"
-        onClick={() => acting.mutate("resume")}
-        disabled={acting.isPending}
-      >
-        Try it again
-      </button>
-      <button
-        type="button"
-        className="button small"
-        onClick={() => acting.mutate("abandon")}
-        disabled={acting.isPending}
-      >
-        Give it up
-      </button>
-      <span className="quiet">What it finished stays done either way.</span>
-      {acting.error && <ErrorNotice action="move the run" error={acting.error} />}
+      {button("resume")}
+      {button("abandon")}
+      <span className="quiet">{labels.run.quarantineKept}</span>
+      {acting.error && <ErrorNotice action={labels.run.quarantineAction} error={acting.error} />}
     </>
   );
 }

@@ -1,6 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { runQuery } from "../api/queries";
+import { labels } from "../labels";
 import { AttentionCard } from "../ui/AttentionCard";
+import { InlineText } from "../ui/InlineText";
 import { faultText, lastActionText } from "./fault";
 import { QuarantineActions } from "./QuarantineActions";
 
@@ -24,14 +26,16 @@ export function QuarantineCard({ agentId, runKey, prompt, fault, isLinked = fals
       icon="knot"
       agentId={agentId}
       prompt={prompt}
-      headline="This run cannot go on and was set aside"
+      headline={labels.run.quarantined}
       level={level}
       actions={<QuarantineActions runKey={runKey} />}
-      runLink={isLinked ? { runKey, text: "See the run" } : undefined}
+      runKey={isLinked ? runKey : undefined}
     >
       <p>{reason}</p>
       {steps && <p>{lastActionText(steps)}</p>}
-      <p>{nextStep}</p>
+      <p>
+        <InlineText text={nextStep} />
+      </p>
     </AttentionCard>
   );
 }

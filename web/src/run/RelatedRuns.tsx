@@ -1,8 +1,9 @@
 import type { Run, RunLink } from "../api/types";
+import { labels } from "../labels";
 import { Link, runPath } from "../shell/router";
-import { humanizeCode } from "./text";
+import { humanizeCode, outcomeText } from "./text";
 
-/** The run that started this one, and the runs that it started. Nothing where it stands alone. */
+/** The run that started this one, and the runs that it started. */
 export function RelatedRuns({ run }: { run: Run }) {
   const children = run.children ?? [];
   if (!run.parent && children.length === 0) {
@@ -10,16 +11,16 @@ export function RelatedRuns({ run }: { run: Run }) {
   }
   return (
     <section className="panel" aria-labelledby="related-runs-title">
-      <h2 id="related-runs-title">Runs it belongs to</h2>
+      <h2 id="related-runs-title">{labels.run.related}</h2>
       <ul>
         {run.parent && (
           <li>
-            Started by <RunLinkView link={run.parent} />
+            {labels.run.startedBy} <RunLinkView link={run.parent} />
           </li>
         )}
         {children.map((child) => (
           <li key={child.run_key}>
-            Started <RunLinkView link={child} />
+            {labels.run.started} <RunLinkView link={child} />
           </li>
         ))}
       </ul>
@@ -30,8 +31,9 @@ export function RelatedRuns({ run }: { run: Run }) {
 function RunLinkView({ link }: { link: RunLink }) {
   return (
     <>
-      <Link to={runPath(link.agent_id, link.run_key)}>a run of {link.agent_id}</Link>: {humanizeCode(link.status)}
-      {link.held && `, held (${humanizeCode(link.held)})`}
+      <Link to={runPath(link.agent_id, link.run_key)}>{labels.run.linkTo(link.agent_id)}</Link>:{" "}
+      {outcomeText(link.status)}
+      {link.held && labels.run.held(humanizeCode(link.held))}
     </>
   );
 }

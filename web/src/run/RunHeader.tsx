@@ -4,8 +4,9 @@ import { keys } from "../api/keys";
 import type { Run } from "../api/types";
 import { NotDurableNote } from "../brake/NotDurableNote";
 import { dollars, isSpent } from "../budget/money";
+import { labels } from "../labels";
 import { agentPath, briefingPath, Link } from "../shell/router";
-import { oneLine, pluralize } from "../text/number";
+import { oneLine } from "../text/number";
 import { formatDuration } from "../text/time";
 import { Badge } from "../ui/Badge";
 import { ErrorNotice } from "../ui/ErrorNotice";
@@ -15,7 +16,7 @@ import { isOpen, outcomeText, outcomeTone } from "./text";
 
 const TITLE_CHARS_MAX = 80;
 
-/** What the run was asked, how it stands, and the way to stop it. */
+/** The message of a run, its status, and the button that cancels it. */
 export function RunHeader({ run }: { run: Run }) {
   const client = useQueryClient();
   const cancelling = useMutation({
@@ -26,17 +27,20 @@ export function RunHeader({ run }: { run: Run }) {
   const notDurable = cancelling.data && "not_durable" in cancelling.data ? cancelling.data.not_durable : undefined;
   return (
     <div className="page-head">
-      <nav aria-label="Where you are" className="crumbs">
-        <Link to={briefingPath}>Briefing</Link> / <Link to={agentPath(run.agent_id)}>{run.agent_id}</Link>
+      <nav aria-label={labels.common.breadcrumbs} className="crumbs">
+        <Link to={briefingPath}>{labels.common.briefing}</Link> /{" "}
+        <Link to={agentPath(run.agent_id)}>{run.agent_id}</Link>
       </nav>
       <div className="agent-head">
         <div className="agent-head-text">
           <h1 tabIndex={-1}>
-            {run.cause ? `“${oneLine(run.cause.text, TITLE_CHARS_MAX)}”` : `Run of ${run.agent_id}`}
+            {run.cause
+              ? labels.common.quote(oneLine(run.cause.text, TITLE_CHARS_MAX))
+              : labels.run.tabTitle(run.agent_id)}
           </h1>
           <p className="lede" role="status">
             <Badge tone={run.parked ? "warn" : outcomeTone(run.outcome)}>
-              {run.parked ? "Waits for money" : outcomeText(run.outcome)}
+              {run.parked ? labels.agent.activity.parked.label : outcomeText(run.outcome)}
             </Badge>{" "}
             {summary(run)}
           </p>
@@ -48,28 +52,28 @@ export function RunHeader({ run }: { run: Run }) {
             onClick={() => cancelling.mutate()}
             disabled={cancelling.isPending || isAsked}
           >
-            <Icon name="cross" /> {isAsked ? "Stopping…" : "Stop this run"}
+            <Icon name="cross" /> {isAsked ? labels.run.cancelling : labels.run.cancel}
           </button>
         )}
       </div>
       {isAsked && <NotDurableNote notDurable={notDurable} />}
-      {cancelling.error && <ErrorNotice action="stop the run" error={cancelling.error} />}
+      {cancelling.error && <ErrorNotice action={labels.run.cancelAction} error={cancelling.error} />}
     </div>
   );
 }
 
-/** The run in one line. Doubt and refusal are said even when the run went well otherwise. */
+/** The run in one line. Denied actions and unknown outcomes are named even when the run completed. */
 function summary(run: Run): string {
   const fallback = fallbackOf(run);
   const parts = [
-    run.ended_at ? `in ${formatDuration(run.duration_ms)}` : "",
-    pluralize(run.tool_calls.length, "action"),
-    pluralize(run.rounds, "model round"),
-    run.token_usage.total_tokens > 0 ? pluralize(run.token_usage.total_tokens, "token") : "",
+    run.ended_at ? labels.run.in(formatDuration(run.duration_ms)) : "",
+    labels.run.actions(run.tool_calls.length),
+    labels.run.rounds(run.rounds),
+    run.token_usage.total_tokens > 0 ? labels.run.tokenCount(run.token_usage.total_tokens) : "",
     isSpent(run.cost_usd) ? dollars(run.cost_usd) : "",
-    fallback === undefined ? "" : `fell back to ${fallback}`,
-    run.denied.length > 0 ? `${run.denied.length} denied` : "",
-    run.unknown.length > 0 ? `${run.unknown.length} with an unknown outcome` : "",
+    fallback === undefined ? "" : labels.run.fallbackTo(fallback),
+    run.denied.length > 0 ? labels.run.denied(run.denied.length) : "",
+    run.unknown.length > 0 ? labels.run.unknownOutcomes(run.unknown.length) : "",
   ];
   return parts.filter((part) => part !== "").join(" · ");
 }

@@ -4,6 +4,7 @@ import { decisionsQuery, moreLines, runQuery, TRANSCRIPT_LINES, transcriptQuery 
 import type { AgentStatus } from "../api/types";
 import { ParkedCard } from "../budget/ParkedCard";
 import { Decisions } from "../decision/Decisions";
+import { labels } from "../labels";
 import { type LiveText, liveText } from "../live/deltas";
 import { PlainHeader } from "../shell/PlainHeader";
 import { useTitle } from "../shell/useTitle";
@@ -21,22 +22,22 @@ import { RunFacts } from "./RunFacts";
 import { RunHeader } from "./RunHeader";
 import { Steps } from "./Steps";
 
-/** One run: why it began, everything it did and under which rule, and how it ended. */
+/** One run: its cause, its steps with the rule that allowed each, and its result. */
 export function RunPage({ agent, runKey, liveTexts }: { agent: AgentStatus; runKey: string; liveTexts: LiveText }) {
   const run = useQuery(runQuery(runKey));
   const [lines, setLines] = useState(TRANSCRIPT_LINES);
   const transcript = useQuery(transcriptQuery(agent.agent_id, lines));
   const more = moreLines(lines);
   const decisions = useQuery(decisionsQuery);
-  useTitle(`Run of ${agent.agent_id}`);
+  useTitle(labels.run.tabTitle(agent.agent_id));
   if (!run.data) {
     return (
       <>
-        <PlainHeader title={`Run of ${agent.agent_id}`} />
+        <PlainHeader title={labels.run.tabTitle(agent.agent_id)} />
         {run.error ? (
-          <ErrorNotice action="read this run" error={run.error} onRetry={() => void run.refetch()} />
+          <ErrorNotice action={labels.run.loadAction} error={run.error} onRetry={() => void run.refetch()} />
         ) : (
-          <Skeleton lines={8} label="Loading the run" />
+          <Skeleton lines={8} label={labels.run.loading} />
         )}
       </>
     );
@@ -61,20 +62,19 @@ export function RunPage({ agent, runKey, liveTexts }: { agent: AgentStatus; runK
           {run.data.failure_artifact && <FailureView failure={run.data.failure_artifact} />}
           {run.data.unreadable && (
             <p className="notice">
-              <Icon name="alert" /> The state of this run cannot be read ({run.data.unreadable}); what is shown is what
-              its rows tell.
+              <Icon name="alert" /> {labels.run.unreadable(run.data.unreadable)}
             </p>
           )}
           {run.data.final_text !== "" && (
             <section className="panel answer" aria-labelledby="answer-title">
-              <h2 id="answer-title">What came of it</h2>
+              <h2 id="answer-title">{labels.run.result}</h2>
               <ModelText text={run.data.final_text} />
             </section>
           )}
           <Steps run={run.data} content={content} live={liveText(liveTexts, runKey)} />
           {transcript.data && !content && more && (
             <button type="button" className="button small" onClick={() => setLines(more)}>
-              Read further back, for what was said and printed
+              {labels.run.loadOlder}
             </button>
           )}
         </div>

@@ -1,5 +1,6 @@
 import type { Run, Step } from "../api/types";
-import { firstLine, pluralize } from "../text/number";
+import { labels } from "../labels";
+import { firstLine } from "../text/number";
 import { formatDuration } from "../text/time";
 import { CallBody } from "../transcript/CallView";
 import type { Call, RunContent } from "../transcript/parts";
@@ -13,29 +14,30 @@ import { sandboxText, statusText, verdictText } from "./text";
 
 interface StepsProps {
   run: Run;
-  /** What the transcript has of it. */
+  /** The replies and calls of the run in the transcript. */
   content: RunContent | undefined;
   live: string;
 }
 
 const COMMAND_CHARS_MAX = 80;
 
-/** Every step of a run in order: what it was, why it was allowed, how it was confined, what it took. */
+/** The steps of a run in order: what each did, which rule allowed it, how it was sandboxed, and its usage. */
 export function Steps({ run, content, live }: StepsProps) {
-  // Only requests that were answered left a reply.
+  // Only requests that succeeded have a reply.
   const answered = run.steps.filter((step) => step.kind === "model" && step.status === "ok");
   const tools = run.steps.filter((step) => step.kind === "tool");
-  const replyTo = (tries: readonly ModelAttempt[]) => content?.replies[answered.indexOf(tries.at(-1)?.step as Step)];
+  const replyTo = (attempts: readonly ModelAttempt[]) =>
+    content?.replies[answered.indexOf(attempts.at(-1)?.step as Step)];
   return (
     <section className="panel" aria-labelledby="steps-title">
-      <h2 id="steps-title">What it did, step by step</h2>
-      {run.steps.length === 0 && <p className="quiet">Nothing yet.</p>}
+      <h2 id="steps-title">{labels.step.title}</h2>
+      {run.steps.length === 0 && <p className="quiet">{labels.step.none}</p>}
       <ol className="steps">
         {itemsOf(run).map((item) =>
           item.kind === "action" ? (
             <ActionView key={item.id} step={item.step} call={content?.calls[tools.indexOf(item.step)]} />
           ) : (
-            <RoundView key={item.id} tries={item.attempts} reply={quoted(replyTo(item.attempts), run.final_text)} />
+            <RoundView key={item.id} attempts={item.attempts} reply={quoted(replyTo(item.attempts), run.final_text)} />
           ),
         )}
       </ol>
@@ -48,16 +50,16 @@ export function Steps({ run, content, live }: StepsProps) {
   );
 }
 
-/** One model round: how it ended is how its last attempt did; a fallback is seen without opening anything. */
-function RoundView({ tries, reply }: { tries: readonly ModelAttempt[]; reply: string }) {
-  const { step } = tries.at(-1) as ModelAttempt;
+/** One model round. Its status is that of its last attempt. */
+function RoundView({ attempts, reply }: { attempts: readonly ModelAttempt[]; reply: string }) {
+  const { step } = attempts.at(-1) as ModelAttempt;
   const { text, tone } = statusText(step.status);
-  const only = tries.length === 1 ? tries[0]?.attempt : undefined;
+  const only = attempts.length === 1 ? attempts[0]?.attempt : undefined;
   const isPlain = only?.outcome === "succeeded";
-  // What was wrong with an attempt stands beside it, where anything was kept of it.
-  const verdict = isPlain ? gateText(only) : tries.at(-1)?.attempt ? "" : verdictText(step);
-  const fellBackTo = tries.findLast((one) => one.fallbackTo)?.fallbackTo;
-  const cost = roundCost(tries);
+  // The error of a recorded attempt is shown with the attempt.
+  const verdict = isPlain ? gateText(only) : attempts.at(-1)?.attempt ? "" : verdictText(step);
+  const fallbackTo = attempts.findLast((one) => one.fallbackTo)?.fallbackTo;
+  const cost = roundCost(attempts);
   return (
     <li className={`step ${tone}`}>
       <span className="step-icon" aria-hidden="true">
@@ -65,21 +67,21 @@ function RoundView({ tries, reply }: { tries: readonly ModelAttempt[]; reply: st
       </span>
       <div className="step-text">
         <p className="step-head">
-          <b>Asked the model</b>
+          <b>{labels.step.modelRequest}</b>
           <span className="quiet">{step.name}</span>
           <Badge tone={tone}>{text}</Badge>
-          {fellBackTo && <Badge tone="warn">fell back to {fellBackTo}</Badge>}
-          {tries.length > 1 && <span className="quiet">{pluralize(tries.length, "attempt")}</span>}
+          {fallbackTo && <Badge tone="warn">{labels.run.fallbackTo(fallbackTo)}</Badge>}
+          {attempts.length > 1 && <span className="quiet">{labels.attempt.count(attempts.length)}</span>}
           <span className="step-cost quiet">{[spent(step), cost].filter(Boolean).join(" · ")}</span>
         </p>
         {reply && <p className="step-reply">{reply}</p>}
         {verdict !== "" && <p className="step-why">{verdict}.</p>}
         {isPlain ? (
           <p className="attempt-usage">
-            {[`by ${only.provider}`, tokenText(only.token_usage)].filter(Boolean).join(" · ")}
+            {[labels.attempt.by(only.provider), tokenText(only.token_usage)].filter(Boolean).join(" · ")}
           </p>
         ) : (
-          <Attempts tries={tries} />
+          <Attempts attempts={attempts} />
         )}
       </div>
     </li>
@@ -99,7 +101,7 @@ function ActionView({ step, call }: { step: Step; call?: Call }) {
       </span>
       <div className="step-text">
         <p className="step-head">
-          <b>{command === undefined ? `Used ${step.name}` : "Ran a command"}</b>
+          <b>{command === undefined ? labels.step.tool(step.name) : labels.step.command}</b>
           <Badge tone={tone}>{text}</Badge>
           <span className="step-cost quiet">{spent(step)}</span>
         </p>
@@ -112,7 +114,7 @@ function ActionView({ step, call }: { step: Step; call?: Call }) {
         )}
         {call && (
           <details className="step-details">
-            <summary>Command and output</summary>
+            <summary>{labels.step.commandAndOutput}</summary>
             <CallBody command={command} input={call.input} receipt={receipt && { ...receipt, sandbox: undefined }} />
           </details>
         )}
@@ -121,16 +123,16 @@ function ActionView({ step, call }: { step: Step; call?: Call }) {
   );
 }
 
-/** A reply as a quotation. The last one stands above already, set as text. */
+/** A reply as a quotation. The last one is the result, which is shown above. */
 function quoted(reply: string | undefined, finalText: string): string {
   if (!reply) return "";
-  return reply.trim() === finalText.trim() ? "It gave the answer that stands above." : `“${reply}”`;
+  return reply.trim() === finalText.trim() ? labels.step.isResult : labels.common.quote(reply);
 }
 
 function spent(step: Step): string {
   const parts = [
     step.duration_ms === undefined ? "" : formatDuration(step.duration_ms),
-    step.token_usage.total_tokens === 0 ? "" : pluralize(step.token_usage.total_tokens, "token"),
+    step.token_usage.total_tokens === 0 ? "" : labels.run.tokenCount(step.token_usage.total_tokens),
   ];
   return parts.filter((part) => part !== "").join(" · ");
 }

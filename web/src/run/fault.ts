@@ -1,5 +1,6 @@
 // Why a run is quarantined, as sentences. The server sends a fault as JSON: a stable code and a reason.
 import type { Step } from "../api/types";
+import { labels } from "../labels";
 import { toSentence } from "../text/sentence";
 import { humanizeCode, statusText } from "./text";
 
@@ -8,43 +9,39 @@ export interface FaultText {
   nextStep: string;
 }
 
-const NEXT_STEPS: Record<string, string> = {
-  run_broken: "Resume the run after you restore the missing data, or abandon it.",
-  crash_loop: "Run `wakeful doctor` to find the cause, then resume or abandon the run.",
-  machine_version_unsupported: "Resume the run with the version of Wakeful that started it, or abandon it.",
-};
-
 /** What happened to a quarantined run, and what to do next. */
 export function faultText(fault: string | undefined): FaultText {
   const { code, why } = parseFault(fault);
-  const nextStep = NEXT_STEPS[code] ?? "Resume the run to try again, or abandon it.";
-  return { reason: reasonText(code, why) ?? otherReason(code, why), nextStep };
+  return {
+    reason: knownReason(code, why) ?? otherReason(code, why),
+    nextStep: labels.fault.nextSteps[code] ?? labels.fault.nextStep,
+  };
 }
 
-/** A reason in the page's words; none where the code or the server's wording is unknown here. */
-function reasonText(code: string, why: string): string | undefined {
+/** The reason in the page's words; undefined where the code or the server's wording is unknown here. */
+function knownReason(code: string, why: string): string | undefined {
   if (code === "run_broken") {
     const [, detail] = /^run [0-9a-f]{64}\b[^:]*: (.+)$/s.exec(why) ?? [];
-    return detail && toSentence(`Wakeful cannot read the stored state of this run: ${detail}`);
+    return detail && toSentence(labels.fault.broken(detail));
   }
   if (code === "crash_loop") {
     const [, claims] = /\b(\d+) times\b/.exec(why) ?? [];
-    return claims && `Wakeful claimed this run ${claims} times and it made no progress.`;
+    return claims && labels.fault.crashLoop(claims);
   }
   if (code === "machine_version_unsupported") {
     const [, machine, version] = /machine (\S+) version (\d+)/.exec(why) ?? [];
-    return machine && `This run needs ${machine} version ${version}, which this version of Wakeful does not support.`;
+    return machine && version && labels.fault.machineVersion(machine, version);
   }
   return undefined;
 }
 
-/** The server's own words without the run key, which the reader has on the screen already. */
+/** The server's own words without the run key, which is on the screen already. */
 function otherReason(code: string, why: string): string {
   if (why !== "") return toSentence(why.replace(/\brun [0-9a-f]{64}\b/, "the run"));
-  return code === "" ? "This run cannot continue." : `This run cannot continue (${humanizeCode(code)}).`;
+  return code === "" ? labels.fault.unknown : labels.fault.unknownCode(humanizeCode(code));
 }
 
-/** Reads a fault. Text that is not JSON is taken as the reason. */
+/** Reads a fault. A text that is not JSON is the reason itself. */
 function parseFault(fault: string | undefined): { code: string; why: string } {
   if (!fault) return { code: "", why: "" };
   try {
@@ -56,10 +53,10 @@ function parseFault(fault: string | undefined): { code: string; why: string } {
   }
 }
 
-/** Which action the run was at, from its steps. */
+/** The action at which a run stopped, from its steps. */
 export function lastActionText(steps: readonly Step[]): string {
   const last = steps.at(-1);
-  if (!last) return "No action has started.";
-  const name = last.kind === "model" ? `model request to ${last.name}` : last.name;
-  return `Last action: ${name} (${statusText(last.status).text}).`;
+  if (!last) return labels.fault.noAction;
+  const name = last.kind === "model" ? labels.fault.modelRequest(last.name) : last.name;
+  return labels.fault.lastAction(name, statusText(last.status).text);
 }

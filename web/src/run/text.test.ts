@@ -14,40 +14,38 @@ const step = (over: Partial<Step>): Step => ({
   ...over,
 });
 
-it("says by which rule a call was allowed or denied", () => {
-  expect(verdictText(step({}))).toBe(
-    "Allowed by rule registered_tool — the tool is registered, and nothing forbids it in this run",
-  );
+it("names the rule that allowed or denied a call", () => {
+  expect(verdictText(step({}))).toBe("Allowed by rule registered_tool: the tool is registered and allowed in this run");
   expect(verdictText(step({ status: "denied", reason: "denied_tool" }))).toBe(
-    "Denied by rule denied_tool — this run may not use this tool",
+    "Denied by rule denied_tool: this run may not use this tool",
   );
 });
 
-it("does not call what went wrong a rule", () => {
-  expect(verdictText(step({ status: "failed", reason: "timed_out" }))).toBe("What was wrong: timed out");
+it("shows the reason of a failure as an error", () => {
+  expect(verdictText(step({ status: "failed", reason: "timed_out" }))).toBe("Error: timed out");
 });
 
-it("admits that nobody knows", () => {
+it("shows an unknown outcome", () => {
   expect(verdictText(step({ status: "outcome_unknown" }))).toContain("may or may not have happened");
 });
 
-it("says how a command was confined, and that it was not", () => {
+it("says how a command was sandboxed", () => {
   expect(sandboxText("enforced: landlock-abi7+seccomp+pidns")).toBe(
-    "Ran confined: it could write only in its workspace and a private temporary folder, and had no network " +
-      "(Landlock, seccomp and a process namespace of its own)",
+    "Sandboxed: could write only to its workspace and a private temporary folder, without network access " +
+      "(Landlock, seccomp and its own process namespace)",
   );
   const part = sandboxText("partly_enforced: landlock-abi7+seccomp+subreaper; not enforced: metadata, process_count");
-  expect(part).toMatch(/^Ran confined: .*\. Not enforced: metadata, process count$/);
+  expect(part).toMatch(/^Sandboxed: .*\. Not enforced: metadata, process count$/);
   expect(sandboxText("enforced: landlock-abi7+seccomp+pidns+cgroup")).toContain(
     "kernel limits on processes and memory",
   );
-  expect(sandboxText("not_enforced")).toContain("without confinement");
-  expect(sandboxText("something new")).toBe("Isolation: something new");
+  expect(sandboxText("not_enforced")).toContain("without a sandbox");
+  expect(sandboxText("something new")).toBe("Sandbox: something new");
 });
 
-it("has words for gates and causes, and shows those it does not know", () => {
+it("has texts for gates and causes, known and unknown", () => {
   expect(wakeGateText({ gate: "lifecycle", passed: true })).toBe("The agent is active");
-  expect(wakeGateText({ gate: "subscription", passed: false })).toBe("The subscription is put aside");
+  expect(wakeGateText({ gate: "subscription", passed: false })).toBe("The subscription is paused");
   expect(wakeGateText({ gate: "moon_phase", passed: false })).toBe("Not passed: moon phase");
   const cause = {
     kind: "operator_prompt" as const,
@@ -60,5 +58,5 @@ it("has words for gates and causes, and shows those it does not know", () => {
     correlation_id: "",
     gates: [],
   };
-  expect(causeText(cause)).toBe("Somebody sent a message from the command line");
+  expect(causeText(cause)).toBe("You sent a message from the command line");
 });

@@ -3,6 +3,7 @@ import { AgentStreamProvider } from "../agent/AgentStreamProvider";
 import { useLoggedOut } from "../api/session";
 import { BrakeBanner } from "../brake/BrakeBanner";
 import { Briefing } from "../briefing/Briefing";
+import { labels } from "../labels";
 import { ConnectionBanner } from "./ConnectionBanner";
 import { ErrorBoundary } from "./ErrorBoundary";
 import { Login } from "./Login";
@@ -23,7 +24,7 @@ export function App() {
   return (
     <>
       <a href="#main" className="skip">
-        Skip to content
+        {labels.shell.skip}
       </a>
       <TopBar route={route} isLoggedOut={isLoggedOut} onHelp={openHelp} />
       <ConnectionBanner />
@@ -49,7 +50,7 @@ function Page({ route }: { route: Route }) {
   }
 }
 
-/** A new page begins at its heading, for those who listen as well. The first one is left alone. */
+/** Moves the focus to the heading of a new page, so that screen readers announce it. */
 function useFocusOnNavigation(pathname: string): void {
   const before = useRef(pathname);
   useEffect(() => {

@@ -1,4 +1,3 @@
-/** An eye that is a sunrise. */
 export function Logo() {
   return (
     <svg className="logo" viewBox="0 0 32 32" aria-hidden="true" focusable="false">

@@ -1,17 +1,18 @@
+import { labels } from "../labels";
 import { Icon } from "../ui/Icon";
 import { briefingPath, Link } from "./router";
 import { useTitle } from "./useTitle";
 
 export function NotFound() {
-  useTitle("No such page");
+  useTitle(labels.shell.notFound);
   return (
     <section className="login" aria-labelledby="not-found-title">
       <Icon name="moon" />
       <h1 id="not-found-title" tabIndex={-1}>
-        There is nothing here
+        {labels.shell.notFound}
       </h1>
       <p>
-        The address names no page. Everything begins at the <Link to={briefingPath}>briefing</Link>.
+        {labels.shell.notFoundHint} <Link to={briefingPath}>{labels.shell.notFoundLink}</Link>.
       </p>
     </section>
   );

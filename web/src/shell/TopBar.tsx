@@ -3,6 +3,7 @@ import { useState } from "react";
 import { logout } from "../api/calls";
 import { setLoggedOut } from "../api/session";
 import { BrakeButton } from "../brake/BrakeButton";
+import { labels } from "../labels";
 import { Icon, type IconName } from "../ui/Icon";
 import { Logins } from "./Logins";
 import { Logo } from "./Logo";
@@ -11,6 +12,7 @@ import { type Theme, useTheme } from "./theme";
 
 const THEME_ICONS: Record<Theme, IconName> = { system: "half", light: "sun", dark: "moon" };
 
+/** The header of every page. */
 export function TopBar({ route, isLoggedOut, onHelp }: { route: Route; isLoggedOut: boolean; onHelp: () => void }) {
   const [theme, nextTheme] = useTheme();
   const [isLoginListOpen, setLoginListOpen] = useState(false);
@@ -26,12 +28,12 @@ export function TopBar({ route, isLoggedOut, onHelp }: { route: Route; isLoggedO
       <header className="top">
         <Link to={briefingPath} className="brand">
           <Logo />
-          Wakeful
+          {labels.shell.brand}
         </Link>
-        <nav aria-label="Pages">
+        <nav aria-label={labels.shell.pages}>
           {!isLoggedOut && (
             <Link to={briefingPath} current={route.page === "briefing"}>
-              Briefing
+              {labels.common.briefing}
             </Link>
           )}
         </nav>
@@ -41,8 +43,8 @@ export function TopBar({ route, isLoggedOut, onHelp }: { route: Route; isLoggedO
             type="button"
             className="icon-button"
             onClick={nextTheme}
-            aria-label={`Colours: ${theme}`}
-            title={`Colours: ${theme}`}
+            aria-label={labels.shell.theme(theme)}
+            title={labels.shell.theme(theme)}
           >
             <Icon name={THEME_ICONS[theme]} />
           </button>
@@ -50,8 +52,8 @@ export function TopBar({ route, isLoggedOut, onHelp }: { route: Route; isLoggedO
             type="button"
             className="icon-button"
             onClick={onHelp}
-            aria-label="Keyboard shortcuts"
-            title="Keyboard shortcuts (?)"
+            aria-label={labels.shell.shortcuts}
+            title={labels.shell.shortcutsHint}
           >
             <Icon name="keys" />
           </button>
@@ -60,8 +62,8 @@ export function TopBar({ route, isLoggedOut, onHelp }: { route: Route; isLoggedO
               type="button"
               className="icon-button"
               onClick={() => setLoginListOpen(true)}
-              aria-label="Logged-in browsers"
-              title="Logged-in browsers"
+              aria-label={labels.login.list}
+              title={labels.login.list}
             >
               <Icon name="device" />
             </button>
@@ -71,8 +73,8 @@ export function TopBar({ route, isLoggedOut, onHelp }: { route: Route; isLoggedO
               type="button"
               className="icon-button"
               onClick={() => void logOut()}
-              aria-label="Log out"
-              title="Log out"
+              aria-label={labels.login.logOut}
+              title={labels.login.logOut}
             >
               <Icon name="leave" />
             </button>

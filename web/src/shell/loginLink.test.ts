@@ -21,7 +21,7 @@ afterEach(() => {
   history.replaceState(null, "", "/");
 });
 
-it("exchanges the code for a token, and leaves the code nowhere", async () => {
+it("exchanges the code for a token and removes it from the address", async () => {
   history.replaceState(null, "", "/login#code=abc");
   await loginByLink();
   expect(await asked[0]?.json()).toEqual({ code: "abc" });
@@ -29,7 +29,7 @@ it("exchanges the code for a token, and leaves the code nowhere", async () => {
   expect(tokenHeaders()).toEqual({ "X-Wakeful-Token": "secret" });
 });
 
-it("sends the token with every request until the logout", async () => {
+it("sends the token with every request until logout", async () => {
   history.replaceState(null, "", "/login#code=abc");
   await loginByLink();
   answer = () => Response.json({ logins: [] });
@@ -41,7 +41,7 @@ it("sends the token with every request until the logout", async () => {
   expect(tokenHeaders()).toEqual({});
 });
 
-it("says why a link did not work", async () => {
+it("says why a login link failed", async () => {
   history.replaceState(null, "", "/login#code=abc");
   answer = () =>
     Response.json({ error: { code: "login_link_expired", message: "the link was used", hint: "" } }, { status: 410 });

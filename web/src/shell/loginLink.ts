@@ -8,7 +8,7 @@ const LOGIN_PATH = "/login";
 
 let failure: Failure | undefined;
 
-/** Why the login link did not work; none when there was none, or it did. */
+/** Why the login link failed; undefined when it worked, or when there was none. */
 export function loginFailure(): Failure | undefined {
   return failure;
 }
@@ -17,7 +17,7 @@ export function loginFailure(): Failure | undefined {
 export async function loginByLink(): Promise<void> {
   if (location.pathname !== LOGIN_PATH) return;
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
-  // First of all, so that the code does not stay in the address bar or the history.
+  // Before the request, so that the code does not stay in the address bar or the history.
   history.replaceState(null, "", briefingPath);
   if (code === null) return;
   try {

@@ -1,4 +1,4 @@
-// Real paths and the history of the browser; three pages need no more than this.
+// Routes three pages by path, with the history of the browser.
 import { type MouseEvent, type ReactNode, useSyncExternalStore } from "react";
 
 export type Route =
@@ -21,7 +21,7 @@ function decodedParts(pathname: string): string[] {
   try {
     return pathname.split("/").filter(Boolean).map(decodeURIComponent);
   } catch {
-    // A stray percent sign names no page.
+    // A stray percent sign is not a path.
     return ["?"];
   }
 }
@@ -59,7 +59,7 @@ interface LinkProps {
   current?: boolean;
 }
 
-/** An ordinary link; only the plain click is ours, so that a new tab or a copied address work as anywhere. */
+/** A link that navigates without a reload. Clicks with a modifier key are left to the browser. */
 export function Link({ to, children, className, current }: LinkProps) {
   const follow = (click: MouseEvent) => {
     if (click.button !== 0 || click.metaKey || click.ctrlKey || click.shiftKey || click.altKey) return;

@@ -1,4 +1,4 @@
-// Light or dark: the system's choice until a person makes another.
+// The color theme: that of the system, until the reader selects another.
 import { useState } from "react";
 
 export type Theme = "system" | "light" | "dark";
@@ -16,7 +16,7 @@ function apply(theme: Theme): void {
   else document.documentElement.dataset.theme = theme;
 }
 
-/** Called before the first render, so that the page does not change colour before one's eyes. */
+/** Called before the first render, so that the page does not change color after it is shown. */
 export function applyStoredTheme(): void {
   apply(storedTheme());
 }

@@ -1,27 +1,28 @@
-// What a subscription asks for, in the words in which a person types it.
+// The conditions of a subscription, in the syntax of the command line.
 import type { Subscription } from "../api/types";
+import { labels } from "../labels";
 import { formatDuration } from "../text/time";
 
-/** A subscription, condition by condition. */
+/** The conditions, one text each. */
 export function conditions(one: Subscription): string[] {
+  const { all, any, cooldown, debounce, guard, predicate } = labels.subscription.conditions;
   const parts = [
-    one.any.length > 0 && `on ${one.any.join(" or ")}`,
-    one.all.length > 0 && `with ${one.all.join(" and ")}`,
-    one.predicate && `where ${predicateText(one.predicate)}`,
-    one.guard && `when ${predicateText(one.guard)}`,
-    one.cooldown_ms > 0 && `at most every ${formatDuration(one.cooldown_ms)}`,
-    one.debounce_ms > 0 && `gathered for ${formatDuration(one.debounce_ms)}`,
+    one.any.length > 0 && any(one.any),
+    one.all.length > 0 && all(one.all),
+    one.predicate && predicate(predicateText(one.predicate)),
+    one.guard && guard(predicateText(one.guard)),
+    one.cooldown_ms > 0 && cooldown(formatDuration(one.cooldown_ms)),
+    one.debounce_ms > 0 && debounce(formatDuration(one.debounce_ms)),
   ];
-  return parts.filter((word) => word !== false && word !== undefined);
+  return parts.filter((part) => part !== false && part !== undefined);
 }
 
-/** A predicate as it was typed, where that is all it says; else as it is kept. */
+/** A predicate of equalities as it is typed on the command line; every other one as JSON. */
 function predicateText(predicate: Record<string, unknown>): string {
   const parts: unknown[] = Array.isArray(predicate.all) ? predicate.all : [predicate];
-  const equal = parts.map(equality);
-  return equal.length > 0 && equal.every((word) => word !== undefined)
-    ? equal.join(" and ")
-    : JSON.stringify(predicate);
+  const equalities = parts.map(equality);
+  const isPlain = equalities.length > 0 && equalities.every((part) => part !== undefined);
+  return isPlain ? equalities.join(" and ") : JSON.stringify(predicate);
 }
 
 function equality(part: unknown): string | undefined {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { parseMarkdown } from "./markdown";
 
-it("reads paragraphs, headings, lists and fenced code", () => {
+it("parses paragraphs, headings, lists and fenced code", () => {
   expect(
     parseMarkdown("# Report\nAll is well.\nReally.\n\n- one\n- two\n1. first\n```sh\nls -la\n\nrm x\n```\nend"),
   ).toEqual([
@@ -17,7 +17,7 @@ it("reads paragraphs, headings, lists and fenced code", () => {
   ]);
 });
 
-it("reads code, bold and links to the web inside a line", () => {
+it("parses code, bold and web links inside a line", () => {
   expect(parseMarkdown("Use `ls` **now**, see [docs](https://example.org/a).")).toEqual([
     {
       kind: "paragraph",
@@ -34,11 +34,11 @@ it("reads code, bold and links to the web inside a line", () => {
   ]);
 });
 
-it("never makes a link of anything that is not the web", () => {
-  const [passage] = parseMarkdown("[run](javascript:alert(1)) and [file](file:///etc/passwd)");
-  expect(JSON.stringify(passage)).not.toContain('"link"');
+it("links only to the web", () => {
+  const [block] = parseMarkdown("[run](javascript:alert(1)) and [file](file:///etc/passwd)");
+  expect(JSON.stringify(block)).not.toContain('"link"');
 });
 
-it("ends with the text when a fence is never closed", () => {
+it("an unclosed fence ends with the text", () => {
   expect(parseMarkdown("```\nhalf")).toEqual([{ kind: "code", text: "half" }]);
 });

@@ -1,4 +1,4 @@
-// Reads the little Markdown that models write, as data. What is not recognised stays the text it was.
+// Parses the subset of Markdown that models write. Everything else stays plain text.
 
 export type Inline =
   | { kind: "text"; text: string }
@@ -47,7 +47,7 @@ export function parseMarkdown(text: string): TextBlock[] {
   return blocks;
 }
 
-/** Code, bold, and links to the web. Nothing else is a link: a model's words must not make the page run anything. */
+/** Code, bold, and links to the web. No other link is recognized: model output must not run code in the page. */
 const INLINE = /`([^`\n]+)`|\*\*([^*\n]+)\*\*|\[([^\]\n]+)\]\((https?:\/\/[^\s)]+)\)/g;
 
 function parseInlines(text: string): Inline[] {

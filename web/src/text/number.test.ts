@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { firstLine, formatBytes, joinList, oneLine, pluralize } from "./number";
 import { toSentence } from "./sentence";
 
-it("groups digits and makes the noun agree", () => {
+it("groups digits and pluralizes the noun", () => {
   expect([pluralize(1, "token"), pluralize(1_234_567, "token"), pluralize(0, "entry", "entries")]).toEqual([
     "1 token",
     "1,234,567 tokens",
@@ -10,7 +10,7 @@ it("groups digits and makes the noun agree", () => {
   ]);
 });
 
-it("says how large something is in the unit that fits", () => {
+it("formats bytes in the unit that fits", () => {
   expect([1, 812, 3_072, 42_400, 1_240_000].map(formatBytes)).toEqual([
     "1 byte",
     "812 bytes",
@@ -20,7 +20,7 @@ it("says how large something is in the unit that fits", () => {
   ]);
 });
 
-it("cuts to the first line and shows that it did", () => {
+it("shortens to the first line with an ellipsis", () => {
   expect(firstLine("  one line  ", 20)).toBe("one line");
   expect(firstLine("first\nsecond", 20)).toBe("first…");
   expect(firstLine("a rather long line", 8)).toBe("a rather…");
@@ -30,7 +30,7 @@ it("puts a text on one line", () => {
   expect([oneLine(" a\n  b ", 20), oneLine("a rather long text", 8)]).toEqual(["a b", "a rather…"]);
 });
 
-it("lists with commas and one and", () => {
+it("joins lists with commas and one and", () => {
   expect([joinList([]), joinList(["a"]), joinList(["a", "b"]), joinList(["a", "b", "c"])]).toEqual([
     "",
     "a",
@@ -39,7 +39,7 @@ it("lists with commas and one and", () => {
   ]);
 });
 
-it("makes a sentence of a server's message", () => {
+it("makes a sentence of a server message", () => {
   expect([toSentence("the key is wrong"), toSentence("Really?"), toSentence("")]).toEqual([
     "The key is wrong.",
     "Really?",

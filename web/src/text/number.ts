@@ -1,4 +1,4 @@
-// Numbers and the nouns that they count.
+// Numbers, lists and shortened lines.
 
 const groups = new Intl.NumberFormat("en");
 
@@ -29,13 +29,13 @@ export function joinList(parts: readonly string[]): string {
   return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 }
 
-/** A text on one line, cut to a length, with an ellipsis where something is missing. */
+/** A text on one line, shortened with an ellipsis. */
 export function oneLine(text: string, charsMax: number): string {
   const line = text.trim().replaceAll(/\s+/g, " ");
   return line.length > charsMax ? `${line.slice(0, charsMax).trimEnd()}…` : line;
 }
 
-/** The first line, cut to a length, with an ellipsis where something is missing. */
+/** The first line of a text, shortened with an ellipsis. */
 export function firstLine(text: string, charsMax: number): string {
   const [line = ""] = text.trim().split("\n");
   const cut = line.length > charsMax ? line.slice(0, charsMax).trimEnd() : line;

@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import type { AgentStatus, Queued, TranscriptLine } from "../api/types";
+import { labels } from "../labels";
 import { ClearQueue } from "../message/ClearQueue";
 import { OutgoingView } from "../message/OutgoingView";
 import type { OutboxHandle } from "../message/useOutbox";
@@ -14,16 +15,16 @@ interface ConversationProps {
   agent: AgentStatus;
   lines: readonly TranscriptLine[];
   onOlder?: () => void;
-  /** What the model is saying right now. */
+  /** The live text of the model. */
   live: string;
   queue: readonly Queued[];
   outbox: OutboxHandle;
 }
 
-/** What was asked, said and done, oldest first, with what is under way at its end. */
+/** Messages, replies and tool calls, oldest first; live text and queued messages last. */
 export function Conversation({ agent, lines, onOlder, live, queue: queued, outbox }: ConversationProps) {
   const parts = useMemo(() => toConversation(lines), [lines]);
-  // The transcript may be newer than the line: what has begun waits no more.
+  // The transcript may be newer than the queue: a run that has started is not queued.
   const queue = useMemo(
     () => queued.filter((one) => !parts.some((part) => part.runKey === one.run_key)),
     [queued, parts],
@@ -34,8 +35,8 @@ export function Conversation({ agent, lines, onOlder, live, queue: queued, outbo
     return (
       <div className="empty">
         <Icon name="moon" />
-        <p className="empty-title">Nothing was said to {agent.agent_id} yet</p>
-        <p>Write to it below. It wakes, works in its folder under the rules, and everything it does will stand here.</p>
+        <p className="empty-title">{labels.transcript.empty(agent.agent_id)}</p>
+        <p>{labels.transcript.emptyHint}</p>
       </div>
     );
   }
@@ -43,7 +44,7 @@ export function Conversation({ agent, lines, onOlder, live, queue: queued, outbo
     <>
       {onOlder && (
         <button type="button" className="button small" onClick={onOlder}>
-          Show older
+          {labels.common.showOlder}
         </button>
       )}
       <ol className="turns">
@@ -63,15 +64,15 @@ export function Conversation({ agent, lines, onOlder, live, queue: queued, outbo
         )}
         {live === "" && agent.activity === "working" && (
           <li className="turn agent working" role="status">
-            <span className="pulse" aria-hidden="true" /> {agent.agent_id} is working…
+            <span className="pulse" aria-hidden="true" /> {labels.transcript.working(agent.agent_id)}
           </li>
         )}
         {queue.map((one) => (
           <li key={one.run_key} className="turn user waiting">
-            <p className="turn-author">You</p>
+            <p className="turn-author">{labels.common.you}</p>
             <div className="bubble">{one.preview}</div>
             <p className="turn-foot">
-              Waits for its turn, since <Time at={one.admitted_at} />
+              {labels.message.queued} <Time at={one.admitted_at} />
             </p>
           </li>
         ))}

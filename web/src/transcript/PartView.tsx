@@ -1,3 +1,4 @@
+import { labels } from "../labels";
 import { Link, runPath } from "../shell/router";
 import { formatBytes } from "../text/number";
 import { Icon } from "../ui/Icon";
@@ -13,17 +14,18 @@ interface PartViewProps {
   isOpen: boolean;
 }
 
+/** One part of a conversation. */
 export function PartView({ part, agentId, isFirst, isOpen }: PartViewProps) {
   const link = isFirst && (
     <p className="turn-run">
-      <Time at={part.at} /> · <Link to={runPath(agentId, part.runKey)}>why and how</Link>
+      <Time at={part.at} /> · <Link to={runPath(agentId, part.runKey)}>{labels.common.viewRun}</Link>
     </p>
   );
   switch (part.kind) {
     case "message":
       return (
         <li className="turn user">
-          <p className="turn-author">You</p>
+          <p className="turn-author">{labels.common.you}</p>
           <div className="bubble">{part.text}</div>
           {link}
         </li>
@@ -37,7 +39,7 @@ export function PartView({ part, agentId, isFirst, isOpen }: PartViewProps) {
     case "thinking":
       return (
         <li className="turn thinking">
-          <Thought text={part.text} />
+          <Thinking text={part.text} />
         </li>
       );
     case "attachment":
@@ -45,7 +47,7 @@ export function PartView({ part, agentId, isFirst, isOpen }: PartViewProps) {
         <li className="turn user attachment">
           <p className="bubble">
             <Icon name="clip" /> <b>{part.name}</b>{" "}
-            <span className="quiet">{`${part.mediaType}, ${formatBytes(part.bytes)}`}</span>
+            <span className="quiet">{labels.transcript.attachment(part.mediaType, formatBytes(part.bytes))}</span>
           </p>
           {link}
         </li>
@@ -59,19 +61,19 @@ export function PartView({ part, agentId, isFirst, isOpen }: PartViewProps) {
     case "erased":
       return (
         <li className="turn agent">
-          <p className="quiet">What was said here was erased for good.</p>
+          <p className="quiet">{labels.transcript.erased}</p>
           {link}
         </li>
       );
   }
 }
 
-/** What the model thought before it spoke. It is no answer, so it stays closed until somebody wants to know. */
-function Thought({ text }: { text: string }) {
-  if (text === "") return <p className="quiet">It thought first; its provider does not show what.</p>;
+/** The thinking of a model before its reply, closed until the reader opens it. */
+function Thinking({ text }: { text: string }) {
+  if (text === "") return <p className="quiet">{labels.transcript.hiddenThinking}</p>;
   return (
     <details className="step-details">
-      <summary>What it thought first</summary>
+      <summary>{labels.transcript.thinking}</summary>
       <ModelText text={text} />
     </details>
   );

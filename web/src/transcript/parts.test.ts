@@ -16,7 +16,7 @@ const result = (callId: string, content: string) => ({
 });
 const text = (words: string) => ({ type: "text" as const, text: words });
 
-it("puts each result beside its call, also when a call id is used again", () => {
+it("matches each result to its call when an id is reused", () => {
   const parts = toConversation([
     sampleLine("user", [text("go")]),
     sampleLine("assistant", [text("first"), use("c", "ls")]),
@@ -32,7 +32,7 @@ it("puts each result beside its call, also when a call id is used again", () => 
   ]);
 });
 
-it("does not mix up calls of different runs", () => {
+it("keeps calls of different runs apart", () => {
   const parts = toConversation([
     sampleLine("assistant", [use("c", "ls")], "a"),
     sampleLine("assistant", [use("c", "pwd")], "b"),
@@ -41,7 +41,7 @@ it("does not mix up calls of different runs", () => {
   expect(parts.map((part) => part.kind === "toolCall" && part.call.result?.content)).toEqual([undefined, "b's"]);
 });
 
-it("tells thoughts and what was attached from what was said", () => {
+it("separates thinking and attachments from text", () => {
   const attachment = { type: "attachment" as const, name: "map.png", media_type: "image/png", base64_bytes: 4_096 };
   const parts = toConversation([
     sampleLine("user", [text("where?"), attachment]),
@@ -60,7 +60,7 @@ it("tells thoughts and what was attached from what was said", () => {
   ]);
 });
 
-it("does not take a thought for a reply", () => {
+it("thinking is not a reply", () => {
   const lines = [
     sampleLine("user", [text("go")]),
     sampleLine("assistant", [{ type: "thinking", text: "hm" }, text("Done.")]),
@@ -68,11 +68,11 @@ it("does not take a thought for a reply", () => {
   expect(runContentOf({ agent_id: "main", lines, has_more: false }, "r")?.replies).toEqual(["Done."]);
 });
 
-it("shows that something was erased", () => {
+it("shows that a message was erased", () => {
   expect(toConversation([{ ...sampleLine("user", []), erased: true }])).toMatchObject([{ kind: "erased" }]);
 });
 
-it("gives replies and calls of one run in order", () => {
+it("returns replies and calls of one run in order", () => {
   const lines = [
     sampleLine("user", [text("go")]),
     sampleLine("assistant", [text("I look."), use("c", "ls")]),
@@ -85,7 +85,7 @@ it("gives replies and calls of one run in order", () => {
   expect(account?.calls.map((call) => call.result?.content)).toEqual(["files"]);
 });
 
-it("gives no account of a run whose beginning it does not have", () => {
+it("returns nothing for a run whose start is not loaded", () => {
   const lines = [sampleLine("assistant", [text("…and so on")])];
   expect(runContentOf({ agent_id: "main", lines, has_more: true }, "r")).toBeUndefined();
   expect(runContentOf({ agent_id: "main", lines, has_more: true }, "older")).toBeUndefined();

@@ -1,11 +1,11 @@
-// A transcript as a conversation: what was asked, what was said, and each tool call together with what became of it.
+// A transcript as the parts of a conversation: messages, replies, and each tool call with its result.
 import type { Transcript, TranscriptLine } from "../api/types";
 
 export interface Call {
   id: string;
   name: string;
   input: unknown;
-  /** Absent until the round it belongs to is over. */
+  /** Absent until its round ends. */
   result?: { isError: boolean; content: string };
 }
 
@@ -19,7 +19,7 @@ export type Part =
 
 export function toConversation(lines: readonly TranscriptLine[]): Part[] {
   const parts: Part[] = [];
-  /** Calls without a result, oldest first: a provider may use the same id again in a later round. */
+  /** Calls without a result, oldest first: a provider may reuse an id in a later round. */
   const open = new Map<string, Call[]>();
   lines.forEach((line, index) => {
     const { run_key: runKey, at } = line;
@@ -67,15 +67,15 @@ function decoded(base64Bytes: number): number {
   return Math.floor((base64Bytes * 3) / 4);
 }
 
-/** What a transcript can add to the steps of a run: the words of its replies and its calls, each in order. */
+/** What the transcript adds to the steps of a run: its replies and its calls, each in order. */
 export interface RunContent {
   replies: readonly string[];
   calls: readonly Call[];
 }
 
 /**
- * The account of one run; undefined when the transcript does not reach back to the run's beginning, for then nobody
- * could tell which reply is the first.
+ * The replies and calls of one run; undefined when the transcript does not reach back to the start of the run, because
+ * then it is unknown which reply is the first.
  */
 export function runContentOf({ lines, has_more: hasMore }: Transcript, runKey: string): RunContent | undefined {
   const own = lines.filter((line) => line.run_key === runKey);

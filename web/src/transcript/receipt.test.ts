@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { commandOf, parseToolReceipt } from "./receipt";
 
-it("reads what a command printed and how it ended", () => {
+it("parses the output and exit status of a command", () => {
   const content = JSON.stringify({
     disposition: "completed",
     exit_status: 2,
@@ -14,7 +14,7 @@ it("reads what a command printed and how it ended", () => {
   expect(parseToolReceipt(content, false)).toEqual({
     output: "out",
     errors: "err",
-    end: "ended with status 2",
+    end: "exit status 2",
     isTruncated: true,
     durationMs: 24,
     sandbox: "enforced: landlock-abi7+seccomp+pidns",
@@ -22,7 +22,7 @@ it("reads what a command printed and how it ended", () => {
   });
 });
 
-it("reads why a call was refused", () => {
+it("parses why a call was refused", () => {
   const content = JSON.stringify({
     ok: false,
     tool_name: "Fly",
@@ -37,10 +37,10 @@ it("reads why a call was refused", () => {
   });
 });
 
-it("shows what is no JSON as it is", () => {
+it("shows text that is not JSON as it is", () => {
   expect(parseToolReceipt("plain words", false)).toMatchObject({ output: "plain words", end: "done" });
 });
 
-it("finds the command of a shell call, and none in anything else", () => {
+it("finds the command of shell calls only", () => {
   expect([commandOf({ cmd: "ls" }), commandOf({ path: "x" }), commandOf(null)]).toEqual(["ls", undefined, undefined]);
 });

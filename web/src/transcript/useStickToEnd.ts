@@ -1,15 +1,15 @@
 import { type RefObject, useEffect, useRef } from "react";
 
-/** Closer to the end than this, a reader is taken to follow. */
+/** Within this distance of the end, the reader is following the conversation. */
 const NEAR_PX = 160;
 
-/** Keeps the end of a conversation in sight for whoever is there already, and never tears away one who reads above. */
+/** Scrolls along with a growing conversation while the reader is at its end, and never from further up. */
 export function useStickToEnd(mark: string): RefObject<HTMLDivElement | null> {
   const end = useRef<HTMLDivElement>(null);
   const wasNear = useRef(false);
   useEffect(() => {
     const { top = 0 } = end.current?.getBoundingClientRect() ?? {};
-    // A long conversation begins at its end; one that nearly fits is left where it is.
+    // A long conversation opens at its end; one that nearly fits stays at its start.
     if (top > window.innerHeight * 1.5) end.current?.scrollIntoView({ block: "nearest" });
   }, []);
   useEffect(() => {

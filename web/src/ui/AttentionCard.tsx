@@ -1,4 +1,5 @@
 import { type ReactNode, useId } from "react";
+import { labels } from "../labels";
 import { agentPath, Link, runPath } from "../shell/router";
 import { oneLine } from "../text/number";
 import { Icon, type IconName } from "./Icon";
@@ -19,14 +20,14 @@ interface AttentionCardProps {
   children?: ReactNode;
   /** Buttons, and what each of them does. */
   actions?: ReactNode;
-  /** Links to the run, with this text. */
-  runLink?: { runKey: string; text: string };
+  /** The run to link to; absent on the page of the run itself. */
+  runKey?: string;
   at?: string;
 }
 
 /** One thing that a person has to act on: which agent and run it is about, what happened, and what to do next. */
 export function AttentionCard(props: AttentionCardProps) {
-  const { icon, agentId, prompt, badges, headline, level = 3, children, actions, runLink, at } = props;
+  const { icon, agentId, prompt, badges, headline, level = 3, children, actions, runKey, at } = props;
   const titleId = useId();
   const Heading = level === 2 ? "h2" : "h3";
   return (
@@ -35,14 +36,14 @@ export function AttentionCard(props: AttentionCardProps) {
       <div>
         <p className="attention-title">
           <Link to={agentPath(agentId)}>{agentId}</Link>
-          {prompt && ` · “${oneLine(prompt, PROMPT_CHARS_MAX)}”`} {badges}
+          {prompt && ` · ${labels.common.quote(oneLine(prompt, PROMPT_CHARS_MAX))}`} {badges}
         </p>
         <Heading id={titleId}>{headline}</Heading>
         {children}
-        {(actions || runLink || at) && (
+        {(actions || runKey || at) && (
           <div className="attention-actions">
             {actions}
-            {runLink && <Link to={runPath(agentId, runLink.runKey)}>{runLink.text}</Link>}
+            {runKey && <Link to={runPath(agentId, runKey)}>{labels.common.viewRun}</Link>}
             {at && (
               <span className="quiet">
                 <Time at={at} />

@@ -1,27 +1,35 @@
 import { asFailure } from "../api/failure";
+import { labels } from "../labels";
 import { toSentence } from "../text/sentence";
 import { Icon } from "./Icon";
+import { InlineText } from "./InlineText";
 
 interface ErrorNoticeProps {
-  /** What was being tried, as the end of "could not …". */
+  /** The action that failed, as the end of "Could not …". */
   action: string;
   error: unknown;
   onRetry?: () => void;
 }
 
-/** Something did not work: what, why, and the way out. */
+/** A failed action: what failed, why, and what to do next. */
 export function ErrorNotice({ action, error, onRetry }: ErrorNoticeProps) {
   const failure = asFailure(error);
   return (
     <div className="error-notice" role="alert">
       <Icon name="alert" />
       <div>
-        <p className="error-notice-title">Could not {action}.</p>
-        <p>{toSentence(failure.message)}</p>
-        {failure.hint !== "" && <p className="quiet">{toSentence(failure.hint)}</p>}
+        <p className="error-notice-title">{labels.common.couldNot(action)}</p>
+        <p>
+          <InlineText text={toSentence(failure.message)} />
+        </p>
+        {failure.hint !== "" && (
+          <p className="quiet">
+            <InlineText text={toSentence(failure.hint)} />
+          </p>
+        )}
         {onRetry && (
           <button type="button" className="button small" onClick={onRetry}>
-            Try again
+            {labels.common.tryAgain}
           </button>
         )}
       </div>

@@ -1,4 +1,4 @@
-// The page's own small drawings, all on a grid of 24 with one stroke, so that they sit with text of any size.
+// The icons of the page: one path each, on a grid of 24.
 
 const PATHS = {
   moon: "M19.5 14.2A8 8 0 0 1 9.8 4.5a8 8 0 1 0 9.7 9.7Z",

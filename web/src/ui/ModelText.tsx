@@ -1,42 +1,42 @@
 import { type Inline, parseMarkdown, type TextBlock } from "../text/markdown";
 
-/** A model's words, set as text. */
+/** The output of a model, with its Markdown rendered. */
 export function ModelText({ text }: { text: string }) {
   return (
     <div className="model-text">
       {parseMarkdown(text).map((block, index) => (
-        <TextBlockView key={index} passage={block} />
+        <TextBlockView key={index} block={block} />
       ))}
     </div>
   );
 }
 
-function TextBlockView({ passage }: { passage: TextBlock }) {
-  switch (passage.kind) {
+function TextBlockView({ block }: { block: TextBlock }) {
+  switch (block.kind) {
     case "paragraph":
       return (
         <p>
-          <Inlines inlines={passage.inlines} />
+          <Inlines inlines={block.inlines} />
         </p>
       );
     case "heading":
-      // Not a heading of the page: a model's outline would tear up ours.
+      // A paragraph, so that headings in model output do not change the outline of the page.
       return (
         <p className="model-text-heading">
-          <Inlines inlines={passage.inlines} />
+          <Inlines inlines={block.inlines} />
         </p>
       );
     case "code":
       return (
         <pre className="code" tabIndex={0}>
-          {passage.text}
+          {block.text}
         </pre>
       );
     case "list": {
-      const List = passage.isOrdered ? "ol" : "ul";
+      const List = block.isOrdered ? "ol" : "ul";
       return (
         <List>
-          {passage.items.map((inlines, index) => (
+          {block.items.map((inlines, index) => (
             <li key={index}>
               <Inlines inlines={inlines} />
             </li>

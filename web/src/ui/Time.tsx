@@ -1,7 +1,7 @@
 import { formatAgo, formatExact, formatUntil } from "../text/time";
 import { useNow } from "../text/useNow";
 
-/** A moment as people say it; the exact one is a hover (or a long press) away. */
+/** A relative time; the exact time is its tooltip. */
 export function Time({ at, isFuture = false }: { at: string; isFuture?: boolean }) {
   const now = useNow();
   return (

@@ -1,4 +1,4 @@
-// One story from the first visit to the last, told to the real program by a real browser.
+// The briefing, the page of an agent and the page of a run, from login to logout.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,16 +9,16 @@ import { audit, launch, logIn, PHONE, picture, type Watch, WIDE, watch } from ".
 import { Daemon } from "./daemon";
 import { createAgent, sendMessage } from "./requests";
 
-const place = mkdtempSync(join(tmpdir(), "wakeful-e2e-"));
-// Taken every time, so that they cannot rot; kept only when asked for, so that a test run changes no file of the repository.
+const folder = mkdtempSync(join(tmpdir(), "wakeful-e2e-"));
+// Taken in every run, so that the code does not rot; written to the repository only with UPDATE_IMAGES.
 const images = process.env.UPDATE_IMAGES
   ? fileURLToPath(new URL("../../docs/images/", import.meta.url))
-  : join(place, "images");
-const home = join(place, "home");
-const workspace = join(place, "garden");
-const failing = join(place, "failing.yaml");
-const slow = join(place, "slow.yaml");
-const overloaded = join(place, "overloaded.yaml");
+  : join(folder, "images");
+const home = join(folder, "home");
+const workspace = join(folder, "garden");
+const failing = join(folder, "failing.yaml");
+const slow = join(folder, "slow.yaml");
+const overloaded = join(folder, "overloaded.yaml");
 
 let daemon: Daemon;
 let browser: Browser;
@@ -37,7 +37,7 @@ beforeAll(async () => {
     overloaded,
     `rounds:\n  - fail: { status: 503, retry_after_ms: 10 }\n  - text: All is well.\n    ${usage}\n`,
   );
-  // About one word a second, and more of them than any test waits for.
+  // About one word a second, for longer than any test waits.
   const story = Array.from(
     { length: 60 },
     (_, index) => ["I", "go", "through", "the", "feeds,", `page ${index}.`][index % 6],
@@ -53,14 +53,14 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await daemon?.stop();
-  rmSync(place, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
-const text = (words: string | RegExp) => page.getByText(words).first();
+const text = (shown: string | RegExp) => page.getByText(shown).first();
 const role = (...args: Parameters<Page["getByRole"]>) => page.getByRole(...args);
 const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() || document.activeElement?.id);
 
-/** Moves the focus by Tab alone until something with these words has it. */
+/** Moves the focus with Tab until it is on an element with this text. */
 async function tabTo(words: string): Promise<void> {
   for (let presses = 0; presses < 40; presses += 1) {
     if ((await focused()) === words) return;
@@ -72,55 +72,55 @@ async function tabTo(words: string): Promise<void> {
 const shownEvents = () =>
   page.locator("#timeline [data-event]").evaluateAll((lines) => lines.map((line) => line.getAttribute("data-event")));
 
-it("a browser without a session is told how to come in", async () => {
+it("a browser without a login sees how to log in", async () => {
   await page.goto(daemon.url);
   await role("heading", { name: "You are not logged in" }).waitFor();
   await text("wakeful open").waitFor();
   await audit(page);
 });
 
-it("the login page opens a calm and empty briefing", async () => {
+it("the login page opens an empty briefing", async () => {
   await logIn(page, `file://${await daemon.loginPage()}`);
-  await text("Nothing needs you.").waitFor();
-  await text("Nobody lives here yet").waitFor();
-  await text("The model is the demo script.").waitFor();
+  await text("Nothing needs attention.").waitFor();
+  await text("No agents yet").waitFor();
+  await text("The model is a demo script.").waitFor();
   const spent = role("region", { name: "Spent today" });
-  await spent.getByText("$0.00 of $5.00 (the default cap)").waitFor();
-  await spent.getByText(/^A new day begins at \d\d:\d\d/).waitFor();
+  await spent.getByText("$0.00 of $5.00 (default cap)").waitFor();
+  await spent.getByText(/^The cap resets at \d\d:\d\d/).waitFor();
   await audit(page);
 });
 
-it("the cap of a day is set by keyboard alone, and a wrong amount is told before it is sent", async () => {
+it("the daily cap is set with the keyboard alone", async () => {
   const spent = role("region", { name: "Spent today" });
-  await tabTo("Change the cap");
+  await tabTo("Change cap");
   await page.keyboard.press("Enter");
   const dialog = role("dialog", { name: "Daily cap" });
   await page.keyboard.press("Control+A");
   await page.keyboard.type("2,50");
   await page.keyboard.press("Enter");
-  await dialog.getByText(/^That is no amount/).waitFor();
+  await dialog.getByText(/^Not an amount/).waitFor();
   await audit(page);
   await page.keyboard.press("Control+A");
   await page.keyboard.type("7.25");
   await page.keyboard.press("Enter");
   await dialog.waitFor({ state: "detached" });
   await spent.getByText("$0.00 of $7.25", { exact: true }).waitFor();
-  expect(await focused()).toBe("Change the cap");
+  expect(await focused()).toBe("Change cap");
   expect(await role("meter", { name: "Spent today, of the daily cap" }).getAttribute("aria-valuetext")).toBe(
     "$0.00 of $7.25, 0 percent",
   );
   await page.reload();
   await spent.getByText("$0.00 of $7.25", { exact: true }).waitFor();
-  await role("button", { name: "Change the cap" }).click();
-  await role("button", { name: "Back to the default" }).click();
-  await spent.getByText("$0.00 of $5.00 (the default cap)").waitFor();
+  await role("button", { name: "Change cap" }).click();
+  await role("button", { name: "Use the default" }).click();
+  await spent.getByText("$0.00 of $5.00 (default cap)").waitFor();
   await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
   await page.reload();
-  // Keys are heard only by a page that is there.
-  await spent.getByText("$0.00 of $5.00 (the default cap)").waitFor();
+  // The page handles keys only after it is rendered.
+  await spent.getByText("$0.00 of $5.00 (default cap)").waitFor();
 });
 
-it("an agent is made and asked by keyboard alone, and its run ends before one's eyes", async () => {
+it("an agent is created and messaged with the keyboard alone", async () => {
   await page.keyboard.press("Tab");
   expect(await focused()).toBe("Skip to content");
   await tabTo("New agent");
@@ -132,23 +132,23 @@ it("an agent is made and asked by keyboard alone, and its run ends before one's 
   await page.keyboard.type(workspace);
   await page.keyboard.press("Enter");
   await role("heading", { name: "gardener", level: 1 }).waitFor();
-  await text("gardener sleeps").waitFor();
+  await text("gardener is asleep").waitFor();
   await audit(page);
 
-  // A mark that a reload would wipe out.
+  // A reload would remove this attribute.
   await page.evaluate(() => document.documentElement.setAttribute("data-mark", "same page"));
   await page.keyboard.press("/");
   await page.keyboard.type("Look around and leave a report");
   await page.keyboard.press("Enter");
   await page.locator(".turns").getByText("Done. The report is in wakeful-demo-report.md").waitFor();
-  await page.locator("#runs").getByText("Done", { exact: true }).waitFor();
-  await page.locator(".page-head").getByText("gardener sleeps, at no cost.").waitFor();
+  await page.locator("#runs").getByText("Completed", { exact: true }).waitFor();
+  await page.locator(".page-head").getByText("gardener is asleep.").waitFor();
   expect(await page.evaluate(() => document.documentElement.dataset.mark)).toBe("same page");
   expect(await page.locator(".bubble").allInnerTexts()).toEqual(["Look around and leave a report"]);
   await audit(page);
 });
 
-it("a reload shows the same", async () => {
+it("a reload shows the same conversation", async () => {
   const before = await page.locator(".turns").innerText();
   await page.reload();
   await page.locator(".turns").getByText("Done. The report is in").waitFor();
@@ -156,42 +156,42 @@ it("a reload shows the same", async () => {
   expect(withoutTimes(await page.locator(".turns").innerText())).toBe(withoutTimes(before));
 });
 
-it("a call shows its command and its output when it is opened", async () => {
+it("an opened tool call shows its command and output", async () => {
   const call = page.locator("details.call").nth(2);
   await call.locator("summary").click();
   await call.getByText("# What is in this folder").waitFor();
-  await call.getByText(/^ ?Ran confined: it could write only in its workspace/).waitFor();
+  await call.getByText(/^ ?Sandboxed: could write only to its workspace/).waitFor();
   await audit(page);
   await page.setViewportSize({ ...WIDE, height: 1220 });
   await picture(page, join(images, "agent.png"));
   await page.setViewportSize(WIDE);
 });
 
-it("a run says why it began, which rule allowed each act and how it was confined", async () => {
+it("a run shows its cause, the rule of each action, and sandboxes", async () => {
   await page.locator("#runs").getByRole("link").first().click();
-  await role("heading", { name: "Why it woke" }).waitFor();
-  await text("Somebody sent a message through this page or the API").waitFor();
+  await role("heading", { name: "Cause" }).waitFor();
+  await text("You sent a message through this page or the API").waitFor();
   await text("The agent is active").waitFor();
   await text(/Allowed by rule registered_tool/).waitFor();
-  await text(/Ran confined/).waitFor();
+  await text(/Sandboxed/).waitFor();
   await text("“I look at what is in this folder.”").waitFor();
   await audit(page);
   await picture(page, join(images, "run.png"));
 });
 
-it("an agent shows its model, takes no model that is not there, and has a cap of its own", async () => {
+it("an agent shows its model, refuses an unknown one, has a cap", async () => {
   await page.goto(`${daemon.url}/agents/gardener`);
-  await page.locator(".page-head").getByText("(the default)").waitFor();
-  await role("button", { name: "Change the model" }).click();
-  await page.keyboard.type("nobody/knows");
+  await page.locator(".page-head").getByText("(default)").waitFor();
+  await role("button", { name: "Change model" }).click();
+  await page.keyboard.type("unknown/model");
   await page.keyboard.press("Enter");
-  await text("Could not choose this model.").waitFor();
+  await text("Could not change the model.").waitFor();
   await audit(page);
   await page.keyboard.press("Escape");
   const cost = role("region", { name: "Cost" });
   await cost.getByText("$0.00 today, under the cap of all agents").waitFor();
-  await cost.getByText("It has not cost anything yet.").waitFor();
-  await cost.getByRole("button", { name: "Set a cap" }).click();
+  await cost.getByText("No costs yet.").waitFor();
+  await cost.getByRole("button", { name: "Set cap" }).click();
   await page.keyboard.type("1");
   await page.keyboard.press("Enter");
   await cost.getByText("$0.00 today of $1.00 a day").waitFor();
@@ -203,44 +203,44 @@ it("an agent shows its model, takes no model that is not there, and has a cap of
     .waitFor();
 });
 
-it("a round that needed two attempts shows both: how each ended, the wait, the rule, the tokens", async () => {
+it("a round with two attempts shows both with delay, rule and tokens", async () => {
   const runKey = await sendMessage(page, "gardener", { text: "Is anybody there?", model: `scripted:${overloaded}` });
   await page.goto(`${daemon.url}/agents/gardener/runs/${runKey}`);
-  await page.locator(".page-head").getByText("Done", { exact: true }).waitFor();
+  await page.locator(".page-head").getByText("Completed", { exact: true }).waitFor();
   const attempts = role("list", { name: "Attempts" });
   await attempts.getByText("attempt 1 of 3").waitFor();
-  await attempts.getByText("failed, tried again").waitFor();
-  await attempts.getByText(/then waited \d+ ms/).waitFor();
+  await attempts.getByText("failed, retried").waitFor();
+  await attempts.getByText(/retried after \d+ ms/).waitFor();
   await attempts.getByText("attempt 2 of 3").waitFor();
-  await attempts.getByText("answered", { exact: true }).waitFor();
-  await attempts.getByText(/1,200 tokens asked, 40 answered/).waitFor();
+  await attempts.getByText("succeeded", { exact: true }).waitFor();
+  await attempts.getByText(/1,200 input tokens, 40 output tokens/).waitFor();
   expect(await page.locator(".step").count()).toBe(1);
   await audit(page);
 });
 
-it("the page finds the daemon again after a restart and shows nothing twice", async () => {
+it("the page reconnects after a restart and shows nothing twice", async () => {
   await page.goto(`${daemon.url}/agents/gardener`);
   await page.getByLabel("debug").check();
   await page.locator("#timeline [data-event='gardener/1']").waitFor();
   const before = await shownEvents();
 
   await daemon.stop();
-  await text(/Connection lost, trying again/).waitFor();
+  await text(/Connection lost/).waitFor();
   await audit(page);
   daemon = await Daemon.start(home, daemon.port);
-  await text(/Connection lost, trying again/).waitFor({ state: "detached" });
+  await text(/Connection lost/).waitFor({ state: "detached" });
 
   await page.locator("#message-box").focus();
   await page.keyboard.type("And");
   await page.keyboard.press("Shift+Enter");
   await page.keyboard.type("once more");
   await page.keyboard.press("Enter");
-  // For a moment it may stand there as sent and as taken up: the stream can be faster than the answer.
+  // For a moment it can be listed twice: the stream can be faster than the response.
   await page.locator(".bubble").getByText("once more").first().waitFor();
   await expect
     .poll(() => page.locator(".turns").getByText("Done. The report is in").count(), { timeout: 30_000 })
     .toBe(2);
-  await page.locator(".page-head").getByText("gardener sleeps, at no cost.").waitFor();
+  await page.locator(".page-head").getByText("gardener is asleep.").waitFor();
   await expect.poll(() => page.locator(".bubble").getByText("once more").count()).toBe(1);
 
   await expect.poll(async () => (await shownEvents()).length).toBeGreaterThan(before.length);
@@ -254,15 +254,15 @@ it("the page finds the daemon again after a restart and shows nothing twice", as
   await page.getByLabel("info").check();
 });
 
-it("a message that could not be sent waits for a person and arrives once", async () => {
+it("a message that failed to send is sent again once", async () => {
   await daemon.stop();
-  await text(/Connection lost, trying again/).waitFor();
+  await text(/Connection lost/).waitFor();
   await page.locator("#message-box").fill("Are you there?");
   await page.keyboard.press("Enter");
   await text("Not sent.").waitFor();
   await audit(page);
   daemon = await Daemon.start(home, daemon.port);
-  await text(/Connection lost, trying again/).waitFor({ state: "detached" });
+  await text(/Connection lost/).waitFor({ state: "detached" });
   await role("button", { name: "Send again" }).click();
   await text("Not sent.").waitFor({ state: "detached" });
   await expect
@@ -271,45 +271,45 @@ it("a message that could not be sent waits for a person and arrives once", async
   expect(await page.locator(".bubble").getByText("Are you there?").count()).toBe(1);
 });
 
-it("what the model says is there word by word, and its run can be stopped", async () => {
+it("live text appears word by word, and its run can be cancelled", async () => {
   const runKey = await sendMessage(page, "gardener", { text: "Take your time", model: `scripted:${slow}` });
   await page.locator(".turn.live").getByText("I go").waitFor();
   await page.goto(`${daemon.url}/agents/gardener/runs/${runKey}`);
-  await page.locator(".page-head").getByText("Working").waitFor();
+  await page.locator(".page-head").getByText("Open", { exact: true }).waitFor();
   await audit(page);
-  await role("button", { name: "Stop this run" }).click();
-  await page.locator(".page-head").getByText("Stopped", { exact: true }).waitFor();
+  await role("button", { name: "Cancel run" }).click();
+  await page.locator(".page-head").getByText("Cancelled", { exact: true }).waitFor();
 });
 
-it("a paused agent keeps what comes and begins when it is resumed", async () => {
+it("a paused agent queues messages and starts them when resumed", async () => {
   await page.goto(`${daemon.url}/agents/gardener`);
   await role("button", { name: "Pause" }).click();
   await text(/gardener is paused/).waitFor();
   await page.locator("#message-box").fill("Later, then");
   await page.keyboard.press("Enter");
-  await text(/Waits for its turn/).waitFor();
+  await text(/^Queued /).waitFor();
   await role("button", { name: "Resume" }).click();
-  await text(/Waits for its turn/).waitFor({ state: "detached" });
+  await text(/^Queued /).waitFor({ state: "detached" });
   await expect
     .poll(() => page.locator(".turns").getByText("Done. The report is in").count(), { timeout: 30_000 })
     .toBe(4);
 });
 
-it("the briefing says what needs you and what happened, and lets go of what is done", async () => {
+it("the briefing shows what needs attention and recent activity", async () => {
   await sendMessage(page, "gardener", { text: "What will the weather be?", model: `scripted:${failing}` });
   await sendMessage(page, "gardener", { text: "Prune the old branches", deny_tools: ["ExecCommand"] });
   for (const agentId of ["librarian", "scout"]) await createAgent(page, agentId, workspace);
   await sendMessage(page, "librarian", { text: "Put the new papers in order" });
   await sendMessage(page, "scout", { text: "Look for news about seeds", model: `scripted:${slow}` });
   await page.goto(daemon.url);
-  const needs = role("region", { name: "Needs you" });
+  const needs = role("region", { name: "Needs attention" });
   await needs.getByText("What will the weather be?").waitFor();
-  const happened = role("region", { name: "What happened lately" });
+  const happened = role("region", { name: "Recent activity" });
   await happened.getByText("failed at").waitFor();
   const pruning = happened.locator(".story", { hasText: "Prune the old branches" });
-  await pruning.getByText("finished").waitFor();
+  await pruning.getByText("completed").waitFor();
   await pruning.getByText("3 denied").waitFor();
-  await happened.locator(".story", { hasText: "Put the new papers in order" }).getByText("finished").waitFor();
+  await happened.locator(".story", { hasText: "Put the new papers in order" }).getByText("completed").waitFor();
   await page.locator(".agent-card", { hasText: "scout" }).getByText("“I go").waitFor();
   await audit(page);
   await picture(page, join(images, "briefing-light.png"));
@@ -318,11 +318,11 @@ it("the briefing says what needs you and what happened, and lets go of what is d
   await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
 
   const weather = needs.locator(".attention-card", { hasText: "What will the weather be?" });
-  await weather.getByRole("link", { name: "See what happened" }).click();
-  await role("heading", { name: "What went wrong" }).waitFor();
+  await weather.getByRole("link", { name: "View run" }).click();
+  await role("heading", { name: "Failure" }).waitFor();
   await audit(page);
   await page.goBack();
-  await weather.getByRole("button", { name: "Done with this" }).click();
+  await weather.getByRole("button", { name: "Dismiss" }).click();
   await weather.waitFor({ state: "detached" });
   const stop = await page.evaluate(async () => {
     const headers = { "x-wakeful-token": localStorage.getItem("wakeful.token") ?? "" };
@@ -330,18 +330,18 @@ it("the briefing says what needs you and what happened, and lets go of what is d
     return (await fetch(`/api/runs/${runs[0].run_key}/cancel`, { method: "POST", headers })).status;
   });
   expect(stop).toBe(200);
-  await happened.locator(".story", { hasText: "Look for news about seeds" }).getByText("was stopped").waitFor();
+  await happened.locator(".story", { hasText: "Look for news about seeds" }).getByText("was cancelled").waitFor();
   await role("button", { name: "Mark all as seen" }).click();
-  await role("region", { name: "Since you last looked" }).getByText("Nothing new.").waitFor();
+  await role("region", { name: "New activity" }).getByText("Nothing new.").waitFor();
   await page.reload();
-  await role("region", { name: "Since you last looked" }).getByText("Nothing new.").waitFor();
+  await role("region", { name: "New activity" }).getByText("Nothing new.").waitFor();
 
   await sendMessage(page, "gardener", { text: "Something new" });
-  await role("region", { name: "Since you last looked" }).getByText("finished").waitFor();
+  await role("region", { name: "New activity" }).getByText("completed").waitFor();
   expect(await page.locator(".story").count()).toBe(1);
 });
 
-it("it fits a phone", async () => {
+it("the page fits a phone", async () => {
   await page.setViewportSize(PHONE);
   await page.goto(`${daemon.url}/agents/gardener`);
   await page.locator(".turns").waitFor();
@@ -350,10 +350,10 @@ it("it fits a phone", async () => {
   await page.setViewportSize(WIDE);
 });
 
-it("shortcuts work wherever nothing is being typed", async () => {
+it("shortcuts work while no text is typed", async () => {
   await page.locator("h1").click();
   await page.keyboard.press("?");
-  await role("dialog", { name: "Keyboard" }).waitFor();
+  await role("dialog", { name: "Keyboard shortcuts" }).waitFor();
   await audit(page);
   await page.keyboard.press("Escape");
   await role("dialog").waitFor({ state: "detached" });
@@ -363,28 +363,28 @@ it("shortcuts work wherever nothing is being typed", async () => {
   await page.keyboard.press("Escape");
   await page.keyboard.press("g");
   await page.keyboard.press("b");
-  await role("heading", { name: /Good|Up late/ }).waitFor();
+  await role("heading", { name: "Briefing", level: 1 }).waitFor();
   expect(new URL(page.url()).pathname).toBe("/");
 });
 
-it("the colours can be chosen, and the choice is kept", async () => {
-  await role("button", { name: "Colours: system" }).click();
-  await role("button", { name: "Colours: light" }).click();
-  await role("button", { name: "Colours: dark" }).waitFor();
+it("the theme can be selected and is stored", async () => {
+  await role("button", { name: "Theme: system" }).click();
+  await role("button", { name: "Theme: light" }).click();
+  await role("button", { name: "Theme: dark" }).waitFor();
   await page.reload();
-  await role("button", { name: "Colours: dark" }).waitFor();
+  await role("button", { name: "Theme: dark" }).waitFor();
   expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe("dark");
 });
 
-it("an address that names no page and an agent that is not there are told apart", async () => {
+it("an unknown address and an unknown agent show different errors", async () => {
   await page.goto(`${daemon.url}/somewhere/else`);
-  await role("heading", { name: "There is nothing here" }).waitFor();
-  await page.goto(`${daemon.url}/agents/nobody`);
-  await text("Could not open nobody.").waitFor();
+  await role("heading", { name: "Page not found" }).waitFor();
+  await page.goto(`${daemon.url}/agents/unknown`);
+  await text("Could not load unknown.").waitFor();
   await audit(page);
 });
 
-it("whoever logs out is out", async () => {
+it("logging out ends the session", async () => {
   await page.goto(daemon.url);
   await role("button", { name: "Log out" }).click();
   await role("heading", { name: "You are not logged in" }).waitFor();
@@ -392,6 +392,6 @@ it("whoever logs out is out", async () => {
   await role("heading", { name: "You are not logged in" }).waitFor();
 });
 
-it("no request left this machine and no page made a mistake", () => {
+it("no request left this machine and no page logged an error", () => {
   expect(seen).toEqual({ foreign: [], errors: [] });
 });
