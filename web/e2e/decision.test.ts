@@ -199,7 +199,7 @@ describe("a decision", () => {
     ]);
   });
 
-  it("a long command is shown full before it can be approved", async () => {
+  it("a long command is shown in full before it can be approved", async () => {
     const long = join(folder, "long.yaml");
     const harmless = "true harmless; ".repeat(60);
     writeFileSync(

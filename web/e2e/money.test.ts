@@ -10,6 +10,7 @@ import { changeResponse, createAgent, sendMessage } from "./requests";
 
 const folder = mkdtempSync(join(tmpdir(), "wakeful-money-"));
 const home = join(folder, "home");
+const workspace = join(folder, "garden");
 const overloaded = join(folder, "overloaded.yaml");
 
 let daemon: Daemon;
@@ -19,6 +20,7 @@ let seen: Watch;
 
 beforeAll(async () => {
   mkdirSync(home);
+  mkdirSync(workspace);
   const usage = "usage: { input_tokens: 1200, output_tokens: 40 }";
   writeFileSync(
     overloaded,
@@ -30,7 +32,7 @@ beforeAll(async () => {
   page.setDefaultTimeout(30_000);
   seen = watch(page);
   await logIn(page, await daemon.loginLink());
-  await createAgent(page, "gardener", folder);
+  await createAgent(page, "gardener", workspace);
 });
 
 afterAll(async () => {
