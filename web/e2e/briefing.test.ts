@@ -170,8 +170,8 @@ it("an opened tool call shows its command and output", async () => {
 it("a run shows its cause, the rule of each action, and sandboxes", async () => {
   await page.locator("#runs").getByRole("link").first().click();
   await role("heading", { name: "Cause" }).waitFor();
-  await text("You sent a message through this page or the API").waitFor();
-  await text("The agent is active").waitFor();
+  await text("The operator sent a message through this page or the API").waitFor();
+  await text("The lifecycle of the agent allows this").waitFor();
   await text(/Allowed by rule registered_tool/).waitFor();
   await text(/Sandboxed/).waitFor();
   await text("“I look at what is in this folder.”").waitFor();

@@ -160,7 +160,7 @@ describe("cards in the briefing", () => {
     expect(await attention().getByRole("button", { name: "Leave it (recommended)" }).isDisabled()).toBe(true);
     await audit(page);
     await page.goto(`${daemon.url}/agents/gardener`);
-    await role("region", { name: "Waiting for your decision" }).waitFor();
+    await role("region", { name: "Pending decisions" }).waitFor();
     await audit(page);
     await page.unrouteAll({ behavior: "wait" });
     await page.goto(daemon.url);
@@ -225,7 +225,7 @@ describe("a decision", () => {
   it("a decision answered elsewhere disappears from the page of its run", async () => {
     const { run_key: runKey } = await send("Clear the other bed");
     await page.goto(`${daemon.url}/agents/gardener/runs/${runKey}`);
-    const region = role("region", { name: "Waiting for your decision" });
+    const region = role("region", { name: "Pending decisions" });
     await region.getByRole("button", { name: "Deny" }).waitFor();
     await audit(page);
     const { decisions } = (await wakeful("decision", "list")) as { decisions: { decision_id: string }[] };

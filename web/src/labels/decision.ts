@@ -51,6 +51,6 @@ export const decision = {
     high: "High",
     critical: "Critical",
   } satisfies Record<Severity, string>,
-  waiting: "Waiting for your decision",
+  waiting: "Pending decisions",
   withdrawn: "The run ended before the decision was answered.",
 };

@@ -75,7 +75,7 @@ export const run = {
 /** Why a run started: its kind, where its message came from, whose instruction it is, and how that was verified. */
 export const cause = {
   kinds: {
-    operator_prompt: "You sent a message",
+    operator_prompt: "The operator sent a message",
     notice: "A notice arrived",
     timer_tick: "A schedule fired",
     hint: "A hint arrived",
@@ -113,14 +113,16 @@ export const step = {
   error: (reason: string) => `Error: ${reason}`,
   isResult: "The reply is the result above.",
   modelRequest: "Model request",
+  needsApproval: (rule: string, meaning: string) => `Needs approval by rule ${rule}${meaning}`,
   none: "No steps yet.",
   outcomeUnknown: "Interrupted before its result was recorded. It may or may not have happened, and was not repeated",
   rules: {
     registered_tool: "the tool is registered and allowed in this run",
+    ask_tool: "each use of this tool in this run needs approval",
+    denied_agent: "this run may not start a run of this agent",
     denied_tool: "this run may not use this tool",
     unknown_tool: "the tool does not exist",
-    outside_cause:
-      "the run was not started by you but by a webhook, a watched folder or another agent, so each command needs approval",
+    outside_cause: "a webhook, a watched folder or another agent started the run, so each command needs approval",
     outcome_unknown_undecided: "the same call was interrupted earlier, and its outcome is unknown",
   } as Record<string, string>,
   sandbox: {
@@ -238,18 +240,18 @@ export const why = {
 
 /** The checks before a run starts: what a passed and what a failed one means. */
 export const wakeGates: Record<string, { passed: string; failed: string }> = {
-  lifecycle: { passed: "The agent is active", failed: "The agent is not active" },
+  lifecycle: { passed: "The lifecycle of the agent allows this", failed: "The agent is not active" },
   one_run_at_a_time: { passed: "No other run of the agent was open", failed: "Another run of the agent was open" },
   brake: { passed: "No brake was on", failed: "A brake was on" },
-  control: { passed: "The agent is not paused", failed: "The agent is paused" },
+  control: { passed: "The agent is not paused or stopped", failed: "The agent is paused or stopped" },
   mode: { passed: "The mode of the agent allows this", failed: "The mode of the agent does not allow this" },
   own_write: { passed: "The agent did not make the change itself", failed: "The agent made the change itself" },
   causal_depth: { passed: "The chain of causes is short enough", failed: "The chain of causes is too long" },
-  predicate: { passed: "The record matches the subscription", failed: "The record does not match the subscription" },
-  guard: { passed: "The guard is true", failed: "The guard is false" },
-  subscription: { passed: "The subscription is active", failed: "The subscription is paused" },
+  predicate: { passed: "No record condition failed", failed: "The record does not match the subscription" },
+  guard: { passed: "No guard failed", failed: "The guard is false" },
+  subscription: { passed: "No paused subscription applies", failed: "The subscription is paused" },
   work: { passed: "There is work to do", failed: "There is nothing to do" },
-  sleep: { passed: "A message from you passed the sleep barrier", failed: "The agent is asleep" },
+  sleep: { passed: "The operator woke the agent from its sleep", failed: "The agent is asleep" },
   window: { passed: "No time window applies", failed: "Waiting for a time window to end" },
   queue: { passed: "The queue has room", failed: "The queue is full" },
 };

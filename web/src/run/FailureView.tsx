@@ -1,6 +1,6 @@
 import type { FailureArtifact } from "../api/types";
 import { labels } from "../labels";
-import { toSentence } from "../text/sentence";
+import { capitalize, toSentence } from "../text/sentence";
 import { Icon } from "../ui/Icon";
 import { Causes } from "./Causes";
 import { humanizeCode } from "./text";
@@ -14,7 +14,10 @@ export function FailureView({ failure }: { failure: FailureArtifact }) {
     [names.provider, failure.provider],
     [names.model, failure.model_ref],
     [names.status, failure.status?.toString()],
-    ...Object.entries(failure.metadata ?? {}).map(([name, value]): [string, string] => [humanizeCode(name), value]),
+    ...Object.entries(failure.metadata ?? {}).map(([name, value]): [string, string] => [
+      capitalize(humanizeCode(name)),
+      value,
+    ]),
   ];
   return (
     <section className="panel failure" aria-labelledby="failure-title">

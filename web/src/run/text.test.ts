@@ -21,6 +21,13 @@ it("names the rule that allowed or denied a call", () => {
   );
 });
 
+it("says that a planned call needs approval until it has one", () => {
+  const rule = "rule ask_tool: each use of this tool in this run needs approval";
+  expect(verdictText(step({ status: "planned", reason: "ask_tool" }))).toBe(`Needs approval by ${rule}`);
+  expect(verdictText(step({ status: "ok", reason: "ask_tool" }))).toBe(`Allowed by ${rule}`);
+  expect(verdictText(step({ status: "planned" }))).toMatch(/^Allowed by rule registered_tool/);
+});
+
 it("shows the reason of a failure as an error", () => {
   expect(verdictText(step({ status: "failed", reason: "timed_out" }))).toBe("Error: timed out");
 });
@@ -44,7 +51,7 @@ it("says how a command was sandboxed", () => {
 });
 
 it("has texts for gates and causes, known and unknown", () => {
-  expect(wakeGateText({ gate: "lifecycle", passed: true })).toBe("The agent is active");
+  expect(wakeGateText({ gate: "lifecycle", passed: true })).toBe("The lifecycle of the agent allows this");
   expect(wakeGateText({ gate: "subscription", passed: false })).toBe("The subscription is paused");
   expect(wakeGateText({ gate: "moon_phase", passed: false })).toBe("Not passed: moon phase");
   const cause = {
@@ -58,5 +65,5 @@ it("has texts for gates and causes, known and unknown", () => {
     correlation_id: "",
     gates: [],
   };
-  expect(causeText(cause)).toBe("You sent a message from the command line");
+  expect(causeText(cause)).toBe("The operator sent a message from the command line");
 });

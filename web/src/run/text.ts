@@ -33,16 +33,19 @@ export function statusText(status: StepStatus): { text: string; tone: Tone } {
   return { text: labels.step.statuses[status], tone: STATUS_TONES[status] };
 }
 
+/** The rules by which a step waits for an approval. */
+const ASKING_RULES = new Set(["ask_tool", "outside_cause"]);
+
 /** Why a step could start or not, without the full stop; empty for a model round that succeeded. */
 export function verdictText({ kind, reason, status }: Step): string {
-  const { allowed, denied, error, outcomeUnknown, rules } = labels.step;
+  const { allowed, denied, error, needsApproval, outcomeUnknown, rules } = labels.step;
   if (status === "outcome_unknown") return outcomeUnknown;
   if (reason === "") return "";
   const meaning = rules[reason] ? `: ${rules[reason]}` : "";
   if (kind === "model") return error(humanizeCode(reason));
   if (status === "denied") return denied(reason, meaning);
   if (status === "failed" && !rules[reason]) return error(humanizeCode(reason));
-  return allowed(reason, meaning);
+  return (status === "planned" && ASKING_RULES.has(reason) ? needsApproval : allowed)(reason, meaning);
 }
 
 /** How a command was sandboxed. The server reports what the kernel enforced, so nothing is added to it. */

@@ -1,6 +1,11 @@
+/** A text with its first letter in upper case. */
+export function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** Messages of the server are lower case and have no full stop; on the page they stand alone. */
 export function toSentence(text: string): string {
   if (text === "") return "";
-  const capitalized = text.charAt(0).toUpperCase() + text.slice(1);
+  const capitalized = capitalize(text);
   return /[.!?…:]$/.test(capitalized) ? capitalized : `${capitalized}.`;
 }
