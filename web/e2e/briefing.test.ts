@@ -61,12 +61,12 @@ const role = (...args: Parameters<Page["getByRole"]>) => page.getByRole(...args)
 const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() || document.activeElement?.id);
 
 /** Moves the focus with Tab until it is on an element with this text. */
-async function tabTo(words: string): Promise<void> {
+async function tabTo(label: string): Promise<void> {
   for (let presses = 0; presses < 40; presses += 1) {
-    if ((await focused()) === words) return;
+    if ((await focused()) === label) return;
     await page.keyboard.press("Tab");
   }
-  throw new Error(`${words} cannot be reached by Tab; the focus is on ${await focused()}`);
+  throw new Error(`${label} cannot be reached by Tab; the focus is on ${await focused()}`);
 }
 
 const shownEvents = () =>
@@ -204,7 +204,7 @@ it("an agent shows its model, refuses an unknown one, has a cap", async () => {
 });
 
 it("a round with two attempts shows both with delay, rule and tokens", async () => {
-  const runKey = await sendMessage(page, "gardener", { text: "Is anybody there?", model: `scripted:${overloaded}` });
+  const runKey = await sendMessage(page, "gardener", { text: "Is the garden open?", model: `scripted:${overloaded}` });
   await page.goto(`${daemon.url}/agents/gardener/runs/${runKey}`);
   await page.locator(".page-head").getByText("Completed", { exact: true }).waitFor();
   const attempts = role("list", { name: "Attempts" });
@@ -248,7 +248,7 @@ it("the page reconnects after a restart and shows nothing twice", async () => {
   expect(after).toEqual(after.map((_, index) => `gardener/${after.length - index}`));
   expect(await page.locator(".bubble").allInnerTexts()).toEqual([
     "Look around and leave a report",
-    "Is anybody there?",
+    "Is the garden open?",
     "And\nonce more",
   ]);
   await page.getByLabel("info").check();

@@ -85,7 +85,7 @@ it("lists other stuck agents after parked ones", () => {
 
 it("lists decisions first, and each item once", () => {
   const asked = sampleEvent(1, { kind: "decision_asked", run_key: "d", visibility: "action_required" });
-  const aside = sampleEvent(2, { kind: "run_quarantined", run_key: "q", visibility: "action_required" });
+  const quarantined = sampleEvent(2, { kind: "run_quarantined", run_key: "q", visibility: "action_required" });
   const waits = { agent_id: "main", code: "decision_pending", message: "it waits", hint: "answer" };
   const run = {
     run_key: "q",
@@ -96,7 +96,7 @@ it("lists decisions first, and each item once", () => {
   };
   const server = { decisions: [sampleDecision()], quarantined: [run] };
   expect(
-    attentionItems([waits, stuck], [asked, aside, urgent(3, "a")], new Set(), server).map((item) => item.id),
+    attentionItems([waits, stuck], [asked, quarantined, urgent(3, "a")], new Set(), server).map((item) => item.id),
   ).toEqual(["decision/d1", "quarantined/q", "stuck/books", "main/run/a"]);
-  expect(attentionItems([waits], [asked, aside], new Set())).toEqual([]);
+  expect(attentionItems([waits], [asked, quarantined], new Set())).toEqual([]);
 });

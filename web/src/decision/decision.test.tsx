@@ -37,7 +37,7 @@ const kept = (decision: Decision) => attentionItems([], [], new Set(), { decisio
 it("shows everything that the answer depends on", () => {
   card(sampleDecision({ badges: ["timed_out"] }));
   const shown = screen.getByRole("article", { name: "May ExecCommand be used?" }).textContent;
-  for (const words of [
+  for (const part of [
     "main",
     "High",
     "Overdue",
@@ -45,7 +45,7 @@ it("shows everything that the answer depends on", () => {
     "Blast radius",
     "then its severity rises",
   ]) {
-    expect(shown).toContain(words);
+    expect(shown).toContain(part);
   }
   expect(screen.getByRole("button", { name: "Approve" }).getAttribute("aria-describedby")).toBeTruthy();
   expect(screen.getByRole("link", { name: "View run" }).getAttribute("href")).toBe("/agents/main/runs/r");

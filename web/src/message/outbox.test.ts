@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from "vitest";
 import { accept, discard, dropShown, fail, retry, storedOutbox, storeOutbox, write } from "./outbox";
 
 const NOW = new Date("2026-01-01T00:00:00Z");
-const problem = { message: "nobody answered", hint: "try again" };
+const problem = { message: "no response", hint: "try again" };
 
 beforeEach(() => sessionStorage.clear());
 

@@ -38,11 +38,11 @@ it("shows the attempts of a round as one step with its fallback", () => {
 
 it("shows end, delay, cost and rule of each attempt", () => {
   render(<Steps run={run} content={undefined} live="" />);
-  const words = screen.getByRole("list", { name: "Attempts" }).textContent;
-  expect(words).toContain("failed, retriedoverloaded");
-  expect(words).toContain("retried after 500 ms");
-  expect(words).toContain("$0.0042");
-  expect(words).toContain("Allowed by rule inference_gates");
+  const text = screen.getByRole("list", { name: "Attempts" }).textContent;
+  expect(text).toContain("failed, retriedoverloaded");
+  expect(text).toContain("retried after 500 ms");
+  expect(text).toContain("$0.0042");
+  expect(text).toContain("Allowed by rule inference_gates");
 });
 
 it("shows a round with one attempt without a list", () => {

@@ -84,14 +84,13 @@ it("sums the cost of a round", () => {
 });
 
 it("has texts for ends of attempts, known and unknown", () => {
-  const words = (outcome: string) =>
-    attemptEndText(sampleAttempt("1", { outcome: outcome as Attempt["outcome"] })).text;
-  expect(["succeeded", "retrying", "retries_exhausted", "fail_fast_aborted", "went_home"].map(words)).toEqual([
+  const end = (outcome: string) => attemptEndText(sampleAttempt("1", { outcome: outcome as Attempt["outcome"] })).text;
+  expect(["succeeded", "retrying", "retries_exhausted", "fail_fast_aborted", "new_outcome"].map(end)).toEqual([
     "succeeded",
     "failed, retried",
     "failed, retries exhausted",
     "failed, not retryable",
-    "went home",
+    "new outcome",
   ]);
 });
 

@@ -14,7 +14,7 @@ const result = (callId: string, content: string) => ({
   is_error: false,
   content,
 });
-const text = (words: string) => ({ type: "text" as const, text: words });
+const text = (value: string) => ({ type: "text" as const, text: value });
 
 it("matches each result to its call when an id is reused", () => {
   const parts = toConversation([
