@@ -107,7 +107,7 @@ export const cause = {
 
 export const step = {
   allowed: (rule: string, meaning: string) => `Allowed by rule ${rule}${meaning}`,
-  command: "Ran a command",
+  command: "Command",
   commandAndOutput: "Command and output",
   denied: (rule: string, meaning: string) => `Denied by rule ${rule}${meaning}`,
   error: (reason: string) => `Error: ${reason}`,
