@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-// One browser and one daemon: the tests tell one story, in order.
+// Each file has one browser and one daemon, and its tests run in order.
 export default defineConfig({
   test: {
     include: ["e2e/**/*.test.ts"],

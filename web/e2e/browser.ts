@@ -1,8 +1,8 @@
-// The browser, and what is watched on every page of it.
+// Starts the browser, and checks every page for foreign requests, errors and accessibility.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
-import { chromium, type Browser, type Page } from "playwright-core";
+import { type Browser, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
 
 const FLAGS = [
@@ -25,13 +25,13 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
 }
 
-/** Opens a login link, or a file that leads to one, and waits until the page is logged in. */
+/** Opens a login link, or a file that redirects to one, and waits until the page is logged in. */
 export async function logIn(page: Page, address: string): Promise<void> {
   await page.goto(address);
   await page.waitForFunction(() => location.protocol === "http:" && localStorage.getItem("wakeful.token") !== null);
 }
 
-/** Everything a page did that it must not do. */
+/** Requests to other hosts, and errors of the page. */
 export interface Watch {
   foreign: string[];
   errors: string[];
@@ -41,25 +41,27 @@ export function watch(page: Page): Watch {
   const seen: Watch = { foreign: [], errors: [] };
   page.on("request", (request) => {
     const { protocol, hostname } = new URL(request.url());
-    // A file leads to the login; it is on this machine.
+    // A login page is a file on this machine.
     if (protocol !== "data:" && protocol !== "file:" && hostname !== "127.0.0.1") seen.foreign.push(request.url());
   });
   page.on("pageerror", (error) => seen.errors.push(error.message));
   page.on("console", (message) => {
-    // That the daemon is away or a session is missing is part of the story; the browser logs it nevertheless.
-    const isExpected = /Failed to load resource|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING/.test(message.text());
+    // The browser logs a stopped daemon and a missing login as errors, and the tests cause both.
+    const isExpected = /Failed to load resource|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING/.test(
+      message.text(),
+    );
     if (message.type() === "error" && !isExpected) seen.errors.push(message.text());
   });
   return seen;
 }
 
-/** Takes a picture once everything is painted that a change of size or colours has set off. */
+/** Takes a screenshot after a change of size or theme is painted. */
 export async function picture(page: Page, path: string): Promise<void> {
   await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
   await page.screenshot({ path });
 }
 
-/** Looks at the page as it stands in light and dark, wide and on a phone: no violation, and nothing wider than the screen. */
+/** Checks the page in both themes and both sizes: no accessibility violation, and no overflow. */
 export async function audit(page: Page): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const) {
     for (const viewport of [WIDE, PHONE]) {
@@ -67,7 +69,11 @@ export async function audit(page: Page): Promise<void> {
       await page.setViewportSize(viewport);
       const found = await violations(page);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      expect({ where: `${page.url()} ${colorScheme} ${viewport.width}`, found, overflow: Math.max(0, overflow) }).toEqual({
+      expect({
+        where: `${page.url()} ${colorScheme} ${viewport.width}`,
+        found,
+        overflow: Math.max(0, overflow),
+      }).toEqual({
         where: `${page.url()} ${colorScheme} ${viewport.width}`,
         found: [],
         overflow: 0,
@@ -79,8 +85,10 @@ export async function audit(page: Page): Promise<void> {
 }
 
 async function violations(page: Page): Promise<string[]> {
-  // Evaluated and not added as a script tag, which the page's own security policy would refuse.
+  // Evaluated, because the security policy of the page refuses a script tag.
   await page.evaluate(axeSource);
-  const { violations: found } = await page.evaluate(() => (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run());
+  const { violations: found } = await page.evaluate(() =>
+    (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run(),
+  );
   return found.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`);
 }

@@ -1,5 +1,5 @@
-// The real program as a test sees it: started, asked for a login link, stopped.
-import { execFile, spawn, type ChildProcess } from "node:child_process";
+// Starts and stops the program, and creates login links.
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ export class Daemon {
     readonly port: number,
   ) {}
 
-  /** Starts a daemon and waits until it says where it listens. Port 0 is any free one. */
+  /** Starts a daemon and waits until it reports its address. Port 0 is any free port. */
   static async start(home: string, port: number): Promise<Daemon> {
     const args = ["serve", "--home", home, "--port", String(port), "--json"];
     const child = spawn(binary, args, { cwd: home, stdio: ["ignore", "pipe", "inherit"] });
@@ -30,10 +30,13 @@ export class Daemon {
     return new Daemon(child, home, `http://${address}`, Number(address.split(":").at(-1)));
   }
 
-  /** The path of a file that leads a browser to a login link, as `wakeful open` hands it over. */
+  /** The path of a file that redirects a browser to a login link, as `wakeful open` creates it. */
   async loginPage(): Promise<string> {
     const token = await readFile(join(this.home, "token"), "utf8");
-    const response = await fetch(`${this.url}/api/login-pages`, { method: "POST", headers: { authorization: `Bearer ${token}` } });
+    const response = await fetch(`${this.url}/api/login-pages`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}` },
+    });
     return ((await response.json()) as { path: string }).path;
   }
 
@@ -42,7 +45,7 @@ export class Daemon {
     return (JSON.parse(stdout) as { url: string }).url;
   }
 
-  /** Asks it to end and waits until it has. */
+  /** Stops the daemon and waits until it has ended. */
   async stop(): Promise<void> {
     if (this.process.exitCode !== null) return;
     const ended = once(this.process, "exit");

@@ -1,14 +1,14 @@
-// How browsers are logged in, listed and logged out, told to the real program by real browsers.
+// How browsers log in, are listed and are revoked.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { audit, launch, logIn, watch, WIDE, type Watch } from "./browser";
+import { audit, launch, logIn, type Watch, WIDE, watch } from "./browser";
 import { Daemon } from "./daemon";
 
-const place = mkdtempSync(join(tmpdir(), "wakeful-login-"));
-const home = join(place, "home");
+const folder = mkdtempSync(join(tmpdir(), "wakeful-login-"));
+const home = join(folder, "home");
 
 let daemon: Daemon;
 let browser: Browser;
@@ -27,24 +27,24 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await daemon?.stop();
-  rmSync(place, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
-const text = (words: string | RegExp) => page.getByText(words).first();
+const text = (shown: string | RegExp) => page.getByText(shown).first();
 const role = (...args: Parameters<Page["getByRole"]>) => page.getByRole(...args);
 
-it("a login link that is too old says so", async () => {
+it("an expired login link shows an error", async () => {
   await page.goto(`${daemon.url}/login#code=${"0".repeat(64)}`);
   await text("Could not log in with this link.").waitFor();
   await audit(page);
 });
 
-it("logins are listed, and another one is revoked at once", async () => {
+it("logins are listed, and another browser is revoked at once", async () => {
   await logIn(page, `file://${await daemon.loginPage()}`);
   const context = await browser.newContext();
   const other = await context.newPage();
   await logIn(other, await daemon.loginLink());
-  await other.getByText("Nothing needs you.").waitFor();
+  await other.getByText("Nothing needs attention.").waitFor();
   expect(other.url()).toBe(`${daemon.url}/`);
   await role("button", { name: "Logged-in browsers" }).click();
   const dialog = role("dialog", { name: "Logged-in browsers" });
@@ -59,7 +59,7 @@ it("logins are listed, and another one is revoked at once", async () => {
   await page.keyboard.press("Escape");
 });
 
-it("a browser whose storage was cleared is told how to come in", async () => {
+it("a browser without its token sees how to log in", async () => {
   const token = await page.evaluate(() => localStorage.getItem("wakeful.token"));
   await page.evaluate(() => localStorage.removeItem("wakeful.token"));
   await page.reload();
@@ -70,6 +70,6 @@ it("a browser whose storage was cleared is told how to come in", async () => {
   await role("button", { name: "Log out" }).waitFor();
 });
 
-it("no request left this machine and no page made a mistake", () => {
+it("no request left this machine and no page logged an error", () => {
   expect(seen).toEqual({ foreign: [], errors: [] });
 });

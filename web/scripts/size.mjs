@@ -1,8 +1,8 @@
-// Fails when the first page load grows beyond its bound: everything that index.html names, compressed as a server would.
+// Fails when the first page load exceeds its limit: every file that index.html names, compressed with gzip.
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 
-/** A phone on a slow link has this much after about two seconds. */
+/** A phone on a slow connection loads this much in about two seconds. */
 const FIRST_LOAD_BYTES_MAX = 150_000;
 
 const dist = new URL("../dist/", import.meta.url);

@@ -1,24 +1,24 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { retryDelay, retryWhilePassing } from "./live/patience";
+import { retryDelay, retryWhileTransient } from "./live/retry";
 import { App } from "./shell/App";
-import { enterByLink } from "./shell/enter";
+import { loginByLink } from "./shell/loginLink";
 import { applyStoredTheme } from "./shell/theme";
 import "./style/index.css";
 
 applyStoredTheme();
-await enterByLink();
+await loginByLink();
 
 const client = new QueryClient({
   defaultOptions: {
     queries: {
-      retry: retryWhilePassing,
+      retry: retryWhileTransient,
       retryDelay,
-      // The stream says when something is stale and when the line is back.
+      // The stream reports what is stale, and when the connection is back.
       refetchOnReconnect: false,
       staleTime: 5_000,
-      // The daemon is on this machine, whatever the browser thinks of its network.
+      // The daemon is on this machine: it is reachable without a network.
       networkMode: "always",
     },
     mutations: { networkMode: "always" },

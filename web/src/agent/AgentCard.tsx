@@ -1,61 +1,63 @@
 import type { AgentStatus } from "../api/types";
-import { todayWords, type Today } from "../budget/money";
-import { outcomeTone, outcomeWords } from "../run/words";
+import { type Today, todayText } from "../budget/money";
+import { labels } from "../labels";
+import { outcomeText, outcomeTone } from "../run/text";
 import { agentPath, Link } from "../shell/router";
 import { oneLine } from "../text/number";
 import { Badge } from "../ui/Badge";
-import { Glyph } from "../ui/Glyph";
+import { Icon } from "../ui/Icon";
 import { Time } from "../ui/Time";
-import { doing, usedWords } from "./activity";
+import { activityView, usageText } from "./activity";
 
-/** Live words that fit a card. */
-const SPOKEN_CHARS_MAX = 140;
+/** The length of live text that fits a card. */
+const LIVE_CHARS_MAX = 140;
 
 interface AgentCardProps {
   agent: AgentStatus;
   today: Today | undefined;
-  /** Whether its run waits for money. */
+  /** Whether its run waits because a cap is reached. */
   isParked: boolean;
-  spoken: string;
+  live: string;
 }
 
-/** An agent in the briefing: what it does, what it did last, what it costs today and has used so far. */
-export function AgentCard({ agent, today, isParked, spoken }: AgentCardProps) {
-  const { word, glyph, tone } = doing(agent, isParked);
+/** An agent in the briefing: its activity, its last run, its cost today and its usage. */
+export function AgentCard({ agent, today, isParked, live }: AgentCardProps) {
+  const { label, icon, tone } = activityView(agent, isParked);
   const last = agent.last_run;
   return (
     <li className={`agent-card ${tone === "busy" ? "busy" : ""}`}>
       <div className="agent-card-head">
         <span className={`orb ${tone}`}>
-          <Glyph name={glyph} />
+          <Icon name={icon} />
         </span>
         <h3>
           <Link to={agentPath(agent.agent_id)} className="stretched">
             {agent.agent_id}
           </Link>
         </h3>
-        <Badge tone={tone}>{word}</Badge>
+        <Badge tone={tone}>{label}</Badge>
       </div>
-      {spoken !== "" ? (
-        <p className="agent-card-line speaking">“{spoken.slice(-SPOKEN_CHARS_MAX).trim()}”</p>
+      {live !== "" ? (
+        <p className="agent-card-line live">{labels.common.quote(live.slice(-LIVE_CHARS_MAX).trim())}</p>
       ) : (
         <p className="agent-card-line">
           {last ? (
             <>
-              <span className={`dot ${outcomeTone(last.status)}`} /> {outcomeWords(last.status)}: {oneLine(last.preview ?? "a run", 80)}{" "}
+              <span className={`dot ${outcomeTone(last.status)}`} /> {outcomeText(last.status)}:{" "}
+              {oneLine(last.preview ?? labels.run.unnamed, 80)}{" "}
               <span className="quiet">
                 <Time at={last.ended_at ?? last.started_at} />
               </span>
             </>
           ) : (
-            <span className="quiet">Has not run yet. Open it and send a first message.</span>
+            <span className="quiet">{labels.agent.noRuns}</span>
           )}
         </p>
       )}
       <p className="agent-card-cost">
-        {today && `${todayWords(today)} · `}
-        {usedWords(agent)}
-        {agent.pending > 0 && ` · ${agent.pending} waiting`}
+        {today && `${todayText(today)} · `}
+        {usageText(agent)}
+        {agent.pending > 0 && ` · ${labels.agent.queued(agent.pending)}`}
       </p>
     </li>
   );

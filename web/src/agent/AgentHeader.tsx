@@ -1,68 +1,74 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { pauseAgent, resumeAgent } from "../api/calls";
+import { keys } from "../api/keys";
 import { brakesQuery } from "../api/queries";
 import type { AgentStatus } from "../api/types";
-import { brakeOf } from "../brake/brake";
 import { BrakeButton } from "../brake/BrakeButton";
+import { brakeOf } from "../brake/brake";
 import { NotDurableNote } from "../brake/NotDurableNote";
+import { labels } from "../labels";
 import { briefingPath, Link } from "../shell/router";
-import { counted } from "../text/number";
-import { Glyph } from "../ui/Glyph";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { Icon } from "../ui/Icon";
 import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
+import { activityView, usageText } from "./activity";
 import { ModelFact } from "./ModelFact";
-import { doing, usedWords } from "./activity";
 
-/** Who this is, what it does now, where it works, who answers for it and what it has used. */
+/** The name and activity of an agent, buttons to pause and brake it, its workspace, model and usage. */
 export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked: boolean }) {
   const client = useQueryClient();
   const brake = brakeOf(useQuery(brakesQuery).data, agent.agent_id);
   const isPaused = agent.control === "paused";
-  const turning = useMutation({
+  const toggling = useMutation({
     mutationFn: () => (isPaused ? resumeAgent(agent.agent_id) : pauseAgent(agent.agent_id)),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["agent", agent.agent_id] }),
+    onSuccess: () => client.invalidateQueries({ queryKey: keys.agent(agent.agent_id) }),
   });
-  const { words, glyph, tone } = doing(agent, isParked);
+  const { sentence, icon, tone } = activityView(agent, isParked);
   return (
     <div className="page-head">
-      <nav aria-label="Where you are" className="crumbs">
-        <Link to={briefingPath}>Briefing</Link>
+      <nav aria-label={labels.common.breadcrumbs} className="crumbs">
+        <Link to={briefingPath}>{labels.common.briefing}</Link>
       </nav>
       <div className="agent-head">
         <span className={`orb large ${tone}`}>
-          <Glyph name={glyph} />
+          <Icon name={icon} />
         </span>
-        <div className="agent-head-words">
+        <div className="agent-head-text">
           <h1 tabIndex={-1}>{agent.agent_id}</h1>
           <p className="lede" role="status">
-            {agent.agent_id} {words}.
+            {labels.agent.status(agent.agent_id, sentence)}
           </p>
         </div>
-        <div className="agent-head-acts">
-          <button type="button" className="button" onClick={() => turning.mutate()} disabled={turning.isPending}>
-            <Glyph name={isPaused ? "play" : "pause"} /> {isPaused ? "Resume" : "Pause"}
+        <div className="agent-head-actions">
+          <button type="button" className="button" onClick={() => toggling.mutate()} disabled={toggling.isPending}>
+            <Icon name={isPaused ? "play" : "pause"} /> {isPaused ? labels.agent.resume : labels.agent.pause}
           </button>
           <BrakeButton agentId={agent.agent_id} />
         </div>
       </div>
-      <NotDurableNote of={brake?.not_durable} />
-      {turning.error && <Trouble doing={isPaused ? "resume it" : "pause it"} thrown={turning.error} />}
+      <NotDurableNote notDurable={brake?.not_durable} />
+      {toggling.error && (
+        <ErrorNotice
+          action={(isPaused ? labels.agent.resumeAction : labels.agent.pauseAction)(agent.agent_id)}
+          error={toggling.error}
+        />
+      )}
       <dl className="facts">
         <div>
-          <dt>Works in</dt>
+          <dt>{labels.agent.workspace}</dt>
           <dd>
             <code>{agent.workspace}</code>
           </dd>
         </div>
         <ModelFact agent={agent} />
         <div>
-          <dt>Has used</dt>
-          <dd title={`${counted(agent.token_usage.input_tokens, "token")} asked, ${counted(agent.token_usage.output_tokens, "token")} answered`}>
-            {usedWords(agent)}
+          <dt>{labels.agent.usage}</dt>
+          <dd title={labels.agent.usageTitle(agent.token_usage.input_tokens, agent.token_usage.output_tokens)}>
+            {usageText(agent)}
           </dd>
         </div>
         <div>
-          <dt>Made</dt>
+          <dt>{labels.agent.created}</dt>
           <dd>
             <Time at={agent.created_at} />
           </dd>

@@ -1,35 +1,36 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState, type FormEvent } from "react";
+import { type FormEvent, useState } from "react";
 import { createAgent } from "../api/calls";
 import { agentsQuery } from "../api/queries";
-import { agentPath, go } from "../shell/router";
+import { labels } from "../labels";
+import { agentPath, navigate } from "../shell/router";
 import { Dialog } from "../ui/Dialog";
-import { Trouble } from "../ui/Trouble";
+import { ErrorNotice } from "../ui/ErrorNotice";
 
-/** The contract's pattern, so that a wrong name is told before it is sent. */
+/** The pattern of the API contract, so that the form reports a wrong name before it is sent. */
 const NAME = "[a-z0-9][a-z0-9_\\-]*";
 
 export function CreateAgent({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState("");
   const [workspace, setWorkspace] = useState("");
   const client = useQueryClient();
-  const making = useMutation({
+  const creating = useMutation({
     mutationFn: () => createAgent({ agent_id: name, workspace: workspace.trim() || undefined, visibility: "public" }),
     onSuccess: async (agent) => {
       await client.invalidateQueries({ queryKey: agentsQuery.queryKey });
       onClose();
-      go(agentPath(agent.agent_id));
+      navigate(agentPath(agent.agent_id));
     },
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    making.mutate();
+    creating.mutate();
   };
   return (
-    <Dialog title="New agent" onClose={onClose}>
+    <Dialog title={labels.agent.new} onClose={onClose}>
       <form onSubmit={submit} className="form">
         <label>
-          <span>Name</span>
+          <span>{labels.agent.name}</span>
           <input
             value={name}
             onChange={(event) => setName(event.target.value)}
@@ -38,14 +39,14 @@ export function CreateAgent({ onClose }: { onClose: () => void }) {
             required
             autoComplete="off"
             spellCheck={false}
-            placeholder="gardener"
+            placeholder={labels.agent.nameExample}
             aria-describedby="name-hint"
           />
-          <small id="name-hint">Small letters, digits, - and _. It is how you and the logs call it.</small>
+          <small id="name-hint">{labels.agent.nameHint}</small>
         </label>
         <label>
           <span>
-            Workspace <em className="quiet">optional</em>
+            {labels.agent.workspace} <em className="quiet">{labels.agent.optional}</em>
           </span>
           <input
             value={workspace}
@@ -53,18 +54,18 @@ export function CreateAgent({ onClose }: { onClose: () => void }) {
             maxLength={4096}
             autoComplete="off"
             spellCheck={false}
-            placeholder="/home/you/garden"
+            placeholder={labels.agent.workspaceExample}
             aria-describedby="workspace-hint"
           />
-          <small id="workspace-hint">The only folder that its commands may write in. Empty: the daemon&apos;s own.</small>
+          <small id="workspace-hint">{labels.agent.workspaceHint}</small>
         </label>
-        {making.error && <Trouble doing="create the agent" thrown={making.error} />}
+        {creating.error && <ErrorNotice action={labels.agent.createAction} error={creating.error} />}
         <div className="form-end">
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {labels.common.cancel}
           </button>
-          <button type="submit" className="button primary" disabled={making.isPending}>
-            {making.isPending ? "Creating…" : "Create agent"}
+          <button type="submit" className="button primary" disabled={creating.isPending}>
+            {creating.isPending ? labels.agent.creating : labels.agent.create}
           </button>
         </div>
       </form>

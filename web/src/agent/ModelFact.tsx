@@ -1,40 +1,59 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState, type FormEvent } from "react";
+import { type FormEvent, useState } from "react";
 import { setModel } from "../api/calls";
+import { keys } from "../api/keys";
 import { runtimeQuery } from "../api/queries";
 import type { AgentStatus } from "../api/types";
+import { labels } from "../labels";
 import { Dialog } from "../ui/Dialog";
-import { Trouble } from "../ui/Trouble";
+import { ErrorNotice } from "../ui/ErrorNotice";
 
-/** Which model answers for an agent, whether somebody chose it, and the way to another. */
+/** The model of an agent, whether it is the default, and a button to change it. */
 export function ModelFact({ agent }: { agent: AgentStatus }) {
   const [isChoosing, setChoosing] = useState(false);
   const runtime = useQuery(runtimeQuery);
   return (
     <div>
-      <dt>Model</dt>
+      <dt>{labels.agent.model}</dt>
       <dd className="model-fact">
         <span>
           {agent.model ?? runtime.data?.model.reference ?? "…"}{" "}
-          <span className="quiet">{agent.model === undefined ? "(the default)" : "(chosen for it)"}</span>
+          <span className="quiet">
+            {agent.model === undefined ? labels.agent.modelDefault : labels.agent.modelChosen}
+          </span>
         </span>
-        <button type="button" className="button small" onClick={() => setChoosing(true)} aria-label="Change the model">
-          Change
+        <button
+          type="button"
+          className="button small"
+          onClick={() => setChoosing(true)}
+          aria-label={labels.agent.changeModel}
+        >
+          {labels.agent.change}
         </button>
-        {isChoosing && <ModelDialog agent={agent} fallback={runtime.data?.model.reference} onClose={() => setChoosing(false)} />}
+        {isChoosing && (
+          <ModelDialog agent={agent} fallback={runtime.data?.model.reference} onClose={() => setChoosing(false)} />
+        )}
       </dd>
     </div>
   );
 }
 
-function ModelDialog({ agent, fallback, onClose }: { agent: AgentStatus; fallback: string | undefined; onClose: () => void }) {
+function ModelDialog({
+  agent,
+  fallback,
+  onClose,
+}: {
+  agent: AgentStatus;
+  fallback: string | undefined;
+  onClose: () => void;
+}) {
   const [model, setName] = useState(agent.model ?? "");
   const client = useQueryClient();
   const choosing = useMutation({
     mutationFn: (chosen: string | undefined) => setModel(agent.agent_id, chosen),
     onSuccess: async () => {
       onClose();
-      await client.invalidateQueries({ queryKey: ["agent", agent.agent_id] });
+      await client.invalidateQueries({ queryKey: keys.agent(agent.agent_id) });
     },
   });
   const submit = (event: FormEvent) => {
@@ -42,10 +61,10 @@ function ModelDialog({ agent, fallback, onClose }: { agent: AgentStatus; fallbac
     choosing.mutate(model.trim());
   };
   return (
-    <Dialog title={`Model of ${agent.agent_id}`} onClose={onClose}>
+    <Dialog title={labels.agent.modelOf(agent.agent_id)} onClose={onClose}>
       <form onSubmit={submit} className="form">
         <label>
-          <span>Model</span>
+          <span>{labels.agent.model}</span>
           <input
             value={model}
             onChange={(event) => setName(event.target.value)}
@@ -55,20 +74,25 @@ function ModelDialog({ agent, fallback, onClose }: { agent: AgentStatus; fallbac
             placeholder={fallback}
             aria-describedby="model-hint"
           />
-          <small id="model-hint">By its name, as in the settings. It holds for runs that begin from now on.</small>
+          <small id="model-hint">{labels.agent.modelHint}</small>
         </label>
-        {choosing.error && <Trouble doing="choose this model" thrown={choosing.error} />}
+        {choosing.error && <ErrorNotice action={labels.agent.modelAction} error={choosing.error} />}
         <div className="form-end">
           {agent.model !== undefined && (
-            <button type="button" className="button" onClick={() => choosing.mutate(undefined)} disabled={choosing.isPending}>
-              Back to the default
+            <button
+              type="button"
+              className="button"
+              onClick={() => choosing.mutate(undefined)}
+              disabled={choosing.isPending}
+            >
+              {labels.common.useDefault}
             </button>
           )}
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {labels.common.cancel}
           </button>
           <button type="submit" className="button primary" disabled={choosing.isPending}>
-            {choosing.isPending ? "Choosing…" : "Choose it"}
+            {choosing.isPending ? labels.agent.choosing : labels.agent.choose}
           </button>
         </div>
       </form>

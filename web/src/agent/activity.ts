@@ -1,41 +1,57 @@
-// What an agent does, in a word and a drawing.
+// The activity of an agent as a label, a sentence, an icon and a tone.
 import type { AgentStatus } from "../api/types";
-import type { Tone } from "../run/words";
-import { counted } from "../text/number";
-import type { GlyphName } from "../ui/Glyph";
+import { labels } from "../labels";
+import type { Tone } from "../run/text";
+import type { IconName } from "../ui/Icon";
 
-export interface Doing {
-  word: string;
-  /** The rest of the sentence that begins with the agent's name. */
-  words: string;
-  glyph: GlyphName;
+export interface ActivityView {
+  label: string;
+  /** The sentence after the agent's name. */
+  sentence: string;
+  icon: IconName;
   tone: Tone;
 }
 
-/** What an agent has cost so far. Models that count nothing are not said to cost nothing. */
-export function usedWords({ token_usage: { total_tokens: tokens }, model_rounds: rounds }: AgentStatus): string {
-  if (tokens === 0 && rounds === 0) return "nothing used yet";
-  return [tokens > 0 ? counted(tokens, "token") : "", counted(rounds, "model round")].filter((part) => part !== "").join(" · ");
+type Activity = keyof typeof labels.agent.activity;
+
+const LOOKS: Record<Activity, { icon: IconName; tone: Tone }> = {
+  braked: { icon: "stop", tone: "bad" },
+  decision: { icon: "bell", tone: "warn" },
+  parked: { icon: "coin", tone: "warn" },
+  stuck: { icon: "knot", tone: "bad" },
+  waiting: { icon: "pause", tone: "warn" },
+  working: { icon: "sun", tone: "busy" },
+  paused: { icon: "pause", tone: "warn" },
+  queued: { icon: "queue", tone: "busy" },
+  asleep: { icon: "moon", tone: "quiet" },
+};
+
+/** What an agent has used so far. Models that report no tokens are not said to use none. */
+export function usageText({ token_usage: { total_tokens: tokens }, model_rounds: rounds }: AgentStatus): string {
+  if (tokens === 0 && rounds === 0) return labels.agent.noUsage;
+  return [tokens > 0 ? labels.agent.tokens(tokens) : "", labels.agent.rounds(rounds)]
+    .filter((part) => part !== "")
+    .join(" · ");
 }
 
-export function doing(agent: AgentStatus, isParked = false): Doing {
-  const waiting = agent.pending > 0 ? `, ${counted(agent.pending, "message")} waiting` : "";
-  if (agent.is_braked) {
-    return { word: "Braked", words: `is braked: it keeps what comes and begins nothing${waiting}`, glyph: "stop", tone: "bad" };
-  }
-  if (agent.pending_decisions > 0) {
-    const many = counted(agent.pending_decisions, "decision");
-    return { word: "Asks you", words: `waits for you: ${many} to make${waiting}`, glyph: "bell", tone: "warn" };
-  }
-  if (isParked) return { word: "Out of money", words: `waits: the day's money is spent${waiting}`, glyph: "coin", tone: "warn" };
-  if (agent.activity === "stuck") return { word: "Stuck", words: `cannot go on${waiting}`, glyph: "knot", tone: "bad" };
-  if (agent.activity === "waiting" || agent.activity === "waiting_on_human") {
-    return { word: "Waiting", words: `waits${waiting}`, glyph: "pause", tone: "warn" };
-  }
-  if (agent.activity === "working") return { word: "Working", words: `is working${waiting}`, glyph: "sun", tone: "busy" };
-  if (agent.control === "paused") {
-    return { word: "Paused", words: `is paused: it keeps what comes and begins nothing${waiting}`, glyph: "pause", tone: "warn" };
-  }
-  if (agent.activity === "queued") return { word: "Queued", words: `is about to begin${waiting}`, glyph: "queue", tone: "busy" };
-  return { word: "Asleep", words: "sleeps, at no cost", glyph: "moon", tone: "quiet" };
+export function activityView(agent: AgentStatus, isParked = false): ActivityView {
+  const activity = activityOf(agent, isParked);
+  const { label, sentence } = labels.agent.activity[activity];
+  const counts = [
+    activity === "decision" ? labels.agent.pendingDecisions(agent.pending_decisions) : "",
+    agent.pending > 0 ? labels.agent.queued(agent.pending) : "",
+  ].filter((count) => count !== "");
+  return { label, sentence: counts.length === 0 ? sentence : `${sentence} (${counts.join(", ")})`, ...LOOKS[activity] };
+}
+
+/** The most urgent of everything that is true of an agent. */
+function activityOf(agent: AgentStatus, isParked: boolean): Activity {
+  if (agent.is_braked) return "braked";
+  if (agent.pending_decisions > 0) return "decision";
+  if (isParked) return "parked";
+  if (agent.activity === "stuck") return "stuck";
+  if (agent.activity === "waiting" || agent.activity === "waiting_on_human") return "waiting";
+  if (agent.activity === "working") return "working";
+  if (agent.control === "paused") return "paused";
+  return agent.activity === "queued" ? "queued" : "asleep";
 }

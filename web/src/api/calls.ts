@@ -2,17 +2,17 @@
 import createClient from "openapi-fetch";
 import { failureOf, unreachable } from "./failure";
 import type { paths } from "./schema.gen";
-import { setAnonymous } from "./session";
+import { setLoggedOut } from "./session";
 import { removeToken, tokenHeaders } from "./token";
 import type { AnswerDecision, CreateAgent, SetBrake } from "./types";
 
-/** Enough to fill a screen several times over; more is asked for by the reader. */
+/** Fills several screens; the reader asks for more. */
 export const EVENTS_PER_PAGE = 200;
 const RUNS_PER_PAGE = 50;
 const SUBSCRIPTIONS_PER_PAGE = 100;
 
-// Some paths also answer as streams; those are followed elsewhere, and here everything is JSON. Fetch is looked up at the
-// time of the call, and not when the module loads, so that a test can answer in the network's place.
+// Some paths also respond as streams; `live/stream.ts` reads those, and here every response is JSON. `fetch` is looked up
+// per call and not when the module loads, so that a test can replace it.
 const client = createClient<paths, "application/json">({ fetch: (request) => globalThis.fetch(withToken(request)) });
 
 function withToken(request: Request): Request {
@@ -20,21 +20,21 @@ function withToken(request: Request): Request {
   return request;
 }
 
-interface Answer<T> {
+interface ClientResponse<T> {
   data?: T;
   error?: unknown;
   response: Response;
 }
 
-async function answered<T>(call: Promise<Answer<T>>): Promise<T> {
+async function responseBody<T>(call: Promise<ClientResponse<T>>): Promise<T> {
   const { data, error, response } = await call.catch(() => {
     throw unreachable();
   });
   if (response.ok) {
-    setAnonymous(false);
+    setLoggedOut(false);
     return data as T;
   }
-  if (response.status === 401) setAnonymous(true);
+  if (response.status === 401) setLoggedOut(true);
   throw failureOf(response.status, error);
 }
 
@@ -43,69 +43,97 @@ const decision = (id: string) => ({ path: { decision_id: id } });
 const subscription = (id: string) => ({ path: { subscription_id: id } });
 const run = (runKey: string) => ({ path: { run_key: runKey } });
 
-export const getRuntimeStatus = () => answered(client.GET("/api/runtime/status"));
-export const getAgents = () => answered(client.GET("/api/agents"));
-export const createAgent = (body: CreateAgent) => answered(client.POST("/api/agents", { body }));
-export const getAgentState = (id: string) => answered(client.GET("/api/agents/{agent_id}/state", { params: agent(id) }));
-export const pauseAgent = (id: string) => answered(client.POST("/api/agents/{agent_id}/pause", { params: agent(id) }));
-export const clearQueue = (id: string) => answered(client.POST("/api/agents/{agent_id}/queue/clear", { params: agent(id) }));
-export const resumeAgent = (id: string) => answered(client.POST("/api/agents/{agent_id}/resume", { params: agent(id) }));
-export const getRun = (runKey: string) => answered(client.GET("/api/runs/{run_key}", { params: run(runKey) }));
-export const getWhy = (runKey: string) => answered(client.GET("/api/runs/{run_key}/why", { params: run(runKey) }));
-export const getWhyNot = (id: string) => answered(client.GET("/api/agents/{agent_id}/why-not", { params: agent(id) }));
-export const cancelRun = (runKey: string) => answered(client.POST("/api/runs/{run_key}/cancel", { params: run(runKey) }));
-export const retryRun = (runKey: string) => answered(client.POST("/api/runs/{run_key}/retry", { params: run(runKey) }));
-export const abandonRun = (runKey: string) => answered(client.POST("/api/runs/{run_key}/abandon", { params: run(runKey) }));
-export const getQuarantined = () => answered(client.GET("/api/runs", { params: { query: { state: "quarantined", limit: RUNS_PER_PAGE } } }));
-export const getDecisions = () => answered(client.GET("/api/decisions"));
-export const getDecision = (id: string) => answered(client.GET("/api/decisions/{decision_id}", { params: decision(id) }));
+export const getRuntimeStatus = () => responseBody(client.GET("/api/runtime/status"));
+export const getAgents = () => responseBody(client.GET("/api/agents"));
+export const createAgent = (body: CreateAgent) => responseBody(client.POST("/api/agents", { body }));
+export const getAgentState = (id: string) =>
+  responseBody(client.GET("/api/agents/{agent_id}/state", { params: agent(id) }));
+export const pauseAgent = (id: string) =>
+  responseBody(client.POST("/api/agents/{agent_id}/pause", { params: agent(id) }));
+export const clearQueue = (id: string) =>
+  responseBody(client.POST("/api/agents/{agent_id}/queue/clear", { params: agent(id) }));
+export const resumeAgent = (id: string) =>
+  responseBody(client.POST("/api/agents/{agent_id}/resume", { params: agent(id) }));
+export const getRun = (runKey: string) => responseBody(client.GET("/api/runs/{run_key}", { params: run(runKey) }));
+export const getWhy = (runKey: string) => responseBody(client.GET("/api/runs/{run_key}/why", { params: run(runKey) }));
+export const getWhyNot = (id: string) =>
+  responseBody(client.GET("/api/agents/{agent_id}/why-not", { params: agent(id) }));
+export const cancelRun = (runKey: string) =>
+  responseBody(client.POST("/api/runs/{run_key}/cancel", { params: run(runKey) }));
+export const resumeRun = (runKey: string) =>
+  responseBody(client.POST("/api/runs/{run_key}/retry", { params: run(runKey) }));
+export const abandonRun = (runKey: string) =>
+  responseBody(client.POST("/api/runs/{run_key}/abandon", { params: run(runKey) }));
+export const getQuarantined = () =>
+  responseBody(client.GET("/api/runs", { params: { query: { state: "quarantined", limit: RUNS_PER_PAGE } } }));
+export const getDecisions = () => responseBody(client.GET("/api/decisions"));
+export const getDecision = (id: string) =>
+  responseBody(client.GET("/api/decisions/{decision_id}", { params: decision(id) }));
 export const answerDecision = (id: string, body: AnswerDecision) =>
-  answered(client.POST("/api/decisions/{decision_id}/answer", { params: decision(id), body }));
+  responseBody(client.POST("/api/decisions/{decision_id}/answer", { params: decision(id), body }));
 export const getSubscriptions = (id: string) =>
-  answered(client.GET("/api/subscriptions", { params: { query: { agent_id: id, limit: SUBSCRIPTIONS_PER_PAGE } } }));
+  responseBody(
+    client.GET("/api/subscriptions", { params: { query: { agent_id: id, limit: SUBSCRIPTIONS_PER_PAGE } } }),
+  );
 export const pauseSubscription = (id: string) =>
-  answered(client.POST("/api/subscriptions/{subscription_id}/pause", { params: subscription(id) }));
+  responseBody(client.POST("/api/subscriptions/{subscription_id}/pause", { params: subscription(id) }));
 export const resumeSubscription = (id: string) =>
-  answered(client.POST("/api/subscriptions/{subscription_id}/resume", { params: subscription(id) }));
+  responseBody(client.POST("/api/subscriptions/{subscription_id}/resume", { params: subscription(id) }));
 export const unsubscribe = (id: string) =>
-  answered(client.DELETE("/api/subscriptions/{subscription_id}", { params: subscription(id) }));
-export const getBrakes = () => answered(client.GET("/api/brake"));
-export const setBrake = (body: SetBrake) => answered(client.POST("/api/brake", { body }));
-export const releaseBrake = (agentId?: string) => answered(client.POST("/api/brake/release", { body: { agent_id: agentId } }));
-export const getBudget = () => answered(client.GET("/api/budget"));
-/** Sets the cap of an agent, or of all together; without an amount the default holds again. */
+  responseBody(client.DELETE("/api/subscriptions/{subscription_id}", { params: subscription(id) }));
+export const getBrakes = () => responseBody(client.GET("/api/brake"));
+export const setBrake = (body: SetBrake) => responseBody(client.POST("/api/brake", { body }));
+export const releaseBrake = (agentId?: string) =>
+  responseBody(client.POST("/api/brake/release", { body: { agent_id: agentId } }));
+export const getBudget = () => responseBody(client.GET("/api/budget"));
+/** Sets the daily cap of one agent, or of all together; without an amount the default applies again. */
 export const setCap = (agentId: string | undefined, dailyUsd: string | undefined) =>
-  answered(client.POST("/api/budget", { body: { agent_id: agentId, ...(dailyUsd === undefined ? { unset: true as const } : { daily_usd: dailyUsd }) } }));
-export const getSpending = (id: string) => answered(client.GET("/api/agents/{agent_id}/spending", { params: agent(id) }));
-export const enterLogin = (code: string) => answered(client.POST("/login", { body: { code } }));
-export const getLogins = () => answered(client.GET("/api/logins"));
-export const revokeLogin = (id: string) => answered(client.DELETE("/api/logins/{login_id}", { params: { path: { login_id: id } } }));
-export const createStreamTicket = () => answered(client.POST("/api/stream-tickets"));
+  responseBody(
+    client.POST("/api/budget", {
+      body: { agent_id: agentId, ...(dailyUsd === undefined ? { unset: true as const } : { daily_usd: dailyUsd }) },
+    }),
+  );
+export const getSpending = (id: string) =>
+  responseBody(client.GET("/api/agents/{agent_id}/spending", { params: agent(id) }));
+export const createLogin = (code: string) => responseBody(client.POST("/login", { body: { code } }));
+export const getLogins = () => responseBody(client.GET("/api/logins"));
+export const revokeLogin = (id: string) =>
+  responseBody(client.DELETE("/api/logins/{login_id}", { params: { path: { login_id: id } } }));
+export const createStreamTicket = () => responseBody(client.POST("/api/stream-tickets"));
 
-/** Ends this browser's login. Without its token the browser is logged out even when the daemon does not answer. */
+/** Ends this browser's login. Without the token the browser is logged out even when the daemon does not respond. */
 export async function logout(): Promise<void> {
-  await answered(client.POST("/api/logout")).finally(removeToken);
+  await responseBody(client.POST("/api/logout")).finally(removeToken);
 }
 
-/** Chooses an agent's model; without one the default holds again. */
+/** Sets the model of an agent; without one the default applies again. */
 export const setModel = (id: string, model: string | undefined) =>
-  answered(client.POST("/api/agents/{agent_id}/model", { params: agent(id), body: model === undefined ? { clear: true } : { model } }));
+  responseBody(
+    client.POST("/api/agents/{agent_id}/model", {
+      params: agent(id),
+      body: model === undefined ? { clear: true } : { model },
+    }),
+  );
 
 export const sendMessage = (id: string, text: string, key: string) =>
-  answered(client.POST("/api/agents/{agent_id}/messages", { params: agent(id), body: { text, key } }));
+  responseBody(client.POST("/api/agents/{agent_id}/messages", { params: agent(id), body: { text, key } }));
 
 export const getTranscript = (id: string, limit: number) =>
-  answered(client.GET("/api/agents/{agent_id}/transcript", { params: { ...agent(id), query: { limit } } }));
+  responseBody(client.GET("/api/agents/{agent_id}/transcript", { params: { ...agent(id), query: { limit } } }));
 
 export const getRuns = (id: string, before?: string) =>
-  answered(client.GET("/api/agents/{agent_id}/runs", { params: { ...agent(id), query: { limit: RUNS_PER_PAGE, before } } }));
+  responseBody(
+    client.GET("/api/agents/{agent_id}/runs", { params: { ...agent(id), query: { limit: RUNS_PER_PAGE, before } } }),
+  );
 
-/** The events right before a number, oldest first. */
+/** The events before a sequence number, oldest first. */
 export const getEventsBefore = (id: string, beforeSeq: number) =>
-  answered(
-    client.GET("/api/agents/{agent_id}/events", { params: { ...agent(id), query: { before_seq: beforeSeq, limit: EVENTS_PER_PAGE } } }),
+  responseBody(
+    client.GET("/api/agents/{agent_id}/events", {
+      params: { ...agent(id), query: { before_seq: beforeSeq, limit: EVENTS_PER_PAGE } },
+    }),
   );
 
 /** Events of all agents: after a cursor, or the newest ones. */
 export const getFeed = (cursor?: string) =>
-  answered(client.GET("/api/events", { params: { query: { cursor, limit: EVENTS_PER_PAGE } } }));
+  responseBody(client.GET("/api/events", { params: { query: { cursor, limit: EVENTS_PER_PAGE } } }));

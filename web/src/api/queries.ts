@@ -1,8 +1,8 @@
-// The names under which answers are kept, and how to get them. Events say which names have become stale.
+// The queries of the page: which request fills which key.
 import { queryOptions } from "@tanstack/react-query";
 import {
-  getAgents,
   getAgentState,
+  getAgents,
   getBrakes,
   getBudget,
   getDecision,
@@ -18,85 +18,91 @@ import {
   getWhy,
   getWhyNot,
 } from "./calls";
+import { keys } from "./keys";
 
-/** A conversation is read from its end; older lines come on request, as many again each time. */
+/** A conversation is read from its end; each request for older lines asks for this many more. */
 export const TRANSCRIPT_LINES = 200;
 
-/** The server's bound. */
+/** The server's limit. */
 export const TRANSCRIPT_LINES_MAX = 500;
 
-/** Clocks differ a little, so a new day is asked for this much after it began. */
+/** The clocks of browser and server differ a little, so a new day is fetched this long after it starts. */
 const DAY_TURN_MS = 5_000;
 
-/** The next larger number of lines to ask for; none when there is no larger one. */
+/** The next larger number of lines to request; none at the limit. */
 export function moreLines(lines: number): number | undefined {
   return lines < TRANSCRIPT_LINES_MAX ? Math.min(lines + TRANSCRIPT_LINES, TRANSCRIPT_LINES_MAX) : undefined;
 }
 
-export const runtimeQuery = queryOptions({ queryKey: ["runtime"], queryFn: getRuntimeStatus });
+export const runtimeQuery = queryOptions({ queryKey: keys.runtime(), queryFn: getRuntimeStatus });
 
 export const agentsQuery = queryOptions({
-  queryKey: ["agents"],
+  queryKey: keys.agents(),
   queryFn: async () => (await getAgents()).agents,
 });
 
-/** What waits for an answer, most urgent first. */
+/** Pending decisions, most urgent first. */
 export const decisionsQuery = queryOptions({
-  queryKey: ["decisions"],
+  queryKey: keys.decisions(),
   queryFn: async () => (await getDecisions()).decisions,
 });
 
-/** One question with all of its arguments, which never change. */
-export const wholeDecisionQuery = (id: string) =>
-  queryOptions({ queryKey: ["whole-decision", id], queryFn: () => getDecision(id), staleTime: Infinity });
+/** One decision with its whole input, which never changes. */
+export const fullDecisionQuery = (id: string) =>
+  queryOptions({ queryKey: keys.fullDecision(id), queryFn: () => getDecision(id), staleTime: Infinity });
 
-/** Runs that cannot go on until a person says so. */
+/** Runs that cannot continue until a person resumes or abandons them. */
 export const quarantinedQuery = queryOptions({
-  queryKey: ["quarantined"],
+  queryKey: keys.quarantinedRuns(),
   queryFn: async () => (await getQuarantined()).runs,
 });
 
-/** The browsers that are logged in. No event tells of them, so they are asked for whenever they are shown. */
-export const loginsQuery = queryOptions({ queryKey: ["logins"], queryFn: async () => (await getLogins()).logins, staleTime: 0 });
+/** The logged-in browsers. No event reports a change of them, so they are fetched each time they are shown. */
+export const loginsQuery = queryOptions({
+  queryKey: keys.logins(),
+  queryFn: async () => (await getLogins()).logins,
+  staleTime: 0,
+});
 
-export const brakesQuery = queryOptions({ queryKey: ["brakes"], queryFn: getBrakes });
+export const brakesQuery = queryOptions({ queryKey: keys.brakes(), queryFn: getBrakes });
 
-/** What any event may have changed, whichever page follows it. */
-export const STANDING = [decisionsQuery.queryKey, quarantinedQuery.queryKey, brakesQuery.queryKey] as const;
-
-/** Today's money. Events make it stale, and so does the turn of the day, which is no event. */
+/** Today's spending. Events make it stale, and so does a new day, for which there is no event. */
 export const budgetQuery = queryOptions({
-  queryKey: ["budget"],
+  queryKey: keys.budget(),
   queryFn: getBudget,
-  refetchInterval: ({ state }) => state.data !== undefined && Math.max(DAY_TURN_MS, Date.parse(state.data.next_day_at) - Date.now() + DAY_TURN_MS),
+  refetchInterval: ({ state }) =>
+    state.data !== undefined && Math.max(DAY_TURN_MS, Date.parse(state.data.next_day_at) - Date.now() + DAY_TURN_MS),
 });
 
 export const spendingQuery = (id: string) =>
-  queryOptions({ queryKey: ["agent", id, "spending"], queryFn: async () => (await getSpending(id)).days });
+  queryOptions({ queryKey: keys.agentSpending(id), queryFn: async () => (await getSpending(id)).days });
 
 export const subscriptionsQuery = (id: string) =>
-  queryOptions({ queryKey: ["agent", id, "subscriptions"], queryFn: () => getSubscriptions(id) });
+  queryOptions({ queryKey: keys.agentSubscriptions(id), queryFn: () => getSubscriptions(id) });
 
-export const stateQuery = (id: string) => queryOptions({ queryKey: ["agent", id, "state"], queryFn: () => getAgentState(id) });
+export const stateQuery = (id: string) =>
+  queryOptions({ queryKey: keys.agentState(id), queryFn: () => getAgentState(id) });
 
 export const transcriptQuery = (id: string, lines: number) =>
   queryOptions({
-    queryKey: ["agent", id, "transcript", lines],
+    queryKey: keys.agentTranscript(id, lines),
     queryFn: () => getTranscript(id, lines),
-    // Asking for more lines must not blank the ones that are on the screen.
+    // The lines on the screen stay while more lines are loading.
     placeholderData: (before) => before,
   });
 
-export const runQuery = (runKey: string) => queryOptions({ queryKey: ["run", runKey], queryFn: () => getRun(runKey) });
+export const runQuery = (runKey: string) => queryOptions({ queryKey: keys.run(runKey), queryFn: () => getRun(runKey) });
 
-export const whyQuery = (runKey: string) => queryOptions({ queryKey: ["run", runKey, "why"], queryFn: () => getWhy(runKey) });
+export const whyQuery = (runKey: string) =>
+  queryOptions({ queryKey: keys.runWhy(runKey), queryFn: () => getWhy(runKey) });
 
-export const whyNotQuery = (id: string) => queryOptions({ queryKey: ["agent", id, "why-not"], queryFn: () => getWhyNot(id) });
+export const whyNotQuery = (id: string) =>
+  queryOptions({ queryKey: keys.agentWhyNot(id), queryFn: () => getWhyNot(id) });
 
-/** The newest events of an agent, and the number after which its stream goes on. */
+/** The newest events of an agent, and the sequence number after which its stream continues. */
 export const eventsQuery = (id: string) =>
   queryOptions({
-    queryKey: ["events", id],
+    queryKey: keys.agentEvents(id),
     queryFn: async () => {
       const { after_seq: afterSeq } = await getAgentState(id);
       const events = afterSeq === 0 ? [] : (await getEventsBefore(id, afterSeq + 1)).events;

@@ -1,5 +1,20 @@
-// Made-up answers for tests.
-import type { AgentStatus, Attempt, Budget, Decision, Delta, Event, EventKind, EventPayload, Level, Parked, Run, Step, Subscription, TranscriptLine } from "./types";
+// Sample API objects for tests.
+import type {
+  AgentStatus,
+  Attempt,
+  Budget,
+  Decision,
+  Delta,
+  Event,
+  EventKind,
+  EventPayload,
+  Level,
+  Parked,
+  Run,
+  Step,
+  Subscription,
+  TranscriptLine,
+} from "./types";
 
 type Over<K extends EventKind> = Partial<Omit<Event, "kind" | "payload" | "erased">> & {
   kind?: K;
@@ -8,7 +23,7 @@ type Over<K extends EventKind> = Partial<Omit<Event, "kind" | "payload" | "erase
   visibility?: Level;
 };
 
-/** An event of `main` with just what a test says about it. */
+/** An event of agent `main`, with the fields that a test sets. */
 export function sampleEvent<K extends EventKind = "tool_executed">(seq: number, over: Over<K> = {}): Event {
   const { visibility = "progress", ...rest } = over;
   return {
@@ -17,7 +32,13 @@ export function sampleEvent<K extends EventKind = "tool_executed">(seq: number, 
     seq,
     at: `2026-01-01T00:00:${String(seq).padStart(2, "0")}Z`,
     kind: "tool_executed",
-    presentation: { visibility, category: "tool", title: "Something", summary: `thing ${seq}`, source_event_kind: "tool_executed" },
+    presentation: {
+      visibility,
+      category: "tool",
+      title: "Something",
+      summary: `thing ${seq}`,
+      source_event_kind: "tool_executed",
+    },
     provenance: {},
     payload: {},
     ...rest,
@@ -49,7 +70,11 @@ export function sampleAgent(over: Partial<AgentStatus> = {}): AgentStatus {
   };
 }
 
-export function sampleLine(role: TranscriptLine["role"], blocks: TranscriptLine["blocks"], runKey = "r"): TranscriptLine {
+export function sampleLine(
+  role: TranscriptLine["role"],
+  blocks: TranscriptLine["blocks"],
+  runKey = "r",
+): TranscriptLine {
   return { run_key: runKey, role, at: "2026-01-01T00:00:00Z", blocks };
 }
 
@@ -79,7 +104,7 @@ export function sampleParked(over: Partial<Parked> = {}): Parked {
   };
 }
 
-/** A model round's step; its attempt has the same operation. */
+/** A step of a model round; its attempt has the same operation id. */
 export function sampleStep(operation: string, over: Partial<Step> = {}): Step {
   return {
     operation_id: operation,

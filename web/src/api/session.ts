@@ -1,21 +1,21 @@
-// Whether this browser is logged in, as far as the last answer told. One bit that the whole page hangs on.
+// Whether this browser is logged in, by the last response of the server.
 import { useSyncExternalStore } from "react";
 
-let isAnonymous = false;
+let isLoggedOut = false;
 const listeners = new Set<() => void>();
 
-export function setAnonymous(next: boolean): void {
-  if (next === isAnonymous) return;
-  isAnonymous = next;
-  listeners.forEach((listener) => listener());
+export function setLoggedOut(next: boolean): void {
+  if (next === isLoggedOut) return;
+  isLoggedOut = next;
+  for (const listener of listeners) listener();
 }
 
-export function useAnonymous(): boolean {
+export function useLoggedOut(): boolean {
   return useSyncExternalStore(
     (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    () => isAnonymous,
+    () => isLoggedOut,
   );
 }

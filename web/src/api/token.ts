@@ -1,19 +1,19 @@
-// The token of this browser's login. It is kept in the storage of the page's origin, which a server on another port of the
-// same host cannot read, while the browser sends that server our cookie. The API asks for both.
-const STORED_AS = "wakeful.token";
+// The token of this browser's login. The API requires it beside the cookie: browsers send a cookie to every port of a
+// host, but a server on another port cannot read the storage of this page's origin.
+const STORAGE_KEY = "wakeful.token";
 
 const HEADER = "X-Wakeful-Token";
 
 export function storeToken(token: string): void {
-  localStorage.setItem(STORED_AS, token);
+  localStorage.setItem(STORAGE_KEY, token);
 }
 
 export function removeToken(): void {
-  localStorage.removeItem(STORED_AS);
+  localStorage.removeItem(STORAGE_KEY);
 }
 
-/** What every request of the page carries beside the cookie. */
+/** The headers that every request of the page sends beside the cookie. */
 export function tokenHeaders(): Record<string, string> {
-  const token = localStorage.getItem(STORED_AS);
+  const token = localStorage.getItem(STORAGE_KEY);
   return token === null ? {} : { [HEADER]: token };
 }

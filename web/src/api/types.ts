@@ -1,4 +1,4 @@
-// Short names for what the contract calls its schemas. The contract is written by the server.
+// Short names for the schemas of the API contract.
 import type { components } from "./schema.gen";
 
 type Schemas = components["schemas"];
@@ -19,7 +19,7 @@ export type Decision = Schemas["Decision"];
 export type InputGone = Schemas["InputGone"];
 export type Delta = Schemas["Delta"];
 export type Event = Schemas["Event"];
-/** An event of a kind that the contract knows; other versions of the server may send more kinds. */
+/** An event of a kind in the contract; other versions of the server may send more kinds. */
 type KnownEvent<E = Event> = E extends { kind: infer K } ? (string extends K ? never : E) : never;
 export type EventKind = KnownEvent["kind"];
 export type EventPayload<K extends EventKind> = Extract<KnownEvent, { kind: K }>["payload"];
@@ -36,6 +36,7 @@ export type Run = Schemas["Run"];
 export type RunCause = Schemas["RunCause"];
 export type RunLine = Schemas["RunLine"];
 export type RunLink = Schemas["RunLink"];
+export type RunStatus = Schemas["RunStatus"];
 export type RuntimeStatus = Schemas["RuntimeStatus"];
 export type AnswerDecision = Schemas["AnswerDecision"];
 export type SetBrake = Schemas["SetBrake"];

@@ -1,20 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { brakesQuery } from "../api/queries";
-import { Glyph } from "../ui/Glyph";
+import { labels } from "../labels";
+import { Icon } from "../ui/Icon";
 import { Time } from "../ui/Time";
 import { brakeOf } from "./brake";
 import { NotDurableNote } from "./NotDurableNote";
 
-/** Below the header while everything is held, on every page. */
+/** Shows on every page that all agents are braked. */
 export function BrakeBanner() {
   const brake = brakeOf(useQuery(brakesQuery).data);
   return (
-    <div className={`braked ${brake ? "shown" : ""}`} role="status">
+    <div className={`brake-banner ${brake ? "shown" : ""}`} role="status">
       {brake && (
         <>
-          <Glyph name="stop" /> All agents are braked <Time at={brake.at} />
-          {brake.reason !== "" && `: “${brake.reason}”`}. Nothing begins until the brake is released.
-          <NotDurableNote of={brake.not_durable} />
+          <Icon name="stop" /> {labels.brake.allBraked} <Time at={brake.at} />
+          {brake.reason !== "" && `: ${labels.common.quote(brake.reason)}`}. {labels.brake.nothingStarts}
+          <NotDurableNote notDurable={brake.not_durable} />
         </>
       )}
     </div>

@@ -1,62 +1,75 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState, type FormEvent } from "react";
+import { type FormEvent, useState } from "react";
 import { releaseBrake, setBrake } from "../api/calls";
+import { ACTIVITY_KEYS, invalidate } from "../api/keys";
 import { brakesQuery } from "../api/queries";
+import { labels } from "../labels";
 import { Dialog } from "../ui/Dialog";
+import { ErrorNotice } from "../ui/ErrorNotice";
 import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
 import type { Brake } from "./brake";
 
-/** The server's bound. */
+/** The server's limit. */
 const REASON_CHARS_MAX = 500;
 
 interface BrakeDialogProps {
-  /** Who is to be held; everybody when absent. */
+  /** The agent to brake; all agents when absent. */
   agentId?: string;
   /** The brake that is on. */
   brake?: Brake;
   onClose: () => void;
 }
 
-/** Sets a brake, with a reason for whoever finds it on, or releases it. */
+/** Sets a brake with a reason, or releases it. */
 export function BrakeDialog({ agentId, brake, onClose }: BrakeDialogProps) {
   const [reason, setReason] = useState("");
   const client = useQueryClient();
-  const turning = useMutation({
-    mutationFn: () => (brake ? releaseBrake(agentId) : setBrake({ agent_id: agentId, ...(reason.trim() === "" ? {} : { reason: reason.trim() }) })),
+  const toggling = useMutation({
+    mutationFn: () =>
+      brake
+        ? releaseBrake(agentId)
+        : setBrake({ agent_id: agentId, ...(reason.trim() === "" ? {} : { reason: reason.trim() }) }),
     onSuccess: async (list) => {
       client.setQueryData(brakesQuery.queryKey, list);
       onClose();
-      await client.invalidateQueries({ predicate: ({ queryKey }) => ["agents", "agent", "runtime", "run"].includes(String(queryKey[0])) });
+      await invalidate(client, ACTIVITY_KEYS);
     },
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    turning.mutate();
+    toggling.mutate();
   };
-  const whom = agentId ?? "everything";
+  const set = agentId ? labels.brake.one(agentId) : labels.brake.all;
+  const title = brake ? labels.brake.release(agentId) : set;
   return (
-    <Dialog title={brake ? `Release ${whom}` : `Stop ${whom}`} onClose={onClose}>
+    <Dialog title={title} onClose={onClose}>
       <form onSubmit={submit} className="form" noValidate>
         {brake ? (
           <p>
-            Braked <Time at={brake.at} />
-            {brake.reason === "" ? "." : `: “${brake.reason}”`} What it held goes on where it stood.
+            {labels.brake.since} <Time at={brake.at} />
+            {brake.reason === "" ? "." : `: ${labels.common.quote(brake.reason)}`} {labels.brake.releaseHint}
           </p>
         ) : (
           <label>
-            <span>Why, for whoever finds it on</span>
-            <input value={reason} onChange={(event) => setReason(event.target.value)} maxLength={REASON_CHARS_MAX} autoComplete="off" />
-            <small>Messages are kept, nothing begins, and what runs is stopped. It holds over restarts until somebody releases it.</small>
+            <span>{labels.brake.reason}</span>
+            <input
+              value={reason}
+              onChange={(event) => setReason(event.target.value)}
+              maxLength={REASON_CHARS_MAX}
+              autoComplete="off"
+            />
+            <small>{labels.brake.reasonHint}</small>
           </label>
         )}
-        {turning.error && <Trouble doing={brake ? "release the brake" : "set the brake"} thrown={turning.error} />}
+        {toggling.error && (
+          <ErrorNotice action={brake ? labels.brake.releaseAction : labels.brake.setAction} error={toggling.error} />
+        )}
         <div className="form-end">
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {labels.common.cancel}
           </button>
-          <button type="submit" className={`button ${brake ? "primary" : "danger"}`} disabled={turning.isPending}>
-            {brake ? `Release ${whom}` : `Stop ${whom}`}
+          <button type="submit" className={`button ${brake ? "primary" : "danger"}`} disabled={toggling.isPending}>
+            {title}
           </button>
         </div>
       </form>

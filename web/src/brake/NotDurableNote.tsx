@@ -1,20 +1,14 @@
 import type { NotDurable } from "../api/types";
+import { labels } from "../labels";
 
-const REASONS: Record<string, string> = {
-  disk_full: "the disk is full",
-  database_unreachable: "the database cannot be reached",
-  database_slow: "the database does not answer",
-  storage_failed: "the disk fails or does not answer",
-};
-
-/** Says that a brake or a cancellation works, and that the database does not have it yet. */
-export function NotDurableNote({ of }: { of: NotDurable | undefined }) {
-  if (of === undefined) return null;
+/** Says that a brake or a cancellation is in force, and that the database does not have it yet. */
+export function NotDurableNote({ notDurable }: { notDurable: NotDurable | undefined }) {
+  if (notDurable === undefined) return null;
+  const { code, is_kept: isKept } = notDurable;
+  const { notDurable: notSaved, notDurableKept, notDurableLost, notDurableReasons, notDurableRetry } = labels.brake;
   return (
     <p className="not-durable">
-      In force, but not saved in the database yet: {REASONS[of.code] ?? of.code}.{" "}
-      {of.is_kept ? "A restart does not end it." : "A restart of the daemon ends it, because the home could not keep it either."} It is saved
-      as soon as that is possible.
+      {notSaved(notDurableReasons[code] ?? code)} {isKept ? notDurableKept : notDurableLost} {notDurableRetry}
     </p>
   );
 }

@@ -1,35 +1,36 @@
 import { AgentCard } from "../agent/AgentCard";
 import type { AgentStatus, Budget } from "../api/types";
 import { todayOf } from "../budget/money";
-import { spoken, type Speech } from "../live/speech";
-import { Glyph } from "../ui/Glyph";
+import { labels } from "../labels";
+import { type LiveText, liveText } from "../live/deltas";
+import { Icon } from "../ui/Icon";
 
 interface AgentsProps {
   agents: readonly AgentStatus[];
   budget: Budget | undefined;
-  /** Those whose run waits for money. */
+  /** Agents whose run waits because a cap is reached. */
   parked: ReadonlySet<string>;
-  speech: Speech;
+  liveTexts: LiveText;
   onCreate: () => void;
 }
 
-/** Everybody who lives here, as they stand. */
-export function Agents({ agents, budget, parked, speech, onCreate }: AgentsProps) {
+/** All agents and what they do. */
+export function Agents({ agents, budget, parked, liveTexts, onCreate }: AgentsProps) {
   return (
     <section aria-labelledby="agents-title" className="panel">
       <header className="panel-head">
-        <h2 id="agents-title">Agents</h2>
+        <h2 id="agents-title">{labels.agent.list}</h2>
         <button type="button" className="button small" onClick={onCreate}>
-          <Glyph name="plus" /> New agent
+          <Icon name="plus" /> {labels.agent.new}
         </button>
       </header>
       {agents.length === 0 ? (
         <div className="empty">
-          <Glyph name="dawn" />
-          <p className="empty-title">Nobody lives here yet</p>
-          <p>An agent has a name, a folder to work in and a memory that survives restarts. It sleeps until you write to it.</p>
+          <Icon name="dawn" />
+          <p className="empty-title">{labels.agent.none}</p>
+          <p>{labels.agent.noneHint}</p>
           <button type="button" className="button primary" onClick={onCreate}>
-            Create your first agent
+            {labels.agent.createFirst}
           </button>
         </div>
       ) : (
@@ -40,7 +41,7 @@ export function Agents({ agents, budget, parked, speech, onCreate }: AgentsProps
               agent={agent}
               today={todayOf(budget, agent.agent_id)}
               isParked={parked.has(agent.agent_id)}
-              spoken={spoken(speech, agent.open_run)}
+              live={liveText(liveTexts, agent.open_run)}
             />
           ))}
         </ul>

@@ -4,14 +4,16 @@ import { EVENTS_PER_PAGE } from "../api/calls";
 import { sampleEvent } from "../api/samples";
 import type { Event } from "../api/types";
 import { feedQuery } from "./feed";
-import { lookAt, storeLook } from "./look";
+import { markSeen, storeLastSeen } from "./lastSeen";
 
 const page = (from: number, count: number) => Array.from({ length: count }, (_, index) => sampleEvent(from + index));
 const answer = (events: Event[], cursor: string, has_more = false) => Response.json({ events, cursor, has_more });
 
-/** Answers by cursor; the newest events are under the empty one. */
+/** Responds by cursor; the empty cursor has the newest events. */
 function serve(answers: Record<string, () => Response>) {
-  vi.stubGlobal("fetch", async (request: Request) => answers[new URL(request.url).searchParams.get("cursor") ?? ""]?.());
+  vi.stubGlobal("fetch", async (request: Request) =>
+    answers[new URL(request.url).searchParams.get("cursor") ?? ""]?.(),
+  );
 }
 
 async function seqs(): Promise<[number | undefined, number]> {
@@ -21,14 +23,14 @@ async function seqs(): Promise<[number | undefined, number]> {
 
 beforeEach(() => localStorage.clear());
 
-it("is content with the newest events when they reach back far enough", async () => {
-  storeLook(lookAt(undefined, [], "old", new Date()));
+it("loads one page when it reaches back to the mark", async () => {
+  storeLastSeen(markSeen(undefined, [], "old", new Date()));
   serve({ "": () => answer(page(1, 5), "end") });
   expect(await seqs()).toEqual([1, 5]);
 });
 
-it("reads on from the last look when more happened than one page holds, and takes nothing twice", async () => {
-  storeLook(lookAt(undefined, [], "old", new Date()));
+it("loads further pages after the mark without duplicates", async () => {
+  storeLastSeen(markSeen(undefined, [], "old", new Date()));
   serve({
     "": () => answer(page(301, EVENTS_PER_PAGE), "end"),
     old: () => answer(page(101, EVENTS_PER_PAGE), "on", true),
@@ -37,9 +39,12 @@ it("reads on from the last look when more happened than one page holds, and take
   expect(await seqs()).toEqual([101, 400]);
 });
 
-it("begins with the newest when the server does not know the cursor", async () => {
-  storeLook(lookAt(undefined, [], "foreign", new Date()));
+it("loads the newest events when the server rejects the cursor", async () => {
+  storeLastSeen(markSeen(undefined, [], "foreign", new Date()));
   const error = { code: "cursor_invalid", message: "", hint: "" };
-  serve({ "": () => answer(page(1, EVENTS_PER_PAGE), "end"), foreign: () => Response.json({ error }, { status: 400 }) });
+  serve({
+    "": () => answer(page(1, EVENTS_PER_PAGE), "end"),
+    foreign: () => Response.json({ error }, { status: 400 }),
+  });
   expect(await seqs()).toEqual([1, EVENTS_PER_PAGE]);
 });

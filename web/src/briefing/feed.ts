@@ -1,30 +1,30 @@
-// The events of all agents, as far back as a briefing needs them.
+// The events of all agents, as far back as the briefing shows them.
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { EVENTS_PER_PAGE, getFeed } from "../api/calls";
 import { Failure } from "../api/failure";
-import { agentsQuery, budgetQuery, runtimeQuery, STANDING } from "../api/queries";
+import { ATTENTION_KEYS, keys } from "../api/keys";
 import type { Event } from "../api/types";
+import type { LiveText } from "../live/deltas";
 import { merge } from "../live/log";
-import type { Speech } from "../live/speech";
 import { useStream } from "../live/useStream";
-import { storedLook } from "./look";
+import { storedLastSeen } from "./lastSeen";
 
-/** After a long absence a briefing is no longer brief; what is older can be read in each agent's timeline. */
+/** After a long absence the briefing shows the newest events only; each agent's timeline has the rest. */
 const CATCH_UP_PAGES_MAX = 5;
 
 export interface Feed {
   events: readonly Event[];
-  /** Where the stream goes on. */
+  /** Where the stream continues. */
   cursor: string;
 }
 
-export const feedQuery = queryOptions({ queryKey: ["feed"], queryFn: fetchFeed, staleTime: Infinity });
+export const feedQuery = queryOptions({ queryKey: keys.feed(), queryFn: fetchFeed, staleTime: Infinity });
 
 async function fetchFeed(): Promise<Feed> {
   const newest = await getFeed();
-  const look = storedLook();
-  const isPartial = newest.events.length >= EVENTS_PER_PAGE;
-  const missed = look && isPartial ? await eventsAfter(look.cursor) : [];
+  const lastSeen = storedLastSeen();
+  const isFullPage = newest.events.length >= EVENTS_PER_PAGE;
+  const missed = lastSeen && isFullPage ? await eventsAfter(lastSeen.cursor) : [];
   return { events: merge(missed, newest.events), cursor: newest.cursor };
 }
 
@@ -39,22 +39,22 @@ async function eventsAfter(cursor: string): Promise<readonly Event[]> {
       if (!feed.has_more) break;
     }
   } catch (thrown) {
-    // A cursor that this server does not know is of another home; the newest events are all there is to tell.
+    // The server does not know a cursor of another home; the newest events are all there is to show.
     if (!(thrown instanceof Failure && thrown.status === 400)) throw thrown;
   }
   return events;
 }
 
-/** The feed, kept up to date by its stream, and what the models are saying meanwhile. */
+/** The feed, kept up to date by its stream, and the live text of each run. */
 export function useFeed() {
   const client = useQueryClient();
   const feed = useQuery(feedQuery);
-  const speech: Speech = useStream("feed", {
+  const liveTexts: LiveText = useStream("feed", {
     address: (position) => `/api/events?cursor=${encodeURIComponent(position)}`,
     position: feed.data?.cursor,
     onEvents: (events, cursor) =>
       client.setQueryData(feedQuery.queryKey, (before) => before && { events: merge(before.events, events), cursor }),
-    stale: () => [agentsQuery.queryKey, budgetQuery.queryKey, runtimeQuery.queryKey, ...STANDING],
+    stale: () => [keys.agents(), keys.budget(), keys.runtime(), ...ATTENTION_KEYS],
   });
-  return { feed, speech };
+  return { feed, liveTexts };
 }

@@ -1,44 +1,58 @@
 import { useQuery } from "@tanstack/react-query";
 import { budgetQuery, spendingQuery } from "../api/queries";
+import { labels } from "../labels";
+import { ErrorNotice } from "../ui/ErrorNotice";
 import { Skeleton } from "../ui/Skeleton";
-import { Trouble } from "../ui/Trouble";
 import { CapButton } from "./CapButton";
-import { Days } from "./Days";
 import { Meter } from "./Meter";
-import { dollars, filled, todayOf } from "./money";
+import { capUsage, dollars, todayOf } from "./money";
+import { SpendingByDay } from "./SpendingByDay";
 
-/** What an agent costs: today, against its own cap where it has one, and in the last days. */
+/** What an agent costs: today, against its own cap if it has one, and in the last days. */
 export function AgentCost({ agentId }: { agentId: string }) {
   const budget = useQuery(budgetQuery);
   const spending = useQuery(spendingQuery(agentId));
   const today = todayOf(budget.data, agentId);
   const thrown = spending.error ?? budget.error;
-  const own = today?.capUsd === undefined ? undefined : filled(today.spentUsd, "0", today.capUsd);
+  const own = today?.capUsd === undefined ? undefined : capUsage(today.spentUsd, "0", today.capUsd);
   return (
     <section className="panel spending" id="cost" aria-labelledby="cost-title">
       <header className="panel-head">
-        <h2 id="cost-title">Cost</h2>
-        <CapButton budget={budget.data} agentId={agentId} words={today?.capUsd === undefined ? "Set a cap" : "Change its cap"} />
+        <h2 id="cost-title">{labels.budget.cost}</h2>
+        <CapButton
+          budget={budget.data}
+          agentId={agentId}
+          label={today?.capUsd === undefined ? labels.budget.setCap : labels.budget.changeCap}
+        />
       </header>
       {thrown && !spending.data && (
-        <Trouble doing="read what it costs" thrown={thrown} onRetry={() => void Promise.all([spending.refetch(), budget.refetch()])} />
+        <ErrorNotice
+          action={labels.budget.costAction}
+          error={thrown}
+          onRetry={() => void Promise.all([spending.refetch(), budget.refetch()])}
+        />
       )}
-      {!thrown && !today && <Skeleton lines={2} label="Loading what it costs" />}
+      {!thrown && !today && <Skeleton lines={2} label={labels.budget.loading} />}
       {today && (
         <p className="spending-line">
-          <b>{dollars(today.spentUsd)}</b> today
-          <span className="quiet">{today.capUsd === undefined ? ", under the cap of all agents" : ` of ${dollars(today.capUsd)} a day`}</span>
+          <b>{dollars(today.spentUsd)}</b> {labels.budget.today}
+          <span className="quiet">
+            {today.capUsd === undefined ? labels.budget.sharedCap : labels.budget.ofPerDay(dollars(today.capUsd))}
+          </span>
         </p>
       )}
       {today?.capUsd !== undefined && own && (
         <Meter
-          label={`Spent by ${agentId} today, of its cap`}
-          text={`${dollars(today.spentUsd)} of ${dollars(today.capUsd)}, ${own.percent} percent`}
+          label={labels.budget.meterAgent(agentId)}
+          text={labels.budget.percent(
+            labels.budget.amountOf(dollars(today.spentUsd), dollars(today.capUsd)),
+            own.percent,
+          )}
           {...own}
         />
       )}
-      {spending.data && spending.data.length === 0 && <p className="quiet">It has not cost anything yet.</p>}
-      {spending.data && spending.data.length > 0 && <Days days={spending.data} today={budget.data?.day} />}
+      {spending.data && spending.data.length === 0 && <p className="quiet">{labels.budget.noCosts}</p>}
+      {spending.data && spending.data.length > 0 && <SpendingByDay days={spending.data} today={budget.data?.day} />}
     </section>
   );
 }

@@ -5,14 +5,13 @@ import { todayOf } from "./money";
 
 interface CapButtonProps {
   budget: Budget | undefined;
-  /** Whose cap; of all agents together when absent. */
+  /** The agent of the cap; all agents together when absent. */
   agentId?: string;
-  /** What the button says. */
-  words: string;
+  label: string;
 }
 
-/** Opens the form for a cap. */
-export function CapButton({ budget, agentId, words }: CapButtonProps) {
+/** Opens the dialog that sets a cap. */
+export function CapButton({ budget, agentId, label }: CapButtonProps) {
   const [isOpen, setOpen] = useState(false);
   const own = agentId === undefined ? undefined : todayOf(budget, agentId)?.capUsd;
   const capUsd = agentId === undefined ? budget?.daily_cap_usd : own;
@@ -20,7 +19,7 @@ export function CapButton({ budget, agentId, words }: CapButtonProps) {
   return (
     <>
       <button type="button" className="button small" onClick={() => setOpen(true)} disabled={!budget}>
-        {words}
+        {label}
       </button>
       {isOpen && <CapDialog agentId={agentId} capUsd={capUsd} isSet={isSet} onClose={() => setOpen(false)} />}
     </>

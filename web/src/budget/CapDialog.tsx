@@ -1,45 +1,47 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState, type FormEvent } from "react";
+import { type FormEvent, useState } from "react";
 import { setCap } from "../api/calls";
+import { ACTIVITY_KEYS, invalidate } from "../api/keys";
 import { budgetQuery } from "../api/queries";
+import { labels } from "../labels";
 import { Dialog } from "../ui/Dialog";
-import { Trouble } from "../ui/Trouble";
-import { wrongCap } from "./money";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { capError } from "./money";
 
 interface CapDialogProps {
-  /** Whose cap; of all agents together when absent. */
+  /** The agent of the cap; all agents together when absent. */
   agentId?: string;
-  /** What holds now, if anything. */
+  /** The current cap, if there is one. */
   capUsd?: string;
-  /** Whether a person set it, so that it can be taken away. */
+  /** Whether a person set it, so that it can be removed. */
   isSet: boolean;
   onClose: () => void;
 }
 
-/** What may be spent in a day. It holds from the next request on, and runs that wait for money are looked at again. */
+/** Sets a daily cap. It applies from the next request on, and parked runs are checked against it at once. */
 export function CapDialog({ agentId, capUsd, isSet, onClose }: CapDialogProps) {
   const [amount, setAmount] = useState(capUsd ?? "");
-  const [wrong, setWrong] = useState<string>();
+  const [error, setError] = useState<string>();
   const client = useQueryClient();
   const setting = useMutation({
     mutationFn: (dailyUsd: string | undefined) => setCap(agentId, dailyUsd),
     onSuccess: async (budget) => {
       client.setQueryData(budgetQuery.queryKey, budget);
       onClose();
-      await client.invalidateQueries({ predicate: ({ queryKey }) => ["agents", "agent", "runtime", "run"].includes(String(queryKey[0])) });
+      await invalidate(client, ACTIVITY_KEYS);
     },
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const found = wrongCap(amount);
-    setWrong(found);
+    const found = capError(amount);
+    setError(found);
     if (!found) setting.mutate(amount.trim());
   };
   return (
-    <Dialog title={agentId ? `Daily cap of ${agentId}` : "Daily cap"} onClose={onClose}>
+    <Dialog title={labels.budget.capTitle(agentId)} onClose={onClose}>
       <form onSubmit={submit} className="form" noValidate>
         <label>
-          <span>Dollars a day</span>
+          <span>{labels.budget.dollarsPerDay}</span>
           <input
             value={amount}
             onChange={(event) => setAmount(event.target.value)}
@@ -47,31 +49,33 @@ export function CapDialog({ agentId, capUsd, isSet, onClose }: CapDialogProps) {
             autoComplete="off"
             spellCheck={false}
             placeholder="5.00"
-            aria-invalid={wrong !== undefined}
-            aria-describedby={wrong ? "cap-wrong cap-hint" : "cap-hint"}
+            aria-invalid={error !== undefined}
+            aria-describedby={error ? "cap-wrong cap-hint" : "cap-hint"}
           />
-          {wrong && (
+          {error && (
             <small id="cap-wrong" className="wrong" role="alert">
-              {wrong}
+              {error}
             </small>
           )}
-          <small id="cap-hint">
-            {agentId ? `What ${agentId} may spend` : "What all agents together may spend"} from midnight to midnight, UTC. No request
-            leaves that could cost more than is left.
-          </small>
+          <small id="cap-hint">{labels.budget.capHint(agentId)}</small>
         </label>
-        {setting.error && <Trouble doing="set the cap" thrown={setting.error} />}
+        {setting.error && <ErrorNotice action={labels.budget.setCapAction} error={setting.error} />}
         <div className="form-end">
           {isSet && (
-            <button type="button" className="button" onClick={() => setting.mutate(undefined)} disabled={setting.isPending}>
-              {agentId ? "Take it away" : "Back to the default"}
+            <button
+              type="button"
+              className="button"
+              onClick={() => setting.mutate(undefined)}
+              disabled={setting.isPending}
+            >
+              {agentId ? labels.budget.removeCap : labels.common.useDefault}
             </button>
           )}
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {labels.common.cancel}
           </button>
           <button type="submit" className="button primary" disabled={setting.isPending}>
-            {setting.isPending ? "Setting…" : "Set the cap"}
+            {setting.isPending ? labels.budget.setting : labels.budget.setCap}
           </button>
         </div>
       </form>

@@ -1,18 +1,18 @@
-import type { Fill } from "./money";
+import type { CapUsage } from "./money";
 
 interface MeterProps {
   label: string;
-  /** How much, in words: a bar tells nothing to those who listen. */
+  /** The amount as text, for screen readers. */
   text: string;
   percent: number;
-  fill: Fill;
+  usage: CapUsage;
 }
 
-/** How much of a cap is gone. The words beside it say the same, so colour and length only help. */
-export function Meter({ label, text, percent, fill }: MeterProps) {
+/** How much of a cap is used. The text beside it says the same. */
+export function Meter({ label, text, percent, usage }: MeterProps) {
   return (
     <div
-      className={`meter ${fill}`}
+      className={`meter ${usage}`}
       role="meter"
       aria-label={label}
       aria-valuemin={0}
@@ -25,7 +25,7 @@ export function Meter({ label, text, percent, fill }: MeterProps) {
   );
 }
 
-/** A bar of a part of a hundred. Drawn, because a style in the markup is against the page's security policy. */
+/** A bar of a percentage. An SVG, because the security policy of the page forbids inline styles. */
 export function Bar({ percent }: { percent: number }) {
   return (
     <svg className="bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true" focusable="false">

@@ -1,34 +1,41 @@
 import type { Budget } from "../api/types";
-import { clock } from "../text/time";
+import { labels } from "../labels";
+import { formatClock } from "../text/time";
 import { useNow } from "../text/useNow";
 import { Badge } from "../ui/Badge";
 import { CapButton } from "./CapButton";
 import { Meter } from "./Meter";
-import { dollars, filled, isSpent } from "./money";
+import { capUsage, dollars, isSpent } from "./money";
 
-/** What all agents spent today of what they may, in a line and a bar. */
+/** What all agents spent today, against the daily cap. */
 export function SpendingToday({ budget }: { budget: Budget }) {
   const now = useNow();
   const { spent_usd: spent, reserved_usd: reserved, daily_cap_usd: cap } = budget;
-  const { percent, fill } = filled(spent, reserved, cap);
-  const aside = isSpent(reserved) ? `, ${dollars(reserved)} put aside` : "";
-  const words = `${dollars(spent)} of ${dollars(cap)}${aside}`;
+  const { percent, usage } = capUsage(spent, reserved, cap);
+  const reservedText = isSpent(reserved) ? labels.budget.reserved(dollars(reserved)) : "";
+  const text = `${labels.budget.amountOf(dollars(spent), dollars(cap))}${reservedText}`;
   return (
     <section aria-labelledby="spending-title" className="panel spending">
       <header className="panel-head">
-        <h2 id="spending-title">Spent today</h2>
-        <CapButton budget={budget} words="Change the cap" />
+        <h2 id="spending-title">{labels.budget.spentToday}</h2>
+        <CapButton budget={budget} label={labels.budget.changeCap} />
       </header>
       <p className="spending-line">
-        <b>{dollars(spent)}</b> of {dollars(cap)}
-        {budget.cap_origin === "default" && <span className="quiet"> (the default cap)</span>}
-        <span className="quiet">{aside}</span> {fill === "near" && <Badge tone="warn">close to the cap</Badge>}
-        {fill === "full" && <Badge tone="bad">at the cap</Badge>}
+        <b>{dollars(spent)}</b> {labels.budget.of} {dollars(cap)}
+        {budget.cap_origin === "default" && <span className="quiet"> {labels.budget.defaultCap}</span>}
+        <span className="quiet">{reservedText}</span>{" "}
+        {usage === "near" && <Badge tone="warn">{labels.budget.nearCap}</Badge>}
+        {usage === "full" && <Badge tone="bad">{labels.budget.reached}</Badge>}
       </p>
-      <Meter label="Spent today, of the daily cap" text={`${words}, ${percent} percent`} percent={percent} fill={fill} />
+      <Meter
+        label={labels.budget.meterAll}
+        text={labels.budget.percent(text, percent)}
+        percent={percent}
+        usage={usage}
+      />
       <p className="quiet spending-foot">
-        {fill === "full" ? "Nothing that costs money begins before a new day does, at " : "A new day begins at "}
-        <time dateTime={budget.next_day_at}>{clock(budget.next_day_at, now)}</time>.
+        {usage === "full" ? labels.budget.resumesAt : labels.budget.resetsAt}{" "}
+        <time dateTime={budget.next_day_at}>{formatClock(budget.next_day_at, now)}</time>.
       </p>
     </section>
   );

@@ -2,13 +2,14 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { keys } from "../api/keys";
 import { budgetQuery } from "../api/queries";
 import { sampleBudget, sampleEvent, sampleParked } from "../api/samples";
 import type { Budget } from "../api/types";
-import { needs } from "../briefing/needs";
-import { NeedsYou } from "../briefing/NeedsYou";
+import { attentionItems } from "../briefing/attention";
+import { NeedsAttention } from "../briefing/NeedsAttention";
 import { AgentCost } from "./AgentCost";
-import { ParkedBanner } from "./ParkedBanner";
+import { ParkedCard } from "./ParkedCard";
 import { SpendingToday } from "./SpendingToday";
 
 const posted = vi.fn<(body: unknown) => void>();
@@ -34,31 +35,32 @@ function show(children: ReactNode, budget?: Budget): QueryClient {
 
 const meter = () => screen.getByRole("meter");
 const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
-const write = (amount: string) => fireEvent.change(screen.getByLabelText(/^Dollars a day/), { target: { value: amount } });
+const write = (amount: string) =>
+  fireEvent.change(screen.getByLabelText(/^Dollars per day/), { target: { value: amount } });
 
-it("says what was spent of what may be, also to those who cannot see the bar", () => {
+it("shows spending against the cap, also to screen readers", () => {
   show(<SpendingToday budget={sampleBudget({ reserved_usd: "0.02" })} />);
-  expect(screen.getByText("(the default cap)")).toBeTruthy();
-  expect(meter().getAttribute("aria-valuetext")).toBe("$0.31 of $5.00, $0.02 put aside, 6 percent");
+  expect(screen.getByText("(default cap)")).toBeTruthy();
+  expect(meter().getAttribute("aria-valuetext")).toBe("$0.31 of $5.00, $0.02 reserved, 6 percent");
   expect(meter().className).toBe("meter fine");
 });
 
-it("warns in words close to the cap and at it", () => {
+it("warns near and at the cap", () => {
   show(<SpendingToday budget={sampleBudget({ spent_usd: "4.01" })} />);
-  expect(screen.getByText("close to the cap")).toBeTruthy();
+  expect(screen.getByText("near the cap")).toBeTruthy();
   expect(meter().className).toBe("meter near");
   cleanup();
   show(<SpendingToday budget={sampleBudget({ spent_usd: "5.00" })} />);
-  expect(screen.getByText("at the cap")).toBeTruthy();
-  expect(screen.getByText(/^Nothing that costs money begins/)).toBeTruthy();
+  expect(screen.getByText("cap reached")).toBeTruthy();
+  expect(screen.getByText(/^Paid requests resume/)).toBeTruthy();
 });
 
-it("sets a cap and shows what the server answers", async () => {
+it("sets a cap and shows the response", async () => {
   const client = show(<SpendingToday budget={sampleBudget()} />);
-  press("Change the cap");
+  press("Change cap");
   write(" 7.50 ");
   answer = () => Response.json(sampleBudget({ daily_cap_usd: "7.50", cap_origin: "set" }));
-  press("Set the cap");
+  press("Set cap");
   await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
   expect(posted).toHaveBeenCalledExactlyOnceWith({ daily_usd: "7.50" });
   expect(client.getQueryData(budgetQuery.queryKey)?.daily_cap_usd).toBe("7.50");
@@ -66,66 +68,74 @@ it("sets a cap and shows what the server answers", async () => {
 
 it("says what is wrong with an amount and does not send it", async () => {
   show(<SpendingToday budget={sampleBudget()} />);
-  press("Change the cap");
+  press("Change cap");
   write("2,50");
-  press("Set the cap");
-  expect(screen.getByRole("alert").textContent).toContain("That is no amount");
-  expect(screen.getByLabelText(/^Dollars a day/).getAttribute("aria-invalid")).toBe("true");
+  press("Set cap");
+  expect(screen.getByRole("alert").textContent).toContain("Not an amount");
+  expect(screen.getByLabelText(/^Dollars per day/).getAttribute("aria-invalid")).toBe("true");
   write("2.50");
-  press("Set the cap");
+  press("Set cap");
   await waitFor(() => expect(posted).toHaveBeenCalled());
   expect(posted).toHaveBeenCalledExactlyOnceWith({ daily_usd: "2.50" });
 });
 
-it("shows why the server refused, and keeps what was written", async () => {
+it("shows why the server refused and keeps the input", async () => {
   show(<SpendingToday budget={sampleBudget()} />);
-  press("Change the cap");
+  press("Change cap");
   write("9");
   const error = { code: "bad_amount", message: "the cap is too large", hint: "give a smaller one" };
   answer = () => Response.json({ error }, { status: 400 });
-  press("Set the cap");
+  press("Set cap");
   await screen.findByText("The cap is too large.");
   expect(screen.getByText("Give a smaller one.")).toBeTruthy();
-  expect(screen.getByLabelText<HTMLInputElement>(/^Dollars a day/).value).toBe("9");
+  expect(screen.getByLabelText<HTMLInputElement>(/^Dollars per day/).value).toBe("9");
 });
 
-it("gives the default back only where somebody set a cap", async () => {
+it("offers the default only when a cap is set", async () => {
   show(<SpendingToday budget={sampleBudget()} />);
-  press("Change the cap");
-  expect(screen.queryByRole("button", { name: "Back to the default" })).toBeNull();
+  press("Change cap");
+  expect(screen.queryByRole("button", { name: "Use the default" })).toBeNull();
   cleanup();
   show(<SpendingToday budget={sampleBudget({ cap_origin: "set" })} />);
-  press("Change the cap");
-  press("Back to the default");
+  press("Change cap");
+  press("Use the default");
   await waitFor(() => expect(posted).toHaveBeenCalledExactlyOnceWith({ unset: true }));
 });
 
-it("shows what an agent's days cost, newest first, with its own cap", () => {
-  const day = (name: string, spent: string, requests: number) => ({ day: name, spent_usd: spent, reserved_usd: "0.00", requests });
+it("shows costs by day, newest first, with the agent's cap", () => {
+  const day = (name: string, spent: string, requests: number) => ({
+    day: name,
+    spent_usd: spent,
+    reserved_usd: "0.00",
+    requests,
+  });
   const own = { agent_id: "main", spent_usd: "0.50", reserved_usd: "0.00", requests: 4, daily_cap_usd: "1.00" };
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
   client.setQueryData(budgetQuery.queryKey, sampleBudget({ agents: [own] }));
-  client.setQueryData(["agent", "main", "spending"], [day("2025-12-30", "2.00", 9), day("2026-01-01", "0.50", 1)]);
+  client.setQueryData(keys.agentSpending("main"), [day("2025-12-30", "2.00", 9), day("2026-01-01", "0.50", 1)]);
   render(
     <QueryClientProvider client={client}>
       <AgentCost agentId="main" />
     </QueryClientProvider>,
   );
-  expect(screen.getAllByRole("listitem").map((line) => line.textContent)).toEqual(["Today$0.501 request", "Tue, Dec 30$2.009 requests"]);
+  expect(screen.getAllByRole("listitem").map((line) => line.textContent)).toEqual([
+    "Today$0.501 request",
+    "Tue, Dec 30$2.009 requests",
+  ]);
   expect(meter().getAttribute("aria-valuetext")).toBe("$0.50 of $1.00, 50 percent");
 });
 
-it("says why a run waits, and raises the cap that stands in the way", async () => {
-  show(<ParkedBanner parked={sampleParked({ scope: "agent" })} agentId="main" />, sampleBudget());
+it("says why a run is parked, and raises its cap", async () => {
+  show(<ParkedCard parked={sampleParked({ scope: "agent" })} agentId="main" />, sampleBudget());
   expect(screen.getByText(/^This agent may spend \$5\.00 a day\./)).toBeTruthy();
-  expect(screen.getByText(/^or wait: it goes on by itself when the day turns/)).toBeTruthy();
-  press("Raise the cap");
+  expect(screen.getByText(/^or wait: the run continues by itself when the cap resets/)).toBeTruthy();
+  press("Raise cap");
   write("6");
-  press("Set the cap");
+  press("Set cap");
   await waitFor(() => expect(posted).toHaveBeenCalledExactlyOnceWith({ agent_id: "main", daily_usd: "6" }));
 });
 
-it("tells in the briefing that a run waits for money, with both ways out and no way to wave it off", () => {
+it("shows a parked run in the briefing without a dismiss button", () => {
   const exceeded = { scope: "all" as const, cap: 5_000_000, spent: 4_980_000, needed: 40_000, day: 1 };
   const event = sampleEvent(1, {
     kind: "run_parked",
@@ -133,10 +143,10 @@ it("tells in the briefing that a run waits for money, with both ways out and no 
     visibility: "action_required",
     payload: { code: "budget_exceeded", exceeded },
   });
-  show(<NeedsYou needs={needs([], [event], new Set())} budget={sampleBudget()} onHandled={() => undefined} />);
-  expect(screen.getByText(/It waits: the day's money is spent/)).toBeTruthy();
-  expect(screen.getByRole("button", { name: "Raise the cap" })).toBeTruthy();
+  show(<NeedsAttention items={attentionItems([], [event], new Set())} onDismiss={() => undefined} />, sampleBudget());
+  expect(screen.getByText(/Waiting: daily cap reached/)).toBeTruthy();
+  expect(screen.getByRole("button", { name: "Raise cap" })).toBeTruthy();
   expect(screen.getByText(/^or wait/).querySelector("time")?.dateTime).toBe("2026-01-02T00:00:00Z");
-  expect(screen.queryByRole("button", { name: "Done with this" })).toBeNull();
-  expect(screen.getByRole("link", { name: "See the run" }).getAttribute("href")).toBe("/agents/main/runs/r");
+  expect(screen.queryByRole("button", { name: "Dismiss" })).toBeNull();
+  expect(screen.getByRole("link", { name: "View run" }).getAttribute("href")).toBe("/agents/main/runs/r");
 });

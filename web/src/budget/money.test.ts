@@ -1,61 +1,79 @@
 import { expect, it } from "vitest";
 import { sampleBudget, sampleEvent, sampleParked } from "../api/samples";
-import { dollars, filled, isSpent, microOf, parkedOf, parkedWords, todayOf, usdOf, wrongCap } from "./money";
+import { capError, capUsage, dollars, isSpent, microOf, parkedOf, parkedText, todayOf, usdOf } from "./money";
 
-it("writes every decimal that was spent, and at least two", () => {
+it("shows every decimal, and at least two", () => {
   expect(["0.00", "0.000003", "5", "1234.5"].map(dollars)).toEqual(["$0.00", "$0.000003", "$5.00", "$1,234.50"]);
 });
 
-it("counts in millionths, and back, without losing one", () => {
-  expect(["0.31", "0.000001", "999999.999999", undefined, "much"].map(microOf)).toEqual([310_000, 1, 999_999_999_999, 0, 0]);
-  expect([0, 1, 310_000, 5_000_000, 999_999_999_999].map(usdOf)).toEqual(["0.00", "0.000001", "0.31", "5.00", "999999.999999"]);
+it("converts dollars to millionths and back exactly", () => {
+  expect(["0.31", "0.000001", "999999.999999", undefined, "much"].map(microOf)).toEqual([
+    310_000, 1, 999_999_999_999, 0, 0,
+  ]);
+  expect([0, 1, 310_000, 5_000_000, 999_999_999_999].map(usdOf)).toEqual([
+    "0.00",
+    "0.000001",
+    "0.31",
+    "5.00",
+    "999999.999999",
+  ]);
 });
 
-it("does not call nothing a cost", () => {
+it("zero is not a cost", () => {
   expect([isSpent(undefined), isSpent("0.00"), isSpent("0.000001")]).toEqual([false, false, true]);
 });
 
-it("warns above four fifths of the cap and at the cap, and counts what is put aside", () => {
-  const fill = (spent: string, reserved: string, cap: string) => {
-    const { percent, fill: word } = filled(spent, reserved, cap);
+it("warns near and at the cap, and counts reserved amounts", () => {
+  const shown = (spent: string, reserved: string, cap: string) => {
+    const { percent, usage: word } = capUsage(spent, reserved, cap);
     return `${percent} ${word}`;
   };
-  expect(fill("0.31", "0.00", "5.00")).toBe("6 fine");
-  expect(fill("4.00", "0.00", "5.00")).toBe("80 fine");
-  expect(fill("4.00", "0.000001", "5.00")).toBe("80 near");
-  expect(fill("4.999999", "0.00", "5.00")).toBe("99 near");
-  expect(fill("4.00", "1.00", "5.00")).toBe("100 full");
-  expect(fill("7.00", "0.00", "5.00")).toBe("100 full");
+  expect(shown("0.31", "0.00", "5.00")).toBe("6 fine");
+  expect(shown("4.00", "0.00", "5.00")).toBe("80 fine");
+  expect(shown("4.00", "0.000001", "5.00")).toBe("80 near");
+  expect(shown("4.999999", "0.00", "5.00")).toBe("99 near");
+  expect(shown("4.00", "1.00", "5.00")).toBe("100 full");
+  expect(shown("7.00", "0.00", "5.00")).toBe("100 full");
 });
 
-it("takes a cap of nothing for one that is reached", () => {
-  expect(filled("0.00", "0.00", "0.00")).toEqual({ percent: 100, fill: "full" });
+it("a cap of zero is reached", () => {
+  expect(capUsage("0.00", "0.00", "0.00")).toEqual({ percent: 100, usage: "full" });
 });
 
-it("says what is wrong with a cap before it is sent", () => {
-  expect(["0", "2.50", " 5 ", "1000000", "0.000001"].map(wrongCap)).toEqual([undefined, undefined, undefined, undefined, undefined]);
-  expect(["-1", "2,50", "1e3", ".5", "1.0000001", "$5"].map((text) => wrongCap(text)?.slice(0, 17))).toEqual(
-    Array.from({ length: 6 }, () => "That is no amount"),
+it("says what is wrong with a cap", () => {
+  expect(["0", "2.50", " 5 ", "1000000", "0.000001"].map(capError)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  expect(["-1", "2,50", "1e3", ".5", "1.0000001", "$5"].map((text) => capError(text)?.slice(0, 13))).toEqual(
+    Array.from({ length: 6 }, () => "Not an amount"),
   );
-  expect(wrongCap("  ")).toBe("Write an amount in dollars, such as 2.50.");
-  expect(wrongCap("1000000.01")).toBe("At most $1,000,000.00 a day.");
+  expect(capError("  ")).toBe("Enter an amount in dollars, such as 2.50.");
+  expect(capError("1000000.01")).toBe("The maximum is $1,000,000.00 a day.");
 });
 
-it("says why a run waits, and whose cap it is", () => {
-  expect(parkedWords(sampleParked())).toBe(
-    "All agents together may spend $5.00 a day. $4.98 are spent or put aside, and the next request may cost up to $0.04.",
+it("says why a run is parked and by which cap", () => {
+  expect(parkedText(sampleParked())).toBe(
+    "All agents together may spend $5.00 a day. $4.98 is spent or reserved, and the next request may cost up to $0.04.",
   );
-  expect(parkedWords(sampleParked({ scope: "agent" }))).toMatch(/^This agent may spend/);
+  expect(parkedText(sampleParked({ scope: "agent" }))).toMatch(/^This agent may spend/);
 });
 
-it("reads why a run waits from its event, and nothing from one that was erased", () => {
+it("parses amounts from a parked event unless it was erased", () => {
   const exceeded = { scope: "all" as const, cap: 5_000_000, spent: 4_980_000, needed: 40_000, day: 20_454 };
-  expect(parkedOf(sampleEvent(1, { kind: "run_parked", payload: { code: "budget_exceeded", exceeded } }))).toEqual(sampleParked());
+  expect(parkedOf(sampleEvent(1, { kind: "run_parked", payload: { code: "budget_exceeded", exceeded } }))).toEqual(
+    sampleParked(),
+  );
   expect(parkedOf(sampleEvent(1, { kind: "run_parked" }))).toBeUndefined();
-  expect(parkedOf(sampleEvent(1, { kind: "run_parked", payload: { code: "budget_exceeded", exceeded: { scope: "all" } } }))).toBeUndefined();
+  expect(
+    parkedOf(sampleEvent(1, { kind: "run_parked", payload: { code: "budget_exceeded", exceeded: { scope: "all" } } })),
+  ).toBeUndefined();
 });
 
-it("knows what an agent spent today, also when that is nothing", () => {
+it("returns what an agent spent today, also when that is zero", () => {
   const agents = [{ agent_id: "main", spent_usd: "0.12", reserved_usd: "0.00", requests: 3, daily_cap_usd: "1.00" }];
   const budget = sampleBudget({ agents });
   expect(todayOf(budget, "main")).toEqual({ spentUsd: "0.12", capUsd: "1.00" });

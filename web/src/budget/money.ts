@@ -1,90 +1,97 @@
-// Amounts of money. The server gives dollars as text, so that none is rounded; here they are counted in millionths.
+// Amounts of money. The server sends dollars as text, which is never rounded; here they are counted in millionths.
+
 import type { Budget, Event, Exceeded, Parked } from "../api/types";
 import { payloadOf } from "../event/payload";
-import { grouped } from "../text/number";
+import { labels } from "../labels";
+import { formatInteger } from "../text/number";
 
 const MICRO = 1_000_000;
 
-/** The contract's bound of a cap, in dollars. */
+/** The highest cap of the API contract, in dollars. */
 export const CAP_USD_MAX = 1_000_000;
 
-/** The contract's pattern of an amount. */
+/** The pattern of an amount in the API contract. */
 const AMOUNT = /^[0-9]{1,7}([.][0-9]{1,6})?$/;
 
-/** From this part of the cap on, somebody should know. */
+/** From this part of the cap on, the page warns. */
 const NEAR = 0.8;
 
-/** Millionths of a dollar; what is no amount is nothing. */
+/** Millionths of a dollar; zero for a text that is not an amount. */
 export function microOf(usd: string | undefined): number {
   const micro = Math.round(Number(usd ?? 0) * MICRO);
   return Number.isFinite(micro) ? micro : 0;
 }
 
-/** Dollars as the server writes them: all the decimals that there are, and at least two. */
+/** Dollars as the server writes them: every decimal, and at least two. */
 export function usdOf(micro: number): string {
-  const decimals = String(micro % MICRO).padStart(6, "0").replace(/0+$/, "");
+  const decimals = String(micro % MICRO)
+    .padStart(6, "0")
+    .replace(/0+$/, "");
   return `${Math.floor(micro / MICRO)}.${decimals.padEnd(2, "0")}`;
 }
 
-/** "$1,234.50". Not rounded: a run may well cost less than a cent. */
+/** "$1,234.50". Not rounded: a run can cost less than a cent. */
 export function dollars(usd: string): string {
   const [whole = "0", decimals = ""] = usd.split(".");
-  return `$${grouped(Number(whole))}.${decimals.padEnd(2, "0")}`;
+  return `$${formatInteger(Number(whole))}.${decimals.padEnd(2, "0")}`;
 }
 
-/** Whether money was spent at all. */
 export function isSpent(usd: string | undefined): usd is string {
   return microOf(usd) > 0;
 }
 
-export type Fill = "fine" | "near" | "full";
+export type CapUsage = "fine" | "near" | "full";
 
-/** How much of a cap is gone, with what is put aside: that part can no longer be promised to anybody. */
-export function filled(spentUsd: string, reservedUsd: string, capUsd: string): { percent: number; fill: Fill } {
+/** How much of a cap is used. Reserved amounts count: no other request can use them. */
+export function capUsage(spentUsd: string, reservedUsd: string, capUsd: string): { percent: number; usage: CapUsage } {
   const gone = microOf(spentUsd) + microOf(reservedUsd);
   const cap = microOf(capUsd);
   const part = cap === 0 ? 1 : Math.min(1, gone / cap);
-  return { percent: Math.floor(part * 100), fill: part >= 1 ? "full" : part > NEAR ? "near" : "fine" };
+  return { percent: Math.floor(part * 100), usage: part >= 1 ? "full" : part > NEAR ? "near" : "fine" };
 }
 
-/** What is wrong with an amount that a person wrote as a cap; nothing when it will do. */
-export function wrongCap(text: string): string | undefined {
+/** What is wrong with a cap that a person typed; undefined when it is valid. */
+export function capError(text: string): string | undefined {
   const amount = text.trim();
-  if (amount === "") return "Write an amount in dollars, such as 2.50.";
-  if (!AMOUNT.test(amount)) return "That is no amount: write digits, and a point with up to six decimals, such as 2.50.";
-  return Number(amount) > CAP_USD_MAX ? `At most ${dollars(String(CAP_USD_MAX))} a day.` : undefined;
+  if (amount === "") return labels.budget.enterAmount;
+  if (!AMOUNT.test(amount)) return labels.budget.notAnAmount;
+  return Number(amount) > CAP_USD_MAX ? labels.budget.maximum(dollars(String(CAP_USD_MAX))) : undefined;
 }
 
-/** Why a run waits, as two sentences. */
-export function parkedWords(parked: Parked): string {
-  const whose = parked.scope === "agent" ? "This agent may" : "All agents together may";
-  return (
-    `${whose} spend ${dollars(parked.cap_usd)} a day. ${dollars(parked.spent_usd)} are spent or put aside, ` +
-    `and the next request may cost up to ${dollars(parked.needed_usd)}.`
-  );
+/** Why a run is parked. */
+export function parkedText({ scope, cap_usd: cap, spent_usd: spent, needed_usd: needed }: Parked): string {
+  return labels.budget.parkedReason(scope, dollars(cap), dollars(spent), dollars(needed));
 }
 
-/** What an event says about a run that waits; nothing when its details were erased or are of a kind unknown here. */
+/** The amounts of a parked run from its event; undefined when its details were erased or have another shape. */
 export function parkedOf(event: Event): Parked | undefined {
   const { code, exceeded } = payloadOf(event, "run_parked") ?? {};
   const { scope, cap, spent, needed }: Partial<Exceeded> = exceeded ?? {};
   if (code === undefined || scope === undefined) return undefined;
   if (cap === undefined || spent === undefined || needed === undefined) return undefined;
-  return { code, scope, cap_usd: usdOf(cap), spent_usd: usdOf(spent), needed_usd: usdOf(needed), day: event.at.slice(0, 10) };
+  return {
+    code,
+    scope,
+    cap_usd: usdOf(cap),
+    spent_usd: usdOf(spent),
+    needed_usd: usdOf(needed),
+    day: event.at.slice(0, 10),
+  };
 }
 
 export interface Today {
   spentUsd: string;
-  /** Its own cap, where it has one. */
+  /** The agent's own cap, if it has one. */
   capUsd?: string;
 }
 
 /** "$0.12 of $1.00 today", "$0.12 today". */
-export function todayWords({ spentUsd, capUsd }: Today): string {
-  return `${dollars(spentUsd)}${capUsd === undefined ? "" : ` of ${dollars(capUsd)}`} today`;
+export function todayText({ spentUsd, capUsd }: Today): string {
+  const amount = capUsd === undefined ? dollars(spentUsd) : labels.budget.amountOf(dollars(spentUsd), dollars(capUsd));
+  return `${amount} ${labels.budget.today}`;
 }
 
-/** What an agent spent today, and may. Who is not in the list spent nothing and has no cap of its own. */
+/** What an agent spent today, and its cap. An agent that is not in the list spent nothing and has no cap of its own. */
 export function todayOf(budget: Budget | undefined, agentId: string): Today | undefined {
   if (!budget) return undefined;
   const own = budget.agents.find((one) => one.agent_id === agentId);

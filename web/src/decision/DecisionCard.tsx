@@ -1,122 +1,98 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { useState } from "react";
 import { answerDecision, getDecision } from "../api/calls";
 import { asFailure } from "../api/failure";
-import { decisionsQuery, wholeDecisionQuery } from "../api/queries";
+import { ACTIVITY_KEYS, invalidate, keys } from "../api/keys";
+import { fullDecisionQuery } from "../api/queries";
 import type { Decision } from "../api/types";
-import { agentPath, Link, runPath } from "../shell/router";
+import { labels } from "../labels";
+import { AttentionCard } from "../ui/AttentionCard";
 import { Badge } from "../ui/Badge";
-import { Glyph } from "../ui/Glyph";
-import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { Icon } from "../ui/Icon";
+import { InlineText } from "../ui/InlineText";
+import { DecisionFacts } from "./DecisionFacts";
 import { DecisionInput } from "./DecisionInput";
-import { deadlineWords, elsewhereWords, permits, reachWords, severityWords } from "./words";
+import { DecisionOptions } from "./DecisionOptions";
+import { answerElsewhereText, severityText } from "./text";
 
-/** The server's bound. */
+/** The server's limit. */
 const NOTE_CHARS_MAX = 2_000;
 
 interface DecisionCardProps {
   decision: Decision;
-  /** Takes the question as it stands when somebody else has closed it before us. */
-  onForestalled: (decision: Decision) => void;
+  /** Called with the closed decision when it was answered elsewhere first. */
+  onAnsweredElsewhere: (decision: Decision) => void;
 }
 
-/** A question with everything that an answer depends on, and its answers as buttons. */
-export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
-  const { decision_id: id, agent_id: agentId, run_key: runKey, severity } = decision;
+/** A pending decision with everything that the answer depends on, and the answers as buttons. */
+export function DecisionCard({ decision, onAnsweredElsewhere }: DecisionCardProps) {
+  const id = decision.decision_id;
   const [note, setNote] = useState("");
-  const titleId = useId();
   const client = useQueryClient();
-  const refresh = () =>
-    client.invalidateQueries({ predicate: ({ queryKey }) => ["decisions", "agents", "agent", "runtime", "run"].includes(String(queryKey[0])) });
   const answering = useMutation({
-    // The version says which question was read: if it has changed since, it is no answer to it.
+    // The version names the text that was on the screen: the server refuses an answer to an older one.
     mutationFn: (option: string) =>
       answerDecision(id, { option, version: decision.version, ...(note.trim() === "" ? {} : { note: note.trim() }) }),
-    onSuccess: refresh,
+    onSuccess: () => invalidate(client, [keys.decisions(), ...ACTIVITY_KEYS]),
     onError: async (thrown) => {
-      if (asFailure(thrown).code === "decision_closed") onForestalled(await getDecision(id));
-      await client.invalidateQueries({ queryKey: decisionsQuery.queryKey });
+      if (asFailure(thrown).code === "decision_closed") onAnsweredElsewhere(await getDecision(id));
+      await client.invalidateQueries({ queryKey: keys.decisions() });
     },
   });
-  // A list has only the beginning of long arguments. Nobody permits here what they were not shown.
-  const whole = useQuery({ ...wholeDecisionQuery(id), enabled: decision.is_input_cut });
-  const isShown = !decision.is_input_cut || whole.data?.is_input_cut === false;
-  const elsewhere = elsewhereWords(decision);
-  const { words, tone } = severityWords(severity);
+  // The list has only the start of long arguments. Nothing can be approved before all of it was on the screen.
+  const full = useQuery({ ...fullDecisionQuery(id), enabled: decision.is_input_cut });
+  const isInputShown = !decision.is_input_cut || full.data?.is_input_cut === false;
+  const elsewhere = answerElsewhereText(decision);
+  const severity = severityText(decision.severity);
+  const badges = (
+    <>
+      <Badge tone={severity.tone}>{severity.text}</Badge>
+      {decision.badges.includes("timed_out") && (
+        <>
+          {" "}
+          <Badge tone="bad">{labels.decision.overdue}</Badge>
+        </>
+      )}
+    </>
+  );
   return (
-    <article className="decision" aria-labelledby={titleId}>
-      <p className="need-title">
-        <Link to={agentPath(agentId)}>{agentId}</Link> asks <Badge tone={tone}>{words}</Badge>
-        {decision.badges.includes("timed_out") && (
-          <>
-            {" "}
-            <Badge tone="bad">Overdue</Badge>
-          </>
-        )}
-      </p>
-      <h3 id={titleId}>{decision.title}</h3>
-      <DecisionInput decision={whole.data ?? decision} isFetching={whole.isFetching} trouble={whole.error} onRetry={() => void whole.refetch()} />
-      <dl className="facts">
-        <div>
-          <dt>Reaches</dt>
-          <dd>{reachWords(decision.blast_radius)}</dd>
-        </div>
-        <div>
-          <dt>Asked</dt>
-          <dd>
-            <Time at={decision.asked_at} />
-          </dd>
-        </div>
-        {decision.deadline_at && (
-          <div>
-            <dt>Deadline</dt>
-            <dd>
-              <Time at={decision.deadline_at} isToCome />, {deadlineWords(severity)}
-            </dd>
-          </div>
-        )}
-        <div>
-          <dt>Run</dt>
-          <dd>
-            <Link to={runPath(agentId, runKey)}>See what led to it</Link>
-          </dd>
-        </div>
-      </dl>
+    <AttentionCard icon="bell" agentId={decision.agent_id} badges={badges} headline={decision.title}>
+      <DecisionInput
+        decision={full.data ?? decision}
+        isFetching={full.isFetching}
+        error={full.error}
+        onRetry={() => void full.refetch()}
+      />
+      <DecisionFacts decision={decision} />
       <label className="decision-note">
-        <span>Note, if you like</span>
-        <input value={note} onChange={(event) => setNote(event.target.value)} maxLength={NOTE_CHARS_MAX} autoComplete="off" />
+        <span>{labels.decision.note}</span>
+        <input
+          value={note}
+          onChange={(event) => setNote(event.target.value)}
+          maxLength={NOTE_CHARS_MAX}
+          autoComplete="off"
+        />
       </label>
-      {answering.error && asFailure(answering.error).code !== "decision_closed" && <Trouble doing="answer" thrown={answering.error} />}
-      {elsewhere && <p role="note">{elsewhere}</p>}
-      <ul className="decision-options">
-        {decision.options.map((option) => {
-          const isRecommended = option.id === decision.recommended_option_id;
-          return (
-            <li key={option.id}>
-              <button
-                type="button"
-                className={`button ${isRecommended ? "primary" : ""}`}
-                aria-describedby={`${titleId}-${option.id}`}
-                onClick={() => answering.mutate(option.id)}
-                disabled={answering.isPending || answering.isSuccess || elsewhere !== undefined || (permits(option.id) && !isShown)}
-              >
-                {option.label}
-                {isRecommended && " (recommended)"}
-              </button>
-              <small id={`${titleId}-${option.id}`}>
-                {option.description}
-                {option.tradeoffs && ` ${option.tradeoffs}`}
-              </small>
-            </li>
-          );
-        })}
-      </ul>
-      {answering.isSuccess && (
-        <p className="quiet" role="status">
-          <Glyph name="check" /> Answered. The run goes on.
+      {answering.error && asFailure(answering.error).code !== "decision_closed" && (
+        <ErrorNotice action={labels.decision.answerAction} error={answering.error} />
+      )}
+      {elsewhere && (
+        <p role="note">
+          <InlineText text={elsewhere} />
         </p>
       )}
-    </article>
+      <DecisionOptions
+        decision={decision}
+        isDisabled={answering.isPending || answering.isSuccess || elsewhere !== undefined}
+        isInputShown={isInputShown}
+        onAnswer={answering.mutate}
+      />
+      {answering.isSuccess && (
+        <p className="quiet" role="status">
+          <Icon name="check" /> {labels.decision.answered}
+        </p>
+      )}
+    </AttentionCard>
   );
 }

@@ -1,33 +1,41 @@
 import type { Decision } from "../api/types";
-import { Trouble } from "../ui/Trouble";
-import { goneWords } from "./words";
+import { labels } from "../labels";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { inputGoneText } from "./text";
 
 interface DecisionInputProps {
   decision: Decision;
-  /** Whether the rest of it is on its way. */
+  /** Whether the rest of a long input is loading. */
   isFetching: boolean;
-  /** Why the rest of it did not come. */
-  trouble: unknown;
+  /** Why the rest could not be loaded. */
+  error: unknown;
   onRetry: () => void;
 }
 
-/** Longer than this it may not fit into its box. */
+/** A longer input does not fit into its box. */
 const LONG_CHARS = 600;
 
-/** What a tool would be given: all of it, or in so many words only how it begins. */
-export function DecisionInput({ decision, isFetching, trouble, onRetry }: DecisionInputProps) {
-  const { tool, input, is_input_cut: isCut, input_gone: gone } = decision;
+/** The input of the tool: all of it, or a note that only its start is shown. */
+export function DecisionInput({ decision, isFetching, error, onRetry }: DecisionInputProps) {
+  const { tool, input, is_input_cut: isCut, input_gone: inputGone } = decision;
+  const isPartial = isCut && !inputGone;
   return (
     <>
-      <pre className="decision-input" tabIndex={0} aria-label="What it would be given">
+      <pre className="decision-input" tabIndex={0} aria-label={labels.decision.input}>
         <code>
           {tool} {input}
         </code>
       </pre>
-      {gone && <p role="note">{goneWords(gone)}</p>}
-      {isCut && !gone && <p role="status">This is only how it begins.{isFetching && " The rest is on its way."}</p>}
-      {isCut && !gone && trouble != null && <Trouble doing="show all of it" thrown={trouble} onRetry={onRetry} />}
-      {!isCut && input.length > LONG_CHARS && <p className="quiet">These are all {input.length} characters of it. Read to the end before you approve.</p>}
+      {inputGone && <p role="note">{inputGoneText(inputGone)}</p>}
+      {isPartial && (
+        <p role="status">
+          {labels.decision.inputCut} {isFetching && labels.decision.inputFetching}
+        </p>
+      )}
+      {isPartial && error != null && (
+        <ErrorNotice action={labels.decision.inputAction} error={error} onRetry={onRetry} />
+      )}
+      {!isCut && input.length > LONG_CHARS && <p className="quiet">{labels.decision.inputWhole(input.length)}</p>}
     </>
   );
 }

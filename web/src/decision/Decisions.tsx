@@ -1,27 +1,23 @@
-import { useState } from "react";
 import type { Decision } from "../api/types";
+import { labels } from "../labels";
 import { DecisionCard } from "./DecisionCard";
-import { Forestalled } from "./Forestalled";
+import { useAnsweredElsewhere } from "./useAnsweredElsewhere";
 
-/** Questions of one agent or one run, above everything else about it. Nothing is drawn where nobody is asked. */
+/** The pending decisions of one agent or one run. Renders nothing where there are none. */
 export function Decisions({ decisions }: { decisions: readonly Decision[] }) {
-  const [closed, setClosed] = useState<readonly Decision[]>([]);
-  if (decisions.length + closed.length === 0) return null;
+  const answered = useAnsweredElsewhere();
+  if (decisions.length + answered.cards.length === 0) return null;
   return (
-    <section className="panel needs" aria-labelledby="decisions-title">
+    <section className="panel attention" aria-labelledby="decisions-title">
       <header className="panel-head">
-        <h2 id="decisions-title">Waits for your decision</h2>
+        <h2 id="decisions-title">{labels.decision.waiting}</h2>
         {decisions.length > 0 && <span className="count">{decisions.length}</span>}
       </header>
-      <ul className="need-list">
-        {closed.map((one) => (
-          <li key={one.decision_id} className="need">
-            <Forestalled decision={one} onSeen={() => setClosed(closed.filter((other) => other !== one))} />
-          </li>
-        ))}
+      <ul className="attention-list">
+        {answered.cards}
         {decisions.map((one) => (
-          <li key={one.decision_id} className="need">
-            <DecisionCard decision={one} onForestalled={(stands) => setClosed((before) => [...before, stands])} />
+          <li key={one.decision_id}>
+            <DecisionCard decision={one} onAnsweredElsewhere={answered.add} />
           </li>
         ))}
       </ul>

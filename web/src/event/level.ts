@@ -1,13 +1,13 @@
-// How much of the log is shown. A matter of taste, not of permission: all of it is always there.
+// How much of the log is shown. A preference of the reader: every event is always loaded.
+
 import type { Event, Level } from "../api/types";
+import { labels } from "../labels";
 
 export type Display = "info" | "verbose" | "debug";
 
-export const DISPLAYS: readonly { display: Display; hint: string }[] = [
-  { display: "info", hint: "what was done, and how it ended" },
-  { display: "verbose", hint: "also what moves on the way" },
-  { display: "debug", hint: "everything, down to each verdict" },
-];
+const DISPLAY_ORDER: readonly Display[] = ["info", "verbose", "debug"];
+
+export const DISPLAYS = DISPLAY_ORDER.map((display) => ({ display, hint: labels.event.displays[display] }));
 
 const SHOWN: Record<Display, readonly Level[]> = {
   info: ["action_required", "work_done", "turn_result"],
@@ -15,19 +15,19 @@ const SHOWN: Record<Display, readonly Level[]> = {
   debug: ["action_required", "work_done", "turn_result", "progress", "trace"],
 };
 
-/** The same rule as in the terminal: lines about tools are short enough for everyone who asked for more. */
+/** The same rule as in the terminal: every level but the lowest shows all events of tools. */
 export function isShown(event: Event, display: Display): boolean {
   const { visibility, category } = event.presentation;
   return SHOWN[display].includes(visibility) || (display !== "info" && category === "tool");
 }
 
-const STORED_AS = "wakeful.display";
+const STORAGE_KEY = "wakeful.display";
 
 export function storedDisplay(): Display {
-  const stored = localStorage.getItem(STORED_AS);
+  const stored = localStorage.getItem(STORAGE_KEY);
   return DISPLAYS.find(({ display }) => display === stored)?.display ?? "info";
 }
 
 export function storeDisplay(display: Display): void {
-  localStorage.setItem(STORED_AS, display);
+  localStorage.setItem(STORAGE_KEY, display);
 }

@@ -1,7 +1,7 @@
 import { useState } from "react";
-import { storeDisplay, storedDisplay, type Display } from "./level";
+import { type Display, storeDisplay, storedDisplay } from "./level";
 
-/** The chosen display level, kept for the next visit. */
+/** The selected level, stored for the next visit. */
 export function useDisplay(): [Display, (display: Display) => void] {
   const [display, setDisplay] = useState(storedDisplay);
   const choose = (next: Display) => {

@@ -1,19 +1,19 @@
-// How the page's one stream stands, for the banner and for whoever wants to fetch again after a gap.
+// The state of the event stream of the page.
 import { useSyncExternalStore } from "react";
 import type { StreamState } from "./stream";
 
 let state: StreamState = "connecting";
 const listeners = new Set<() => void>();
 
-/** Reports a doubt from outside the stream. Where the stream is open, it knows better. */
-export function doubtConnection(next: StreamState): void {
+/** Reports a failed request. An open stream is better evidence, so its state stays. */
+export function suspectConnection(next: StreamState): void {
   if (state !== "live") setConnection(next);
 }
 
 export function setConnection(next: StreamState): void {
   if (next === state) return;
   state = next;
-  listeners.forEach((listener) => listener());
+  for (const listener of listeners) listener();
 }
 
 export function useConnection(): StreamState {

@@ -1,10 +1,11 @@
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { expect, it } from "vitest";
+import { keys } from "../api/keys";
 import { refresh } from "./refresh";
 
-const queryKey = ["decisions"];
+const queryKey = keys.decisions();
 
-/** A page that shows an answer, and a server that gives it when it is told to. */
+/** A page with one query, and a server that responds when the test says so. */
 function shown() {
   const client = new QueryClient();
   const answers: ((answer: string) => void)[] = [];
@@ -19,7 +20,7 @@ function shown() {
   return { client, answer, asked: () => answers.length };
 }
 
-it("asks once more for a first answer that was under way when something changed", async () => {
+it("fetches again after a request that was in progress during a change", async () => {
   const { client, answer } = shown();
   const fresh = refresh(client, { queryKey });
   await answer(0, "nothing waits");
@@ -27,7 +28,7 @@ it("asks once more for a first answer that was under way when something changed"
   await fresh;
 });
 
-it("asks anew at once where nothing is under way", async () => {
+it("fetches at once when no request is in progress", async () => {
   const { client, answer, asked } = shown();
   await answer(0, "nothing waits");
   const fresh = refresh(client, { queryKey });
@@ -36,7 +37,7 @@ it("asks anew at once where nothing is under way", async () => {
   expect(asked()).toBe(2);
 });
 
-it("lets answers arrive however fast changes come, and asks once more for all of them", async () => {
+it("several changes during a request cause one more request", async () => {
   const { client, answer, asked } = shown();
   await answer(0, "nothing waits");
   const fresh = [refresh(client, { queryKey }), refresh(client, { queryKey }), refresh(client, { queryKey })];

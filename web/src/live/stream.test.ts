@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { sampleEvent } from "../api/samples";
-import type { Standing } from "./probe";
+import type { ProbeResult } from "./probe";
 import { Stream, type StreamState } from "./stream";
 
 class FakeSource extends EventTarget {
@@ -23,18 +23,18 @@ class FakeSource extends EventTarget {
 let stream: Stream;
 let states: StreamState[];
 let seqs: number[];
-let standings: Standing[];
+let probeResults: ProbeResult[];
 let tickets: number;
 
 beforeEach(async () => {
   vi.useFakeTimers();
   FakeSource.all = [];
-  [states, seqs, standings, tickets] = [[], [], [], 0];
+  [states, seqs, probeResults, tickets] = [[], [], [], 0];
   vi.stubGlobal("EventSource", FakeSource);
   stream = new Stream({
     address: (position) => `/events?after_seq=${position}`,
     position: "7",
-    probe: async () => standings.shift() ?? "ready",
+    probe: async () => probeResults.shift() ?? "ready",
     ticket: async () => `t${++tickets}`,
     onEvent: (event) => seqs.push(event.seq),
     onDelta: () => undefined,
@@ -50,14 +50,14 @@ afterEach(() => {
 
 const source = () => FakeSource.all.at(-1) as FakeSource;
 
-it("begins at the given position and is live when the line is open", () => {
+it("starts at the given position and is live when open", () => {
   source().onopen?.();
   expect(source().url).toBe("/events?after_seq=7&ticket=t1");
   expect(states).toEqual(["connecting", "live"]);
 });
 
-it("goes on after the last event it saw when the daemon comes back", async () => {
-  standings = ["unreachable", "recovering", "ready"];
+it("continues after the last event when the daemon is back", async () => {
+  probeResults = ["unreachable", "recovering", "ready"];
   source().onopen?.();
   source().say("event", sampleEvent(8), "8");
   source().onerror?.();
@@ -68,7 +68,7 @@ it("goes on after the last event it saw when the daemon comes back", async () =>
   expect(FakeSource.all.map((one) => one.isClosed)).toEqual([true, false]);
 });
 
-it("does not alarm anybody when the line is only cut and the daemon is well", async () => {
+it("shows no error when one connection closes and the daemon is ready", async () => {
   source().onopen?.();
   source().onerror?.();
   await vi.advanceTimersByTimeAsync(300);
@@ -76,7 +76,7 @@ it("does not alarm anybody when the line is only cut and the daemon is well", as
   expect(states).toEqual(["connecting", "live", "connecting", "live"]);
 });
 
-it("is lost when the daemon is well and yet refuses the stream again and again", async () => {
+it("a ready daemon that keeps closing the stream counts as unreachable", async () => {
   source().onerror?.();
   await vi.advanceTimersByTimeAsync(300);
   source().onerror?.();
@@ -84,7 +84,7 @@ it("is lost when the daemon is well and yet refuses the stream again and again",
   expect(states).toEqual(["connecting", "connecting", "unreachable"]);
 });
 
-it("forgives refusals after a stream that held", async () => {
+it("a stable stream resets the count of broken streams", async () => {
   source().onerror?.();
   await vi.advanceTimersByTimeAsync(300);
   source().onopen?.();
@@ -94,29 +94,32 @@ it("forgives refusals after a stream that held", async () => {
   expect(states.at(-1)).toBe("connecting");
 });
 
-it("opens again where the server dropped a slow reader", async () => {
+it("reopens where the server dropped a slow reader", async () => {
   source().onopen?.();
   source().say("event", sampleEvent(9), "9");
   source().say("dropped", { code: "too_slow", after_seq: 9 }, "9");
   await vi.advanceTimersByTimeAsync(300);
-  expect(FakeSource.all.map((one) => one.url)).toEqual(["/events?after_seq=7&ticket=t1", "/events?after_seq=9&ticket=t2"]);
+  expect(FakeSource.all.map((one) => one.url)).toEqual([
+    "/events?after_seq=7&ticket=t1",
+    "/events?after_seq=9&ticket=t2",
+  ]);
 });
 
-it("takes a place that comes by itself", async () => {
+it("applies a position from an event of its own", async () => {
   source().say("cursor", { after_seq: 12 }, "12");
   source().onerror?.();
   await vi.advanceTimersByTimeAsync(300);
   expect(source().url).toBe("/events?after_seq=12&ticket=t2");
 });
 
-it("stops asking when it is closed", async () => {
+it("stops retrying when it is closed", async () => {
   source().onerror?.();
   stream.close();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(FakeSource.all).toHaveLength(1);
 });
 
-it("tries again when there is no ticket", async () => {
+it("retries when a ticket cannot be created", async () => {
   stream.close();
   FakeSource.all = [];
   const given = [Promise.reject(new Error("no answer")), Promise.resolve("second")];

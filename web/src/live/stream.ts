@@ -1,27 +1,27 @@
-// Follows a stream of events across lost connections and restarts of the daemon. Position in, events out: what was
-// missed meanwhile comes first, because the server goes on after the position that is given to it.
+// Follows a stream of events across lost connections and restarts of the daemon. The server continues after the position
+// that a new connection names, so no event is missed.
 import type { Delta, Event } from "../api/types";
-import type { Standing } from "./probe";
+import type { ProbeResult } from "./probe";
 
-export type StreamState = "connecting" | "live" | Exclude<Standing, "ready">;
+export type StreamState = "connecting" | "live" | Exclude<ProbeResult, "ready">;
 
-export interface Follow {
-  /** The stream's address from a position on. */
+export interface StreamOptions {
+  /** The address of the stream after a position. */
   address: (position: string) => string;
-  /** Where to begin. */
+  /** Where to start. */
   position: string;
   onEvent: (event: Event, position: string) => void;
   onDelta: (delta: Delta) => void;
   onState: (state: StreamState) => void;
-  probe: () => Promise<Standing>;
-  /** A fresh one-use ticket: an EventSource cannot send the header that other requests carry. */
+  probe: () => Promise<ProbeResult>;
+  /** Creates a one-time ticket: an EventSource cannot send the token header. */
   ticket: () => Promise<string>;
 }
 
-/** The first wait is short, because most of the time the daemon only restarts; the longest is bearable to look at. */
-const WAITS_MS = [250, 500, 1_000, 2_000, 4_000];
+/** The first delay is short, because most of the time the daemon only restarts. */
+const RETRY_DELAYS_MS = [250, 500, 1_000, 2_000, 4_000];
 
-/** A stream that held this long was a good one. What ends sooner, again and again, is not asked for in a hurry. */
+/** A stream that was open this long counts as stable. Streams that end sooner are retried with longer delays. */
 const STEADY_MS = 10_000;
 
 export class Stream {
@@ -29,24 +29,24 @@ export class Stream {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private position: string;
   private openedAt = Infinity;
-  /** Probes in a row that found no daemon that is ready. */
-  private misses = 0;
-  /** Streams in a row that a ready daemon did not keep up. */
-  private refusals = 0;
+  /** Consecutive probes that found no ready daemon. */
+  private failedProbes = 0;
+  /** Consecutive streams that a ready daemon closed early. */
+  private brokenStreams = 0;
   private isClosed = false;
 
-  constructor(private readonly follow: Follow) {
-    this.position = follow.position;
-    follow.onState("connecting");
+  constructor(private readonly options: StreamOptions) {
+    this.position = options.position;
+    options.onState("connecting");
     void this.open();
   }
 
   close(): void {
     this.isClosed = true;
-    this.letGo();
+    this.disconnect();
   }
 
-  private letGo(): void {
+  private disconnect(): void {
     clearTimeout(this.timer);
     this.source?.close();
     this.source = undefined;
@@ -54,49 +54,49 @@ export class Stream {
 
   private async open(): Promise<void> {
     this.openedAt = Infinity;
-    const ticket = await this.follow.ticket().catch(() => undefined);
+    const ticket = await this.options.ticket().catch(() => undefined);
     if (this.isClosed) return;
-    if (ticket === undefined) return this.lose();
-    const source = new EventSource(withTicket(this.follow.address(this.position), ticket));
+    if (ticket === undefined) return this.reconnect();
+    const source = new EventSource(withTicket(this.options.address(this.position), ticket));
     this.source = source;
     source.onopen = () => {
       this.openedAt = Date.now();
-      this.follow.onState("live");
+      this.options.onState("live");
     };
-    const on = (name: string, take: (data: string) => void) =>
+    const on = (name: string, handle: (data: string) => void) =>
       source.addEventListener(name, (message: MessageEvent<string>) => {
         if (message.lastEventId !== "") this.position = message.lastEventId;
-        take(message.data);
+        handle(message.data);
       });
-    on("event", (data) => this.follow.onEvent(JSON.parse(data) as Event, this.position));
-    on("delta", (data) => this.follow.onDelta(JSON.parse(data) as Delta));
-    // Where a place is too long to go with every event, it comes by itself now and then.
+    on("event", (data) => this.options.onEvent(JSON.parse(data) as Event, this.position));
+    on("delta", (data) => this.options.onDelta(JSON.parse(data) as Delta));
+    // A position that is too long to send with every event arrives in an event of its own.
     on("cursor", () => undefined);
-    on("dropped", () => this.lose());
-    // The browser would try again by itself, but not after every kind of failure and never with a reason.
-    source.onerror = () => this.lose();
+    on("dropped", () => this.reconnect());
+    // The browser retries by itself, but not after every kind of failure and without a reason.
+    source.onerror = () => this.reconnect();
   }
 
-  private lose(): void {
-    if (Date.now() - this.openedAt > STEADY_MS) this.refusals = 0;
-    this.letGo();
+  private reconnect(): void {
+    if (Date.now() - this.openedAt > STEADY_MS) this.brokenStreams = 0;
+    this.disconnect();
     void this.retry();
   }
 
-  /** Finds out what is wrong, and opens again as soon as nothing is. */
+  /** Probes the daemon, and opens the stream again when it is ready. */
   private async retry(): Promise<void> {
-    const standing = await this.follow.probe();
+    const result = await this.options.probe();
     if (this.isClosed) return;
-    if (standing === "ready") {
-      // A cut line is not worth a word. A stream that is refused again and again is, to a reader, a lost connection.
-      this.follow.onState(this.refusals === 0 ? "connecting" : "unreachable");
-      this.timer = setTimeout(() => void this.open(), waitAfter(this.refusals));
-      this.misses = 0;
-      this.refusals += 1;
+    if (result === "ready") {
+      // One closed connection is normal. Repeated ones are shown as a lost connection.
+      this.options.onState(this.brokenStreams === 0 ? "connecting" : "unreachable");
+      this.timer = setTimeout(() => void this.open(), delayAfter(this.brokenStreams));
+      this.failedProbes = 0;
+      this.brokenStreams += 1;
     } else {
-      this.follow.onState(standing);
-      this.timer = setTimeout(() => void this.retry(), waitAfter(this.misses));
-      this.misses += 1;
+      this.options.onState(result);
+      this.timer = setTimeout(() => void this.retry(), delayAfter(this.failedProbes));
+      this.failedProbes += 1;
     }
   }
 }
@@ -105,6 +105,6 @@ function withTicket(address: string, ticket: string): string {
   return `${address}${address.includes("?") ? "&" : "?"}ticket=${ticket}`;
 }
 
-function waitAfter(failures: number): number {
-  return WAITS_MS[Math.min(failures, WAITS_MS.length - 1)] as number;
+function delayAfter(failures: number): number {
+  return RETRY_DELAYS_MS[Math.min(failures, RETRY_DELAYS_MS.length - 1)] as number;
 }

@@ -1,78 +1,81 @@
-// Connects a page with its stream: events are handed over in batches, answers that they make stale are fetched again.
-import { useQueryClient, type QueryKey } from "@tanstack/react-query";
+// Connects a page to its event stream: delivers events in batches, and fetches again what they make stale.
+import { type QueryKey, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { createStreamTicket } from "../api/calls";
+import { isLogKey } from "../api/keys";
 import type { Event } from "../api/types";
 import { setConnection } from "./connection";
-import { probe } from "./probe";
+import { addDelta, applyEvent, type LiveText, NO_LIVE_TEXT, removeComplete } from "./deltas";
+import { probeStream } from "./probe";
 import { refresh } from "./refresh";
-import { forget, hear, heed, SILENCE, type Speech } from "./speech";
 import { Stream } from "./stream";
 
-/** Events come in bursts (a transition commits several); one render and one fetch per burst is enough. */
+/** Events arrive in bursts, because a transition commits several; a burst needs one render and one fetch. */
 const BATCH_MS = 60;
 
-/** Browsers allow six connections to a server. Tabs in the background give theirs back after a while. */
+/** Browsers allow six connections to a server, so a tab in the background closes its stream after this time. */
 const HIDDEN_MS_MAX = 60_000;
 
-export interface Following {
+export interface StreamSubscription {
   address: (position: string) => string;
-  /** Where to begin; nothing is followed before it is known. */
+  /** Where to start; the stream opens when it is known. */
   position: string | undefined;
-  /** Takes a batch, and the position after it. */
+  /** Receives a batch of events and the position after it. */
   onEvents: (events: readonly Event[], position: string) => void;
-  /** The answers that an event makes stale. */
+  /** The keys of the responses that these events make stale. */
   stale: (events: readonly Event[]) => readonly QueryKey[];
 }
 
-/** Follows a stream while the component is there. Returns what the models are saying. */
-export function useStream(name: string, following: Following): Speech {
-  const [speech, setSpeech] = useState(SILENCE);
+/** Follows a stream while the component is mounted, and returns the live text of each run. */
+export function useStream(name: string, subscription: StreamSubscription): LiveText {
+  const [texts, setTexts] = useState(NO_LIVE_TEXT);
   const client = useQueryClient();
-  const said = useRef(SILENCE);
-  const latest = useRef(following);
-  latest.current = following;
-  const isReady = following.position !== undefined;
-  const isAway = useAway();
+  const latestTexts = useRef(NO_LIVE_TEXT);
+  const latest = useRef(subscription);
+  latest.current = subscription;
+  const isReady = subscription.position !== undefined;
+  const isInBackground = useIsInBackground();
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another name is another stream
   useEffect(() => {
-    if (!isReady || isAway) return;
+    if (!isReady || isInBackground) return;
     let batch: Event[] = [];
     let reached = "";
     let timer: ReturnType<typeof setTimeout> | undefined;
-    // What the page read before it knew where to begin may be older than that, and the stream tells only of what comes after.
+    // Responses from before the start position may be older than it, and the stream reports only later changes.
     let mayHaveMissed = true;
 
-    // Kept beside the state, which is as new as the last time it was drawn.
-    const say = (change: (before: Speech) => Speech) => {
-      said.current = change(said.current);
-      setSpeech(said.current);
+    // A ref beside the state, because the state is only as new as the last render.
+    const update = (change: (before: LiveText) => LiveText) => {
+      latestTexts.current = change(latestTexts.current);
+      setTexts(latestTexts.current);
     };
     const flush = async () => {
       timer = undefined;
-      const earlier = said.current;
+      const earlier = latestTexts.current;
       const events = batch;
       batch = [];
       latest.current.onEvents(events, reached);
       await Promise.all(latest.current.stale(events).map((queryKey) => refresh(client, { queryKey })));
-      say((now) => forget(now, earlier));
+      update((now) => removeComplete(now, earlier));
     };
 
     const stream = new Stream({
       address: (position) => latest.current.address(position),
       position: latest.current.position as string,
-      probe,
+      probe: probeStream,
       ticket: async () => (await createStreamTicket()).ticket,
-      onDelta: (delta) => say((before) => hear(before, delta)),
+      onDelta: (delta) => update((before) => addDelta(before, delta)),
       onEvent: (event, position) => {
-        say((before) => heed(before, event));
+        update((before) => applyEvent(before, event));
         batch.push(event);
         reached = position;
         timer ??= setTimeout(() => void flush(), BATCH_MS);
       },
       onState: (state) => {
         setConnection(state);
-        if (state === "live" && mayHaveMissed) void refresh(client, { predicate: ({ queryKey }) => !isLog(queryKey) });
+        if (state === "live" && mayHaveMissed)
+          void refresh(client, { predicate: ({ queryKey }) => !isLogKey(queryKey) });
         mayHaveMissed = state === "live" ? false : mayHaveMissed || state !== "connecting";
       },
     });
@@ -80,31 +83,26 @@ export function useStream(name: string, following: Following): Speech {
       clearTimeout(timer);
       stream.close();
     };
-  }, [client, isAway, isReady, name]);
+  }, [client, isInBackground, isReady, name]);
 
-  return speech;
+  return texts;
 }
 
-/** Logs go on by their stream, which has no gaps; everything else may have changed unseen. */
-function isLog(queryKey: QueryKey): boolean {
-  return queryKey[0] === "feed" || queryKey[0] === "events";
-}
-
-/** Whether the page has been in the background for so long that nobody is watching. */
-function useAway(): boolean {
-  const [isAway, setAway] = useState(false);
+/** Whether the page has been in the background for longer than the limit. */
+function useIsInBackground(): boolean {
+  const [isInBackground, setInBackground] = useState(false);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const look = () => {
+    const check = () => {
       clearTimeout(timer);
-      if (document.hidden) timer = setTimeout(() => setAway(true), HIDDEN_MS_MAX);
-      else setAway(false);
+      if (document.hidden) timer = setTimeout(() => setInBackground(true), HIDDEN_MS_MAX);
+      else setInBackground(false);
     };
-    document.addEventListener("visibilitychange", look);
+    document.addEventListener("visibilitychange", check);
     return () => {
       clearTimeout(timer);
-      document.removeEventListener("visibilitychange", look);
+      document.removeEventListener("visibilitychange", check);
     };
   }, []);
-  return isAway;
+  return isInBackground;
 }

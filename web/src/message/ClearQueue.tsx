@@ -1,20 +1,22 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { clearQueue } from "../api/calls";
-import { Trouble } from "../ui/Trouble";
+import { keys } from "../api/keys";
+import { labels } from "../labels";
+import { ErrorNotice } from "../ui/ErrorNotice";
 
-/** Cancels every message that waits for an agent. */
+/** Cancels all queued messages of an agent. */
 export function ClearQueue({ agentId }: { agentId: string }) {
   const client = useQueryClient();
   const clearing = useMutation({
     mutationFn: () => clearQueue(agentId),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["agent", agentId] }),
+    onSuccess: () => client.invalidateQueries({ queryKey: keys.agent(agentId) }),
   });
   return (
-    <li className="turn asked">
+    <li className="turn user">
       <button type="button" className="button small" onClick={() => clearing.mutate()} disabled={clearing.isPending}>
-        Cancel waiting messages
+        {labels.message.cancelQueued}
       </button>
-      {clearing.error && <Trouble doing="cancel them" thrown={clearing.error} />}
+      {clearing.error && <ErrorNotice action={labels.message.cancelQueuedAction} error={clearing.error} />}
     </li>
   );
 }

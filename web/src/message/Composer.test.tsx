@@ -14,7 +14,7 @@ function write(text: string, press: { shiftKey?: boolean; isComposing?: boolean 
   return { onSend, box };
 }
 
-it("sends on Enter and is empty afterwards", () => {
+it("sends on Enter and clears the box", () => {
   const { onSend, box } = write("  hello ");
   expect(onSend).toHaveBeenCalledExactlyOnceWith("hello");
   expect(box.value).toBe("");
@@ -30,6 +30,6 @@ it("does not send while an input method composes a word", () => {
   expect(write("こん", { isComposing: true }).onSend).not.toHaveBeenCalled();
 });
 
-it("never sends nothing", () => {
+it("does not send an empty message", () => {
   expect(write("   ").onSend).not.toHaveBeenCalled();
 });

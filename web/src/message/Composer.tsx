@@ -1,11 +1,12 @@
-import { useState, type KeyboardEvent } from "react";
+import { type KeyboardEvent, useState } from "react";
 import type { AgentStatus } from "../api/types";
-import { Glyph } from "../ui/Glyph";
+import { labels } from "../labels";
+import { Icon } from "../ui/Icon";
 
-/** The contract's bound: 256 KiB, counted in characters so that the browser can hold to it. */
+/** The limit of the API contract, 256 KiB, in characters: the browser enforces it by characters. */
 const TEXT_CHARS_MAX = 262_144;
 
-/** The box in which one writes to an agent. */
+/** The form that sends a message to an agent. */
 export function Composer({ agent, onSend }: { agent: AgentStatus; onSend: (text: string) => void }) {
   const [text, setText] = useState("");
   const send = () => {
@@ -14,7 +15,7 @@ export function Composer({ agent, onSend }: { agent: AgentStatus; onSend: (text:
     setText("");
   };
   const press = (event: KeyboardEvent) => {
-    // While an input method composes, Enter chooses a word and does not send.
+    // While an input method composes a word, Enter selects a candidate.
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     send();
@@ -28,7 +29,7 @@ export function Composer({ agent, onSend }: { agent: AgentStatus; onSend: (text:
       }}
     >
       <label htmlFor="message-box" className="hidden">
-        Message to {agent.agent_id}
+        {labels.message.to(agent.agent_id)}
       </label>
       <textarea
         id="message-box"
@@ -37,14 +38,17 @@ export function Composer({ agent, onSend }: { agent: AgentStatus; onSend: (text:
         onKeyDown={press}
         rows={Math.min(8, Math.max(2, text.split("\n").length))}
         maxLength={TEXT_CHARS_MAX}
-        placeholder={agent.control === "paused" ? "It is paused: what you write waits until it is resumed" : "What should it do?"}
+        placeholder={
+          agent.control === "paused" ? labels.message.placeholderPaused : labels.message.placeholder(agent.agent_id)
+        }
         aria-describedby="composer-hint"
       />
       <button type="submit" className="button primary" disabled={text.trim() === ""}>
-        <Glyph name="send" /> Send
+        <Icon name="send" /> {labels.message.send}
       </button>
       <small id="composer-hint" className="quiet">
-        <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> makes a new line
+        <kbd>{labels.message.enterKey}</kbd> {labels.message.enterSends} <kbd>{labels.message.shiftKey}</kbd>{" "}
+        <kbd>{labels.message.enterKey}</kbd> {labels.message.enterBreaks}
       </small>
     </form>
   );

@@ -1,6 +1,8 @@
-// Messages on their way. Each has its key from the moment it is written, and keeps it over every retry: if the first
-// attempt arrived and only its answer was lost, the second one is the same message and not another.
+// Messages that are being sent. Each keeps its idempotency key over every retry: if the first attempt arrived and only its
+// response was lost, the server recognizes the second one.
+
 import type { Failure } from "../api/failure";
+import { labels } from "../labels";
 
 export interface Outgoing {
   key: string;
@@ -19,41 +21,45 @@ export function write(outbox: Outbox, text: string, key: string, now: Date): Out
 }
 
 export function accept(outbox: Outbox, key: string, runKey: string): Outbox {
-  return change(outbox, key, (message) => ({ ...message, state: "accepted", runKey, problem: undefined }));
+  return changeMessage(outbox, key, (message) => ({ ...message, state: "accepted", runKey, problem: undefined }));
 }
 
 export function fail(outbox: Outbox, key: string, { message, hint }: Pick<Failure, "message" | "hint">): Outbox {
-  return change(outbox, key, (one) => ({ ...one, state: "failed", problem: { message, hint } }));
+  return changeMessage(outbox, key, (one) => ({ ...one, state: "failed", problem: { message, hint } }));
 }
 
-/** The same message under the same key, once more. */
+/** Sends the same message with the same key again. */
 export function retry(outbox: Outbox, key: string): Outbox {
-  return change(outbox, key, (message) => ({ ...message, state: "sending", problem: undefined }));
+  return changeMessage(outbox, key, (message) => ({ ...message, state: "sending", problem: undefined }));
 }
 
 export function discard(outbox: Outbox, key: string): Outbox {
   return outbox.filter((message) => message.key !== key);
 }
 
-/** Drops what the server shows by itself: the run is in the queue or in the transcript. */
-export function arrived(outbox: Outbox, shown: ReadonlySet<string>): Outbox {
+/** Drops messages whose run is in the queue or the transcript of the server. */
+export function dropShown(outbox: Outbox, shown: ReadonlySet<string>): Outbox {
   const left = outbox.filter((message) => message.runKey === undefined || !shown.has(message.runKey));
   return left.length === outbox.length ? outbox : left;
 }
 
-function change(outbox: Outbox, key: string, alter: (message: Outgoing) => Outgoing): Outbox {
+function changeMessage(outbox: Outbox, key: string, alter: (message: Outgoing) => Outgoing): Outbox {
   return outbox.map((message) => (message.key === key ? alter(message) : message));
 }
 
-const storedAs = (agentId: string) => `wakeful.outbox.${agentId}`;
+const storageKey = (agentId: string) => `wakeful.outbox.${agentId}`;
 
-/** What was not accepted when the page was left. Nobody knows whether it arrived, so a person decides, under its key. */
+/** Messages that were not accepted when the page was closed. The reader decides whether to send them again. */
 export function storedOutbox(agentId: string): Outbox {
   try {
-    const list: unknown = JSON.parse(sessionStorage.getItem(storedAs(agentId)) ?? "[]");
+    const list: unknown = JSON.parse(sessionStorage.getItem(storageKey(agentId)) ?? "[]");
     if (!Array.isArray(list)) return [];
-    const problem = { message: "The page was left before this was confirmed.", hint: "Send it again: it cannot arrive twice." };
-    return (list as Outgoing[]).map((message) => ({ ...message, state: "failed", problem: message.problem ?? problem }));
+    const problem = { message: labels.message.notConfirmed, hint: labels.message.notConfirmedHint };
+    return (list as Outgoing[]).map((message) => ({
+      ...message,
+      state: "failed",
+      problem: message.problem ?? problem,
+    }));
   } catch {
     return [];
   }
@@ -61,6 +67,6 @@ export function storedOutbox(agentId: string): Outbox {
 
 export function storeOutbox(agentId: string, outbox: Outbox): void {
   const open = outbox.filter((message) => message.state !== "accepted");
-  if (open.length === 0) sessionStorage.removeItem(storedAs(agentId));
-  else sessionStorage.setItem(storedAs(agentId), JSON.stringify(open));
+  if (open.length === 0) sessionStorage.removeItem(storageKey(agentId));
+  else sessionStorage.setItem(storageKey(agentId), JSON.stringify(open));
 }

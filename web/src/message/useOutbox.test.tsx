@@ -4,12 +4,14 @@ import type { ReactNode } from "react";
 import { beforeEach, expect, it, vi } from "vitest";
 import { useOutbox } from "./useOutbox";
 
-const around = ({ children }: { children: ReactNode }) => <QueryClientProvider client={new QueryClient()}>{children}</QueryClientProvider>;
+const around = ({ children }: { children: ReactNode }) => (
+  <QueryClientProvider client={new QueryClient()}>{children}</QueryClientProvider>
+);
 const nothing: never[] = [];
 
 beforeEach(() => sessionStorage.clear());
 
-it("sends a retried message under the key of its first attempt, and another message under another", async () => {
+it("retries a message under its first key", async () => {
   const bodies: { text: string; key: string }[] = [];
   const answers = [
     () => Promise.reject(new TypeError("network")),
@@ -34,10 +36,12 @@ it("sends a retried message under the key of its first attempt, and another mess
   expect(bodies[2]?.key).not.toBe(bodies[0]?.key);
 });
 
-it("shows the server's own words when it refuses a message", async () => {
+it("shows the error of the server when it refuses a message", async () => {
   const error = { code: "message_too_long", message: "the message is too long", hint: "cut it" };
   vi.stubGlobal("fetch", async () => Response.json({ error }, { status: 413 }));
   const { result } = renderHook(() => useOutbox("main", nothing, nothing), { wrapper: around });
   act(() => result.current.send("hello"));
-  await waitFor(() => expect(result.current.messages[0]?.problem).toEqual({ message: "the message is too long", hint: "cut it" }));
+  await waitFor(() =>
+    expect(result.current.messages[0]?.problem).toEqual({ message: "the message is too long", hint: "cut it" }),
+  );
 });

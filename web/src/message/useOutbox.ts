@@ -2,8 +2,20 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { sendMessage } from "../api/calls";
 import { asFailure } from "../api/failure";
+import { keys } from "../api/keys";
 import type { Queued, TranscriptLine } from "../api/types";
-import { accept, arrived, discard, fail, retry, storedOutbox, storeOutbox, write, type Outbox, type Outgoing } from "./outbox";
+import {
+  accept,
+  discard,
+  dropShown,
+  fail,
+  type Outbox,
+  type Outgoing,
+  retry,
+  storedOutbox,
+  storeOutbox,
+  write,
+} from "./outbox";
 
 export interface OutboxHandle {
   messages: Outbox;
@@ -12,7 +24,7 @@ export interface OutboxHandle {
   discard: (key: string) => void;
 }
 
-/** The messages of one agent that are on their way, shown at once and dropped as soon as the server shows them. */
+/** The outgoing messages of one agent: shown at once, and dropped when the server lists them. */
 export function useOutbox(agentId: string, queue: readonly Queued[], lines: readonly TranscriptLine[]): OutboxHandle {
   const [outbox, setOutbox] = useState(() => storedOutbox(agentId));
   const client = useQueryClient();
@@ -20,14 +32,14 @@ export function useOutbox(agentId: string, queue: readonly Queued[], lines: read
     () => new Set([...queue.map((one) => one.run_key), ...lines.map((line) => line.run_key)]),
     [queue, lines],
   );
-  useEffect(() => setOutbox((before) => arrived(before, shown)), [shown]);
+  useEffect(() => setOutbox((before) => dropShown(before, shown)), [shown]);
   useEffect(() => storeOutbox(agentId, outbox), [agentId, outbox]);
 
   const post = async (text: string, key: string) => {
     try {
       const { run_key: runKey } = await sendMessage(agentId, text, key);
       setOutbox((before) => accept(before, key, runKey));
-      await client.invalidateQueries({ queryKey: ["agent", agentId] });
+      await client.invalidateQueries({ queryKey: keys.agent(agentId) });
     } catch (thrown) {
       setOutbox((before) => fail(before, key, asFailure(thrown)));
     }

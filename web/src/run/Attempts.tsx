@@ -1,52 +1,59 @@
+import { labels } from "../labels";
 import { Badge } from "../ui/Badge";
-import { Glyph } from "../ui/Glyph";
-import { diagnosticsOf, endingWords, leaveWords, tookWords, type Diagnostics, type Try } from "./round";
-import { spaced } from "./words";
+import { Icon } from "../ui/Icon";
+import { Causes } from "./Causes";
+import {
+  attemptEndText,
+  attemptUsageText,
+  type Diagnostics,
+  diagnosticsOf,
+  gateText,
+  type ModelAttempt,
+} from "./round";
+import { humanizeCode } from "./text";
 
-/** Everybody who was asked in one model round: which attempt it was, how it ended, what it took, by which rule. */
-export function Attempts({ tries }: { tries: readonly Try[] }) {
-  const kept = tries.filter((one) => one.attempt);
-  if (kept.length === 0) return null;
+/** Every attempt of one model round: its number, end, usage and rule. */
+export function Attempts({ attempts }: { attempts: readonly ModelAttempt[] }) {
+  const recorded = attempts.filter((one) => one.attempt);
+  if (recorded.length === 0) return null;
   return (
-    <ol className="attempts" aria-label="Attempts">
-      {kept.map((one) => (
+    <ol className="attempts" aria-label={labels.attempt.list}>
+      {recorded.map((one) => (
         <AttemptView key={one.step.operation_id} one={one} />
       ))}
     </ol>
   );
 }
 
-function AttemptView({ one: { attempt, fellBackTo } }: { one: Try }) {
+function AttemptView({ one: { attempt, fallbackTo } }: { one: ModelAttempt }) {
   if (!attempt) return null;
-  const { words, tone } = endingWords(attempt);
-  const leave = leaveWords(attempt);
+  const { text, tone } = attemptEndText(attempt);
+  const gate = gateText(attempt);
   const diagnostics = diagnosticsOf(attempt);
   return (
     <li className="attempt">
       <p className="attempt-head">
-        <b>{attempt.model_ref}</b> <span className="quiet">by {attempt.provider}</span>
-        <span className="quiet">
-          attempt {attempt.attempt} of {attempt.max_attempts}
-        </span>
-        <Badge tone={tone}>{words}</Badge>
-        {attempt.failure_kind && <span>{spaced(attempt.failure_kind)}</span>}
+        <b>{attempt.model_ref}</b> <span className="quiet">{labels.attempt.by(attempt.provider)}</span>
+        <span className="quiet">{labels.attempt.number(attempt.attempt, attempt.max_attempts)}</span>
+        <Badge tone={tone}>{text}</Badge>
+        {attempt.failure_kind && <span>{humanizeCode(attempt.failure_kind)}</span>}
       </p>
-      <p className="attempt-took">{tookWords(attempt)}</p>
-      {leave !== "" && <p className="attempt-took">{leave}.</p>}
-      {diagnostics && <OnTheWay diagnostics={diagnostics} />}
-      {fellBackTo && (
-        <p className="fell-back">
-          <Glyph name="send" /> Fell back to <b>{fellBackTo}</b>
+      <p className="attempt-usage">{attemptUsageText(attempt)}</p>
+      {gate !== "" && <p className="attempt-usage">{gate}.</p>}
+      {diagnostics && <TransportDiagnostics diagnostics={diagnostics} />}
+      {fallbackTo && (
+        <p className="fallback">
+          <Icon name="send" /> {labels.attempt.fallbackTo(fallbackTo)}
         </p>
       )}
     </li>
   );
 }
 
-function OnTheWay({ diagnostics: { facts, causes } }: { diagnostics: Diagnostics }) {
+function TransportDiagnostics({ diagnostics: { facts, causes } }: { diagnostics: Diagnostics }) {
   return (
     <details className="step-details">
-      <summary>What happened on the way</summary>
+      <summary>{labels.attempt.diagnostics}</summary>
       <dl className="facts">
         {facts.map(([name, value]) => (
           <div key={name}>
@@ -55,13 +62,7 @@ function OnTheWay({ diagnostics: { facts, causes } }: { diagnostics: Diagnostics
           </div>
         ))}
       </dl>
-      {causes.length > 0 && (
-        <ol className="chain" aria-label="What it was caused by, outermost first">
-          {causes.map((cause, index) => (
-            <li key={index}>{cause}</li>
-          ))}
-        </ol>
-      )}
+      <Causes causes={causes} />
     </details>
   );
 }

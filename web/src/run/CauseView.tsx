@@ -1,24 +1,23 @@
 import type { RunCause } from "../api/types";
+import { labels } from "../labels";
 import { Time } from "../ui/Time";
-import { authorityWords, causeWords, spaced } from "./words";
+import { authorityText, causeText, humanizeCode } from "./text";
 
-/** Why a run began, or does not: whose word it was. What was checked stands beside it. */
+/** The message that started a run, where it came from, and whose instruction it is. */
 export function CauseView({ cause }: { cause: RunCause }) {
   const isRefused = cause.verdict !== undefined && cause.verdict !== "run";
   return (
     <section className="panel" aria-labelledby="cause-title">
-      <h2 id="cause-title">Why it woke</h2>
+      <h2 id="cause-title">{labels.run.cause}</h2>
       <p>
-        {causeWords(cause)} <Time at={cause.admitted_at} />:
+        {causeText(cause)} <Time at={cause.admitted_at} />:
       </p>
       <blockquote className="cause-text" tabIndex={0}>
         {cause.text}
       </blockquote>
-      {cause.verdict === undefined && <p className="quiet">It has not been decided yet: the message waits for its turn.</p>}
-      {isRefused && <p>It was not run: {spaced(cause.verdict as string)}.</p>}
-      <p className="quiet">
-        {authorityWords(cause)}.
-      </p>
+      {cause.verdict === undefined && <p className="quiet">{labels.run.notDecided}</p>}
+      {isRefused && <p>{labels.run.notRun(humanizeCode(cause.verdict as string))}</p>}
+      <p className="quiet">{authorityText(cause)}.</p>
     </section>
   );
 }

@@ -1,24 +1,30 @@
 import type { FailureArtifact } from "../api/types";
-import { sentence } from "../text/sentence";
-import { Glyph } from "../ui/Glyph";
-import { spaced } from "./words";
+import { labels } from "../labels";
+import { capitalize, toSentence } from "../text/sentence";
+import { Icon } from "../ui/Icon";
+import { Causes } from "./Causes";
+import { humanizeCode } from "./text";
 
-/** What is kept of a failure: first a sentence, then everything for whoever looks closely. */
+/** The failure of a run: a sentence first, then its details. */
 export function FailureView({ failure }: { failure: FailureArtifact }) {
+  const names = labels.run.failureFacts;
   const facts: [string, string | undefined][] = [
-    ["What", failure.kind],
-    ["Where", spaced(failure.category)],
-    ["Provider", failure.provider],
-    ["Model", failure.model_ref],
-    ["HTTP status", failure.status?.toString()],
-    ...Object.entries(failure.metadata ?? {}).map(([name, value]): [string, string] => [spaced(name), value]),
+    [names.kind, failure.kind],
+    [names.category, humanizeCode(failure.category)],
+    [names.provider, failure.provider],
+    [names.model, failure.model_ref],
+    [names.status, failure.status?.toString()],
+    ...Object.entries(failure.metadata ?? {}).map(([name, value]): [string, string] => [
+      capitalize(humanizeCode(name)),
+      value,
+    ]),
   ];
   return (
     <section className="panel failure" aria-labelledby="failure-title">
       <h2 id="failure-title">
-        <Glyph name="knot" /> What went wrong
+        <Icon name="knot" /> {labels.run.failure}
       </h2>
-      <p className="failure-words">{sentence(failure.summary)}</p>
+      <p className="failure-text">{toSentence(failure.summary)}</p>
       <dl className="facts">
         {facts.flatMap(([name, value]) =>
           value === undefined
@@ -31,13 +37,7 @@ export function FailureView({ failure }: { failure: FailureArtifact }) {
               ],
         )}
       </dl>
-      {failure.source_chain && failure.source_chain.length > 0 && (
-        <ol className="chain" aria-label="What it was caused by, outermost first">
-          {failure.source_chain.map((link, index) => (
-            <li key={index}>{link}</li>
-          ))}
-        </ol>
-      )}
+      <Causes causes={failure.source_chain ?? []} />
     </section>
   );
 }

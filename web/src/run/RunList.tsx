@@ -1,24 +1,26 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { getRuns } from "../api/calls";
+import { keys } from "../api/keys";
 import type { RunLine } from "../api/types";
+import { labels } from "../labels";
 import { Link, runPath } from "../shell/router";
 import { oneLine } from "../text/number";
-import { lasting } from "../text/time";
+import { formatDuration } from "../text/time";
 import { Badge } from "../ui/Badge";
+import { ErrorNotice } from "../ui/ErrorNotice";
 import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
-import { outcomeTone, outcomeWords } from "./words";
+import { outcomeText, outcomeTone } from "./text";
 
-/** Runs that are shown before somebody asks for all. */
+/** The runs that are shown before the reader asks for all. */
 const FEW = 6;
 const PREVIEW_CHARS_MAX = 60;
 
-/** The runs of an agent, newest first. A few come with its state; all of them are fetched on request. */
+/** The runs of an agent, newest first. A few come with its state; the rest are loaded on request. */
 export function RunList({ agentId, runs }: { agentId: string; runs: readonly RunLine[] }) {
   const [isAll, setAll] = useState(false);
   const all = useInfiniteQuery({
-    queryKey: ["agent", agentId, "runs"],
+    queryKey: keys.agentRuns(agentId),
     queryFn: ({ pageParam }) => getRuns(agentId, pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_before,
@@ -28,23 +30,28 @@ export function RunList({ agentId, runs }: { agentId: string; runs: readonly Run
   return (
     <section className="panel" aria-labelledby="runs-title" id="runs">
       <header className="panel-head">
-        <h2 id="runs-title">Runs</h2>
+        <h2 id="runs-title">{labels.run.list}</h2>
       </header>
-      {runs.length === 0 && <p className="quiet">It has not run yet. Every message becomes one run.</p>}
+      {runs.length === 0 && <p className="quiet">{labels.run.none}</p>}
       <ol className="run-list">
         {shown.map((run) => (
           <RunRow key={run.run_key} agentId={agentId} run={run} />
         ))}
       </ol>
-      {all.error && <Trouble doing="read the older runs" thrown={all.error} onRetry={() => void all.refetch()} />}
+      {all.error && <ErrorNotice action={labels.run.listAction} error={all.error} onRetry={() => void all.refetch()} />}
       {!isAll && runs.length > FEW && (
         <button type="button" className="button small" onClick={() => setAll(true)}>
-          All runs
+          {labels.run.showAll}
         </button>
       )}
       {isAll && all.hasNextPage && (
-        <button type="button" className="button small" onClick={() => void all.fetchNextPage()} disabled={all.isFetching}>
-          Show older
+        <button
+          type="button"
+          className="button small"
+          onClick={() => void all.fetchNextPage()}
+          disabled={all.isFetching}
+        >
+          {labels.common.showOlder}
         </button>
       )}
     </section>
@@ -52,14 +59,14 @@ export function RunList({ agentId, runs }: { agentId: string; runs: readonly Run
 }
 
 function RunRow({ agentId, run }: { agentId: string; run: RunLine }) {
-  const took = run.ended_at && lasting(Date.parse(run.ended_at) - Date.parse(run.started_at));
+  const took = run.ended_at && formatDuration(Date.parse(run.ended_at) - Date.parse(run.started_at));
   return (
     <li className="run-row">
       <Link to={runPath(agentId, run.run_key)} className="stretched">
-        {oneLine(run.preview ?? `run ${run.run_key.slice(0, 12)}`, PREVIEW_CHARS_MAX)}
+        {oneLine(run.preview ?? `${labels.run.key} ${run.run_key.slice(0, 12)}`, PREVIEW_CHARS_MAX)}
       </Link>
       <span className="run-row-foot">
-        <Badge tone={outcomeTone(run.status)}>{outcomeWords(run.status)}</Badge> <Time at={run.started_at} />
+        <Badge tone={outcomeTone(run.status)}>{outcomeText(run.status)}</Badge> <Time at={run.started_at} />
         {took && ` · ${took}`}
       </span>
     </li>

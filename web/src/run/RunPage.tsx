@@ -1,58 +1,48 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { cancelRun } from "../api/calls";
-import { decisionsQuery, moreLines, runQuery, transcriptQuery, TRANSCRIPT_LINES } from "../api/queries";
-import type { AgentStatus, Run } from "../api/types";
-import { NotDurableNote } from "../brake/NotDurableNote";
-import { dollars, isSpent } from "../budget/money";
-import { ParkedBanner } from "../budget/ParkedBanner";
+import { decisionsQuery, moreLines, runQuery, TRANSCRIPT_LINES, transcriptQuery } from "../api/queries";
+import type { AgentStatus } from "../api/types";
+import { ParkedCard } from "../budget/ParkedCard";
 import { Decisions } from "../decision/Decisions";
-import { spoken, type Speech } from "../live/speech";
-import { PlainHead } from "../shell/PlainHead";
-import { agentPath, briefingPath, Link } from "../shell/router";
+import { labels } from "../labels";
+import { type LiveText, liveText } from "../live/deltas";
+import { PlainHeader } from "../shell/PlainHeader";
 import { useTitle } from "../shell/useTitle";
-import { counted, oneLine } from "../text/number";
-import { sentence } from "../text/sentence";
-import { lasting } from "../text/time";
-import { accountOf } from "../transcript/conversation";
-import { Badge } from "../ui/Badge";
-import { Glyph } from "../ui/Glyph";
-import { Prose } from "../ui/Prose";
+import { runContentOf } from "../transcript/parts";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { Icon } from "../ui/Icon";
+import { ModelText } from "../ui/ModelText";
 import { Skeleton } from "../ui/Skeleton";
-import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
-import { AsideWays } from "./AsideWays";
+import { WhyPanel } from "../why/WhyView";
 import { CauseView } from "./CauseView";
 import { FailureView } from "./FailureView";
-import { Family } from "./Family";
-import { fallbackOf, tokenWords } from "./round";
+import { QuarantineCard } from "./QuarantineCard";
+import { RelatedRuns } from "./RelatedRuns";
+import { RunFacts } from "./RunFacts";
+import { RunHeader } from "./RunHeader";
 import { Steps } from "./Steps";
-import { WhyPanel } from "../why/WhyView";
-import { isOpen, outcomeTone, outcomeWords } from "./words";
 
-const TITLE_CHARS_MAX = 80;
-
-/** One run: why it began, everything it did and under which rule, and how it ended. */
-export function RunPage({ agent, runKey, speech }: { agent: AgentStatus; runKey: string; speech: Speech }) {
+/** One run: its cause, its steps with the rule that allowed each, and its result. */
+export function RunPage({ agent, runKey, liveTexts }: { agent: AgentStatus; runKey: string; liveTexts: LiveText }) {
   const run = useQuery(runQuery(runKey));
   const [lines, setLines] = useState(TRANSCRIPT_LINES);
   const transcript = useQuery(transcriptQuery(agent.agent_id, lines));
   const more = moreLines(lines);
   const decisions = useQuery(decisionsQuery);
-  useTitle(`Run of ${agent.agent_id}`);
+  useTitle(labels.run.tabTitle(agent.agent_id));
   if (!run.data) {
     return (
       <>
-        <PlainHead title={`Run of ${agent.agent_id}`} />
+        <PlainHeader title={labels.run.tabTitle(agent.agent_id)} />
         {run.error ? (
-          <Trouble doing="read this run" thrown={run.error} onRetry={() => void run.refetch()} />
+          <ErrorNotice action={labels.run.loadAction} error={run.error} onRetry={() => void run.refetch()} />
         ) : (
-          <Skeleton lines={8} label="Loading the run" />
+          <Skeleton lines={8} label={labels.run.loading} />
         )}
       </>
     );
   }
-  const account = transcript.data && accountOf(transcript.data, runKey);
+  const content = transcript.data && runContentOf(transcript.data, runKey);
   return (
     <>
       <RunHeader run={run.data} />
@@ -60,144 +50,41 @@ export function RunPage({ agent, runKey, speech }: { agent: AgentStatus; runKey:
         <div className="column">
           <Decisions decisions={(decisions.data ?? []).filter((one) => one.run_key === runKey)} />
           {run.data.outcome === "quarantined" && (
-            <section className="notice" aria-labelledby="aside-title">
-              <Glyph name="knot" />
-              <div>
-                <h2 id="aside-title">This run cannot go on and was set aside</h2>
-                {run.data.fault && <p>{sentence(run.data.fault)}</p>}
-                <AsideWays runKey={runKey} />
-              </div>
-            </section>
+            <div className="panel attention">
+              <QuarantineCard agentId={agent.agent_id} runKey={runKey} fault={run.data.fault} level={2} />
+            </div>
           )}
-          {run.data.parked && <ParkedBanner parked={run.data.parked} agentId={run.data.agent_id} />}
+          {run.data.parked && (
+            <div className="panel attention">
+              <ParkedCard parked={run.data.parked} agentId={run.data.agent_id} level={2} />
+            </div>
+          )}
           {run.data.failure_artifact && <FailureView failure={run.data.failure_artifact} />}
           {run.data.unreadable && (
             <p className="notice">
-              <Glyph name="alert" /> The state of this run cannot be read ({run.data.unreadable}); what is shown is what its rows tell.
+              <Icon name="alert" /> {labels.run.unreadable(run.data.unreadable)}
             </p>
           )}
           {run.data.final_text !== "" && (
             <section className="panel answer" aria-labelledby="answer-title">
-              <h2 id="answer-title">What came of it</h2>
-              <Prose text={run.data.final_text} />
+              <h2 id="answer-title">{labels.run.result}</h2>
+              <ModelText text={run.data.final_text} />
             </section>
           )}
-          <Steps run={run.data} account={account} live={spoken(speech, runKey)} />
-          {transcript.data && !account && more && (
+          <Steps run={run.data} content={content} live={liveText(liveTexts, runKey)} />
+          {transcript.data && !content && more && (
             <button type="button" className="button small" onClick={() => setLines(more)}>
-              Read further back, for what was said and printed
+              {labels.run.loadOlder}
             </button>
           )}
         </div>
         <div className="column side">
           {run.data.cause && <CauseView cause={run.data.cause} />}
           <WhyPanel runKey={runKey} />
-          <Family run={run.data} />
+          <RelatedRuns run={run.data} />
           <RunFacts run={run.data} />
         </div>
       </div>
     </>
-  );
-}
-
-/** What the run was asked, how it stands, and the way to stop it. */
-export function RunHeader({ run }: { run: Run }) {
-  const client = useQueryClient();
-  const cancelling = useMutation({
-    mutationFn: () => cancelRun(run.run_key),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["run", run.run_key] }),
-  });
-  const isAsked = cancelling.isSuccess && isOpen(run.outcome);
-  const notDurable = cancelling.data && "not_durable" in cancelling.data ? cancelling.data.not_durable : undefined;
-  return (
-    <div className="page-head">
-      <nav aria-label="Where you are" className="crumbs">
-        <Link to={briefingPath}>Briefing</Link> / <Link to={agentPath(run.agent_id)}>{run.agent_id}</Link>
-      </nav>
-      <div className="agent-head">
-        <div className="agent-head-words">
-          <h1 tabIndex={-1}>{run.cause ? `“${oneLine(run.cause.text, TITLE_CHARS_MAX)}”` : `Run of ${run.agent_id}`}</h1>
-          <p className="lede" role="status">
-            <Badge tone={run.parked ? "warn" : outcomeTone(run.outcome)}>{run.parked ? "Waits for money" : outcomeWords(run.outcome)}</Badge>{" "}
-            {summary(run)}
-          </p>
-        </div>
-        {isOpen(run.outcome) && (
-          <button type="button" className="button" onClick={() => cancelling.mutate()} disabled={cancelling.isPending || isAsked}>
-            <Glyph name="cross" /> {isAsked ? "Stopping…" : "Stop this run"}
-          </button>
-        )}
-      </div>
-      {isAsked && <NotDurableNote of={notDurable} />}
-      {cancelling.error && <Trouble doing="stop the run" thrown={cancelling.error} />}
-    </div>
-  );
-}
-
-/** The run in one line. Doubt and refusal are said even when the run went well otherwise. */
-function summary(run: Run): string {
-  const fallback = fallbackOf(run);
-  const parts = [
-    run.ended_at ? `in ${lasting(run.duration_ms)}` : "",
-    counted(run.tool_calls.length, "action"),
-    counted(run.rounds, "model round"),
-    run.token_usage.total_tokens > 0 ? counted(run.token_usage.total_tokens, "token") : "",
-    isSpent(run.cost_usd) ? dollars(run.cost_usd) : "",
-    fallback === undefined ? "" : `fell back to ${fallback}`,
-    run.denied.length > 0 ? `${run.denied.length} denied` : "",
-    run.unknown.length > 0 ? `${run.unknown.length} with an unknown outcome` : "",
-  ];
-  return parts.filter((part) => part !== "").join(" · ");
-}
-
-function RunFacts({ run }: { run: Run }) {
-  const requested = run.provider_attempt_timeline?.requested_model_ref;
-  const answered = run.provider_attempt_timeline?.winning_model_ref ?? run.model;
-  const tokens = tokenWords(run.token_usage);
-  return (
-    <section className="panel" aria-labelledby="facts-title">
-      <h2 id="facts-title">Facts</h2>
-      <dl className="facts stacked">
-        <div>
-          <dt>Began</dt>
-          <dd>
-            <Time at={run.started_at} />
-          </dd>
-        </div>
-        {answered && (
-          <div>
-            <dt>Who answered</dt>
-            <dd>
-              {answered}
-              {requested && requested !== answered && <span className="quiet">, in the place of {requested}</span>}
-            </dd>
-          </div>
-        )}
-        {run.workspace && (
-          <div>
-            <dt>Worked in</dt>
-            <dd>
-              <code>{run.workspace}</code>
-            </dd>
-          </div>
-        )}
-        {tokens !== "" && (
-          <div>
-            <dt>Tokens</dt>
-            <dd>{tokens}</dd>
-          </div>
-        )}
-        <div>
-          <dt>Cost</dt>
-          <dd>{isSpent(run.cost_usd) ? dollars(run.cost_usd) : "nothing"}</dd>
-        </div>
-        <div>
-          <dt>Run key</dt>
-          <dd>
-            <code>{run.run_key}</code>
-          </dd>
-        </div>
-      </dl>
-    </section>
   );
 }

@@ -25,42 +25,56 @@ const run = sampleRun({
   provider_attempt_timeline: { attempts, requested_model_ref: "openai/large", winning_model_ref: "anthropic/small" },
 });
 
-it("shows a round with its attempts as one step, and the fallback at a glance", () => {
-  render(<Steps run={run} account={{ replies: ["Here it is."], calls: [] }} live="" />);
-  expect(screen.getAllByText("Asked the model")).toHaveLength(1);
+it("shows the attempts of a round as one step with its fallback", () => {
+  render(<Steps run={run} content={{ replies: ["Here it is."], calls: [] }} live="" />);
+  expect(screen.getAllByText("Model request")).toHaveLength(1);
   expect(screen.getByText("fell back to anthropic/small")).toBeTruthy();
   expect(screen.getByText("“Here it is.”")).toBeTruthy();
-  const lines = within(screen.getByRole("list", { name: "Attempts" })).getAllByText(/^attempt/).map((line) => line.textContent);
+  const lines = within(screen.getByRole("list", { name: "Attempts" }))
+    .getAllByText(/^attempt/)
+    .map((line) => line.textContent);
   expect(lines).toEqual(["attempt 1 of 3", "attempt 2 of 3", "attempt 1 of 3"]);
 });
 
-it("says how each attempt ended, the wait after it, its cost and its rule", () => {
-  render(<Steps run={run} account={undefined} live="" />);
-  const words = screen.getByRole("list", { name: "Attempts" }).textContent;
-  expect(words).toContain("failed, tried againoverloaded");
-  expect(words).toContain("then waited 500 ms");
-  expect(words).toContain("$0.0042");
-  expect(words).toContain("Asked by rule inference_gates");
+it("shows end, delay, cost and rule of each attempt", () => {
+  render(<Steps run={run} content={undefined} live="" />);
+  const text = screen.getByRole("list", { name: "Attempts" }).textContent;
+  expect(text).toContain("failed, retriedoverloaded");
+  expect(text).toContain("retried after 500 ms");
+  expect(text).toContain("$0.0042");
+  expect(text).toContain("Allowed by rule inference_gates");
 });
 
-it("is brief about a round that was answered at once", () => {
+it("shows a round with one attempt without a list", () => {
   const timeline = { attempts: [sampleAttempt("1", { cost_usd: "0.01" })], requested_model_ref: "openai/large" };
-  render(<Steps run={sampleRun({ steps: [sampleStep("1")], provider_attempt_timeline: timeline })} account={undefined} live="" />);
+  render(
+    <Steps
+      run={sampleRun({ steps: [sampleStep("1")], provider_attempt_timeline: timeline })}
+      content={undefined}
+      live=""
+    />,
+  );
   expect(screen.queryByRole("list", { name: "Attempts" })).toBeNull();
   expect(screen.getByText("$0.01")).toBeTruthy();
-  expect(screen.getByText("Asked by rule inference_gates — every gate before the model was open.")).toBeTruthy();
+  expect(screen.getByText("Allowed by rule inference_gates: all checks before the request passed.")).toBeTruthy();
 });
 
-it("keeps what happened on the way closed", () => {
-  render(<Steps run={run} account={undefined} live="" />);
-  const details = screen.getByText("What happened on the way").closest("details");
+it("keeps transport details closed", () => {
+  render(<Steps run={run} content={undefined} live="" />);
+  const details = screen.getByText("Transport details").closest("details");
   expect(details?.open).toBe(false);
-  expect(details?.textContent).toContain("while connecting");
+  expect(details?.textContent).toContain("connecting");
   expect(details?.textContent).toContain("connection refused");
 });
 
-it("shows a run of an older program, of whose attempts nothing was kept", () => {
-  render(<Steps run={sampleRun({ steps: [sampleStep("1", { status: "failed", reason: "script_exhausted" })] })} account={undefined} live="" />);
-  expect(screen.getByText("What was wrong: script exhausted.")).toBeTruthy();
+it("shows a run without recorded attempts", () => {
+  render(
+    <Steps
+      run={sampleRun({ steps: [sampleStep("1", { status: "failed", reason: "script_exhausted" })] })}
+      content={undefined}
+      live=""
+    />,
+  );
+  expect(screen.getByText("Error: script exhausted.")).toBeTruthy();
   expect(screen.queryByRole("list", { name: "Attempts" })).toBeNull();
 });

@@ -1,83 +1,87 @@
 import type { Run, Step } from "../api/types";
-import { counted, firstLine } from "../text/number";
-import { lasting } from "../text/time";
+import { labels } from "../labels";
+import { firstLine } from "../text/number";
+import { formatDuration } from "../text/time";
 import { CallBody } from "../transcript/CallView";
-import type { Account, Call } from "../transcript/conversation";
-import { commandOf, readReceipt } from "../transcript/receipt";
+import type { Call, RunContent } from "../transcript/parts";
+import { commandOf, parseToolReceipt } from "../transcript/receipt";
 import { Badge } from "../ui/Badge";
-import { Glyph } from "../ui/Glyph";
-import { Prose } from "../ui/Prose";
+import { Icon } from "../ui/Icon";
+import { ModelText } from "../ui/ModelText";
 import { Attempts } from "./Attempts";
-import { itemsOf, leaveWords, roundCost, tokenWords, type Try } from "./round";
-import { sandboxWords, statusWords, verdictWords } from "./words";
+import { gateText, itemsOf, type ModelAttempt, roundCost, tokenText } from "./round";
+import { sandboxText, statusText, verdictText } from "./text";
 
 interface StepsProps {
   run: Run;
-  /** What the transcript has of it. */
-  account: Account | undefined;
+  /** The replies and calls of the run in the transcript. */
+  content: RunContent | undefined;
   live: string;
 }
 
 const COMMAND_CHARS_MAX = 80;
 
-/** Every step of a run in order: what it was, why it was allowed, how it was confined, what it took. */
-export function Steps({ run, account, live }: StepsProps) {
-  // Only requests that were answered left a reply.
+/** The steps of a run in order: what each did, which rule allowed it, how it was sandboxed, and its usage. */
+export function Steps({ run, content, live }: StepsProps) {
+  // Only requests that succeeded have a reply.
   const answered = run.steps.filter((step) => step.kind === "model" && step.status === "ok");
   const tools = run.steps.filter((step) => step.kind === "tool");
-  const replyTo = (tries: readonly Try[]) => account?.replies[answered.indexOf(tries.at(-1)?.step as Step)];
+  const replyTo = (attempts: readonly ModelAttempt[]) =>
+    content?.replies[answered.indexOf(attempts.at(-1)?.step as Step)];
   return (
     <section className="panel" aria-labelledby="steps-title">
-      <h2 id="steps-title">What it did, step by step</h2>
-      {run.steps.length === 0 && <p className="quiet">Nothing yet.</p>}
+      <h2 id="steps-title">{labels.step.title}</h2>
+      {run.steps.length === 0 && <p className="quiet">{labels.step.none}</p>}
       <ol className="steps">
         {itemsOf(run).map((item) =>
-          item.kind === "act" ? (
-            <ActView key={item.id} step={item.step} call={account?.calls[tools.indexOf(item.step)]} />
+          item.kind === "action" ? (
+            <ActionView key={item.id} step={item.step} call={content?.calls[tools.indexOf(item.step)]} />
           ) : (
-            <RoundView key={item.id} tries={item.tries} reply={quoted(replyTo(item.tries), run.final_text)} />
+            <RoundView key={item.id} attempts={item.attempts} reply={quoted(replyTo(item.attempts), run.final_text)} />
           ),
         )}
       </ol>
       {live !== "" && (
         <div className="live step-live">
-          <Prose text={live} />
+          <ModelText text={live} />
         </div>
       )}
     </section>
   );
 }
 
-/** One model round: how it ended is how its last attempt did; a fallback is seen without opening anything. */
-function RoundView({ tries, reply }: { tries: readonly Try[]; reply: string }) {
-  const { step } = tries.at(-1) as Try;
-  const { words, tone } = statusWords(step.status);
-  const only = tries.length === 1 ? tries[0]?.attempt : undefined;
+/** One model round. Its status is that of its last attempt. */
+function RoundView({ attempts, reply }: { attempts: readonly ModelAttempt[]; reply: string }) {
+  const { step } = attempts.at(-1) as ModelAttempt;
+  const { text, tone } = statusText(step.status);
+  const only = attempts.length === 1 ? attempts[0]?.attempt : undefined;
   const isPlain = only?.outcome === "succeeded";
-  // What was wrong with an attempt stands beside it, where anything was kept of it.
-  const verdict = isPlain ? leaveWords(only) : tries.at(-1)?.attempt ? "" : verdictWords(step);
-  const fellBackTo = tries.findLast((one) => one.fellBackTo)?.fellBackTo;
-  const cost = roundCost(tries);
+  // The error of a recorded attempt is shown with the attempt.
+  const verdict = isPlain ? gateText(only) : attempts.at(-1)?.attempt ? "" : verdictText(step);
+  const fallbackTo = attempts.findLast((one) => one.fallbackTo)?.fallbackTo;
+  const cost = roundCost(attempts);
   return (
     <li className={`step ${tone}`}>
-      <span className="step-mark" aria-hidden="true">
-        <Glyph name="spark" />
+      <span className="step-icon" aria-hidden="true">
+        <Icon name="spark" />
       </span>
-      <div className="step-words">
+      <div className="step-text">
         <p className="step-head">
-          <b>Asked the model</b>
+          <b>{labels.step.modelRequest}</b>
           <span className="quiet">{step.name}</span>
-          <Badge tone={tone}>{words}</Badge>
-          {fellBackTo && <Badge tone="warn">fell back to {fellBackTo}</Badge>}
-          {tries.length > 1 && <span className="quiet">{counted(tries.length, "attempt")}</span>}
+          <Badge tone={tone}>{text}</Badge>
+          {fallbackTo && <Badge tone="warn">{labels.run.fallbackTo(fallbackTo)}</Badge>}
+          {attempts.length > 1 && <span className="quiet">{labels.attempt.count(attempts.length)}</span>}
           <span className="step-cost quiet">{[spent(step), cost].filter(Boolean).join(" · ")}</span>
         </p>
         {reply && <p className="step-reply">{reply}</p>}
         {verdict !== "" && <p className="step-why">{verdict}.</p>}
         {isPlain ? (
-          <p className="attempt-took">{[`by ${only.provider}`, tokenWords(only.token_usage)].filter(Boolean).join(" · ")}</p>
+          <p className="attempt-usage">
+            {[labels.attempt.by(only.provider), tokenText(only.token_usage)].filter(Boolean).join(" · ")}
+          </p>
         ) : (
-          <Attempts tries={tries} />
+          <Attempts attempts={attempts} />
         )}
       </div>
     </li>
@@ -85,32 +89,32 @@ function RoundView({ tries, reply }: { tries: readonly Try[]; reply: string }) {
 }
 
 /** One tool call. */
-function ActView({ step, call }: { step: Step; call?: Call }) {
-  const { words, tone } = statusWords(step.status);
-  const verdict = verdictWords(step);
+function ActionView({ step, call }: { step: Step; call?: Call }) {
+  const { text, tone } = statusText(step.status);
+  const verdict = verdictText(step);
   const command = call && commandOf(call.input);
-  const receipt = call?.result && readReceipt(call.result.content, call.result.isError);
+  const receipt = call?.result && parseToolReceipt(call.result.content, call.result.isError);
   return (
     <li className={`step ${tone}`}>
-      <span className="step-mark" aria-hidden="true">
-        <Glyph name="terminal" />
+      <span className="step-icon" aria-hidden="true">
+        <Icon name="terminal" />
       </span>
-      <div className="step-words">
+      <div className="step-text">
         <p className="step-head">
-          <b>{command === undefined ? `Used ${step.name}` : "Ran a command"}</b>
-          <Badge tone={tone}>{words}</Badge>
+          <b>{command === undefined ? labels.step.tool(step.name) : labels.step.command}</b>
+          <Badge tone={tone}>{text}</Badge>
           <span className="step-cost quiet">{spent(step)}</span>
         </p>
         {command !== undefined && <code className="step-line">{firstLine(command, COMMAND_CHARS_MAX)}</code>}
         {verdict !== "" && <p className="step-why">{verdict}.</p>}
         {step.sandbox && (
           <p className="confined">
-            <Glyph name="shield" /> {sandboxWords(step.sandbox)}.
+            <Icon name="shield" /> {sandboxText(step.sandbox)}.
           </p>
         )}
         {call && (
           <details className="step-details">
-            <summary>Command and output</summary>
+            <summary>{labels.step.commandAndOutput}</summary>
             <CallBody command={command} input={call.input} receipt={receipt && { ...receipt, sandbox: undefined }} />
           </details>
         )}
@@ -119,16 +123,16 @@ function ActView({ step, call }: { step: Step; call?: Call }) {
   );
 }
 
-/** A reply as a quotation. The last one stands above already, set as text. */
+/** A reply as a quotation. The last one is the result, which is shown above. */
 function quoted(reply: string | undefined, finalText: string): string {
   if (!reply) return "";
-  return reply.trim() === finalText.trim() ? "It gave the answer that stands above." : `“${reply}”`;
+  return reply.trim() === finalText.trim() ? labels.step.isResult : labels.common.quote(reply);
 }
 
 function spent(step: Step): string {
   const parts = [
-    step.duration_ms === undefined ? "" : lasting(step.duration_ms),
-    step.token_usage.total_tokens === 0 ? "" : counted(step.token_usage.total_tokens, "token"),
+    step.duration_ms === undefined ? "" : formatDuration(step.duration_ms),
+    step.token_usage.total_tokens === 0 ? "" : labels.run.tokenCount(step.token_usage.total_tokens),
   ];
   return parts.filter((part) => part !== "").join(" · ");
 }

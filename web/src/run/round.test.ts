@@ -1,11 +1,25 @@
 import { expect, it } from "vitest";
 import { sampleAttempt, sampleRun, sampleStep } from "../api/samples";
 import type { Attempt, Step } from "../api/types";
-import { diagnosticsOf, endingWords, fallbackOf, itemsOf, leaveWords, roundCost, tokenWords, tookWords } from "./round";
+import {
+  attemptEndText,
+  attemptUsageText,
+  diagnosticsOf,
+  fallbackOf,
+  gateText,
+  itemsOf,
+  roundCost,
+  tokenText,
+} from "./round";
 
 function played(steps: Step[], attempts: Attempt[]) {
   const winner = attempts.findLast((attempt) => attempt.outcome === "succeeded")?.model_ref;
-  const timeline = { attempts, requested_model_ref: "openai/large", active_model_ref: attempts.at(-1)?.model_ref, winning_model_ref: winner };
+  const timeline = {
+    attempts,
+    requested_model_ref: "openai/large",
+    active_model_ref: attempts.at(-1)?.model_ref,
+    winning_model_ref: winner,
+  };
   return sampleRun({ steps, provider_attempt_timeline: timeline });
 }
 
@@ -15,79 +29,98 @@ const fallenBack = played(
   [failed("1"), failed("2"), sampleStep("3", small), sampleStep("4", { kind: "tool" }), sampleStep("5", small)],
   [
     sampleAttempt("1", { outcome: "retrying", failure_kind: "overloaded", backoff_ms: 500 }),
-    sampleAttempt("2", { outcome: "retries_exhausted", attempt: 2, failure_kind: "overloaded", advanced_to_fallback: true }),
+    sampleAttempt("2", {
+      outcome: "retries_exhausted",
+      attempt: 2,
+      failure_kind: "overloaded",
+      advanced_to_fallback: true,
+    }),
     sampleAttempt("3", { model_ref: "anthropic/small", provider: "anthropic", cost_usd: "0.0042" }),
     sampleAttempt("5", { model_ref: "anthropic/small", provider: "anthropic", cost_usd: "0.001" }),
   ],
 );
 
 it("puts all attempts that led to one reply into one round", () => {
-  const shape = itemsOf(fallenBack).map((item) => (item.kind === "act" ? "act" : item.tries.map((one) => one.step.operation_id).join()));
-  expect(shape).toEqual(["1,2,3", "act", "5"]);
+  const shape = itemsOf(fallenBack).map((item) =>
+    item.kind === "action" ? "action" : item.attempts.map((one) => one.step.operation_id).join(),
+  );
+  expect(shape).toEqual(["1,2,3", "action", "5"]);
   expect(itemsOf(sampleRun({ steps: [sampleStep("1"), sampleStep("2")] }))).toHaveLength(2);
 });
 
-it("says where a round fell back to, and for the run as a whole", () => {
+it("names the fallback of a round and of the run", () => {
   const [first] = itemsOf(fallenBack);
-  expect(first?.kind === "round" && first.tries.map((one) => one.fellBackTo)).toEqual([undefined, "anthropic/small", undefined]);
+  expect(first?.kind === "round" && first.attempts.map((one) => one.fallbackTo)).toEqual([
+    undefined,
+    "anthropic/small",
+    undefined,
+  ]);
   expect(fallbackOf(fallenBack)).toBe("anthropic/small");
   expect(fallbackOf(played([sampleStep("1")], [sampleAttempt("1")]))).toBeUndefined();
   expect(fallbackOf(sampleRun())).toBeUndefined();
 });
 
-it("shows an attempt that is under way, of which nothing is kept yet", () => {
-  const [only] = itemsOf(played([failed("1"), sampleStep("2", { status: "intended" })], [sampleAttempt("1", { outcome: "retrying" })]));
-  expect(only?.kind === "round" && only.tries.map((one) => one.attempt?.outcome)).toEqual(["retrying", undefined]);
+it("shows an attempt in progress", () => {
+  const [only] = itemsOf(
+    played([failed("1"), sampleStep("2", { status: "intended" })], [sampleAttempt("1", { outcome: "retrying" })]),
+  );
+  expect(only?.kind === "round" && only.attempts.map((one) => one.attempt?.outcome)).toEqual(["retrying", undefined]);
 });
 
-it("does without attempts where an older run has none", () => {
-  expect(itemsOf(sampleRun({ steps: [sampleStep("1")] }))).toMatchObject([{ kind: "round", tries: [{ attempt: undefined }] }]);
+it("shows rounds of older runs without attempts", () => {
+  expect(itemsOf(sampleRun({ steps: [sampleStep("1")] }))).toMatchObject([
+    { kind: "round", attempts: [{ attempt: undefined }] },
+  ]);
 });
 
-it("sums up what a round cost, and does not call nothing a cost", () => {
-  const tries = [sampleAttempt("1", { cost_usd: "0.1" }), sampleAttempt("2", { cost_usd: "0.200001" }), sampleAttempt("3")];
+it("sums the cost of a round", () => {
+  const tries = [
+    sampleAttempt("1", { cost_usd: "0.1" }),
+    sampleAttempt("2", { cost_usd: "0.200001" }),
+    sampleAttempt("3"),
+  ];
   expect(roundCost(tries.map((attempt) => ({ step: sampleStep("x"), attempt })))).toBe("$0.300001");
   expect(roundCost([{ step: sampleStep("x") }])).toBeUndefined();
 });
 
-it("has words for how attempts end, and shows those it does not know", () => {
-  const words = (outcome: string) => endingWords(sampleAttempt("1", { outcome: outcome as Attempt["outcome"] })).words;
-  expect(["succeeded", "retrying", "retries_exhausted", "fail_fast_aborted", "went_home"].map(words)).toEqual([
-    "answered",
-    "failed, tried again",
-    "failed, given up",
-    "failed for good",
-    "went home",
+it("has texts for ends of attempts, known and unknown", () => {
+  const end = (outcome: string) => attemptEndText(sampleAttempt("1", { outcome: outcome as Attempt["outcome"] })).text;
+  expect(["succeeded", "retrying", "retries_exhausted", "fail_fast_aborted", "new_outcome"].map(end)).toEqual([
+    "succeeded",
+    "failed, retried",
+    "failed, retries exhausted",
+    "failed, not retryable",
+    "new outcome",
   ]);
 });
 
-it("names the rule that let a request through, or the gate that did not", () => {
-  expect(leaveWords(sampleAttempt("1"))).toBe("Asked by rule inference_gates — every gate before the model was open");
-  expect(leaveWords(sampleAttempt("1", { rule: "secret_unavailable" }))).toBe(
-    "Nothing was sent: gate secret_unavailable stayed shut — its key cannot be had",
+it("names the rule or gate that allowed or blocked a request", () => {
+  expect(gateText(sampleAttempt("1"))).toBe("Allowed by rule inference_gates: all checks before the request passed");
+  expect(gateText(sampleAttempt("1", { rule: "secret_unavailable" }))).toBe(
+    "Not sent: blocked by gate secret_unavailable: its API key is not available",
   );
-  expect(leaveWords(sampleAttempt("1", { rule: "new_gate", transport_diagnostics: { stage: "gate" } }))).toBe(
-    "Nothing was sent: gate new_gate stayed shut",
+  expect(gateText(sampleAttempt("1", { rule: "new_gate", transport_diagnostics: { stage: "gate" } }))).toBe(
+    "Not sent: blocked by gate new_gate",
   );
-  expect(leaveWords(sampleAttempt("1", { rule: "new_rule" }))).toBe("Asked by rule new_rule");
-  expect(leaveWords(sampleAttempt("1", { rule: "" }))).toBe("");
+  expect(gateText(sampleAttempt("1", { rule: "new_rule" }))).toBe("Allowed by rule new_rule");
+  expect(gateText(sampleAttempt("1", { rule: "" }))).toBe("");
 });
 
-it("counts what was cached and thought only where somebody counted it", () => {
+it("shows cached and reasoning tokens only where they are counted", () => {
   const plain = { input_tokens: 1_200, output_tokens: 40, total_tokens: 1_240 };
-  expect(tokenWords(plain)).toBe("1,200 tokens asked, 40 answered");
-  expect(tokenWords({ ...plain, cached_read_tokens: 1_000, cached_write_tokens: 100, reasoning_tokens: 30 })).toBe(
-    "1,200 tokens asked (1,000 from the cache, 100 to the cache), 40 answered (30 of them thought)",
+  expect(tokenText(plain)).toBe("1,200 input tokens, 40 output tokens");
+  expect(tokenText({ ...plain, cached_read_tokens: 1_000, cached_write_tokens: 100, reasoning_tokens: 30 })).toBe(
+    "1,200 input tokens (1,000 read from cache, 100 written to cache), 40 output tokens (30 reasoning)",
   );
-  expect([tokenWords(undefined), tokenWords({ input_tokens: 0, output_tokens: 0, total_tokens: 0 })]).toEqual(["", ""]);
+  expect([tokenText(undefined), tokenText({ input_tokens: 0, output_tokens: 0, total_tokens: 0 })]).toEqual(["", ""]);
 });
 
-it("says what an attempt took, and how long was waited after it", () => {
-  expect(tookWords(sampleAttempt("1", { cost_usd: "0.0042" }))).toBe("1.0 s · $0.0042");
-  expect(tookWords(sampleAttempt("1", { backoff_ms: 500 }))).toBe("1.0 s · then waited 500 ms");
+it("shows usage of an attempt and the delay after it", () => {
+  expect(attemptUsageText(sampleAttempt("1", { cost_usd: "0.0042" }))).toBe("1.0 s · $0.0042");
+  expect(attemptUsageText(sampleAttempt("1", { backoff_ms: 500 }))).toBe("1.0 s · retried after 500 ms");
 });
 
-it("reads what happened on the way, and what it does not know as it is", () => {
+it("parses transport diagnostics and keeps unknown fields", () => {
   const transport_diagnostics = {
     stage: "first_byte",
     url: "https://example.test/v1/responses",
@@ -99,17 +132,15 @@ it("reads what happened on the way, and what it does not know as it is", () => {
   expect(diagnosticsOf(sampleAttempt("1", { transport_diagnostics }))).toEqual({
     stage: "first_byte",
     facts: [
-      ["where", "while waiting for the first byte"],
-      ["address", "https://example.test/v1/responses"],
+      ["stage", "waiting for the first byte"],
+      ["URL", "https://example.test/v1/responses"],
       ["status", "503"],
       ["moon", '{"phase":"new"}'],
-      ["what the client says", "timeout"],
+      ["client flags", "timeout"],
     ],
     causes: ["operation timed out"],
   });
-  expect([undefined, null, "x"].map((kept) => diagnosticsOf(sampleAttempt("1", { transport_diagnostics: kept })))).toEqual([
-    undefined,
-    undefined,
-    undefined,
-  ]);
+  expect(
+    [undefined, null, "x"].map((kept) => diagnosticsOf(sampleAttempt("1", { transport_diagnostics: kept }))),
+  ).toEqual([undefined, undefined, undefined]);
 });

@@ -1,13 +1,13 @@
-import { Glyph } from "../ui/Glyph";
+import { labels } from "../labels";
+import { Icon } from "../ui/Icon";
 
-/** Nobody should take the demonstration for thinking. */
+/** Says that replies come from a script and not from a model. */
 export function DemoNotice() {
   return (
-    <aside className="notice" aria-label="About the model">
-      <Glyph name="spark" />
+    <aside className="notice" aria-label={labels.shell.about}>
+      <Icon name="spark" />
       <p>
-        <b>The model is the demo script.</b> It answers every message with the same three small steps and only pretends to think. All
-        the rest is real: the commands, the confinement, the log.
+        <b>{labels.shell.demo}</b> {labels.shell.demoHint}
       </p>
     </aside>
   );

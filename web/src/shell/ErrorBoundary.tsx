@@ -1,7 +1,8 @@
 import { Component, type ReactNode } from "react";
-import { Trouble } from "../ui/Trouble";
+import { labels } from "../labels";
+import { ErrorNotice } from "../ui/ErrorNotice";
 
-/** A mistake of one page must not leave an empty window behind. */
+/** Shows an error instead of an empty page when a component throws. */
 export class ErrorBoundary extends Component<{ children: ReactNode }, { thrown?: unknown }> {
   override state: { thrown?: unknown } = {};
 
@@ -11,6 +12,8 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, { thrown?:
 
   override render() {
     if (this.state.thrown === undefined) return this.props.children;
-    return <Trouble doing="draw this page" thrown={this.state.thrown} onRetry={() => location.reload()} />;
+    return (
+      <ErrorNotice action={labels.failure.renderAction} error={this.state.thrown} onRetry={() => location.reload()} />
+    );
   }
 }

@@ -1,32 +1,33 @@
 import { useEffect } from "react";
-import { probe } from "../live/probe";
-import { Glyph } from "../ui/Glyph";
-import { Trouble } from "../ui/Trouble";
-import { loginFailure } from "./enter";
+import { labels } from "../labels";
+import { probeStream } from "../live/probe";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { Icon } from "../ui/Icon";
+import { loginFailure } from "./loginLink";
 import { useTitle } from "./useTitle";
 
-/** A browser without a session. There is no password to ask for: whoever can run the program may come in. */
+/** How to log in. There is no password: a login link comes from the command line of this machine. */
 export function Login() {
-  useTitle("Not logged in");
-  // The link opens another tab; coming back to this one, it should know.
+  useTitle(labels.login.tabTitle);
+  // The link opens another tab; back in this one, the page checks whether the browser is logged in now.
   useEffect(() => {
-    const ask = () => void probe();
-    window.addEventListener("focus", ask);
-    return () => window.removeEventListener("focus", ask);
+    const check = () => void probeStream();
+    window.addEventListener("focus", check);
+    return () => window.removeEventListener("focus", check);
   }, []);
   const failure = loginFailure();
   return (
     <section className="login" aria-labelledby="login-title">
-      <Glyph name="moon" />
+      <Icon name="moon" />
       <h1 id="login-title" tabIndex={-1}>
-        You are not logged in
+        {labels.login.title}
       </h1>
-      {failure && <Trouble doing="log in with this link" thrown={failure} />}
-      <p>This page opens to whoever can run Wakeful on this machine. In a terminal, type:</p>
+      {failure && <ErrorNotice action={labels.login.action} error={failure} />}
+      <p>{labels.login.instruction}</p>
       <pre className="code" tabIndex={0}>
-        wakeful open
+        {labels.login.command}
       </pre>
-      <p className="quiet">It opens this page with a link that works once. Afterwards this browser stays logged in for 30 days, or until you log out.</p>
+      <p className="quiet">{labels.login.hint}</p>
     </section>
   );
 }

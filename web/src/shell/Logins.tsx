@@ -2,19 +2,22 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { revokeLogin } from "../api/calls";
 import { loginsQuery } from "../api/queries";
 import type { Login } from "../api/types";
+import { labels } from "../labels";
 import { Badge } from "../ui/Badge";
 import { Dialog } from "../ui/Dialog";
+import { ErrorNotice } from "../ui/ErrorNotice";
 import { Skeleton } from "../ui/Skeleton";
 import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
 
-/** The browsers that are logged in, each with a button that ends its login. */
+/** The logged-in browsers, each with a button that revokes its login. */
 export function Logins({ onClose, onLogout }: { onClose: () => void; onLogout: () => void }) {
   const list = useQuery(loginsQuery);
   return (
-    <Dialog title="Logged-in browsers" onClose={onClose}>
-      {list.error && <Trouble doing="read the logins" thrown={list.error} onRetry={() => void list.refetch()} />}
-      {list.isPending && <Skeleton lines={2} label="Loading the logins" />}
+    <Dialog title={labels.login.list} onClose={onClose}>
+      {list.error && (
+        <ErrorNotice action={labels.login.listAction} error={list.error} onRetry={() => void list.refetch()} />
+      )}
+      {list.isPending && <Skeleton lines={2} label={labels.login.loading} />}
       <ul className="logins">
         {list.data?.map((login) => (
           <LoginRow key={login.id} login={login} onLogout={onLogout} />
@@ -35,16 +38,24 @@ function LoginRow({ login, onLogout }: { login: Login; onLogout: () => void }) {
     <li className="login-row">
       <div>
         <p className="login-name">
-          <b>{login.name}</b> <code>{login.id}</code> {login.is_current && <Badge tone="good">this browser</Badge>}
+          <b>{login.name}</b> <code>{login.id}</code>{" "}
+          {login.is_current && <Badge tone="good">{labels.login.current}</Badge>}
         </p>
         <p className="quiet">
-          Last used <Time at={login.last_used_at} />, logged in <Time at={login.created_at} />, expires <Time at={login.expires_at} isToCome />
+          {labels.login.lastUsed} <Time at={login.last_used_at} />, {labels.login.loggedIn}{" "}
+          <Time at={login.created_at} />, {labels.login.expires} <Time at={login.expires_at} isFuture />
         </p>
       </div>
-      <button type="button" className="button small" aria-label={`Revoke ${login.name} ${login.id}`} onClick={revoke} disabled={revoking.isPending}>
-        Revoke
+      <button
+        type="button"
+        className="button small"
+        aria-label={labels.login.revokeOne(login.name, login.id)}
+        onClick={revoke}
+        disabled={revoking.isPending}
+      >
+        {labels.login.revoke}
       </button>
-      {revoking.error && <Trouble doing="revoke this login" thrown={revoking.error} />}
+      {revoking.error && <ErrorNotice action={labels.login.revokeAction} error={revoking.error} />}
     </li>
   );
 }

@@ -1,22 +1,14 @@
 import { useEffect, useRef } from "react";
+import { labels } from "../labels";
 import { Dialog } from "../ui/Dialog";
-import { briefingPath, go } from "./router";
-
-const KEYS: readonly [string, string][] = [
-  ["g then b", "go to the briefing"],
-  ["/", "write to the agent"],
-  ["Enter", "send the message"],
-  ["Shift + Enter", "new line in the message"],
-  ["Esc", "leave the message box, close a dialog"],
-  ["?", "show this list"],
-];
+import { briefingPath, navigate } from "./router";
 
 /** The list of shortcuts. */
 export function ShortcutList({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog title="Keyboard" onClose={onClose}>
+    <Dialog title={labels.shell.shortcuts} onClose={onClose}>
       <dl className="keys">
-        {KEYS.map(([key, meaning]) => (
+        {labels.shell.shortcutKeys.map(([key, meaning]) => (
           <div key={key}>
             <dt>
               <kbd>{key}</kbd>
@@ -29,10 +21,10 @@ export function ShortcutList({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** How long a `g` waits for its second letter. */
+/** How long `g` waits for the second key. */
 const PAIR_MS_MAX = 1_500;
 
-/** Listens for shortcuts wherever nothing is being typed. */
+/** Handles shortcuts while the focus is not in a text field. */
 export function useShortcuts(onHelp: () => void): void {
   const pressedG = useRef(0);
   useEffect(() => {
@@ -47,7 +39,7 @@ export function useShortcuts(onHelp: () => void): void {
       pressedG.current = event.key === "g" ? Date.now() : 0;
       const box = document.querySelector<HTMLTextAreaElement>("#message-box");
       if (event.key === "?") onHelp();
-      else if (event.key === "b" && isPair) go(briefingPath);
+      else if (event.key === "b" && isPair) navigate(briefingPath);
       else if (event.key === "/" && box) {
         event.preventDefault();
         box.focus();

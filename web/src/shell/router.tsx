@@ -1,26 +1,27 @@
-// Real paths and the history of the browser; three pages need no more than this.
-import { useSyncExternalStore, type MouseEvent, type ReactNode } from "react";
+// Routes three pages by path, with the history of the browser.
+import { type MouseEvent, type ReactNode, useSyncExternalStore } from "react";
 
 export type Route =
   | { page: "briefing" }
   | { page: "agent"; agentId: string }
   | { page: "run"; agentId: string; runKey: string }
-  | { page: "nowhere" };
+  | { page: "notFound" };
 
 export function routeOf(pathname: string): Route {
-  const parts = decoded(pathname);
-  const [room, agentId, shelf, runKey] = parts;
+  const parts = decodedParts(pathname);
+  const [section, agentId, subsection, runKey] = parts;
   if (parts.length === 0) return { page: "briefing" };
-  if (room === "agents" && agentId && parts.length === 2) return { page: "agent", agentId };
-  if (room === "agents" && agentId && shelf === "runs" && runKey && parts.length === 4) return { page: "run", agentId, runKey };
-  return { page: "nowhere" };
+  if (section === "agents" && agentId && parts.length === 2) return { page: "agent", agentId };
+  if (section === "agents" && agentId && subsection === "runs" && runKey && parts.length === 4)
+    return { page: "run", agentId, runKey };
+  return { page: "notFound" };
 }
 
-function decoded(pathname: string): string[] {
+function decodedParts(pathname: string): string[] {
   try {
     return pathname.split("/").filter(Boolean).map(decodeURIComponent);
   } catch {
-    // A stray percent sign names no page.
+    // A stray percent sign is not a path.
     return ["?"];
   }
 }
@@ -29,11 +30,11 @@ export const briefingPath = "/";
 export const agentPath = (agentId: string) => `/agents/${encodeURIComponent(agentId)}`;
 export const runPath = (agentId: string, runKey: string) => `${agentPath(agentId)}/runs/${encodeURIComponent(runKey)}`;
 
-const MOVED = "wakeful:moved";
+const NAVIGATED = "wakeful:navigated";
 
-export function go(path: string): void {
+export function navigate(path: string): void {
   if (path !== location.pathname) history.pushState(null, "", path);
-  window.dispatchEvent(new Event(MOVED));
+  window.dispatchEvent(new Event(NAVIGATED));
   window.scrollTo(0, 0);
 }
 
@@ -41,10 +42,10 @@ export function usePathname(): string {
   return useSyncExternalStore(
     (listener) => {
       window.addEventListener("popstate", listener);
-      window.addEventListener(MOVED, listener);
+      window.addEventListener(NAVIGATED, listener);
       return () => {
         window.removeEventListener("popstate", listener);
-        window.removeEventListener(MOVED, listener);
+        window.removeEventListener(NAVIGATED, listener);
       };
     },
     () => location.pathname,
@@ -58,12 +59,12 @@ interface LinkProps {
   current?: boolean;
 }
 
-/** An ordinary link; only the plain click is ours, so that a new tab or a copied address work as anywhere. */
+/** A link that navigates without a reload. Clicks with a modifier key are left to the browser. */
 export function Link({ to, children, className, current }: LinkProps) {
   const follow = (click: MouseEvent) => {
     if (click.button !== 0 || click.metaKey || click.ctrlKey || click.shiftKey || click.altKey) return;
     click.preventDefault();
-    go(to);
+    navigate(to);
   };
   return (
     <a href={to} className={className} onClick={follow} aria-current={current ? "page" : undefined}>

@@ -1,13 +1,13 @@
-// Light or dark: the system's choice until a person makes another.
+// The color theme: that of the system, until the reader selects another.
 import { useState } from "react";
 
 export type Theme = "system" | "light" | "dark";
 
-const STORED_AS = "wakeful.theme";
+const STORAGE_KEY = "wakeful.theme";
 const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 
 function storedTheme(): Theme {
-  const stored = localStorage.getItem(STORED_AS);
+  const stored = localStorage.getItem(STORAGE_KEY);
   return stored === "light" || stored === "dark" ? stored : "system";
 }
 
@@ -16,19 +16,19 @@ function apply(theme: Theme): void {
   else document.documentElement.dataset.theme = theme;
 }
 
-/** Called before the first render, so that the page does not change colour before one's eyes. */
+/** Called before the first render, so that the page does not change color after it is shown. */
 export function applyStoredTheme(): void {
   apply(storedTheme());
 }
 
 export function useTheme(): [Theme, () => void] {
   const [theme, setTheme] = useState(storedTheme);
-  const turn = () => {
+  const toggle = () => {
     const next = NEXT[theme];
-    if (next === "system") localStorage.removeItem(STORED_AS);
-    else localStorage.setItem(STORED_AS, next);
+    if (next === "system") localStorage.removeItem(STORAGE_KEY);
+    else localStorage.setItem(STORAGE_KEY, next);
     apply(next);
     setTheme(next);
   };
-  return [theme, turn];
+  return [theme, toggle];
 }

@@ -1,8 +1,9 @@
 import { useEffect } from "react";
+import { labels } from "../labels";
 
-/** The tab's title, so that a row of tabs can be told apart. */
+/** Sets the title of the browser tab. */
 export function useTitle(title: string): void {
   useEffect(() => {
-    document.title = `${title} · Wakeful`;
+    document.title = labels.shell.tabTitle(title);
   }, [title]);
 }

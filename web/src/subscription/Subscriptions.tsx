@@ -1,28 +1,30 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { pauseSubscription, resumeSubscription, unsubscribe } from "../api/calls";
+import { keys } from "../api/keys";
 import { subscriptionsQuery } from "../api/queries";
 import type { Subscription } from "../api/types";
+import { labels } from "../labels";
 import { Badge } from "../ui/Badge";
 import { Dialog } from "../ui/Dialog";
+import { ErrorNotice } from "../ui/ErrorNotice";
 import { Skeleton } from "../ui/Skeleton";
 import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
-import { terms } from "./words";
+import { conditions } from "./text";
 
-/** What an agent is woken by when it changes, and the way to put that aside, to take it up again, or to end it. */
+/** The subscriptions that wake an agent, with buttons to pause, resume and remove each. */
 export function Subscriptions({ agentId }: { agentId: string }) {
   const list = useQuery(subscriptionsQuery(agentId));
   return (
     <section className="panel" id="subscriptions" aria-labelledby="subscriptions-title">
-      <h2 id="subscriptions-title">Subscriptions</h2>
+      <h2 id="subscriptions-title">{labels.subscription.list}</h2>
       {list.error && !list.data && (
-        <Trouble doing="read its subscriptions" thrown={list.error} onRetry={() => void list.refetch()} />
+        <ErrorNotice action={labels.subscription.listAction} error={list.error} onRetry={() => void list.refetch()} />
       )}
-      {list.isPending && <Skeleton lines={2} label="Loading its subscriptions" />}
+      {list.isPending && <Skeleton lines={2} label={labels.subscription.loading} />}
       {list.data?.subscriptions.length === 0 && (
         <p className="quiet">
-          No change wakes it. <code>wakeful subscribe {agentId} --on TASK</code> would let one.
+          {labels.subscription.none} <code>{labels.subscription.noneCommand(agentId)}</code>
         </p>
       )}
       {list.data && list.data.subscriptions.length > 0 && (
@@ -34,7 +36,7 @@ export function Subscriptions({ agentId }: { agentId: string }) {
       )}
       {list.data?.next_after && (
         <p className="quiet">
-          There are more: <code>wakeful subscriptions --agent {agentId}</code> lists all.
+          {labels.subscription.more} <code>{labels.subscription.moreCommand(agentId)}</code>
         </p>
       )}
     </section>
@@ -45,31 +47,42 @@ function SubscriptionRow({ one }: { one: Subscription }) {
   const [isRemoving, setRemoving] = useState(false);
   const client = useQueryClient();
   const name = one.subscription_id;
-  const turning = useMutation({
+  const toggling = useMutation({
     mutationFn: () => (one.is_active ? pauseSubscription(name) : resumeSubscription(name)),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["agent", one.agent_id] }),
+    onSuccess: () => client.invalidateQueries({ queryKey: keys.agent(one.agent_id) }),
   });
-  const verb = one.is_active ? "Pause" : "Resume";
+  const verb = one.is_active ? labels.subscription.pause : labels.subscription.resume;
   return (
     <li className="subscription">
       <div className="subscription-head">
         <b>{name}</b>
-        {!one.is_active && <Badge tone="quiet">paused</Badge>}
+        {!one.is_active && <Badge tone="quiet">{labels.subscription.paused}</Badge>}
       </div>
-      <p>{terms(one).join(", ")}</p>
-      {one.say !== "" && <p className="quiet">“{one.say}”</p>}
+      <p>{conditions(one).join(", ")}</p>
+      {one.say !== "" && <p className="quiet">{labels.common.quote(one.say)}</p>}
       <div className="subscription-foot">
         <span className="quiet">
-          made <Time at={one.created_at} />
+          {labels.subscription.created} <Time at={one.created_at} />
         </span>
-        <button type="button" className="button small" aria-label={`${verb} ${name}`} onClick={() => turning.mutate()} disabled={turning.isPending}>
+        <button
+          type="button"
+          className="button small"
+          aria-label={labels.subscription.with(verb, name)}
+          onClick={() => toggling.mutate()}
+          disabled={toggling.isPending}
+        >
           {verb}
         </button>
-        <button type="button" className="button small" aria-label={`Remove ${name}`} onClick={() => setRemoving(true)}>
-          Remove
+        <button
+          type="button"
+          className="button small"
+          aria-label={labels.subscription.with(labels.subscription.remove, name)}
+          onClick={() => setRemoving(true)}
+        >
+          {labels.subscription.remove}
         </button>
       </div>
-      {turning.error && <Trouble doing={`${verb.toLowerCase()} it`} thrown={turning.error} />}
+      {toggling.error && <ErrorNotice action={labels.subscription.toggleAction(verb)} error={toggling.error} />}
       {isRemoving && <RemoveDialog one={one} onClose={() => setRemoving(false)} />}
     </li>
   );
@@ -81,22 +94,25 @@ function RemoveDialog({ one, onClose }: { one: Subscription; onClose: () => void
     mutationFn: () => unsubscribe(one.subscription_id),
     onSuccess: async () => {
       onClose();
-      await client.invalidateQueries({ queryKey: ["agent", one.agent_id] });
+      await client.invalidateQueries({ queryKey: keys.agent(one.agent_id) });
     },
   });
   return (
-    <Dialog title={`Remove ${one.subscription_id}`} onClose={onClose}>
+    <Dialog title={labels.subscription.removeTitle(one.subscription_id)} onClose={onClose}>
       <div className="form">
-        <p>
-          {one.agent_id} is no longer woken {terms(one).join(", ")}. What waits already stays. To stop it for a while, pause it instead.
-        </p>
-        {removing.error && <Trouble doing="remove it" thrown={removing.error} />}
+        <p>{labels.subscription.removeHint(one.agent_id, conditions(one).join(", "))}</p>
+        {removing.error && <ErrorNotice action={labels.subscription.removeAction} error={removing.error} />}
         <div className="form-end">
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {labels.common.cancel}
           </button>
-          <button type="button" className="button danger" onClick={() => removing.mutate()} disabled={removing.isPending}>
-            Remove it
+          <button
+            type="button"
+            className="button danger"
+            onClick={() => removing.mutate()}
+            disabled={removing.isPending}
+          >
+            {labels.subscription.removeButton}
           </button>
         </div>
       </div>

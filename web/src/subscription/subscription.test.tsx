@@ -4,9 +4,9 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { sampleSubscription } from "../api/samples";
 import type { Subscription } from "../api/types";
 import { Subscriptions } from "./Subscriptions";
-import { terms } from "./words";
+import { conditions } from "./text";
 
-/** What the page asked for beside the list, as method and path. */
+/** Requests of the page beside the list, as method and path. */
 const asked = vi.fn<(what: string) => void>();
 let kept: Subscription[];
 let refusal: object | undefined;
@@ -39,14 +39,19 @@ function show(): void {
 
 const press = async (name: string) => fireEvent.click(await screen.findByRole("button", { name }));
 
-it("says what wakes an agent in the words in which it was typed", () => {
+it("shows conditions in the syntax of the command line", () => {
   const one = sampleSubscription({
     all: ["id:writer"],
-    predicate: { all: [{ field: "category", op: "eq", value: "gym" }, { field: "version", op: "eq", value: 3 }] },
+    predicate: {
+      all: [
+        { field: "category", op: "eq", value: "gym" },
+        { field: "version", op: "eq", value: 3 },
+      ],
+    },
     guard: { field: "queued", op: "lt", value: 3 },
     cooldown_ms: 600_000,
   });
-  expect(terms(one)).toEqual([
+  expect(conditions(one)).toEqual([
     "on TASK or NOTE",
     "with id:writer",
     "where category=gym and version=3",
@@ -55,7 +60,7 @@ it("says what wakes an agent in the words in which it was typed", () => {
   ]);
 });
 
-it("lists what wakes an agent, and says how to begin where nothing does", async () => {
+it("lists subscriptions, or the command that adds one", async () => {
   show();
   const row = await screen.findByRole("listitem");
   expect(row.textContent).toContain("gym");
@@ -67,7 +72,7 @@ it("lists what wakes an agent, and says how to begin where nothing does", async 
   await screen.findByText("wakeful subscribe coach --on TASK");
 });
 
-it("puts one aside and takes it up again", async () => {
+it("pauses and resumes a subscription", async () => {
   show();
   await press("Pause gym");
   await screen.findByText("paused");
@@ -76,16 +81,16 @@ it("puts one aside and takes it up again", async () => {
   expect(asked.mock.calls.flat()).toEqual(["POST /api/subscriptions/gym/pause", "POST /api/subscriptions/gym/resume"]);
 });
 
-it("takes one away only after it was asked twice", async () => {
+it("removes a subscription after confirmation", async () => {
   show();
   await press("Remove gym");
   expect(asked).not.toHaveBeenCalled();
-  fireEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Remove it" }));
+  fireEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Remove subscription" }));
   await screen.findByText("wakeful subscribe coach --on TASK");
   expect(asked).toHaveBeenCalledExactlyOnceWith("DELETE /api/subscriptions/gym");
 });
 
-it("says why it could not", async () => {
+it("shows why the server refused", async () => {
   show();
   refusal = { code: "subscription_unknown", message: "there is no subscription gym", hint: "look again" };
   await press("Pause gym");

@@ -1,20 +1,26 @@
 import { expect, it } from "vitest";
-import { counted, firstLine, listed, oneLine, sized } from "./number";
-import { sentence } from "./sentence";
+import { firstLine, formatBytes, joinList, oneLine, pluralize } from "./number";
+import { toSentence } from "./sentence";
 
-it("groups digits and makes the noun agree", () => {
-  expect([counted(1, "token"), counted(1_234_567, "token"), counted(0, "entry", "entries")]).toEqual([
+it("groups digits and pluralizes the noun", () => {
+  expect([pluralize(1, "token"), pluralize(1_234_567, "token"), pluralize(0, "entry", "entries")]).toEqual([
     "1 token",
     "1,234,567 tokens",
     "0 entries",
   ]);
 });
 
-it("says how large something is in the unit that fits", () => {
-  expect([1, 812, 3_072, 42_400, 1_240_000].map(sized)).toEqual(["1 byte", "812 bytes", "3.1 kB", "42 kB", "1.2 MB"]);
+it("formats bytes in the unit that fits", () => {
+  expect([1, 812, 3_072, 42_400, 1_240_000].map(formatBytes)).toEqual([
+    "1 byte",
+    "812 bytes",
+    "3.1 kB",
+    "42 kB",
+    "1.2 MB",
+  ]);
 });
 
-it("cuts to the first line and shows that it did", () => {
+it("shortens to the first line with an ellipsis", () => {
   expect(firstLine("  one line  ", 20)).toBe("one line");
   expect(firstLine("first\nsecond", 20)).toBe("first…");
   expect(firstLine("a rather long line", 8)).toBe("a rather…");
@@ -24,10 +30,19 @@ it("puts a text on one line", () => {
   expect([oneLine(" a\n  b ", 20), oneLine("a rather long text", 8)]).toEqual(["a b", "a rather…"]);
 });
 
-it("lists with commas and one and", () => {
-  expect([listed([]), listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])]).toEqual(["", "a", "a and b", "a, b and c"]);
+it("joins lists with commas and one and", () => {
+  expect([joinList([]), joinList(["a"]), joinList(["a", "b"]), joinList(["a", "b", "c"])]).toEqual([
+    "",
+    "a",
+    "a and b",
+    "a, b and c",
+  ]);
 });
 
-it("makes a sentence of a server's message", () => {
-  expect([sentence("the key is wrong"), sentence("Really?"), sentence("")]).toEqual(["The key is wrong.", "Really?", ""]);
+it("makes a sentence of a server message", () => {
+  expect([toSentence("the key is wrong"), toSentence("Really?"), toSentence("")]).toEqual([
+    "The key is wrong.",
+    "Really?",
+    "",
+  ]);
 });

@@ -1,6 +1,11 @@
-/** Messages of the server are lower case and without a full stop; on a page they stand alone. */
-export function sentence(text: string): string {
+/** A text with its first letter in upper case. */
+export function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Messages of the server are lower case and have no full stop; on the page they stand alone. */
+export function toSentence(text: string): string {
   if (text === "") return "";
-  const begun = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?…:]$/.test(begun) ? begun : `${begun}.`;
+  const capitalized = capitalize(text);
+  return /[.!?…:]$/.test(capitalized) ? capitalized : `${capitalized}.`;
 }

@@ -1,4 +1,4 @@
-// One clock for the whole page, so that all "3 min ago" change together and only one timer runs.
+// One clock for the whole page: all relative times change together, and only one timer runs.
 import { useSyncExternalStore } from "react";
 
 const TICK_MS = 10_000;
@@ -9,11 +9,11 @@ const listeners = new Set<() => void>();
 
 function tick(): void {
   now = Date.now();
-  listeners.forEach((listener) => listener());
+  for (const listener of listeners) listener();
 }
 
 function subscribe(listener: () => void): () => void {
-  // Nobody watched, so nobody wound the clock.
+  // The clock stands still without listeners.
   if (listeners.size === 0) now = Date.now();
   listeners.add(listener);
   timer ??= setInterval(tick, TICK_MS);

@@ -1,57 +1,71 @@
-import { sandboxWords } from "../run/words";
+import { labels } from "../labels";
+import { sandboxText } from "../run/text";
 import { firstLine } from "../text/number";
-import { sentence } from "../text/sentence";
-import { lasting } from "../text/time";
+import { toSentence } from "../text/sentence";
+import { formatDuration } from "../text/time";
 import { Badge } from "../ui/Badge";
-import { Glyph } from "../ui/Glyph";
-import type { Call } from "./conversation";
-import { commandOf, readReceipt, type Receipt } from "./receipt";
+import { Icon } from "../ui/Icon";
+import type { Call } from "./parts";
+import { commandOf, parseToolReceipt, type ToolReceipt } from "./receipt";
 
 const COMMAND_CHARS_MAX = 90;
 
-/** One tool call, closed to a line: what was done and how it ended. Open: the whole command and its output. */
+/** One tool call: a line with the command and its result, which opens to the whole command and its output. */
 export function CallView({ call, isOpen }: { call: Call; isOpen: boolean }) {
   const command = commandOf(call.input);
-  const receipt = call.result && readReceipt(call.result.content, call.result.isError);
+  const receipt = call.result && parseToolReceipt(call.result.content, call.result.isError);
   const line = command ?? JSON.stringify(call.input);
   return (
     <details className="call">
       <summary>
-        <Glyph name="chevron" className="call-chevron" />
-        <Glyph name={command === undefined ? "tool" : "terminal"} />
-        <span className="call-what">{command === undefined ? call.name : "Ran a command"}</span>
+        <Icon name="chevron" className="call-chevron" />
+        <Icon name={command === undefined ? "tool" : "terminal"} />
+        <span className="call-what">{command === undefined ? call.name : labels.step.command}</span>
         <code className="call-line">{firstLine(line, COMMAND_CHARS_MAX)}</code>
-        <CallEnding receipt={receipt} isError={call.result?.isError ?? false} isOpen={isOpen} />
+        <CallEnd receipt={receipt} isError={call.result?.isError ?? false} isOpen={isOpen} />
       </summary>
       <CallBody command={command} input={call.input} receipt={receipt} />
     </details>
   );
 }
 
-function CallEnding({ receipt, isError, isOpen }: { receipt?: Receipt; isError: boolean; isOpen: boolean }) {
-  if (!receipt) return <Badge tone={isOpen ? "busy" : "quiet"}>{isOpen ? "under way" : "no result"}</Badge>;
-  const duration = receipt.durationMs === undefined ? "" : ` · ${lasting(receipt.durationMs)}`;
+function CallEnd({ receipt, isError, isOpen }: { receipt?: ToolReceipt; isError: boolean; isOpen: boolean }) {
+  if (!receipt)
+    return (
+      <Badge tone={isOpen ? "busy" : "quiet"}>
+        {isOpen ? labels.transcript.inProgress : labels.transcript.noResult}
+      </Badge>
+    );
+  const duration = receipt.durationMs === undefined ? "" : ` · ${formatDuration(receipt.durationMs)}`;
   return (
-    <Badge tone={isError ? "bad" : receipt.ending === "ok" || receipt.ending === "done" ? "good" : "warn"}>
-      {receipt.ending.replaceAll("_", " ")}
+    <Badge
+      tone={
+        isError
+          ? "bad"
+          : receipt.end === labels.transcript.ends.ok || receipt.end === labels.transcript.ends.done
+            ? "good"
+            : "warn"
+      }
+    >
+      {receipt.end.replaceAll("_", " ")}
       {duration}
     </Badge>
   );
 }
 
-/** The whole of a call: the command, what came out, how it was confined. */
-export function CallBody({ command, input, receipt }: { command?: string; input: unknown; receipt?: Receipt }) {
+/** The command or arguments of a call, its output, and how it was sandboxed. */
+export function CallBody({ command, input, receipt }: { command?: string; input: unknown; receipt?: ToolReceipt }) {
   return (
     <div className="call-body">
-      <p className="call-label">{command === undefined ? "Arguments" : "Command"}</p>
+      <p className="call-label">{command === undefined ? labels.transcript.arguments : labels.transcript.command}</p>
       <pre className="code" tabIndex={0}>
         {command ?? JSON.stringify(input, null, 2)}
       </pre>
       {receipt && (
         <>
-          <p className="call-label">Output</p>
+          <p className="call-label">{labels.transcript.output}</p>
           {receipt.output === "" ? (
-            <p className="quiet">It printed nothing.</p>
+            <p className="quiet">{labels.transcript.noOutput}</p>
           ) : (
             <pre className="code" tabIndex={0}>
               {receipt.output}
@@ -59,17 +73,17 @@ export function CallBody({ command, input, receipt }: { command?: string; input:
           )}
           {receipt.errors !== "" && (
             <>
-              <p className="call-label">Errors it printed</p>
+              <p className="call-label">{labels.transcript.errorOutput}</p>
               <pre className="code" tabIndex={0}>
                 {receipt.errors}
               </pre>
             </>
           )}
-          {receipt.isTruncated && <p className="quiet">This is a preview; the model read no more than this either.</p>}
-          {receipt.hint && <p className="quiet">{sentence(receipt.hint)}</p>}
+          {receipt.isTruncated && <p className="quiet">{labels.transcript.truncated}</p>}
+          {receipt.hint && <p className="quiet">{toSentence(receipt.hint)}</p>}
           {receipt.sandbox && (
             <p className="confined">
-              <Glyph name="shield" /> {sandboxWords(receipt.sandbox)}.
+              <Icon name="shield" /> {sandboxText(receipt.sandbox)}.
             </p>
           )}
         </>

@@ -12,19 +12,19 @@ function show(...blocks: Block[]) {
   render(<Conversation agent={sampleAgent()} lines={lines} live="" queue={[]} outbox={outbox} />);
 }
 
-it("keeps a thought closed until somebody opens it", () => {
+it("keeps thinking closed until it is opened", () => {
   show({ type: "thinking", text: "It must be north." }, { type: "text", text: "North." });
-  const thought = screen.getByText("What it thought first").closest("details");
+  const thought = screen.getByText("Thinking").closest("details");
   expect(thought?.open).toBe(false);
   expect(thought?.textContent).toContain("It must be north.");
 });
 
-it("says that a model thought when its provider shows no words", () => {
+it("says that the provider hides thinking", () => {
   show({ type: "thinking", text: "" });
-  expect(screen.getByText("It thought first; its provider does not show what.")).toBeTruthy();
+  expect(screen.getByText("Thinking (not shown by the provider)")).toBeTruthy();
 });
 
-it("names what was attached, its kind and its size", () => {
+it("shows name, type and size of an attachment", () => {
   show({ type: "attachment", name: "map.png", media_type: "image/png", base64_bytes: 4_096 });
   expect(screen.getByText("map.png").parentElement?.textContent).toContain("image/png, 3.1 kB");
 });

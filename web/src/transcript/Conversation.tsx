@@ -1,40 +1,42 @@
 import { useMemo } from "react";
 import type { AgentStatus, Queued, TranscriptLine } from "../api/types";
+import { labels } from "../labels";
 import { ClearQueue } from "../message/ClearQueue";
 import { OutgoingView } from "../message/OutgoingView";
 import type { OutboxHandle } from "../message/useOutbox";
-import { Link, runPath } from "../shell/router";
-import { sized } from "../text/number";
-import { Glyph } from "../ui/Glyph";
-import { Prose } from "../ui/Prose";
+import { Icon } from "../ui/Icon";
+import { ModelText } from "../ui/ModelText";
 import { Time } from "../ui/Time";
-import { CallView } from "./CallView";
-import { converse, type Part } from "./conversation";
+import { PartView } from "./PartView";
+import { type Part, toConversation } from "./parts";
 import { useStickToEnd } from "./useStickToEnd";
 
 interface ConversationProps {
   agent: AgentStatus;
   lines: readonly TranscriptLine[];
   onOlder?: () => void;
-  /** What the model is saying right now. */
+  /** The live text of the model. */
   live: string;
   queue: readonly Queued[];
   outbox: OutboxHandle;
 }
 
-/** What was asked, said and done, oldest first, with what is under way at its end. */
-export function Conversation({ agent, lines, onOlder, live, queue: line, outbox }: ConversationProps) {
-  const parts = useMemo(() => converse(lines), [lines]);
-  // The transcript may be newer than the line: what has begun waits no more.
-  const queue = useMemo(() => line.filter((one) => !parts.some((part) => part.runKey === one.run_key)), [line, parts]);
+/** Messages, replies and tool calls, oldest first; live text and queued messages last. */
+export function Conversation({ agent, lines, onOlder, live, queue: queued, outbox }: ConversationProps) {
+  const parts = useMemo(() => toConversation(lines), [lines]);
+  // The transcript may be newer than the queue: a run that has started is not queued.
+  const queue = useMemo(
+    () => queued.filter((one) => !parts.some((part) => part.runKey === one.run_key)),
+    [queued, parts],
+  );
   const end = useStickToEnd(`${parts.length} ${live.length} ${queue.length} ${outbox.messages.length}`);
   const isEmpty = parts.length === 0 && queue.length === 0 && outbox.messages.length === 0;
   if (isEmpty) {
     return (
       <div className="empty">
-        <Glyph name="moon" />
-        <p className="empty-title">Nothing was said to {agent.agent_id} yet</p>
-        <p>Write to it below. It wakes, works in its folder under the rules, and everything it does will stand here.</p>
+        <Icon name="moon" />
+        <p className="empty-title">{labels.transcript.empty(agent.agent_id)}</p>
+        <p>{labels.transcript.emptyHint}</p>
       </div>
     );
   }
@@ -42,29 +44,35 @@ export function Conversation({ agent, lines, onOlder, live, queue: line, outbox 
     <>
       {onOlder && (
         <button type="button" className="button small" onClick={onOlder}>
-          Show older
+          {labels.common.showOlder}
         </button>
       )}
       <ol className="turns">
         {parts.map((part, index) => (
-          <PartView key={part.id} part={part} agentId={agent.agent_id} isFirst={isFirstOfRun(parts, index)} isOpen={part.runKey === agent.open_run} />
+          <PartView
+            key={part.id}
+            part={part}
+            agentId={agent.agent_id}
+            isFirst={isFirstOfRun(parts, index)}
+            isOpen={part.runKey === agent.open_run}
+          />
         ))}
         {live !== "" && (
-          <li className="turn said live">
-            <Prose text={live} />
+          <li className="turn agent live">
+            <ModelText text={live} />
           </li>
         )}
         {live === "" && agent.activity === "working" && (
-          <li className="turn said thinking" role="status">
-            <span className="pulse" aria-hidden="true" /> {agent.agent_id} is working…
+          <li className="turn agent working" role="status">
+            <span className="pulse" aria-hidden="true" /> {labels.transcript.working(agent.agent_id)}
           </li>
         )}
         {queue.map((one) => (
-          <li key={one.run_key} className="turn asked waiting">
-            <p className="turn-who">You</p>
+          <li key={one.run_key} className="turn user waiting">
+            <p className="turn-author">{labels.common.you}</p>
             <div className="bubble">{one.preview}</div>
             <p className="turn-foot">
-              Waits for its turn, since <Time at={one.admitted_at} />
+              {labels.message.queued} <Time at={one.admitted_at} />
             </p>
           </li>
         ))}
@@ -75,76 +83,6 @@ export function Conversation({ agent, lines, onOlder, live, queue: line, outbox 
       </ol>
       <div ref={end} />
     </>
-  );
-}
-
-interface PartViewProps {
-  part: Part;
-  agentId: string;
-  isFirst: boolean;
-  isOpen: boolean;
-}
-
-function PartView({ part, agentId, isFirst, isOpen }: PartViewProps) {
-  const link = isFirst && (
-    <p className="turn-run">
-      <Time at={part.at} /> · <Link to={runPath(agentId, part.runKey)}>why and how</Link>
-    </p>
-  );
-  switch (part.kind) {
-    case "asked":
-      return (
-        <li className="turn asked">
-          <p className="turn-who">You</p>
-          <div className="bubble">{part.text}</div>
-          {link}
-        </li>
-      );
-    case "said":
-      return (
-        <li className="turn said">
-          <Prose text={part.text} />
-        </li>
-      );
-    case "thought":
-      return (
-        <li className="turn thought">
-          <Thought text={part.text} />
-        </li>
-      );
-    case "attached":
-      return (
-        <li className="turn asked attached">
-          <p className="bubble">
-            <Glyph name="clip" /> <b>{part.name}</b> <span className="quiet">{`${part.mediaType}, ${sized(part.bytes)}`}</span>
-          </p>
-          {link}
-        </li>
-      );
-    case "called":
-      return (
-        <li className="turn called">
-          <CallView call={part.call} isOpen={isOpen} />
-        </li>
-      );
-    case "erased":
-      return (
-        <li className="turn said">
-          <p className="quiet">What was said here was erased for good.</p>
-          {link}
-        </li>
-      );
-  }
-}
-
-/** What the model thought before it spoke. It is no answer, so it stays closed until somebody wants to know. */
-function Thought({ text }: { text: string }) {
-  if (text === "") return <p className="quiet">It thought first; its provider does not show what.</p>;
-  return (
-    <details className="step-details">
-      <summary>What it thought first</summary>
-      <Prose text={text} />
-    </details>
   );
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { commandOf, readReceipt } from "./receipt";
+import { commandOf, parseToolReceipt } from "./receipt";
 
-it("reads what a command printed and how it ended", () => {
+it("parses the output and exit status of a command", () => {
   const content = JSON.stringify({
     disposition: "completed",
     exit_status: 2,
@@ -11,10 +11,10 @@ it("reads what a command printed and how it ended", () => {
     sandbox: "enforced: landlock-abi7+seccomp+pidns",
     duration_ms: 24,
   });
-  expect(readReceipt(content, false)).toEqual({
+  expect(parseToolReceipt(content, false)).toEqual({
     output: "out",
     errors: "err",
-    ending: "ended with status 2",
+    end: "exit status 2",
     isTruncated: true,
     durationMs: 24,
     sandbox: "enforced: landlock-abi7+seccomp+pidns",
@@ -22,15 +22,25 @@ it("reads what a command printed and how it ended", () => {
   });
 });
 
-it("reads why a call was refused", () => {
-  const content = JSON.stringify({ ok: false, tool_name: "Fly", kind: "unknown_tool", message: "no such tool", hint: "use another" });
-  expect(readReceipt(content, true)).toMatchObject({ output: "no such tool", ending: "unknown_tool", hint: "use another" });
+it("parses why a call was refused", () => {
+  const content = JSON.stringify({
+    ok: false,
+    tool_name: "Fly",
+    kind: "unknown_tool",
+    message: "no such tool",
+    hint: "use another",
+  });
+  expect(parseToolReceipt(content, true)).toMatchObject({
+    output: "no such tool",
+    end: "unknown_tool",
+    hint: "use another",
+  });
 });
 
-it("shows what is no JSON as it is", () => {
-  expect(readReceipt("plain words", false)).toMatchObject({ output: "plain words", ending: "done" });
+it("shows text that is not JSON as it is", () => {
+  expect(parseToolReceipt("plain words", false)).toMatchObject({ output: "plain words", end: "done" });
 });
 
-it("finds the command of a shell call, and none in anything else", () => {
+it("finds the command of shell calls only", () => {
   expect([commandOf({ cmd: "ls" }), commandOf({ path: "x" }), commandOf(null)]).toEqual(["ls", undefined, undefined]);
 });

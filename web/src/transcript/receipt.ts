@@ -1,19 +1,23 @@
-// What a tool's result says. The model reads JSON; a person reads a command's output, or the reason there is none.
+// The result of a tool call. The model reads it as JSON; the page shows the output, or the reason there is none.
 
-export interface Receipt {
+import { labels } from "../labels";
+
+const { ends } = labels.transcript;
+
+export interface ToolReceipt {
   output: string;
   errors: string;
-  /** In a few words, how it ended. */
-  ending: string;
+  /** How the call ended. */
+  end: string;
   isTruncated: boolean;
   durationMs?: number;
   sandbox?: string;
   hint?: string;
 }
 
-export function readReceipt(content: string, isError: boolean): Receipt {
-  const fields = parsed(content);
-  if (!fields) return { output: content, errors: "", ending: isError ? "failed" : "done", isTruncated: false };
+export function parseToolReceipt(content: string, isError: boolean): ToolReceipt {
+  const fields = parseObject(content);
+  if (!fields) return { output: content, errors: "", end: isError ? ends.failed : ends.done, isTruncated: false };
   const text = (name: string) => (typeof fields[name] === "string" ? (fields[name] as string) : undefined);
   const number = (name: string) => (typeof fields[name] === "number" ? (fields[name] as number) : undefined);
   const isCommand = text("disposition") !== undefined;
@@ -21,7 +25,9 @@ export function readReceipt(content: string, isError: boolean): Receipt {
   return {
     output: isCommand ? (text("stdout_preview") ?? "") : (reason ?? JSON.stringify(fields, null, 2)),
     errors: text("stderr_preview") ?? "",
-    ending: isCommand ? commandEnding(text("disposition"), number("exit_status")) : (text("kind") ?? (isError ? "failed" : "done")),
+    end: isCommand
+      ? commandEnd(text("disposition"), number("exit_status"))
+      : (text("kind") ?? (isError ? ends.failed : ends.done)),
     isTruncated: fields.truncated === true,
     durationMs: number("duration_ms"),
     sandbox: text("sandbox"),
@@ -29,23 +35,25 @@ export function readReceipt(content: string, isError: boolean): Receipt {
   };
 }
 
-function parsed(content: string): Record<string, unknown> | undefined {
+function parseObject(content: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(content);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
   } catch {
     return undefined;
   }
 }
 
-function commandEnding(disposition: string | undefined, status: number | undefined): string {
-  if (disposition === "timed_out") return "ran out of time";
-  if (disposition === "stopped") return "was stopped";
-  if (disposition === "killed") return "was killed from outside";
-  return status === 0 ? "ok" : `ended with status ${status}`;
+function commandEnd(disposition: string | undefined, status: number | undefined): string {
+  if (disposition === "timed_out") return ends.timedOut;
+  if (disposition === "stopped") return ends.stopped;
+  if (disposition === "killed") return ends.killed;
+  return status === 0 ? ends.ok : ends.status(status);
 }
 
-/** The command of a shell call; other tools have arguments only. */
+/** The command of a shell call; undefined for other tools, which have arguments only. */
 export function commandOf(input: unknown): string | undefined {
   const command = (input as { cmd?: unknown } | null | undefined)?.cmd;
   return typeof command === "string" ? command : undefined;

@@ -1,5 +1,6 @@
-import { useLayoutEffect, useRef, type ReactNode } from "react";
-import { Glyph } from "./Glyph";
+import { type ReactNode, useLayoutEffect, useRef } from "react";
+import { labels } from "../labels";
+import { Icon } from "./Icon";
 
 interface DialogProps {
   title: string;
@@ -7,17 +8,17 @@ interface DialogProps {
   children: ReactNode;
 }
 
-/** The browser's own dialog: it keeps the focus inside, gives it back, and closes on Escape. */
+/** The browser's modal dialog: it keeps the focus inside, restores it on close, and closes on Escape. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
-  // Before paint, and closed before it is taken away: only then does the browser give the focus back.
+  // Opened before paint, and closed before it is removed: only then does the browser restore the focus.
   useLayoutEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
     dialog?.querySelector("input")?.focus();
     return () => dialog?.close();
   }, []);
-  // The event comes late, and the dialog may have been opened again meanwhile.
+  // The close event arrives late; the dialog may be open again by then.
   const closed = () => {
     if (!element.current?.open) onClose();
   };
@@ -25,8 +26,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     <dialog ref={element} className="dialog" aria-labelledby="dialog-title" onClose={closed}>
       <header>
         <h2 id="dialog-title">{title}</h2>
-        <button type="button" className="icon-button" aria-label="Close" onClick={onClose}>
-          <Glyph name="cross" />
+        <button type="button" className="icon-button" aria-label={labels.common.close} onClick={onClose}>
+          <Icon name="cross" />
         </button>
       </header>
       {children}

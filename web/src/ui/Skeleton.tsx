@@ -1,4 +1,4 @@
-/** The shape of what is coming, so that nothing jumps when it is there. */
+/** A placeholder of the size of the content that is loading. */
 export function Skeleton({ lines, label }: { lines: number; label: string }) {
   return (
     <div className="skeleton" role="status" aria-label={label}>

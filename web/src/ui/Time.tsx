@@ -1,12 +1,12 @@
-import { ago, exact, until } from "../text/time";
+import { formatAgo, formatExact, formatUntil } from "../text/time";
 import { useNow } from "../text/useNow";
 
-/** A moment as people say it; the exact one is a hover (or a long press) away. */
-export function Time({ at, isToCome = false }: { at: string; isToCome?: boolean }) {
+/** A relative time; the exact time is its tooltip. */
+export function Time({ at, isFuture = false }: { at: string; isFuture?: boolean }) {
   const now = useNow();
   return (
-    <time dateTime={at} title={exact(at)}>
-      {isToCome ? until(at, now) : ago(at, now)}
+    <time dateTime={at} title={formatExact(at)}>
+      {isFuture ? formatUntil(at, now) : formatAgo(at, now)}
     </time>
   );
 }

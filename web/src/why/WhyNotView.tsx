@@ -1,49 +1,60 @@
 import { useQuery } from "@tanstack/react-query";
 import { whyNotQuery } from "../api/queries";
 import type { WhyNot } from "../api/types";
-import { sentence } from "../text/sentence";
+import { labels } from "../labels";
+import { toSentence } from "../text/sentence";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { InlineText } from "../ui/InlineText";
 import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
 import { Holds } from "./WhyView";
 
-/** Rows of each kind: the command line and the API have the rest. */
+/** The rows of each list; the command line and the API have the rest. */
 const SHOWN_MAX = 5;
 
-/** What kept an agent from being woken during the last day. */
+/** What kept an agent from starting a run during the last day. */
 export function WhyNotPanel({ agentId }: { agentId: string }) {
   const why = useQuery(whyNotQuery(agentId));
-  if (why.error && !why.data) return <Trouble doing="read why not" thrown={why.error} onRetry={() => void why.refetch()} />;
+  if (why.error && !why.data)
+    return <ErrorNotice action={labels.whyNot.action} error={why.error} onRetry={() => void why.refetch()} />;
   return why.data ? <WhyNotView why={why.data} /> : null;
 }
 
 export function WhyNotView({ why }: { why: WhyNot }) {
   return (
     <section className="panel" id="why-not" aria-labelledby="why-not-title">
-      <h2 id="why-not-title">Why not</h2>
-      <p>{sentence(why.summary)}</p>
+      <h2 id="why-not-title">{labels.whyNot.title}</h2>
+      <p>{toSentence(why.summary)}</p>
       <Holds holds={why.holds} />
       {why.waiting.length > 0 && (
-        <Rows title={`Waiting (${why.waiting_count})`}>
+        <Rows title={labels.whyNot.queued(why.waiting_count)}>
           {why.waiting.slice(0, SHOWN_MAX).map((row) => (
             <li key={row.run_key}>
               {row.cause.words}
-              {row.not_before ? <span className="quiet"> — until {row.not_before}</span> : <span className="quiet"> — for its turn</span>}
+              <span className="quiet">
+                {" "}
+                · {row.not_before ? labels.whyNot.until(row.not_before) : labels.whyNot.nextInQueue}
+              </span>
             </li>
           ))}
         </Rows>
       )}
       {why.refused.length > 0 && (
-        <Rows title="Refused">
+        <Rows title={labels.whyNot.refused}>
           {why.refused.slice(0, SHOWN_MAX).map((wake) => (
             <li key={wake.run_key}>
-              <Time at={wake.at} />: {wake.cause.words} — {wake.words}
-              {wake.way_out && <span className="quiet">. To change that: {wake.way_out}</span>}
+              <Time at={wake.at} />: {wake.cause.words}. {toSentence(wake.words)}
+              {wake.way_out && (
+                <span className="quiet">
+                  {" "}
+                  <InlineText text={labels.whyNot.toChange(wake.way_out)} />
+                </span>
+              )}
             </li>
           ))}
         </Rows>
       )}
       {why.refusals.length > 0 && (
-        <Rows title="Refused, by day">
+        <Rows title={labels.whyNot.refusedByDay}>
           {why.refusals.slice(0, SHOWN_MAX).map((row) => (
             <li key={`${row.day}-${row.source}-${row.code}`}>
               {row.day}: {row.count} × {row.words} <span className="quiet">({row.source})</span>
@@ -52,10 +63,11 @@ export function WhyNotView({ why }: { why: WhyNot }) {
         </Rows>
       )}
       {why.schedules.length > 0 && (
-        <Rows title="Next moments">
+        <Rows title={labels.whyNot.nextFirings}>
           {why.schedules.slice(0, SHOWN_MAX).map((row) => (
             <li key={row.schedule_id}>
-              <code>{row.next_at ?? "never"}</code> {row.schedule_id} <span className="quiet">({row.status})</span>
+              <code>{row.next_at ?? labels.whyNot.never}</code> {row.schedule_id}{" "}
+              <span className="quiet">({row.status})</span>
             </li>
           ))}
         </Rows>

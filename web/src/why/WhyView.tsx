@@ -1,48 +1,51 @@
 import { useQuery } from "@tanstack/react-query";
 import { whyQuery } from "../api/queries";
 import type { Hold, WhyRun } from "../api/types";
-import { gateWords } from "../run/words";
+import { labels } from "../labels";
+import { wakeGateText } from "../run/text";
 import { Link, runPath } from "../shell/router";
-import { sentence } from "../text/sentence";
-import { Glyph } from "../ui/Glyph";
+import { toSentence } from "../text/sentence";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { Icon } from "../ui/Icon";
+import { InlineText } from "../ui/InlineText";
 import { Time } from "../ui/Time";
-import { Trouble } from "../ui/Trouble";
 
-/** What led to a run, or to none, as it was written down when it was decided. */
+/** Why a run started or not, as it was recorded when it was decided. */
 export function WhyPanel({ runKey }: { runKey: string }) {
   const why = useQuery(whyQuery(runKey));
-  if (why.error && !why.data) return <Trouble doing="read why" thrown={why.error} onRetry={() => void why.refetch()} />;
+  if (why.error && !why.data)
+    return <ErrorNotice action={labels.why.action} error={why.error} onRetry={() => void why.refetch()} />;
   return why.data ? <WhyView why={why.data} /> : null;
 }
 
 export function WhyView({ why }: { why: WhyRun }) {
   return (
     <section className="panel" aria-labelledby="why-title">
-      <h2 id="why-title">Why</h2>
-      <p>{sentence(why.summary)}</p>
+      <h2 id="why-title">{labels.why.title}</h2>
+      <p>{toSentence(why.summary)}</p>
       {why.cause.tokens && why.cause.tokens.length > 0 && (
         <p className="quiet">
-          Said by the change: <code>{why.cause.tokens.join(" ")}</code>
+          {labels.why.tokens} <code>{why.cause.tokens.join(" ")}</code>
         </p>
       )}
       {why.gates.length > 0 && (
-        <ul className="gates" aria-label="Gates">
+        <ul className="gates" aria-label={labels.why.gates}>
           {why.gates.map((gate, place) => (
             <li key={`${place}-${gate.gate}`} className={gate.passed ? "good" : "bad"}>
-              <Glyph name={gate.passed ? "check" : "cross"} /> {gateWords(gate)}
-              {gate.detail && <span className="quiet"> — {gate.detail}</span>}
+              <Icon name={gate.passed ? "check" : "cross"} /> {wakeGateText(gate)}
+              {gate.detail && <span className="quiet"> · {gate.detail}</span>}
             </li>
           ))}
         </ul>
       )}
       {why.absorbed_by && (
         <p>
-          <Link to={runPath(why.agent_id, why.absorbed_by)}>The run that took it up</Link>
+          <Link to={runPath(why.agent_id, why.absorbed_by)}>{labels.why.absorbedBy}</Link>
         </p>
       )}
       {why.absorbed_count > 0 && (
         <>
-          <p className="call-label">Took up as well ({why.absorbed_count})</p>
+          <p className="call-label">{labels.why.absorbed(why.absorbed_count)}</p>
           <ul>
             {why.absorbed.map((wake) => (
               <li key={wake.run_key}>
@@ -55,23 +58,32 @@ export function WhyView({ why }: { why: WhyRun }) {
       <Holds holds={why.holds} />
       {why.not_before && (
         <p>
-          It waits until <code>{why.not_before}</code>.
+          {labels.why.waitsUntil} <code>{why.not_before}</code>.
         </p>
       )}
-      {why.way_out && <p>What would have to change: {why.way_out}.</p>}
+      {why.way_out && (
+        <p>
+          <InlineText text={labels.whyNot.toChange(why.way_out)} />
+        </p>
+      )}
     </section>
   );
 }
 
-/** What holds an agent right now, each with its way out. */
+/** What holds an agent right now, each with a hint. */
 export function Holds({ holds }: { holds: readonly Hold[] }) {
   if (holds.length === 0) return null;
   return (
-    <ul className="gates" aria-label="What holds it">
+    <ul className="gates" aria-label={labels.whyNot.holds}>
       {holds.map((hold) => (
         <li key={hold.code} className="bad">
-          <Glyph name="cross" /> {sentence(hold.words)}
-          {hold.way_out && <span className="quiet"> To change that: {hold.way_out}.</span>}
+          <Icon name="cross" /> {toSentence(hold.words)}
+          {hold.way_out && (
+            <span className="quiet">
+              {" "}
+              <InlineText text={labels.whyNot.toChange(hold.way_out)} />
+            </span>
+          )}
         </li>
       ))}
     </ul>

@@ -20,7 +20,7 @@ const why: WhyRun = {
   run_key: "a".repeat(64),
   agent_id: "coach",
   status: "absorbed",
-  summary: "change 7 matched subscription gym; another run took it up",
+  summary: "change 7 matched subscription gym; another run absorbed it",
   cause,
   verdict: "absorbed",
   at: "2026-01-01T00:00:00Z",
@@ -41,7 +41,7 @@ const not: WhyNot = {
   lifecycle: "active",
   control: "paused",
   mode: "hybrid",
-  holds: [{ code: "paused", words: "the agent is paused", way_out: "let it go on with `wakeful agent resume`" }],
+  holds: [{ code: "paused", words: "the agent is paused", way_out: "resume it with `wakeful agent resume`" }],
   waiting: [],
   waiting_count: 0,
   refused: [],
@@ -51,38 +51,59 @@ const not: WhyNot = {
   subscription_count: 0,
 };
 
-it("tells the cause, every gate and the run that took it up", () => {
+it("shows the cause, every gate and the absorbing run", () => {
   render(<WhyView why={why} />);
-  const words = screen.getByRole("region", { name: "Why" }).textContent;
-  expect(words).toContain("Change 7 matched subscription gym; another run took it up.");
-  expect(words).toContain("TASK task.category=gym");
+  const text = screen.getByRole("region", { name: "Why" }).textContent;
+  expect(text).toContain("Change 7 matched subscription gym; another run absorbed it.");
+  expect(text).toContain("TASK task.category=gym");
   expect(screen.getByRole("list", { name: "Gates" }).children).toHaveLength(2);
-  expect(words).toContain("dormant: passed by the operator");
-  expect(screen.getByRole("link", { name: "The run that took it up" }).getAttribute("href")).toBe(`/agents/coach/runs/${"b".repeat(64)}`);
+  expect(text).toContain("dormant: passed by the operator");
+  expect(screen.getByRole("link", { name: "View the run that absorbed it" }).getAttribute("href")).toBe(
+    `/agents/coach/runs/${"b".repeat(64)}`,
+  );
 });
 
-it("says plainly that nothing has tried, and what holds the agent", () => {
+it("shows that nothing tried to start, and active holds", () => {
   render(<WhyNotView why={not} />);
-  const words = screen.getByRole("region", { name: "Why not" }).textContent;
-  expect(words).toContain("Nothing has tried to wake it since 2026-01-01T00:00:00Z.");
-  expect(screen.getByRole("list", { name: "What holds it" }).textContent).toContain("To change that: let it go on");
+  const text = screen.getByRole("region", { name: "Why not" }).textContent;
+  expect(text).toContain("Nothing has tried to wake it since 2026-01-01T00:00:00Z.");
+  expect(screen.getByRole("list", { name: "Active holds" }).textContent).toContain(
+    "To change this: resume it with wakeful agent resume.",
+  );
   expect(screen.queryByText("Refused")).toBeNull();
 });
 
-it("shows what was refused, how often, what waits and what comes next", () => {
-  const refused = { run_key: "c", cause, verdict: "dormant" as const, words: "the agent is dormant", at: "2026-01-01T00:00:00Z", gates: [], way_out: "let it loose" };
+it("shows refused, counted, queued and next wakes", () => {
+  const refused = {
+    run_key: "c",
+    cause,
+    verdict: "dormant" as const,
+    words: "the agent is dormant",
+    at: "2026-01-01T00:00:00Z",
+    gates: [],
+    way_out: "activate it",
+  };
   const full: WhyNot = {
     ...not,
     waiting: [{ run_key: "w", cause, since: "2026-01-01T00:00:00Z", not_before: "2026-01-02T00:00:00Z" }],
     waiting_count: 9,
     refused: [refused],
-    refusals: [{ source: "subscription:gym", code: "dormant", words: "the agent is dormant", day: "2026-01-01", count: 120, last_at: "2026-01-01T00:00:00Z" }],
+    refusals: [
+      {
+        source: "subscription:gym",
+        code: "dormant",
+        words: "the agent is dormant",
+        day: "2026-01-01",
+        count: 120,
+        last_at: "2026-01-01T00:00:00Z",
+      },
+    ],
     schedules: [{ schedule_id: "daily", status: "active", next_at: "2026-01-03T07:00:00Z" }],
   };
   render(<WhyNotView why={full} />);
   const list = (name: string) => screen.getByRole("list", { name }).textContent;
-  expect(list("Waiting (9)")).toContain("until 2026-01-02T00:00:00Z");
-  expect(list("Refused")).toContain("the agent is dormant. To change that: let it loose");
+  expect(list("Queued (9)")).toContain("until 2026-01-02T00:00:00Z");
+  expect(list("Refused")).toContain("The agent is dormant. To change this: activate it.");
   expect(list("Refused, by day")).toContain("120 × the agent is dormant");
-  expect(list("Next moments")).toContain("2026-01-03T07:00:00Z daily");
+  expect(list("Next firings")).toContain("2026-01-03T07:00:00Z daily");
 });

@@ -1,0 +1,76 @@
+import { QueryClient, type QueryKey } from "@tanstack/react-query";
+import { expect, it } from "vitest";
+import { ACTIVITY_KEYS, ATTENTION_KEYS, invalidate, isLogKey, keys } from "./keys";
+
+const sources = import.meta.glob<string>("../**/*.{ts,tsx}", { query: "?raw", import: "default", eager: true });
+
+/** One key of each kind. */
+const all: Record<keyof typeof keys, QueryKey> = {
+  agents: keys.agents(),
+  anyAgent: keys.anyAgent(),
+  agent: keys.agent("main"),
+  agentState: keys.agentState("main"),
+  agentRuns: keys.agentRuns("main"),
+  agentTranscript: keys.agentTranscript("main", 200),
+  agentSpending: keys.agentSpending("main"),
+  agentSubscriptions: keys.agentSubscriptions("main"),
+  agentWhyNot: keys.agentWhyNot("main"),
+  anyRun: keys.anyRun(),
+  run: keys.run("r"),
+  runWhy: keys.runWhy("r"),
+  quarantinedRuns: keys.quarantinedRuns(),
+  decisions: keys.decisions(),
+  fullDecision: keys.fullDecision("d"),
+  brakes: keys.brakes(),
+  budget: keys.budget(),
+  logins: keys.logins(),
+  runtime: keys.runtime(),
+  anyLog: keys.anyLog(),
+  feed: keys.feed(),
+  agentEvents: keys.agentEvents("main"),
+};
+
+/** The names of the keys that an invalidation reaches. */
+async function reached(stale: readonly QueryKey[]): Promise<string[]> {
+  const client = new QueryClient();
+  for (const [name, queryKey] of Object.entries(all)) client.setQueryData(queryKey, name);
+  await invalidate(client, stale);
+  const queries = client.getQueryCache().findAll({ predicate: ({ state }) => state.isInvalidated });
+  return queries.map((query) => String(query.state.data)).sort();
+}
+
+it("builds a different key for each response", () => {
+  expect(new Set(Object.values(all).map((key) => JSON.stringify(key))).size).toBe(Object.keys(all).length);
+  expect(keys.agentState("main")).not.toEqual(keys.agentState("other"));
+});
+
+it("invalidates everything about one agent by its key, and no log", async () => {
+  expect(await reached([keys.agent("main")])).toEqual([
+    "agent",
+    "agentRuns",
+    "agentSpending",
+    "agentState",
+    "agentSubscriptions",
+    "agentTranscript",
+    "agentWhyNot",
+  ]);
+  expect(await reached([keys.agent("other")])).toEqual([]);
+});
+
+it("invalidates what shows agents and runs, and what needs attention", async () => {
+  const names = await reached([...ACTIVITY_KEYS, ...ATTENTION_KEYS]);
+  const untouched = Object.keys(all).filter((name) => !names.includes(name));
+  expect(untouched).toEqual(["fullDecision", "budget", "logins", "anyLog", "feed", "agentEvents"]);
+});
+
+it("knows the keys of logs", () => {
+  const logs = Object.entries(all).filter(([, key]) => isLogKey(key));
+  expect(logs.map(([name]) => name)).toEqual(["anyLog", "feed", "agentEvents"]);
+});
+
+it("finds no query key spelled out in another module", () => {
+  const roots = new Set(Object.values(all).map(([root]) => String(root)));
+  const spelled = new RegExp(`(?<!\\w)\\[\\s*"(${[...roots].join("|")})"|queryKey\\[`);
+  const found = Object.entries(sources).filter(([path, text]) => !path.startsWith("./keys.") && spelled.test(text));
+  expect(found.map(([path]) => path)).toEqual([]);
+});

@@ -1,0 +1,44 @@
+// Every key under which the page caches a response. A key is a prefix of the keys below it, so invalidating
+// `keys.agent(id)` invalidates everything that is cached about that agent.
+import type { QueryClient, QueryKey } from "@tanstack/react-query";
+
+export const keys = {
+  agents: () => ["agents"] as const,
+  anyAgent: () => ["agent"] as const,
+  agent: (agentId: string) => [...keys.anyAgent(), agentId] as const,
+  agentState: (agentId: string) => [...keys.agent(agentId), "state"] as const,
+  agentRuns: (agentId: string) => [...keys.agent(agentId), "runs"] as const,
+  agentTranscript: (agentId: string, lines: number) => [...keys.agent(agentId), "transcript", lines] as const,
+  agentSpending: (agentId: string) => [...keys.agent(agentId), "spending"] as const,
+  agentSubscriptions: (agentId: string) => [...keys.agent(agentId), "subscriptions"] as const,
+  agentWhyNot: (agentId: string) => [...keys.agent(agentId), "why-not"] as const,
+  anyRun: () => ["run"] as const,
+  run: (runKey: string) => [...keys.anyRun(), runKey] as const,
+  runWhy: (runKey: string) => [...keys.run(runKey), "why"] as const,
+  quarantinedRuns: () => ["quarantined-runs"] as const,
+  decisions: () => ["decisions"] as const,
+  fullDecision: (decisionId: string) => ["full-decision", decisionId] as const,
+  brakes: () => ["brakes"] as const,
+  budget: () => ["budget"] as const,
+  logins: () => ["logins"] as const,
+  runtime: () => ["runtime"] as const,
+  anyLog: () => ["log"] as const,
+  feed: () => [...keys.anyLog(), "feed"] as const,
+  agentEvents: (agentId: string) => [...keys.anyLog(), "agent", agentId] as const,
+};
+
+/** What an event of any agent can change, on every page. */
+export const ATTENTION_KEYS: readonly QueryKey[] = [keys.decisions(), keys.quarantinedRuns(), keys.brakes()];
+
+/** What shows the state of agents and runs; an answer, a brake or a cap can change any of it. */
+export const ACTIVITY_KEYS: readonly QueryKey[] = [keys.agents(), keys.anyAgent(), keys.runtime(), keys.anyRun()];
+
+/** Whether a key belongs to a log of events. Streams continue logs without gaps, so a log is never fetched again. */
+export function isLogKey(queryKey: QueryKey): boolean {
+  return queryKey[0] === keys.anyLog()[0];
+}
+
+/** Marks everything below the given keys as stale, and fetches again what is on the screen. */
+export async function invalidate(client: QueryClient, stale: readonly QueryKey[]): Promise<void> {
+  await Promise.all(stale.map((queryKey) => client.invalidateQueries({ queryKey })));
+}

@@ -1,0 +1,68 @@
+import { useMemo } from "react";
+import type { Event } from "../api/types";
+import { LevelSwitch } from "../event/LevelSwitch";
+import { type Display, isShown } from "../event/level";
+import { RunStoryView } from "../event/RunStoryView";
+import { groupByRun, type RunStory } from "../event/runStory";
+import { useDisplay } from "../event/useDisplay";
+import { labels } from "../labels";
+import { Time } from "../ui/Time";
+import type { LastSeen } from "./lastSeen";
+
+interface SinceLastSeenProps {
+  lastSeen: LastSeen | undefined;
+  events: readonly Event[];
+  onMarkSeen: () => void;
+}
+
+/** What happened since the reader marked everything as seen, grouped by run. */
+export function SinceLastSeen({ lastSeen, events, onMarkSeen }: SinceLastSeenProps) {
+  const [display, setDisplay] = useDisplay();
+  const stories = useMemo(
+    () => groupByRun(events).filter((story) => story.events.some((event) => isShown(event, display))),
+    [events, display],
+  );
+  return (
+    <section aria-labelledby="since-title" className="panel">
+      <header className="panel-head">
+        <h2 id="since-title">{lastSeen ? labels.briefing.sinceLastSeen : labels.briefing.recent}</h2>
+        <LevelSwitch display={display} onChange={setDisplay} />
+      </header>
+      {stories.length === 0 ? (
+        <p className="quiet">
+          {lastSeen ? (
+            <>
+              {labels.briefing.nothingNew} <Time at={lastSeen.at} />.
+            </>
+          ) : (
+            labels.briefing.noActivity
+          )}
+        </p>
+      ) : (
+        <>
+          <ol className="stories" aria-live="polite" aria-relevant="additions">
+            {stories.map((story) => (
+              <RunStoryView key={story.id} story={story} lines={linesOf(story, display)} />
+            ))}
+          </ol>
+          <footer className="panel-foot">
+            <button type="button" className="button small" onClick={onMarkSeen}>
+              {labels.briefing.markSeen}
+            </button>
+            {lastSeen && (
+              <span className="quiet">
+                {labels.briefing.lastSeen} <Time at={lastSeen.at} />.
+              </span>
+            )}
+          </footer>
+        </>
+      )}
+    </section>
+  );
+}
+
+/** At the lowest level a run is one sentence; at the other levels its events are listed. */
+function linesOf(story: RunStory, display: Display): readonly Event[] {
+  if (display === "info" && story.runKey) return [];
+  return story.events.filter((event) => isShown(event, display));
+}

@@ -1,0 +1,42 @@
+import type { Event } from "../api/types";
+import { labels } from "../labels";
+import { agentPath, Link, runPath } from "../shell/router";
+import { oneLine } from "../text/number";
+import { Time } from "../ui/Time";
+import { EventLine } from "./EventLine";
+import { cost, headline, type RunStory } from "./runStory";
+
+const PROMPT_CHARS_MAX = 90;
+
+/** One run, or one event without a run: a headline, the last reply or error, and its cost. */
+export function RunStoryView({ story, lines }: { story: RunStory; lines: readonly Event[] }) {
+  const tone =
+    story.outcome === "completed" ? "good" : story.outcome === "failed" ? "bad" : story.outcome ? "warn" : "busy";
+  const prompt = story.prompt ? labels.common.quote(oneLine(story.prompt, PROMPT_CHARS_MAX)) : labels.run.unnamed;
+  const spent = cost(story);
+  return (
+    <li className="story">
+      <span className={`dot ${story.runKey ? tone : "quiet"}`} aria-hidden="true" />
+      <div>
+        <p className="story-head">
+          <Link to={agentPath(story.agentId)} className="story-agent">
+            {story.agentId}
+          </Link>{" "}
+          {headline(story)} {story.runKey && <Link to={runPath(story.agentId, story.runKey)}>{prompt}</Link>}
+        </p>
+        {story.quote && story.outcome && <p className="story-quote">{story.quote}</p>}
+        <p className="story-foot">
+          <Time at={story.at} />
+          {spent !== "" && ` · ${spent}`}
+        </p>
+        {lines.length > 0 && (
+          <ol className="event-lines">
+            {lines.map((event) => (
+              <EventLine key={event.seq} event={event} />
+            ))}
+          </ol>
+        )}
+      </div>
+    </li>
+  );
+}

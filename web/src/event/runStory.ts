@@ -1,0 +1,87 @@
+// Events grouped by run, so that the reader sees what an agent did instead of single log lines.
+
+import type { Event } from "../api/types";
+import { labels } from "../labels";
+import { eventKey } from "../live/log";
+import { humanizeCode } from "../run/text";
+import { toSentence } from "../text/sentence";
+import { payloadOf, summaryBody, totalTokens } from "./payload";
+
+export interface RunStory {
+  id: string;
+  agentId: string;
+  runKey?: string;
+  /** Oldest first. */
+  events: readonly Event[];
+  /** The time of the newest event. */
+  at: string;
+  /** How the run ended; absent while it is open, or when its end is not among the events. */
+  outcome?: string;
+  /** The message that started the run, if it is among the events. */
+  prompt?: string;
+  /** The reason of a failure, or the newest reply of the model. */
+  quote?: string;
+  calls: number;
+  denied: number;
+  rounds: number;
+  tokens: number;
+}
+
+/** Groups events by run; an event without a run is a story of its own. The story with the newest event is first. */
+export function groupByRun(events: readonly Event[]): RunStory[] {
+  const groups = new Map<string, Event[]>();
+  for (const event of events) {
+    const id = event.run_key ? `${event.agent_id}/run/${event.run_key}` : eventKey(event);
+    const group = groups.get(id);
+    if (group) group.push(event);
+    else groups.set(id, [event]);
+  }
+  const stories = [...groups].map(([id, group]) => toStory(id, group));
+  return stories.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+}
+
+function toStory(id: string, events: readonly Event[]): RunStory {
+  const first = events[0] as Event;
+  const newest = (kind: string) => events.findLast((event) => event.kind === kind);
+  const ended = newest("run_ended");
+  const admitted = newest("message_admitted");
+  const failed = newest("runtime_error");
+  const end = payloadOf(ended, "run_ended");
+  const said = events.findLast((event) => payloadOf(event, "assistant_round_recorded")?.text);
+  const rounds = events.filter((event) => event.kind === "provider_round_completed");
+  const tokensOf = (event: Event) => totalTokens(payloadOf(event, "provider_round_completed")?.token_usage) ?? 0;
+  const tokens = rounds.reduce((sum, event) => sum + tokensOf(event), 0);
+  return {
+    id,
+    agentId: first.agent_id,
+    runKey: first.run_key,
+    events,
+    at: (events.at(-1) as Event).at,
+    outcome: ended && (end?.outcome ?? "ended"),
+    prompt: payloadOf(admitted, "message_admitted")?.text || undefined,
+    quote: failed ? toSentence(summaryBody(failed)) : payloadOf(said, "assistant_round_recorded")?.text,
+    calls: events.filter((event) => event.kind === "tool_executed").length,
+    denied: events.filter((event) => payloadOf(event, "policy_decided")?.status === "denied").length,
+    rounds: end?.rounds ?? rounds.length,
+    tokens: totalTokens(end?.token_usage) ?? tokens,
+  };
+}
+
+/** The text between the agent's name and the quoted message of the run. */
+export function headline(story: RunStory): string {
+  if (!story.runKey) return `· ${story.events[0]?.presentation.title}`;
+  if (story.outcome) return labels.story.outcomes[story.outcome] ?? labels.story.ended(humanizeCode(story.outcome));
+  const isStarted = story.events.some((event) => event.kind !== "message_admitted");
+  return isStarted ? labels.story.working : labels.story.received;
+}
+
+/** Actions, model rounds and tokens of the run. */
+export function cost(story: RunStory): string {
+  const parts = [
+    story.calls > 0 && labels.run.actions(story.calls),
+    story.denied > 0 && labels.run.denied(story.denied),
+    story.rounds > 0 && labels.run.rounds(story.rounds),
+    story.tokens > 0 && labels.run.tokenCount(story.tokens),
+  ];
+  return parts.filter(Boolean).join(" · ");
+}

@@ -1,0 +1,46 @@
+// Texts about money.
+import { pluralize } from "../text/number";
+
+export const budget = {
+  capHint: (agentId: string | undefined) =>
+    `What ${agentId ?? "all agents together"} may spend from midnight to midnight UTC. A request that could exceed the cap is not sent.`,
+  capTitle: (agentId: string | undefined) => (agentId ? `Daily cap of ${agentId}` : "Daily cap"),
+  changeCap: "Change cap",
+  cost: "Cost",
+  costAction: "load the costs",
+  defaultCap: "(default cap)",
+  dollarsPerDay: "Dollars per day",
+  loading: "Loading costs",
+  meterAgent: (agentId: string) => `Spent by ${agentId} today, of its cap`,
+  meterAll: "Spent today, of the daily cap",
+  nearCap: "near the cap",
+  noCosts: "No costs yet.",
+  notAnAmount: "Not an amount: use digits and up to six decimals after a point, such as 2.50.",
+  enterAmount: "Enter an amount in dollars, such as 2.50.",
+  maximum: (amount: string) => `The maximum is ${amount} a day.`,
+  amountOf: (spent: string, cap: string) => `${spent} of ${cap}`,
+  of: "of",
+  ofPerDay: (cap: string) => ` of ${cap} a day`,
+  percent: (text: string, percent: number) => `${text}, ${percent} percent`,
+  parked: "Waiting: daily cap reached",
+  parkedReason: (scope: "agent" | "all", cap: string, spent: string, needed: string) =>
+    `${scope === "agent" ? "This agent" : "All agents together"} may spend ${cap} a day. ` +
+    `${spent} is spent or reserved, and the next request may cost up to ${needed}.`,
+  raiseCap: "Raise cap",
+  orWait: "or wait: the run continues by itself when the cap resets",
+  orWaitAt: ", at",
+  reached: "cap reached",
+  removeCap: "Remove cap",
+  requests: (count: number) => pluralize(count, "request"),
+  reserved: (amount: string) => `, ${amount} reserved`,
+  resetsAt: "The cap resets at",
+  resumesAt: "Paid requests resume when the cap resets, at",
+  setCap: "Set cap",
+  setCapAction: "set the cap",
+  setting: "Saving…",
+  sharedCap: ", under the cap of all agents",
+  spentToday: "Spent today",
+  spentAction: "load today's spending",
+  today: "today",
+  todayLabel: "Today",
+};

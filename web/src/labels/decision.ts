@@ -1,0 +1,56 @@
+// Texts about decisions.
+import type { BlastRadius, Decision, InputGone, Severity } from "../api/types";
+import { formatInteger } from "../text/number";
+
+export const decision = {
+  answerAction: "answer the decision",
+  answered: "Answered. The run continues.",
+  answeredElsewhere: "Answered elsewhere.",
+  answeredBy: (option: string, channel: string) => `“${option}” was chosen ${channel}.`,
+  answeredNote: (note: string) => ` Note: “${note}”`,
+  asked: "Asked",
+  blastRadius: "Blast radius",
+  blastRadii: {
+    trivial: "trivial: can be undone at once",
+    small: "small: one thing",
+    medium: "medium: several things",
+    large: "large: most of what there is",
+    unknown: "unknown",
+  } satisfies Record<BlastRadius, string>,
+  cancelled: "The deadline passed; the action was cancelled.",
+  channels: { page: "on a page", cli: "on the command line", api: "through the API" } as Record<string, string>,
+  deadline: "Deadline",
+  deadlineCancels: "then it is cancelled",
+  deadlineEscalates: "then its severity rises",
+  elsewhere: (ways: readonly string[]) => `This page cannot answer this decision. Answer it ${ways.join(", or ")}.`,
+  elsewhereWays: {
+    page: "on a page",
+    api: "with `wakeful decision answer`, or from a program with the API token",
+    cli: "with `wakeful decision answer` while no daemon is running",
+  } satisfies Record<Decision["may_answer"][number], string>,
+  input: "Tool input",
+  inputAction: "load the whole input",
+  inputCut: "Only the start is shown.",
+  inputFetching: "Loading the rest…",
+  inputGone: {
+    erased: "The tool input was erased.",
+    pruned: "Only the start is left; the rest was removed by the retention rules.",
+    unreadable: "Only the start is available: the model reply that contains the rest cannot be read.",
+  } satisfies Record<InputGone, string>,
+  inputWhole: (chars: number) =>
+    `All ${formatInteger(chars)} characters are shown. Read to the end before you approve.`,
+  note: "Note (optional)",
+  overdue: "Overdue",
+  pending: "Waiting for an answer.",
+  recommended: (label: string) => `${label} (recommended)`,
+  run: "Run",
+  severities: {
+    warning: "Warning",
+    low: "Low",
+    medium: "Medium",
+    high: "High",
+    critical: "Critical",
+  } satisfies Record<Severity, string>,
+  waiting: "Pending decisions",
+  withdrawn: "The run ended before the decision was answered.",
+};

@@ -1,0 +1,62 @@
+// Every text that people read on the page, grouped by noun. Status words are those of the API.
+import { pluralize } from "../text/number";
+import * as agents from "./agent";
+import { budget } from "./budget";
+import { decision } from "./decision";
+import * as runs from "./run";
+import * as shell from "./shell";
+import { time } from "./time";
+
+const common = {
+  briefing: "Briefing",
+  breadcrumbs: "Breadcrumbs",
+  cancel: "Cancel",
+  close: "Close",
+  couldNot: (action: string) => `Could not ${action}.`,
+  fetching: "Loading…",
+  quote: (text: string) => `“${text}”`,
+  showOlder: "Show older",
+  tryAgain: "Try again",
+  useDefault: "Use the default",
+  viewRun: "View run",
+  you: "You",
+};
+
+const attention = {
+  dismiss: "Dismiss",
+  empty: "Nothing needs attention. Decisions, failures, quarantined runs and reached caps appear here.",
+  loadAction: "load what needs attention",
+  loading: "Loading what needs attention",
+  title: "Needs attention",
+};
+
+const briefing = {
+  loadAction: "load the briefing",
+  loading: "Loading…",
+  noAgents: "No agents yet.",
+  partial: "Some data could not be loaded.",
+  summary: (activity: string, items: number) =>
+    `${activity}; ${items === 0 ? "nothing needs attention" : `${pluralize(items, "item")} ${items === 1 ? "needs" : "need"} attention`}.`,
+  allAsleep: (agents: number) => (agents === 1 ? "Your agent is asleep" : "All agents are asleep"),
+  stuck: (count: number) => `${pluralize(count, "agent")} stuck`,
+  waiting: (count: number) => `${pluralize(count, "agent")} waiting`,
+  working: (count: number) => `${pluralize(count, "agent")} working`,
+  lastSeen: "Marked as seen",
+  markSeen: "Mark all as seen",
+  noActivity: "No activity yet. Send a message to an agent, and its work appears here.",
+  nothingNew: "Nothing new. Marked as seen",
+  recent: "Recent activity",
+  sinceLastSeen: "New activity",
+  title: (items: number) => (items > 0 ? `(${items}) Briefing` : "Briefing"),
+};
+
+const event = {
+  displays: { info: "results and alerts", verbose: "also progress and tool calls", debug: "every event" },
+  erased: "details erased",
+  level: "Detail level",
+  none: "No events yet.",
+  noneAtLevel: (hidden: number) => `No events at this level; ${pluralize(hidden, "event")} hidden.`,
+  timeline: "Timeline",
+};
+
+export const labels = { ...agents, ...runs, ...shell, attention, briefing, budget, common, decision, event, time };

@@ -1,0 +1,27 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { abandonRun, resumeRun } from "../api/calls";
+import { ACTIVITY_KEYS, invalidate, keys } from "../api/keys";
+import { labels } from "../labels";
+import { ErrorNotice } from "../ui/ErrorNotice";
+
+/** Resumes or abandons a quarantined run. */
+export function QuarantineActions({ runKey }: { runKey: string }) {
+  const client = useQueryClient();
+  const acting = useMutation({
+    mutationFn: (action: "resume" | "abandon") => (action === "resume" ? resumeRun(runKey) : abandonRun(runKey)),
+    onSettled: () => invalidate(client, [keys.quarantinedRuns(), ...ACTIVITY_KEYS]),
+  });
+  const button = (action: "resume" | "abandon") => (
+    <button type="button" className="button small" onClick={() => acting.mutate(action)} disabled={acting.isPending}>
+      {labels.run[action]}
+    </button>
+  );
+  return (
+    <>
+      {button("resume")}
+      {button("abandon")}
+      <span className="quiet">{labels.run.quarantineKept}</span>
+      {acting.error && <ErrorNotice action={labels.run.quarantineAction} error={acting.error} />}
+    </>
+  );
+}

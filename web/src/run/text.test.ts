@@ -1,0 +1,69 @@
+import { expect, it } from "vitest";
+import type { Step } from "../api/types";
+import { causeText, sandboxText, verdictText, wakeGateText } from "./text";
+
+const usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
+const step = (over: Partial<Step>): Step => ({
+  operation_id: "o",
+  kind: "tool",
+  name: "ExecCommand",
+  status: "ok",
+  reason: "registered_tool",
+  at: "2026-01-01T00:00:00Z",
+  token_usage: usage,
+  ...over,
+});
+
+it("names the rule that allowed or denied a call", () => {
+  expect(verdictText(step({}))).toBe("Allowed by rule registered_tool: the tool is registered and allowed in this run");
+  expect(verdictText(step({ status: "denied", reason: "denied_tool" }))).toBe(
+    "Denied by rule denied_tool: this run may not use this tool",
+  );
+});
+
+it("says that a planned call needs approval until it has one", () => {
+  const rule = "rule ask_tool: each use of this tool in this run needs approval";
+  expect(verdictText(step({ status: "planned", reason: "ask_tool" }))).toBe(`Needs approval by ${rule}`);
+  expect(verdictText(step({ status: "ok", reason: "ask_tool" }))).toBe(`Allowed by ${rule}`);
+  expect(verdictText(step({ status: "planned" }))).toMatch(/^Allowed by rule registered_tool/);
+});
+
+it("shows the reason of a failure as an error", () => {
+  expect(verdictText(step({ status: "failed", reason: "timed_out" }))).toBe("Error: timed out");
+});
+
+it("shows an unknown outcome", () => {
+  expect(verdictText(step({ status: "outcome_unknown" }))).toContain("may or may not have happened");
+});
+
+it("says how a command was sandboxed", () => {
+  expect(sandboxText("enforced: landlock-abi7+seccomp+pidns")).toBe(
+    "Sandboxed: could write only to its workspace and a private temporary folder, without network access " +
+      "(Landlock, seccomp and its own process namespace)",
+  );
+  const part = sandboxText("partly_enforced: landlock-abi7+seccomp+subreaper; not enforced: metadata, process_count");
+  expect(part).toMatch(/^Sandboxed: .*\. Not enforced: metadata, process count$/);
+  expect(sandboxText("enforced: landlock-abi7+seccomp+pidns+cgroup")).toContain(
+    "kernel limits on processes and memory",
+  );
+  expect(sandboxText("not_enforced")).toContain("without a sandbox");
+  expect(sandboxText("something new")).toBe("Sandbox: something new");
+});
+
+it("has texts for gates and causes, known and unknown", () => {
+  expect(wakeGateText({ gate: "lifecycle", passed: true })).toBe("The lifecycle of the agent allows this");
+  expect(wakeGateText({ gate: "subscription", passed: false })).toBe("The subscription is paused");
+  expect(wakeGateText({ gate: "moon_phase", passed: false })).toBe("Not passed: moon phase");
+  const cause = {
+    kind: "operator_prompt" as const,
+    authority: "operator_instruction" as const,
+    surface: "run_once" as const,
+    context: "local_process" as const,
+    admitted_at: "",
+    text: "",
+    priority: "normal" as const,
+    correlation_id: "",
+    gates: [],
+  };
+  expect(causeText(cause)).toBe("The operator sent a message from the command line");
+});

@@ -1,0 +1,82 @@
+// Texts for the stable codes of runs, steps, verdicts and sandboxes. An unknown code is shown with spaces for underscores.
+import type { Gate, RunCause, Step, StepStatus } from "../api/types";
+import { labels } from "../labels";
+import { joinList } from "../text/number";
+
+export function outcomeText(outcome: string): string {
+  return labels.run.statuses[outcome] ?? humanizeCode(outcome);
+}
+
+export type Tone = "good" | "bad" | "warn" | "busy" | "quiet";
+
+export function outcomeTone(outcome: string): Tone {
+  if (outcome === "completed") return "good";
+  if (outcome === "open") return "busy";
+  if (outcome === "failed" || outcome === "quarantined") return "bad";
+  return outcome === "out_of_rounds" ? "warn" : "quiet";
+}
+
+export function isOpen(outcome: string): boolean {
+  return outcome === "open" || outcome === "queued";
+}
+
+const STATUS_TONES: Record<StepStatus, Tone> = {
+  planned: "quiet",
+  intended: "busy",
+  ok: "good",
+  failed: "bad",
+  denied: "warn",
+  outcome_unknown: "bad",
+};
+
+export function statusText(status: StepStatus): { text: string; tone: Tone } {
+  return { text: labels.step.statuses[status], tone: STATUS_TONES[status] };
+}
+
+/** The rules by which a step waits for an approval. */
+const ASKING_RULES = new Set(["ask_tool", "outside_cause"]);
+
+/** Why a step could start or not, without the full stop; empty for a model round that succeeded. */
+export function verdictText({ kind, reason, status }: Step): string {
+  const { allowed, denied, error, needsApproval, outcomeUnknown, rules } = labels.step;
+  if (status === "outcome_unknown") return outcomeUnknown;
+  if (reason === "") return "";
+  const meaning = rules[reason] ? `: ${rules[reason]}` : "";
+  if (kind === "model") return error(humanizeCode(reason));
+  if (status === "denied") return denied(reason, meaning);
+  if (status === "failed" && !rules[reason]) return error(humanizeCode(reason));
+  return (status === "planned" && ASKING_RULES.has(reason) ? needsApproval : allowed)(reason, meaning);
+}
+
+/** How a command was sandboxed. The server reports what the kernel enforced, so nothing is added to it. */
+export function sandboxText(sandbox: string): string {
+  const { enforced, notEnforced, other, partly, parts } = labels.step.sandbox;
+  if (sandbox === "not_enforced") return notEnforced;
+  const [known = "", missing] = sandbox.split("; not enforced: ");
+  if (missing) return partly(sandboxText(known.replace(/^partly_/, "")), humanizeCode(missing));
+  const [level, means] = sandbox.split(": ");
+  if (level !== "enforced" || !means) return other(sandbox);
+  const names = means.split("+").map((one) => (one.startsWith("landlock") ? "Landlock" : (parts[one] ?? one)));
+  return enforced(joinList(names));
+}
+
+export function wakeGateText({ gate, passed }: Gate): string {
+  const result = passed ? "passed" : "failed";
+  return labels.wakeGates[gate]?.[result] ?? labels.wakeGate[result](humanizeCode(gate));
+}
+
+/** Why a run started, in one sentence. */
+export function causeText({ kind, surface }: RunCause): string {
+  const { kinds, otherKind, otherSurface, surfaces } = labels.cause;
+  return `${kinds[kind] ?? otherKind(humanizeCode(kind))} ${surfaces[surface] ?? otherSurface(humanizeCode(surface))}`;
+}
+
+/** Whose instruction a message is, and how that was verified. */
+export function authorityText({ authority, context }: RunCause): string {
+  const { authorities, contexts } = labels.cause;
+  return `${authorities[authority] ?? humanizeCode(authority)}: ${contexts[context] ?? humanizeCode(context)}`;
+}
+
+export function humanizeCode(code: string): string {
+  return code.replaceAll("_", " ");
+}

@@ -1,0 +1,80 @@
+import { labels } from "../labels";
+import { Link, runPath } from "../shell/router";
+import { formatBytes } from "../text/number";
+import { Icon } from "../ui/Icon";
+import { ModelText } from "../ui/ModelText";
+import { Time } from "../ui/Time";
+import { CallView } from "./CallView";
+import type { Part } from "./parts";
+
+interface PartViewProps {
+  part: Part;
+  agentId: string;
+  isFirst: boolean;
+  isOpen: boolean;
+}
+
+/** One part of a conversation. */
+export function PartView({ part, agentId, isFirst, isOpen }: PartViewProps) {
+  const link = isFirst && (
+    <p className="turn-run">
+      <Time at={part.at} /> · <Link to={runPath(agentId, part.runKey)}>{labels.common.viewRun}</Link>
+    </p>
+  );
+  switch (part.kind) {
+    case "message":
+      return (
+        <li className="turn user">
+          <p className="turn-author">{labels.common.you}</p>
+          <div className="bubble">{part.text}</div>
+          {link}
+        </li>
+      );
+    case "reply":
+      return (
+        <li className="turn agent">
+          <ModelText text={part.text} />
+        </li>
+      );
+    case "thinking":
+      return (
+        <li className="turn thinking">
+          <Thinking text={part.text} />
+        </li>
+      );
+    case "attachment":
+      return (
+        <li className="turn user attachment">
+          <p className="bubble">
+            <Icon name="clip" /> <b>{part.name}</b>{" "}
+            <span className="quiet">{labels.transcript.attachment(part.mediaType, formatBytes(part.bytes))}</span>
+          </p>
+          {link}
+        </li>
+      );
+    case "toolCall":
+      return (
+        <li className="turn tool-call">
+          <CallView call={part.call} isOpen={isOpen} />
+        </li>
+      );
+    case "erased":
+      return (
+        <li className="turn agent">
+          <p className="quiet">{labels.transcript.erased}</p>
+          {link}
+        </li>
+      );
+  }
+}
+
+/** The thinking of a model before its reply, closed until the reader opens it. */
+function Thinking({ text }: { text: string }) {
+  if (text === "") return <p className="quiet">{labels.transcript.hiddenThinking}</p>;
+  return (
+    <details className="step-details">
+      <summary>{labels.transcript.thinking}</summary>
+      <ModelText text={text} />
+    </details>
+  );
+}

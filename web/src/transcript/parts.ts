@@ -1,0 +1,89 @@
+// A transcript as the parts of a conversation: messages, replies, and each tool call with its result.
+import type { Transcript, TranscriptLine } from "../api/types";
+
+export interface Call {
+  id: string;
+  name: string;
+  input: unknown;
+  /** Absent until its round ends. */
+  result?: { isError: boolean; content: string };
+}
+
+export type Part =
+  | { kind: "message"; id: string; runKey: string; at: string; text: string }
+  | { kind: "reply"; id: string; runKey: string; at: string; text: string }
+  | { kind: "thinking"; id: string; runKey: string; at: string; text: string }
+  | { kind: "attachment"; id: string; runKey: string; at: string; name: string; mediaType: string; bytes: number }
+  | { kind: "toolCall"; id: string; runKey: string; at: string; call: Call }
+  | { kind: "erased"; id: string; runKey: string; at: string };
+
+export function toConversation(lines: readonly TranscriptLine[]): Part[] {
+  const parts: Part[] = [];
+  /** Calls without a result, oldest first: a provider may reuse an id in a later round. */
+  const open = new Map<string, Call[]>();
+  lines.forEach((line, index) => {
+    const { run_key: runKey, at } = line;
+    if (line.erased) parts.push({ kind: "erased", id: `${index}`, runKey, at });
+    line.blocks.forEach((block, position) => {
+      const id = `${index}.${position}`;
+      switch (block.type) {
+        case "text":
+          if (block.text.trim() !== "")
+            parts.push({ kind: line.role === "user" ? "message" : "reply", id, runKey, at, text: block.text });
+          break;
+        case "thinking":
+          parts.push({ kind: "thinking", id, runKey, at, text: block.text.trim() });
+          break;
+        case "attachment":
+          parts.push({
+            kind: "attachment",
+            id,
+            runKey,
+            at,
+            name: block.name,
+            mediaType: block.media_type,
+            bytes: decoded(block.base64_bytes),
+          });
+          break;
+        case "tool_use": {
+          const call: Call = { id, name: block.name, input: block.input };
+          const name = `${runKey}/${block.call_id}`;
+          open.set(name, [...(open.get(name) ?? []), call]);
+          parts.push({ kind: "toolCall", id, runKey, at, call });
+          break;
+        }
+        case "tool_result": {
+          const call = open.get(`${runKey}/${block.call_id}`)?.shift();
+          if (call) call.result = { isError: block.is_error, content: block.content };
+        }
+      }
+    });
+  });
+  return parts;
+}
+
+/** Four characters of base64 are three bytes. */
+function decoded(base64Bytes: number): number {
+  return Math.floor((base64Bytes * 3) / 4);
+}
+
+/** What the transcript adds to the steps of a run: its replies and its calls, each in order. */
+export interface RunContent {
+  replies: readonly string[];
+  calls: readonly Call[];
+}
+
+/**
+ * The replies and calls of one run; undefined when the transcript does not reach back to the start of the run, because
+ * then it is unknown which reply is the first.
+ */
+export function runContentOf({ lines, has_more: hasMore }: Transcript, runKey: string): RunContent | undefined {
+  const own = lines.filter((line) => line.run_key === runKey);
+  if (hasMore && (own.length === 0 || lines[0]?.run_key === runKey)) return undefined;
+  const replies = own.filter((line) => line.role === "assistant").map(textOf);
+  return { replies, calls: toConversation(own).flatMap((part) => (part.kind === "toolCall" ? [part.call] : [])) };
+}
+
+function textOf(line: TranscriptLine): string {
+  return line.blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n\n");
+}
