@@ -1,6 +1,6 @@
-# Names for what people do. The work is in scripts/, so that it can be run without make as well.
+# Short names for common tasks. The scripts in scripts/ also work without make.
 
-# Builds are kept outside the clone, as scripts/env.sh does.
+# Build output is outside the clone, as in scripts/env.sh.
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wakeful/target
 
 .DEFAULT_GOAL := help
@@ -13,7 +13,7 @@ run: ## build Wakeful, start it with a demo agent and no keys, and open its page
 	@scripts/need cargo cc
 	@scripts/demo
 
-stop: ## end the daemon that `make run` started
+stop: ## stop the daemon that `make run` started
 	@WAKEFUL_HOME="$(dir $(CARGO_TARGET_DIR))demo/home" "$(CARGO_TARGET_DIR)/debug/wakeful" daemon stop
 
 test: ## run every check (scripts/check quick for the fast ones)
@@ -25,11 +25,11 @@ build: ## build the program for use
 	cargo build --release --locked -p wakeful
 	@echo "built $(CARGO_TARGET_DIR)/release/wakeful"
 
-bench: ## measure, on both databases
+bench: ## run the benchmarks on both databases
 	@scripts/need cargo cc postgres
 	@scripts/bench
 
-torture: ## kill the program under load and judge it (MINUTES=5 SEED=1 DATABASE=postgres)
+torture: ## kill the program under load and check the result (MINUTES=5 SEED=1 DATABASE=postgres)
 	@DATABASE="$(or $(DATABASE),sqlite)" scripts/torture --minutes "$(or $(MINUTES),5)" $(if $(SEED),--seed $(SEED))
 
 fmt: ## format all code

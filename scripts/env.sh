@@ -1,13 +1,13 @@
-# Sourced by the other scripts: where builds and tools are kept between runs.
+# Sourced by the other scripts: the folders for build output and tools.
 #
-# Outside the clone, so that a fresh clone on the same machine finds its dependencies compiled.
+# They are outside the clone, so that a fresh clone on the same machine reuses compiled dependencies.
 
 cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/wakeful
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cache/target}
-# Tools that `scripts/check setup` had to compile. Last, so that what a person installed comes first.
+# Tools that `scripts/check setup` compiled. Last in PATH, so that installed tools take precedence.
 node_home=$cache/node
 export PATH=$PATH:$cache/bin
-# A Node.js that `scripts/need node` had to fetch, because the system's is too old, comes before that one.
+# A Node.js that `scripts/need node` fetched, because the system's is too old, takes precedence over it.
 if [ -x "$node_home/bin/node" ]; then
     export PATH=$node_home/bin:$PATH
 fi
