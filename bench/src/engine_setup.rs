@@ -84,7 +84,7 @@ pub(crate) async fn drive<M: Model + 'static, T: ToolHost + 'static>(
         deny_tools: BTreeSet::new(),
         ask_tools: BTreeSet::new(),
         may_start: BTreeSet::new(),
-        outside_runs: wakeful_core::policy::ExternalCausePolicy::Ask,
+        external_causes: wakeful_core::policy::ExternalCausePolicy::Ask,
     };
     let started: Arc<Mutex<Option<Box<ClaimedRun>>>> = Arc::default();
     let (starting, keeping) = (Arc::clone(engine), Arc::clone(&started));

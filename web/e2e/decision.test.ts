@@ -137,7 +137,7 @@ describe("cards in the briefing", () => {
       started_at: "2026-01-01T00:00:00Z",
       preview: "Clear the bed",
       fault: JSON.stringify({
-        code: "run_broken",
+        code: "run_state_invalid",
         why: `run ${"c".repeat(64)} cannot go on: a transcript entry is missing`,
       }),
     };

@@ -54,7 +54,7 @@ it("a subscription appears live, is paused, resumed and removed", async () => {
     "TASK",
     "--where",
     "status=open",
-    "--say",
+    "--message",
     "look at the beds",
     "--id",
     "seeds",

@@ -86,7 +86,7 @@ fn make(setting: &Setting, site: &Site, agents: usize) -> Result<f64> {
         let (day, hour, minute) = (1 + number / 1_440 % 28, number / 60 % 24, number % 60);
         let at = format!("2099-01-{day:02}T{hour:02}:{minute:02}:00Z");
         json!({
-            "schedule_id": format!("timer-{number}"), "agent_id": name(number), "say": "Look around.",
+            "schedule_id": format!("timer-{number}"), "agent_id": name(number), "message": "Look around.",
             "pattern": {"at": at},
         })
     });

@@ -112,7 +112,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
 /// Makes an agent and says where its trigger is.
 fn trigger(daemon: &Daemon, site: &Site, agent: &str) -> Result<String> {
     daemon.make_agent(site, agent)?;
-    let made = daemon.call("POST", &format!("/api/agents/{agent}/trigger"), "")?;
+    let made = daemon.call("POST", &format!("/api/agents/{agent}/external-trigger"), "")?;
     let path = made.get("trigger_path").and_then(serde_json::Value::as_str);
     path.map(str::to_owned).context("the trigger has no address")
 }

@@ -42,7 +42,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     daemon.make_agent(&site, AGENT)?;
     subscribe(
         &daemon,
-        &json!({"agent_id": AGENT, "any": ["TASK"], "say": "Look at it."}),
+        &json!({"agent_id": AGENT, "any": ["TASK"], "message": "Look at it."}),
     )?;
     for number in 0..OTHERS {
         let category = format!("category={number}");

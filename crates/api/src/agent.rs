@@ -17,7 +17,7 @@ endpoints! { "agents":
     ListAgents {
         /// Also those that were made for one call.
         #[serde(default)]
-        with_private: bool
+        include_private: bool
     } = Get "/api/agents" -> AgentList { 200 "The agents, by name" }
     /// Makes an agent.
     CreateAgent = Post "/api/agents" -> AgentStatus {

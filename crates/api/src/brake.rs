@@ -19,7 +19,7 @@ endpoints! { "brake":
     /// database has it.
     ReleaseBrake = Post "/api/brake/release" -> BrakeList {
         200 "What still holds",
-        403 "An agent's own tool asks (`descends_from_tool`)",
+        403 "An agent's own tool asks (`caller_is_tool_process`)",
         404 "There is no such agent",
     }
 }
@@ -50,7 +50,7 @@ pub struct NotDurable {
     /// One sentence about it.
     pub message: String,
     /// Whether it is kept in the home and so survives a restart.
-    pub is_kept: bool,
+    pub is_saved: bool,
 }
 
 /// A cancellation that is in force and not in the database yet.

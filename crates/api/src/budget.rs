@@ -21,9 +21,9 @@ endpoints! { "budget":
     /// What an agent's last days cost.
     GetAgentSpending { agent_id: Text<AgentId> } = Get "/api/agents/{agent_id}/spending" -> AgentSpending { 200 "Its days" }
     /// Every confirmation that a provider may be shown agents' work, oldest first.
-    ListPrivacyReceipts {} = Get "/api/receipts" -> Vec<PrivacyReceipt> { 200 "The confirmations" }
+    ListPrivacyReceipts {} = Get "/api/privacy-receipts" -> Vec<PrivacyReceipt> { 200 "The confirmations" }
     /// Confirms that a provider may be shown agents' work, under the rules that hold now.
-    ConfirmProvider { provider: Text<RuleId> } = Post "/api/receipts/{provider}" -> Vec<PrivacyReceipt> {
+    ConfirmProvider { provider: Text<RuleId> } = Post "/api/privacy-receipts/{provider}" -> Vec<PrivacyReceipt> {
         200 "It is confirmed, for every set of rules there is",
     }
 }

@@ -24,7 +24,7 @@ endpoints! { "decisions":
     /// Answers a question, once. With a version, only the question as it was read.
     AnswerDecision = Post "/api/decisions/{decision_id}/answer" -> Decision {
         200 "The answer stands, and the run goes on by it",
-        403 "It takes no answer by this way (`answer_not_allowed`), or an agent's own tool asks (`descends_from_tool`)",
+        403 "It takes no answer by this way (`answer_not_allowed`), or an agent's own tool asks (`caller_is_tool_process`)",
         404 "There is no such question, or it has no such option (`option_unknown`)",
         409 "It is closed (`decision_closed`), has changed since it was read (`decision_changed`), or several begin like this",
     }
@@ -53,13 +53,13 @@ pub struct Answer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DecisionNotification {
     /// By which way: `desktop`, `webhook` or `command`.
-    pub way: String,
+    pub target: String,
     /// How severe the question was then.
     pub severity: Severity,
     /// Whether it came through.
-    pub is_done: bool,
+    pub is_delivered: bool,
     /// How often it was tried.
-    pub tries: u32,
+    pub attempts: u32,
     /// Why it did not, the last time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -131,7 +131,7 @@ pub struct Decision {
     pub answer: Option<Answer>,
     /// Who was told of it. Told of one question, not in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub announcements: Vec<DecisionNotification>,
+    pub notifications: Vec<DecisionNotification>,
 }
 
 /// Questions in the order in which people should see them.

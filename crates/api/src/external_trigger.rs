@@ -10,15 +10,15 @@ use crate::text::{DateTime, Text};
 
 endpoints! { "agents":
     /// The external trigger of an agent. It is made when it is first asked for, and stays the same.
-    GetExternalTrigger { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/trigger" -> ExternalTrigger {
+    GetExternalTrigger { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/external-trigger" -> ExternalTrigger {
         200 "The trigger; its path is a secret",
     }
     /// Gives the trigger another address. The one before stops working.
-    RotateExternalTrigger { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/trigger/rotate" -> ExternalTrigger {
+    RotateExternalTrigger { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/external-trigger/rotate" -> ExternalTrigger {
         200 "The trigger; its path is a secret",
     }
     /// Revokes the trigger: it accepts nothing until it gets another address.
-    RevokeExternalTrigger { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/trigger/revoke" -> ExternalTrigger {
+    RevokeExternalTrigger { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/external-trigger/revoke" -> ExternalTrigger {
         200 "The trigger, without a path",
     }
 }

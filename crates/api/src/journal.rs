@@ -43,7 +43,7 @@ endpoints! { "journal":
     /// Writes of agents to the journal that are not over, oldest first.
     ListSagas {} = Get "/api/journal/sagas" -> SagaList { 200 "The sagas" }
     /// Says that the journal is right as it is, although a stuck saga could not be taken back.
-    ResolveSaga { operation_id: Text<OperationId> } = Post "/api/journal/sagas/{operation_id}/keep" -> SagaList {
+    ResolveSaga { operation_id: Text<OperationId> } = Post "/api/journal/sagas/{operation_id}/resolve" -> SagaList {
         200 "What is still not over",
         404 "No such saga is stuck",
     }

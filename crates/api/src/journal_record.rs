@@ -43,7 +43,7 @@ pub struct ListRecords {
     /// Of what kind.
     pub kind: RecordListKind,
     /// Only those that belong to this record.
-    pub of: Option<Text<RecordId>>,
+    pub related_id: Option<Text<RecordId>>,
     /// Only those of this day.
     pub date: Option<Text<CalendarDay>>,
     /// Only time entries that run.
@@ -62,7 +62,7 @@ impl ListRecords {
     pub const fn all(kind: RecordListKind, limit: Limit) -> Self {
         Self {
             kind,
-            of: None,
+            related_id: None,
             date: None,
             running: false,
             prefix: None,
@@ -282,7 +282,7 @@ pub enum JournalWrite {
         /// The upper end of the scale; 5 unless given.
         #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
         #[schemars(range(min = 2, max = 100))]
-        most: Option<u32>,
+        scale_max: Option<u32>,
         /// More about it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]

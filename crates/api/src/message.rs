@@ -20,7 +20,7 @@ endpoints! { "messages":
     /// Wakes the agent of a trigger. The body, of any kind, is given to the agent as untrusted data. `Idempotency-Key` or
     /// `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies within a minute are one.
     /// `X-Correlation-Id` and `X-Causation-Id` say what it belongs together with and what it was caused by; they are kept and shown.
-    DeliverExternalTrigger { trigger_id: String, token: String } = Post "/api/triggers/{trigger_id}/{token}" -> TriggerDeliveryResult {
+    DeliverExternalTrigger { external_trigger_id: String, token: String } = Post "/api/external-triggers/{external_trigger_id}/{token}" -> TriggerDeliveryResult {
         202 "It is accepted, or was before",
         404 "There is no such trigger: never was, revoked, or with another address",
         409 "The agent accepts nothing now; the code says why",
@@ -137,7 +137,7 @@ pub enum Admission {
     /// It was.
     New,
     /// The same message was there already.
-    Known,
+    Duplicate,
 }
 
 /// A message that waits for its turn.

@@ -43,7 +43,7 @@ endpoints! { "runs":
         202 (PendingCancel) "It is in force here, and the database does not have it yet",
     }
     /// Resumes a quarantined run.
-    ResumeRun { run_key: Text<RunKey> } = Post "/api/runs/{run_key}/retry" -> Run {
+    ResumeRun { run_key: Text<RunKey> } = Post "/api/runs/{run_key}/resume" -> Run {
         200 "It is open again",
         409 "It is not quarantined (`run_not_quarantined`)",
     }

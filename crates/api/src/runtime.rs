@@ -100,7 +100,7 @@ pub struct RuntimeStatus {
     /// Agents for which something waits and nothing runs.
     pub waiting_agent_count: u64,
     /// Who listens to streams.
-    pub listener_count: u64,
+    pub stream_count: u64,
     /// Who answers when a message names no model.
     pub model: DefaultModel,
     /// The newest failure, if there was one.

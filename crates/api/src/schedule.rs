@@ -126,7 +126,7 @@ pub struct Schedule {
     /// When it fires.
     pub pattern: SchedulePattern,
     /// What it says to the agent.
-    pub say: String,
+    pub message: String,
     /// Whether it is at work.
     pub status: ScheduleStatus,
     /// What becomes of a firing while the one before it is under way.
@@ -206,7 +206,7 @@ pub struct AddSchedule {
     pub pattern: SchedulePattern,
     /// What it says to the agent.
     #[schemars(length(min = 1, max = 16384), regex(pattern = NOT_BLANK))]
-    pub say: String,
+    pub message: String,
     /// Whether it begins at rest.
     #[serde(default)]
     pub is_paused: bool,
@@ -244,8 +244,8 @@ pub struct AddSchedule {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("not" = { "anyOf": [
-    { "required": ["guard", "no_guard"], "properties": { "guard": { "type": "object" }, "no_guard": { "const": true } } },
-    { "required": ["event", "no_event"], "properties": { "event": { "type": "string" }, "no_event": { "const": true } } },
+    { "required": ["guard", "clear_guard"], "properties": { "guard": { "type": "object" }, "clear_guard": { "const": true } } },
+    { "required": ["event", "clear_event"], "properties": { "event": { "type": "string" }, "clear_event": { "const": true } } },
 ] }))]
 pub struct EditSchedule {
     /// The schedule's name.
@@ -260,7 +260,7 @@ pub struct EditSchedule {
     /// What it says to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 16384), regex(pattern = NOT_BLANK))]
-    pub say: Option<String>,
+    pub message: Option<String>,
     /// What becomes of a firing while the one before it is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<Concurrency>,
@@ -276,13 +276,13 @@ pub struct EditSchedule {
     pub guard: Option<serde_json::Value>,
     /// Whether nothing must hold any more. Not together with `guard`.
     #[serde(default)]
-    pub no_guard: bool,
+    pub clear_guard: bool,
     /// The event that lets it fire beside its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<Text<EventName>>,
     /// Whether it waits for no event any more. Not together with `event`.
     #[serde(default)]
-    pub no_event: bool,
+    pub clear_event: bool,
 }
 
 /// A wish that a schedule fires now.
@@ -332,7 +332,7 @@ pub struct ScheduledExecution {
     #[schemars(with = "DateTime")]
     pub due_at: String,
     /// How many firings it speaks of.
-    pub count: u64,
+    pub firing_count: u64,
     /// Whether there were even more.
     pub is_capped: bool,
     /// What made it fire.

@@ -44,7 +44,7 @@ pub struct Source {
     pub entries: u64,
     /// Why it could not be looked at, or not be heard, the last time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trouble: Option<String>,
+    pub last_error: Option<String>,
 }
 
 /// All sources by name: there are few.

@@ -64,7 +64,7 @@ pub struct Subscription {
     /// How long changes are gathered before the first of them wakes.
     pub debounce_ms: u64,
     /// What the agent is told to do; may be empty.
-    pub say: String,
+    pub message: String,
     /// When it was made. It does not see what was before.
     #[schemars(with = "DateTime")]
     pub created_at: String,
@@ -122,5 +122,5 @@ pub struct CreateSubscription {
     /// What the agent is told to do.
     #[serde(default)]
     #[schemars(length(max = 4096))]
-    pub say: String,
+    pub message: String,
 }

@@ -34,7 +34,7 @@ pub struct WakeCause {
     /// What refusals are counted by: the kind, and the name of the subscription, schedule, trigger or run.
     pub source: String,
     /// What arose, in one sentence.
-    pub words: String,
+    pub description: String,
     /// How many causes made by agents precede it.
     pub depth: u32,
     /// How soon it wants its turn.
@@ -77,7 +77,7 @@ pub struct Wake {
     /// `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal.
     pub verdict: WakeOutcome,
     /// The verdict in one sentence.
-    pub words: String,
+    pub message: String,
     /// When.
     #[schemars(with = "DateTime")]
     pub at: String,
@@ -85,7 +85,7 @@ pub struct Wake {
     pub gates: Vec<Gate>,
     /// What would have to change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub way_out: Option<String>,
+    pub hint: Option<String>,
 }
 
 /// Something that holds an agent right now.
@@ -94,14 +94,14 @@ pub struct Hold {
     /// Which kind, for programs.
     pub code: HoldCode,
     /// What it is, in one sentence.
-    pub words: String,
+    pub message: String,
     /// Until when by itself; absent where it stays until somebody acts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub until: Option<String>,
     /// What would have to change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub way_out: Option<String>,
+    pub hint: Option<String>,
 }
 
 /// Why there is a run, or why there is none.
@@ -143,7 +143,7 @@ pub struct WhyRun {
     pub not_before: Option<String>,
     /// What would have to change, where it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub way_out: Option<String>,
+    pub hint: Option<String>,
 }
 
 /// What kept an agent from being woken.
@@ -165,9 +165,9 @@ pub struct WhyNot {
     /// What holds it.
     pub holds: Vec<Hold>,
     /// What waits for it, next first; at most 20.
-    pub waiting: Vec<QueuedWake>,
+    pub queued: Vec<QueuedWake>,
     /// How many messages wait in all.
-    pub waiting_count: u64,
+    pub queued_count: u64,
     /// What was refused, newest first; at most 20.
     pub refused: Vec<Wake>,
     /// Refusals by source, reason and day, newest day first.
@@ -193,7 +193,7 @@ pub struct QueuedWake {
     pub cause: WakeCause,
     /// Since when it waits.
     #[schemars(with = "DateTime")]
-    pub since: String,
+    pub queued_at: String,
     /// Until when it waits by itself; absent where it may begin at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
@@ -208,7 +208,7 @@ pub struct RefusalCount {
     /// The code of the refusal.
     pub code: WakeOutcome,
     /// The refusal in one sentence.
-    pub words: String,
+    pub message: String,
     /// The day in UTC.
     #[schemars(with = "Date")]
     pub day: String,
@@ -219,7 +219,7 @@ pub struct RefusalCount {
     pub last_at: String,
     /// What would have to change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub way_out: Option<String>,
+    pub hint: Option<String>,
 }
 
 /// When a schedule wakes the agent next, and what became of it the last time.
@@ -235,5 +235,5 @@ pub struct NextFiring {
     pub next_at: Option<String>,
     /// What was decided the last time: a word such as `run`, `skipped` or `refused`, and its reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last: Option<String>,
+    pub last_outcome: Option<String>,
 }

@@ -108,7 +108,7 @@ string_enum! {
         /// The workspace's guidance.
         WorkspaceGuidance = "workspace_guidance",
         /// What people and the model said.
-        Words = "words",
+        Text = "text",
         /// What the model thought, sent back to the provider that can read it.
         Thinking = "thinking",
         /// Pictures and documents.
@@ -133,7 +133,7 @@ pub fn fields(request: &ModelRequest) -> BTreeSet<RequestField> {
     });
     let said = request.entries.iter().flat_map(|entry| &entry.blocks);
     let said = said.map(|block| match block {
-        Block::Text { .. } => RequestField::Words,
+        Block::Text { .. } => RequestField::Text,
         Block::ToolUse(_) => RequestField::ToolCalls,
         Block::ToolResult { .. } => RequestField::ToolResults,
         Block::Thinking { .. } => RequestField::Thinking,
@@ -320,10 +320,7 @@ mod tests {
         let mut shut = open.clone();
         shut.shown.remove(&RequestField::ToolResults);
         assert_eq!(code(&shut, &terms(), confirmed, all), OVERSHARED);
-        assert_eq!(
-            code(&shut, &terms(), confirmed, &[RequestField::Words]),
-            "allowed"
-        );
+        assert_eq!(code(&shut, &terms(), confirmed, &[RequestField::Text]), "allowed");
         assert_eq!(code(&open, &terms(), ReceiptStatus::Missing, all), UNCONFIRMED);
         let mut scoped = open.clone();
         scoped.categories.remove(&InferenceCategory::Conversation);

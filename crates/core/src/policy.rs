@@ -18,7 +18,7 @@ use crate::sub_run::START_RUN;
 pub const DENIED_AGENT: &str = "denied_agent";
 
 /// The rule by which a run with an outside cause asks before a plain action, or may not take it.
-pub const OUTSIDE_CAUSE: &str = "outside_cause";
+pub const OUTSIDE_CAUSE: &str = "external_cause";
 
 string_enum! {
     /// What runs with an outside cause may do with plain actions, such as commands. An outside cause is anything but the

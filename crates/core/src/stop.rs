@@ -78,7 +78,7 @@ impl StopRequest {
         Self {
             id: 0,
             target: StopTarget::All,
-            reason: "brake.slot in the home is damaged, so a brake may have been lost".to_owned(),
+            reason: "stop.slot in the home is damaged, so a brake may have been lost".to_owned(),
             channel: Channel::Cli,
             at: Millis(0),
         }

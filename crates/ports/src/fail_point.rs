@@ -37,7 +37,7 @@ pub const POINTS: &[&str] = &[
     "timer.after_commit",
 ];
 
-/// Ends the process here if the environment says so: `WAKEFUL_FAIL=name` or `name:n` for the n-th passage.
+/// Ends the process here if the environment says so: `WAKEFUL_FAIL_POINT=name` or `name:n` for the n-th passage.
 #[cfg(fail_points)]
 pub fn fail_point(name: &str) {
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -46,7 +46,7 @@ pub fn fail_point(name: &str) {
         clippy::disallowed_methods,
         reason = "fail points exist only in test builds and have no other channel"
     )]
-    let Ok(wanted) = std::env::var("WAKEFUL_FAIL") else {
+    let Ok(wanted) = std::env::var("WAKEFUL_FAIL_POINT") else {
         return;
     };
     let (wanted, nth) = wanted.split_once(':').unwrap_or((&wanted, "1"));

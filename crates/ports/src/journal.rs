@@ -47,7 +47,7 @@ impl From<&JournalError> for Problem {
                 "put db.sqlite back from a backup, or begin a new journal with `wakeful journal adopt`",
             ),
             JournalError::WrongJournal => Self::new(
-                "journal_another",
+                "wrong_journal",
                 error.to_string(),
                 "put the right db.sqlite back, or take this one with `wakeful journal adopt`",
             ),

@@ -23,7 +23,7 @@ pub const BUGS: &[(&str, &str)] = &[
     ("moment_skipped", "fired_once"),
 ];
 
-/// Whether the environment asks for this bug: `WAKEFUL_PLANTED=name`.
+/// Whether the environment asks for this bug: `WAKEFUL_PLANTED_BUG=name`.
 #[cfg(fail_points)]
 #[must_use]
 pub fn is_planted(name: &str) -> bool {
@@ -33,7 +33,7 @@ pub fn is_planted(name: &str) -> bool {
         clippy::disallowed_methods,
         reason = "planted bugs exist only in test builds and have no other channel"
     )]
-    let wanted = WANTED.get_or_init(|| std::env::var("WAKEFUL_PLANTED").ok());
+    let wanted = WANTED.get_or_init(|| std::env::var("WAKEFUL_PLANTED_BUG").ok());
     wanted.as_deref() == Some(name)
 }
 

@@ -113,11 +113,11 @@ const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
             "keep the file and `wakeful restore` a backup; or move the file away to begin with nothing",
         ),
         StoreError::LogRemoved => (
-            "log_removed",
+            "wal_missing",
             "end what runs with `wakeful daemon stop`, which still saves what it holds; else put agent.sqlite-wal \
                  back, restore a backup, or go on with what is left: `wakeful doctor --fix`",
         ),
-        StoreError::Foreign => ("database_foreign", "choose another home with --home"),
+        StoreError::Foreign => ("not_a_wakeful_database", "choose another home with --home"),
         StoreError::DevelopmentHome => (
             "development_home",
             "keep it with the build that wrote it, and use a new home with --home (on PostgreSQL, a new database)",
@@ -131,7 +131,10 @@ const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
             "home_missing",
             "`wakeful run \"…\"` makes one, or give another with --home",
         ),
-        StoreError::BadAddress(_) => ("database_address", "give a postgres:// URL or key=value words"),
+        StoreError::BadAddress(_) => (
+            "bad_database_address",
+            "give a postgres:// URL or key=value words",
+        ),
         StoreError::Unreachable(_) => (
             "database_unreachable",
             "check the --database URL and that the server runs; `wakeful run --resume` then finishes what is open",

@@ -140,7 +140,7 @@ impl Observer for Hub {
         if has([EventKind::RunEnded, EventKind::AgentStateChanged]) {
             self.turned.notify_one();
         }
-        if has([EventKind::RunEnded, EventKind::RunReleased]) {
+        if has([EventKind::RunEnded, EventKind::QuarantineResolved]) {
             self.ended.notify_one();
         }
         self.broadcast(|| HubMessage::Events {
@@ -182,7 +182,7 @@ mod tests {
             incarnation: Incarnation::new("h.1"),
         };
         let events = kinds.iter().map(|kind| {
-            let draft = EventDraft::new(wakeful_core::report::payload::RecordBound { records: Vec::new() });
+            let draft = EventDraft::new(wakeful_core::report::payload::RowsBound { records: Vec::new() });
             let mut sealed = SealedEvent::new(draft, Millis(0), None, [0; 32]).expect("canonical");
             sealed.kind = *kind;
             head.chain(&agent, sealed)
@@ -198,7 +198,7 @@ mod tests {
     #[tokio::test]
     async fn whoever_takes_back_what_runs_left_behind_hears_when_one_ended_or_was_given_up() {
         assert!(rings_at(&[EventKind::RunEnded]).await);
-        assert!(rings_at(&[EventKind::RunReleased]).await);
+        assert!(rings_at(&[EventKind::QuarantineResolved]).await);
         assert!(rings_at(&[]).await, "only the store knows what happened");
         assert!(!rings_at(&[EventKind::RunStarted]).await);
     }

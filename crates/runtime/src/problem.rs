@@ -32,7 +32,7 @@ const LIFECYCLE: &str = "created and dormant become active, active becomes dorma
 pub const ANSWER_NOT_ALLOWED: &str = "answer_not_allowed";
 
 /// The code of an answer, or a hand on the brake, that comes from a process of an agent's own tool.
-pub const DESCENDS_FROM_TOOL: &str = "descends_from_tool";
+pub const DESCENDS_FROM_TOOL: &str = "caller_is_tool_process";
 
 /// A process that an agent's tool started wants to decide in a person's place.
 #[must_use]
@@ -60,9 +60,9 @@ fn code(error: &EngineError) -> Cow<'static, str> {
         EngineError::Store(error) => return Problem::from(error).code,
         EngineError::Subscription(_) => "subscription_refused",
         EngineError::Schedule(_) => "schedule_refused",
-        EngineError::Lifecycle { .. } => "lifecycle_transition",
+        EngineError::Lifecycle { .. } => "bad_lifecycle_transition",
         EngineError::TimeInPast(_) => "bad_time",
-        EngineError::UnknownTrigger => "trigger_unknown",
+        EngineError::UnknownTrigger => "external_trigger_unknown",
         EngineError::UnknownAgent(_) => "agent_unknown",
         EngineError::AgentExists(_) => "agent_exists",
         EngineError::UnknownRun(_) => "run_unknown",
@@ -72,7 +72,7 @@ fn code(error: &EngineError) -> Cow<'static, str> {
         EngineError::LeaseLost(_) => "lease_lost",
         EngineError::BudgetExceeded { .. } => BUDGET_EXCEEDED,
         EngineError::NoEngine { problem, .. } => return problem.code.clone(),
-        EngineError::Panicked(_) => "turn_panicked",
+        EngineError::Panicked(_) => "internal_error",
         EngineError::MachineVersion { .. } => "machine_version_unsupported",
         EngineError::DecisionPending { .. } => "decision_pending",
         EngineError::Braked { .. } => "braked",
@@ -83,10 +83,10 @@ fn code(error: &EngineError) -> Cow<'static, str> {
         EngineError::Unanswerable(why) => unanswerable(why).0,
         EngineError::NotQuarantined { .. } => "run_not_quarantined",
         EngineError::NotEnded { .. } => "run_open",
-        EngineError::NotErasable { .. } => "event_is_record",
+        EngineError::NotErasable { .. } => "event_not_erasable",
         EngineError::RunErased { .. } => "run_erased",
         EngineError::RunPruned { .. } => "run_pruned",
-        EngineError::InvalidState { .. } => "run_broken",
+        EngineError::InvalidState { .. } => "run_state_invalid",
     };
     fixed.into()
 }
@@ -114,7 +114,7 @@ fn hint(error: &EngineError) -> String {
         }
         EngineError::Quarantined { run, .. } => {
             return format!(
-                "`wakeful runs retry {run}` tries it again, `wakeful runs abandon {run}` gives it up"
+                "`wakeful runs resume {run}` tries it again, `wakeful runs abandon {run}` gives it up"
             );
         }
         EngineError::InvalidState { run, .. } => {
@@ -129,7 +129,9 @@ fn hint(error: &EngineError) -> String {
         EngineError::Schedule(_) => "`wakeful schedule list` shows those there are",
         EngineError::Lifecycle { .. } => LIFECYCLE,
         EngineError::TimeInPast(_) => "give a moment that is still to come",
-        EngineError::UnknownTrigger => "`wakeful agent trigger show` tells the address that holds now",
+        EngineError::UnknownTrigger => {
+            "`wakeful agent external-trigger show` tells the address that holds now"
+        }
         EngineError::Unanswerable(why) => unanswerable(why).1,
         EngineError::AgentExists(_) => "use it with `wakeful run --agent`, or choose another name",
         EngineError::UnknownRun(_) => "`wakeful runs list` shows the runs there are",
@@ -170,11 +172,11 @@ fn of_schedule(fault: &ScheduleRefusal, message: String) -> Problem {
             "correct the field that is named; see docs/schedules.md",
         ),
         ScheduleRefusal::Status { .. } => (
-            "schedule_status",
+            "bad_schedule_transition",
             "active and paused ones change into each other; one that is over is made anew with `wakeful schedule add`",
         ),
         ScheduleRefusal::Over { .. } => (
-            "schedule_over",
+            "schedule_expired",
             "make a new one with `wakeful schedule add`, or wake the agent with `wakeful message`",
         ),
         ScheduleRefusal::TooMany(_) | ScheduleRefusal::EventFull(_) => (
@@ -197,10 +199,10 @@ const fn unanswerable(why: &AnswerError) -> (&'static str, &'static str) {
         ),
         AnswerError::NotAllowed { .. } => (
             ANSWER_NOT_ALLOWED,
-            "answer it by one of these ways; `decisions.answer_from` says which new decisions take",
+            "answer it by one of these ways; `decisions.answer_channels` says which new decisions take",
         ),
         AnswerError::Late { .. } => (
-            "decision_late",
+            "decision_expired",
             "read it again: it grew more severe and can be answered anew, or it was called off",
         ),
         AnswerError::NoOption { .. } => ("option_unknown", "answer with one of the options"),

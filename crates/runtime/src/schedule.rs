@@ -129,7 +129,7 @@ impl Scheduler {
             column,
         } = found;
         let agent = AgentId::parse(&agent_id).ok();
-        let draft = EventDraft::new(AgentStateChanged::ScheduleSetAside {
+        let draft = EventDraft::new(AgentStateChanged::ScheduleUnreadable {
             schedule_id: name.clone(),
             column: column.to_owned(),
         });

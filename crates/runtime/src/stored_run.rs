@@ -117,7 +117,7 @@ fn read(view: &mut View<'_>, run: RunKey) -> Result<Option<WithReply>, StoreErro
             if matches!(error, EngineError::MachineVersion { .. }) {
                 "machine_version_unsupported"
             } else {
-                "run_broken"
+                "run_state_invalid"
             }
         })
     });

@@ -43,7 +43,7 @@ pub struct ResolvedOptions {
     /// Agents of which it may start runs.
     pub may_start: std::collections::BTreeSet<String>,
     /// What its plain actions need if something other than the operator caused it.
-    pub outside_runs: ExternalCausePolicy,
+    pub external_causes: ExternalCausePolicy,
 }
 
 impl ResolvedOptions {
@@ -57,7 +57,7 @@ impl ResolvedOptions {
             deny_tools: turn.deny_tools.clone(),
             ask_tools: turn.ask_tools.clone(),
             may_start: turn.may_start.clone(),
-            outside_runs: turn.external_cause_policy.unwrap_or_default(),
+            external_causes: turn.external_cause_policy.unwrap_or_default(),
         }
     }
 }
@@ -167,7 +167,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             .with_startable_agents(limits.may_start);
         let FirstEntry { entry, body, absorbs } = opening;
         let taken_up = absorbs.iter().map(|message| &message.cause);
-        let turn = turn.caused_by([&message.cause].into_iter().chain(taken_up), limits.outside_runs);
+        let turn = turn.caused_by(
+            [&message.cause].into_iter().chain(taken_up),
+            limits.external_causes,
+        );
         let input = RunInput::Admitted {
             body: body.as_ref().map_or(message.body, Blob::hash),
         };

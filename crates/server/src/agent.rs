@@ -59,7 +59,7 @@ pub(crate) fn routes() -> Routes {
 
 async fn list(call: Call, asked: ListAgents) -> Result<AgentList, ApiError> {
     let open = call.open()?;
-    let agents = open.runtime.agents.list(asked.with_private).await?;
+    let agents = open.runtime.agents.list(asked.include_private).await?;
     let stuck = StuckIndex::of(&open);
     let agents = agents.iter().map(|agent| stuck.status(agent)).collect();
     Ok(AgentList { agents })

@@ -174,7 +174,7 @@ pub struct RateLimits {
     /// Requests of one client.
     pub client_per_minute: u32,
     /// Messages to one agent.
-    pub turns_per_minute: u32,
+    pub messages_per_minute: u32,
     /// Wrong tokens and codes from one address.
     pub failures_per_minute: u32,
 }

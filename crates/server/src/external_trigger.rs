@@ -65,7 +65,12 @@ fn token(secret: &Digest, trigger: &str, generation: u64) -> Digest {
 pub fn external_trigger(capability: &TriggerCapability) -> ExternalTrigger {
     let TriggerCapability { row, secret } = capability;
     let id = row.trigger_id.as_str();
-    let path = || format!("/api/triggers/{id}/{}", token(secret, id, row.generation));
+    let path = || {
+        format!(
+            "/api/external-triggers/{id}/{}",
+            token(secret, id, row.generation)
+        )
+    };
     ExternalTrigger {
         external_trigger_id: id.to_owned(),
         target_agent_id: row.agent_id.to_string(),
@@ -265,7 +270,7 @@ mod tests {
     fn the_address_is_shown_over_the_wire_only_and_only_while_it_holds() {
         let wire = external_trigger(&capability(1, TriggerStatus::Active));
         let path = wire.trigger_path.clone().expect("a path");
-        assert!(path.starts_with("/api/triggers/trigger-1/"), "{path}");
+        assert!(path.starts_with("/api/external-triggers/trigger-1/"), "{path}");
         let logged = format!("{wire:?} {:?}", capability(1, TriggerStatus::Active));
         let (_, token) = path.rsplit_once('/').expect("a token");
         assert!(!logged.contains(token) && !logged.contains(&Digest::of(b"secret").to_string()));

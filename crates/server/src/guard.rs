@@ -76,7 +76,7 @@ impl RouteAccess {
             "/metrics" => Self::Private,
             "/api/openapi.json" => Self::Public,
             "/api" => Self::Api,
-            path if path.starts_with("/api/triggers/") => Self::Trigger,
+            path if path.starts_with("/api/external-triggers/") => Self::Trigger,
             path if path.starts_with("/api/") => Self::Api,
             _ => Self::Public,
         }
@@ -366,6 +366,6 @@ async fn answer(app: &App, door: RouteAccess, request: Request, next: Next) -> R
         .unwrap_or_else(|_| {
             let message = "the answer took too long; what was asked may still happen";
             let hint = "look before asking again, or ask again with the same key";
-            ApiError::unavailable("answer_timeout", message, hint).into_response()
+            ApiError::unavailable("response_timeout", message, hint).into_response()
         })
 }

@@ -254,7 +254,7 @@ const NEW_LINK: &str = "`wakeful open` makes a new one";
 fn free_id(app: &App) -> Result<LoginId, ApiError> {
     let mut draws = (0..ID_DRAWS_MAX).map(|_| LoginId::from_bytes(app.entropy.random_bytes()));
     let free = draws.find(|id| !app.logins.list.contains(*id));
-    free.ok_or_else(|| ApiError::unavailable("no_login_id", "no free login id was drawn", "try again"))
+    free.ok_or_else(|| ApiError::unavailable("login_id_exhausted", "no free login id was drawn", "try again"))
 }
 
 async fn leave(app: Call, _: LogOut) -> Result<Response, ApiError> {
@@ -321,7 +321,7 @@ async fn end(app: &App, is_chosen: impl Fn(LoginId) -> bool + Send + 'static) ->
     ended.map_err(|error: LoginSaveError| {
         let message = format!("ended in this daemon, but {error}; a restart would bring it back");
         let hint = "delete logins.json in the home, or make it writable and try again";
-        ApiError::unavailable("login_list_unsaved", &message, hint)
+        ApiError::unavailable("login_save_failed", &message, hint)
     })
 }
 

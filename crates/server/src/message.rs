@@ -38,7 +38,7 @@ fn count(app: &App, path: &Parameters) -> Result<(), ApiError> {
         guard::count(
             app,
             &RateKey::Agent(agent.to_string()),
-            app.limits.turns_per_minute,
+            app.limits.messages_per_minute,
         )?;
     }
     Ok(())
@@ -73,7 +73,7 @@ async fn send(call: Call, asked: SendMessage) -> Result<AcceptedMessage, ApiErro
         admission: if posted.is_new {
             Admission::New
         } else {
-            Admission::Known
+            Admission::Duplicate
         },
     })
 }
@@ -106,7 +106,11 @@ fn in_header(headers: &HeaderMap) -> Result<Option<TurnId>, ApiError> {
 
 fn two_keys() -> ApiError {
     let message = "there are two keys: Idempotency-Key and `key` differ, or the header is there twice";
-    ApiError::conflict("two_keys", message, "send one of them, or the same in both")
+    ApiError::conflict(
+        "idempotency_keys_differ",
+        message,
+        "send one of them, or the same in both",
+    )
 }
 
 /// What comes with a message, checked.

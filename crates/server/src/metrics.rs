@@ -69,9 +69,9 @@ async fn show(call: Call, _: GetMetrics) -> Result<Response, ApiError> {
         let agents: Vec<_> = agents.iter().map(|agent| stalled.status(agent)).collect();
         gauges(&mut page, &agents);
         waiting(&open, &mut page).await?;
-        page.begin("wakeful_listeners", "gauge", "Streams that are open.");
+        page.begin("wakeful_event_streams", "gauge", "Streams that are open.");
         page.line(
-            "wakeful_listeners",
+            "wakeful_event_streams",
             &[],
             u64::try_from(open.runtime.events.listeners()).unwrap_or(u64::MAX),
         );
@@ -158,7 +158,7 @@ async fn waiting(open: &ServedHome, page: &mut MetricsText) -> Result<(), ApiErr
             owed.quarantined_runs,
         ),
         (
-            "wakeful_brakes_on",
+            "wakeful_brakes_active",
             "Brakes that are on.",
             u64::try_from(brakes.len()).unwrap_or(u64::MAX),
         ),

@@ -58,7 +58,7 @@ impl RateKey {
             }
             Self::Trigger(_) => "wait as long as Retry-After says",
             Self::Agent(_) => {
-                "wait as long as Retry-After says, or raise `server.turns_per_minute` in config.toml"
+                "wait as long as Retry-After says, or raise `server.messages_per_minute` in config.toml"
             }
         }
     }

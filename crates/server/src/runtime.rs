@@ -86,7 +86,7 @@ async fn status(call: Call, _: GetRuntimeStatus) -> Result<RuntimeStatus, ApiErr
         active_task_count: 0,
         processing_agent_count: counts.processing,
         waiting_agent_count: counts.waiting,
-        listener_count: u64::try_from(open.runtime.events.listeners()).unwrap_or(u64::MAX),
+        stream_count: u64::try_from(open.runtime.events.listeners()).unwrap_or(u64::MAX),
         model: facts.model.clone(),
         last_failure,
         stuck: stuck

@@ -187,7 +187,7 @@ impl Script {
             deny_tools: self.denied(index),
             ask_tools: self.asked(index),
             may_start: std::collections::BTreeSet::new(),
-            outside_runs: ExternalCausePolicy::Ask,
+            external_causes: ExternalCausePolicy::Ask,
         };
         Ok(Ask {
             agent: self.agent.clone(),

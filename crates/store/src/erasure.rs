@@ -55,12 +55,12 @@ fn thoroughly<T>(tx: &mut Tx<'_>, erase: impl FnOnce(&mut Tx<'_>) -> Result<T>) 
 const EVENTS: &str = "
     UPDATE event SET payload = NULL, salt = NULL
     WHERE agent_id = ?1 AND seq >= ?2 AND seq <= ?3 AND payload IS NOT NULL
-        AND kind NOT IN ('content_erased', 'data_pruned', 'record_bound')";
+        AND kind NOT IN ('content_erased', 'data_pruned', 'rows_bound')";
 
 const EVENTS_OF_RUN: &str = "
     UPDATE event SET payload = NULL, salt = NULL
     WHERE agent_id = ?1 AND seq >= ?2 AND seq <= ?3 AND run_key = ?4 AND payload IS NOT NULL
-        AND kind NOT IN ('content_erased', 'data_pruned', 'record_bound')";
+        AND kind NOT IN ('content_erased', 'data_pruned', 'rows_bound')";
 
 impl Tx<'_> {
     /// Erases payload and salt of events of an agent, first and last included; only of one run where one is given.

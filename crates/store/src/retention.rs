@@ -53,7 +53,7 @@ const OLD_EVENTS: &str = "
     SELECT event.at_ms, event.agent_id, event.seq, CAST(length(event.payload) AS BIGINT)
     FROM event JOIN agent_head ON agent_head.agent_id = event.agent_id
     WHERE event.payload IS NOT NULL AND event.at_ms < ?1 AND event.seq < agent_head.next_seq - ?2
-        AND event.kind NOT IN ('content_erased', 'data_pruned', 'record_bound')
+        AND event.kind NOT IN ('content_erased', 'data_pruned', 'rows_bound')
         AND NOT EXISTS (SELECT 1 FROM run WHERE run.run_key = event.run_key AND run.status IN ('open', 'quarantined'))
         AND NOT EXISTS (SELECT 1 FROM queue WHERE queue.run_key = event.run_key)
     ORDER BY event.at_ms, event.agent_id, event.seq LIMIT ?3";

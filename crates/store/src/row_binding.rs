@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::Digest;
 use wakeful_core::proof::row_binding::{
-    RECORDS_PER_EVENT_MAX, RowBinding, record_hash, row_binding_event, row_binding_salt,
+    RECORDS_PER_EVENT_MAX, RowBinding, row_binding_event, row_binding_salt, row_hash,
 };
 use wakeful_core::report::SealedEvent;
 use wakeful_core::time::Millis;
@@ -234,7 +234,7 @@ pub(crate) fn hash_of(
 
 fn hash(bound: &'static BoundTable, values: Vec<Value>) -> Result<Digest> {
     let columns = bound.columns.iter().copied().zip(values.into_iter().map(text));
-    record_hash(bound.table, columns.collect()).map_err(|_| StoreError::Malformed(bound.table))
+    row_hash(bound.table, columns.collect()).map_err(|_| StoreError::Malformed(bound.table))
 }
 
 /// A value as text. Numbers as well: JSON has none that are as long.
@@ -274,7 +274,7 @@ pub(crate) fn bind(tx: &mut Tx<'_>, touched: TouchedRows) -> Result<()> {
         let params: Vec<Param<'_>> = key.iter().map(Param::from).collect();
         bindings.push(RowBinding {
             table: table.to_owned(),
-            record_hash: hash_of(&mut tx.sql, bound, &params)?,
+            row_hash: hash_of(&mut tx.sql, bound, &params)?,
             key: key_text(key),
         });
     }
@@ -310,7 +310,7 @@ fn all_of(sql: &mut dyn Sql, bound: &'static BoundTable) -> Result<Vec<RowBindin
         all.extend(page.into_iter().map(|row| RowBinding {
             table: bound.table.to_owned(),
             key: row.key_text(),
-            record_hash: Some(row.hash),
+            row_hash: Some(row.hash),
         }));
     }
 }
@@ -405,7 +405,7 @@ impl View<'_> {
         after: Option<&[KeyPart]>,
         limit: u32,
     ) -> Result<Vec<BoundRow>> {
-        let bound = named(table).ok_or(StoreError::Malformed("record_bound.table"))?;
+        let bound = named(table).ok_or(StoreError::Malformed("rows_bound.table"))?;
         rows(&mut self.sql, bound, after, limit)
     }
 }

@@ -193,7 +193,7 @@ impl LimitExceeded {
         match self.limit {
             Limit::Memory | Limit::MachineMemory => "memory_exceeded",
             Limit::Processes => "too_many_processes",
-            Limit::Written | Limit::FreeSpace | Limit::FreeFiles => "disk_limit",
+            Limit::Written | Limit::FreeSpace | Limit::FreeFiles => "disk_write_exceeded",
         }
     }
 
@@ -216,7 +216,7 @@ impl LimitExceeded {
                 format!("the command had more than {allowed} processes and threads (tools.processes_max)")
             }
             Limit::Written => format!(
-                "the command wrote {} MiB; the limit is {} MiB (tools.written_mib_max, tools.written_mib_per_day)",
+                "the command wrote {} MiB; the limit is {} MiB (tools.disk_write_mib_max, tools.disk_write_mib_per_day)",
                 mib(found),
                 mib(allowed)
             ),
@@ -262,7 +262,7 @@ pub(crate) fn no_room(lack: NoRoom) -> ToolError {
         lack.needed >> 20
     );
     let hint = "a person has to make room on that disk, or move the home to a larger one";
-    ToolError::new("disk_limit", &message, hint)
+    ToolError::new("disk_write_exceeded", &message, hint)
 }
 
 /// The command could not be started.

@@ -31,7 +31,7 @@ const GUARDED: [&str; 21] = [
     "run",
     "run/daemon.json",
     "run/wakeful.sock",
-    "brake.slot",
+    "stop.slot",
     "logins.json",
     "written",
     "guidance",

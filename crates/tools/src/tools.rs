@@ -368,15 +368,15 @@ fn day_s_writing_used(most: u64) -> ToolError {
         "the commands of this agent wrote {} MiB within 24 hours",
         most >> 20
     );
-    let hint = "wait, or ask a person to raise tools.written_mib_per_day";
-    ToolError::new("disk_limit", &message, hint)
+    let hint = "wait, or ask a person to raise tools.disk_write_mib_per_day";
+    ToolError::new("disk_write_exceeded", &message, hint)
 }
 
 fn unknown_writing(file: &Path, error: &std::io::Error) -> ToolError {
     let message =
         format!("command refused: the record of what this agent's commands wrote cannot be read: {error}");
     let hint = format!("a person has to make {} readable, or remove it", file.display());
-    ToolError::new("disk_limit", &message, &hint)
+    ToolError::new("disk_write_exceeded", &message, &hint)
 }
 
 fn outside() -> ToolError {

@@ -77,9 +77,9 @@ impl WorkspaceError {
         match self {
             Self::Unusable { .. } => "workspace_unusable",
             Self::Overlap { .. } => "workspace_overlaps_home",
-            Self::InClosedPlace { .. } => "workspace_in_closed_place",
+            Self::InClosedPlace { .. } => "workspace_in_denied_path",
             Self::KeyFileInside { .. } => "key_file_in_workspace",
-            Self::TooManyClosedPlaces => "closed_places_too_many",
+            Self::TooManyClosedPlaces => "too_many_denied_paths",
             Self::ScratchOutside { .. } => "scratch_outside_home",
             Self::NotText { .. } => "workspace_not_utf8",
         }

@@ -148,7 +148,7 @@ impl From<ClientError> for Failure {
                 "`wakeful daemon status` tells how it stands, `wakeful daemon restart` begins anew",
             ),
             ClientError::Malformed(_) => Self::new(
-                "daemon_incomprehensible",
+                "daemon_protocol_error",
                 message,
                 "program and daemon may be of different versions: `wakeful daemon restart`",
             ),

@@ -171,5 +171,5 @@ impl<'a> ReconnectTimer<'a> {
 /// The failure of somebody who watched a daemon that stays away.
 pub(crate) fn daemon_gone(what: &str, hint: String) -> Failure {
     let message = format!("the daemon has been away for {} s; {what}", AWAY_MAX.as_secs());
-    Failure::new("watching_ended", message, hint)
+    Failure::new("watch_interrupted", message, hint)
 }

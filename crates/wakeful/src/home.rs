@@ -89,7 +89,7 @@ impl Home {
 
     /// Brakes and cancellations that the database does not have yet.
     pub(crate) fn brake_slot(&self) -> PathBuf {
-        self.root.join("brake.slot")
+        self.root.join("stop.slot")
     }
 
     /// Opens a home for reading; there must be one.
@@ -138,11 +138,7 @@ impl Home {
     fn may_be_marked(&self) -> Result<bool, Failure> {
         let foreign = |why: &str| {
             let message = format!("{} {why}", self.root.display());
-            Failure::new(
-                "home_foreign",
-                message,
-                "give an empty or a new folder with --home",
-            )
+            Failure::new("not_a_home", message, "give an empty or a new folder with --home")
         };
         let entries = fs::read_dir(&self.root);
         let entries = entries.map_err(|error| foreign(&format!("cannot be used as a home: {error}")))?;
@@ -281,7 +277,7 @@ mod tests {
         fs::write(other.path().join("mine.txt"), "").expect("written");
         assert_eq!(
             Home::open_or_create(other.path()).expect_err("foreign").code(),
-            "home_foreign"
+            "not_a_home"
         );
     }
 

@@ -44,6 +44,6 @@ impl Policy for ConfiguredPolicy {
     }
 
     fn answer_channels(&self, agent: &AgentId) -> BTreeSet<Channel> {
-        self.settings.answer_from(agent)
+        self.settings.answer_channels(agent)
     }
 }

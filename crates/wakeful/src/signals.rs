@@ -28,8 +28,14 @@ pub(crate) struct Signals {
 impl Signals {
     pub(crate) fn listen() -> Result<Self, Failure> {
         let listen = |kind| {
-            signal(kind)
-                .map_err(|error| Failure::io("no_signals", "cannot listen for signals", &error, "try again"))
+            signal(kind).map_err(|error| {
+                Failure::io(
+                    "signal_setup_failed",
+                    "cannot listen for signals",
+                    &error,
+                    "try again",
+                )
+            })
         };
         let (switch, halt) = Halt::new();
         let (interrupt, terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);

@@ -80,7 +80,7 @@ pub(crate) fn begin(
         command.env("WAKEFUL_DATABASE", database);
     }
     if let Some(bug) = planted {
-        command.env("WAKEFUL_PLANTED", bug);
+        command.env("WAKEFUL_PLANTED_BUG", bug);
     }
     circumstances(&mut command, place, home, how)?;
     let began = SystemTime::now();
@@ -100,7 +100,7 @@ fn circumstances(command: &mut Command, place: &TestDir, home: usize, how: &Circ
                 .env("WAKEFUL_TOOLS_MEMORY_MIB_MAX", memory_mib.to_string());
         }
         Circumstances::Armed { point, passage } => {
-            command.env("WAKEFUL_FAIL", format!("{point}:{passage}"));
+            command.env("WAKEFUL_FAIL_POINT", format!("{point}:{passage}"));
         }
         Circumstances::Journaled => {
             let journal = place.journal(home);

@@ -75,7 +75,7 @@ impl Load<'_> {
             )?;
             let _ = self.clock_from.set(wall_ns() / 1_000_000);
             let pattern = json!({"interval_seconds": INTERVAL_S});
-            let body = json!({"agent_id": agent, "schedule_id": NAME, "pattern": pattern, "say": "tick", "always": true});
+            let body = json!({"agent_id": agent, "schedule_id": NAME, "pattern": pattern, "message": "tick", "always": true});
             make(api, "/api/schedules", &body)?;
         }
         Ok(())
@@ -94,7 +94,7 @@ impl Load<'_> {
         }
         let source = json!({"kind": "folder", "path": self.place.watched(), "source_id": NAME});
         make(api, "/api/sources", &source)?;
-        let body = json!({"agent_id": agent, "subscription_id": NAME, "any": ["FILE"], "say": "read"});
+        let body = json!({"agent_id": agent, "subscription_id": NAME, "any": ["FILE"], "message": "read"});
         make(api, "/api/subscriptions", &body)?;
         Ok(())
     }

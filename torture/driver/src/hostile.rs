@@ -351,7 +351,7 @@ impl HostileRun<'_> {
         }
         self.rest("what filled the disk")?;
         self.expect_ran("disk");
-        self.expect_limit(run.as_deref().unwrap_or_default(), "disk_limit");
+        self.expect_limit(run.as_deref().unwrap_or_default(), "disk_write_exceeded");
         let sent = self.send("quiet", "true")?;
         self.expect("accepts", sent.is_some(), "a message after the disk was full");
         self.expect_ended(&sent.into_iter().collect::<Vec<_>>())

@@ -252,7 +252,9 @@ impl Load<'_> {
     /// It is put down before it is asked for: whoever is killed before they answer may have heard it.
     pub(crate) fn retry(&self, run: &str, rng: &mut Rng) {
         self.history.put(&json!({"event": "retried", "run": run}));
-        let answer = self.asked(rng, |api| api.post(&format!("/api/runs/{run}/retry"), &json!({})));
+        let answer = self.asked(rng, |api| {
+            api.post(&format!("/api/runs/{run}/resume"), &json!({}))
+        });
         if answer.is_some_and(|answer| answer.status == 200) {
             self.counts.retried.fetch_add(1, Ordering::Relaxed);
         }

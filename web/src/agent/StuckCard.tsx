@@ -1,11 +1,11 @@
-import type { Stuck } from "../api/types";
+import type { StuckAgent } from "../api/types";
 import { labels } from "../labels";
 import { toSentence } from "../text/sentence";
 import { AttentionCard } from "../ui/AttentionCard";
 import { InlineText } from "../ui/InlineText";
 
 /** An agent whose run cannot continue, with the server's reason and hint. */
-export function StuckCard({ stuck }: { stuck: Stuck }) {
+export function StuckCard({ stuck }: { stuck: StuckAgent }) {
   return (
     <AttentionCard icon="knot" agentId={stuck.agent_id} headline={labels.agent.isStuck(stuck.agent_id)}>
       <p>

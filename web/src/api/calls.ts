@@ -61,7 +61,7 @@ export const getWhyNot = (id: string) =>
 export const cancelRun = (runKey: string) =>
   responseBody(client.POST("/api/runs/{run_key}/cancel", { params: run(runKey) }));
 export const resumeRun = (runKey: string) =>
-  responseBody(client.POST("/api/runs/{run_key}/retry", { params: run(runKey) }));
+  responseBody(client.POST("/api/runs/{run_key}/resume", { params: run(runKey) }));
 export const abandonRun = (runKey: string) =>
   responseBody(client.POST("/api/runs/{run_key}/abandon", { params: run(runKey) }));
 export const getQuarantined = () =>

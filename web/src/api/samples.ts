@@ -7,9 +7,9 @@ import type {
   Delta,
   Event,
   EventKind,
+  EventLevel,
   EventPayload,
-  Level,
-  Parked,
+  ParkedReason,
   Run,
   Step,
   Subscription,
@@ -20,7 +20,7 @@ type Over<K extends EventKind> = Partial<Omit<Event, "kind" | "payload" | "erase
   kind?: K;
   payload?: { [M in keyof EventPayload<K>]?: Partial<EventPayload<K>[M]> };
   erased?: boolean;
-  visibility?: Level;
+  visibility?: EventLevel;
 };
 
 /** An event of agent `main`, with the fields that a test sets. */
@@ -92,7 +92,7 @@ export function sampleBudget(over: Partial<Budget> = {}): Budget {
   };
 }
 
-export function sampleParked(over: Partial<Parked> = {}): Parked {
+export function sampleParked(over: Partial<ParkedReason> = {}): ParkedReason {
   return {
     code: "budget_exceeded",
     scope: "all",
@@ -161,7 +161,7 @@ export function sampleSubscription(over: Partial<Subscription> = {}): Subscripti
     all: [],
     cooldown_ms: 0,
     debounce_ms: 0,
-    say: "plan the week",
+    message: "plan the week",
     created_at: "2026-01-01T00:00:00Z",
     is_active: true,
     ...over,

@@ -104,6 +104,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agent_id}/external-trigger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The external trigger of an agent. It is made when it is first asked for, and stays the same. */
+        post: operations["get_external_trigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/external-trigger/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Revokes the trigger: it accepts nothing until it gets another address. */
+        post: operations["revoke_external_trigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/external-trigger/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives the trigger another address. The one before stops working. */
+        post: operations["rotate_external_trigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{agent_id}/messages": {
         parameters: {
             query?: never;
@@ -325,57 +376,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/agents/{agent_id}/trigger": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** The external trigger of an agent. It is made when it is first asked for, and stays the same. */
-        post: operations["get_external_trigger"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/agents/{agent_id}/trigger/revoke": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Revokes the trigger: it accepts nothing until it gets another address. */
-        post: operations["revoke_external_trigger"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/agents/{agent_id}/trigger/rotate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Gives the trigger another address. The one before stops working. */
-        post: operations["rotate_external_trigger"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/agents/{agent_id}/wake": {
         parameters: {
             query?: never;
@@ -548,6 +548,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/external-triggers/{external_trigger_id}/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Wakes the agent of a trigger. The body, of any kind, is given to the agent as untrusted data. `Idempotency-Key` or `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies within a minute are one. `X-Correlation-Id` and `X-Causation-Id` say what it belongs together with and what it was caused by; they are kept and shown. */
+        post: operations["deliver_external_trigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/journal/categories": {
         parameters: {
             query?: never;
@@ -652,7 +669,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/journal/sagas/{operation_id}/keep": {
+    "/api/journal/sagas/{operation_id}/resolve": {
         parameters: {
             query?: never;
             header?: never;
@@ -825,7 +842,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/receipts": {
+    "/api/privacy-receipts": {
         parameters: {
             query?: never;
             header?: never;
@@ -842,7 +859,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/receipts/{provider}": {
+    "/api/privacy-receipts/{provider}": {
         parameters: {
             query?: never;
             header?: never;
@@ -927,7 +944,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/runs/{run_key}/retry": {
+    "/api/runs/{run_key}/resume": {
         parameters: {
             query?: never;
             header?: never;
@@ -1288,23 +1305,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/triggers/{trigger_id}/{token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Wakes the agent of a trigger. The body, of any kind, is given to the agent as untrusted data. `Idempotency-Key` or `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies within a minute are one. `X-Correlation-Id` and `X-Causation-Id` say what it belongs together with and what it was caused by; they are kept and shown. */
-        post: operations["deliver_external_trigger"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -1379,7 +1379,7 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /** @description A message that is durable. */
-        Accepted: {
+        AcceptedMessage: {
             /** @description Whether it was new. */
             admission: components["schemas"]["Admission"];
             /** @description Whose queue it is in. */
@@ -1388,7 +1388,7 @@ export interface components {
             run_key: string;
         };
         /** @description One permitted action was called off. */
-        ActionCalledOff: {
+        ActionCancelled: {
             /** @description The stable word of why. */
             code?: string;
             /**
@@ -1440,10 +1440,10 @@ export interface components {
             label?: string | null;
             /** @description How many of them run at once; 1 where nothing is given. */
             max_catch_up_runs_per_tick?: number | null;
+            /** @description What it says to the agent. */
+            message: string;
             /** @description When it fires. */
             pattern: components["schemas"]["SchedulePattern"];
-            /** @description What it says to the agent. */
-            say: string;
             /** @description Its name; one is made up where none is given. */
             schedule_id?: string | null;
         };
@@ -1457,7 +1457,7 @@ export interface components {
             source_id?: string | null;
         };
         /** @description Whether a message was new. */
-        Admission: "new" | "known";
+        Admission: "new" | "duplicate";
         /** @description How the door knows who came through it. */
         AdmissionContext: "local_process" | "control_authenticated" | "external_trigger_capability" | "runtime_owned";
         /** @description What one agent spent today, and may. */
@@ -1473,6 +1473,8 @@ export interface components {
             /** @description What it spent today. */
             spent_usd: string;
         };
+        /** @description Whether an agent works on what waits for it. A person's word, beside the lifecycle. */
+        AgentControl: "running" | "paused" | "stopped";
         /** @description An agent, chosen by a person (or made up for a temporary agent). Checked once, on the way in. */
         AgentId: string;
         /** @description All listed agents. */
@@ -1507,26 +1509,26 @@ export interface components {
             /** @description The same as its status. */
             agent: components["schemas"]["AgentStatus"];
             /** @description Messages that wait, next first; at most 50. */
-            queue: components["schemas"]["Queued"][];
+            queue: components["schemas"]["QueuedMessage"][];
             /** @description Its newest runs, newest first; at most 50. */
-            runs: components["schemas"]["RunLine"][];
+            runs: components["schemas"]["RunSummary"][];
         };
         /** @description Something about an agent changed. */
         AgentStateChanged: {
             /** @constant */
             change: "created";
             /** @description Whether it works on what waits for it. */
-            control: components["schemas"]["Control"];
+            control: components["schemas"]["AgentControl"];
             /**
              * @description Who may wake it.
              * @default hybrid
              */
-            mode: components["schemas"]["Mode"];
+            mode: components["schemas"]["InteractionMode"];
         } | {
             /** @constant */
             change: "control";
             /** @description How it stands now. */
-            control: components["schemas"]["Control"];
+            control: components["schemas"]["AgentControl"];
         } | {
             /** @constant */
             change: "lifecycle";
@@ -1536,7 +1538,7 @@ export interface components {
             /** @constant */
             change: "mode";
             /** @description Who. */
-            mode: components["schemas"]["Mode"];
+            mode: components["schemas"]["InteractionMode"];
         } | {
             /** @constant */
             change: "sleep";
@@ -1568,7 +1570,7 @@ export interface components {
             subscription: components["schemas"]["RuleId"];
         } | components["schemas"]["ScheduleChange"] | components["schemas"]["ScheduleChange"] | components["schemas"]["ScheduleChange"] | components["schemas"]["ScheduleChange"] | components["schemas"]["ScheduleChange"] | components["schemas"]["ScheduleChange"] | {
             /** @constant */
-            change: "schedule_set_aside";
+            change: "schedule_unreadable";
             /** @description What cannot be read. */
             column: string;
             /** @description Which one. */
@@ -1579,9 +1581,9 @@ export interface components {
             /** @description How a person said so. */
             channel: components["schemas"]["Channel"];
             /** @description The day before. */
-            from: components["schemas"]["Day"] | null;
+            from: components["schemas"]["UtcDay"] | null;
             /** @description The day now. */
-            to: components["schemas"]["Day"];
+            to: components["schemas"]["UtcDay"];
         } | {
             /** @constant */
             change: "model";
@@ -1595,7 +1597,7 @@ export interface components {
             /** @description Its name. */
             agent_id: string;
             /** @description Whether it works on what waits for it. */
-            control: components["schemas"]["Control"];
+            control: components["schemas"]["AgentControl"];
             /**
              * Format: date-time
              * @description When it was made.
@@ -1604,7 +1606,7 @@ export interface components {
             /** @description Whether a brake holds it, its own or that of all: it keeps what comes and begins nothing. */
             is_braked: boolean;
             /** @description The newest run. */
-            last_run?: components["schemas"]["RunLine"];
+            last_run?: components["schemas"]["RunSummary"];
             /** @description The number of its newest event; 0 before the first. */
             last_seq: number;
             /** @description Where it stands in its life. */
@@ -1612,7 +1614,7 @@ export interface components {
             /** @description The files that guide it, never what they say. Told of one agent, not in lists. */
             loaded_agents_md?: components["schemas"]["LoadedAgentsMd"][];
             /** @description Who may wake it. */
-            mode: components["schemas"]["Mode"];
+            mode: components["schemas"]["InteractionMode"];
             /** @description The model that a person chose for it; absent where the default holds. */
             model?: string;
             /** @description Model rounds over all its runs. */
@@ -1638,24 +1640,6 @@ export interface components {
             visibility: components["schemas"]["Visibility"];
             /** @description The folder its commands run in. */
             workspace: string;
-        };
-        /** @description That somebody was told of a question, or could not be. */
-        Announcement: {
-            /**
-             * Format: date-time
-             * @description When it was last tried.
-             */
-            at: string;
-            /** @description Why it did not, the last time. */
-            error?: string;
-            /** @description Whether it came through. */
-            is_done: boolean;
-            /** @description How severe the question was then. */
-            severity: components["schemas"]["Severity"];
-            /** @description How often it was tried. */
-            tries: number;
-            /** @description By which way: `desktop`, `webhook` or `command`. */
-            way: string;
         };
         /** @description An answer that was given. */
         Answer: {
@@ -1696,7 +1680,7 @@ export interface components {
             tools: string[];
         };
         /** @description A picture or a document that comes with a message. */
-        Attached: {
+        AttachmentInput: {
             /** @description Its bytes in base64 with padding; at most 5 MiB before that. */
             data: string;
             /** @description What it is, and its first bytes must say the same. */
@@ -1766,15 +1750,6 @@ export interface components {
         Authority: "operator_instruction" | "runtime_instruction" | "integration_signal" | "external_evidence";
         /** @description Why a question stands out in a list. */
         Badge: "timed_out";
-        /** @description What one event says of one row. */
-        Binding: {
-            /** @description The row's key as text. */
-            key: string;
-            /** @description The hash of the columns that govern; none when the row was removed. */
-            record_hash: components["schemas"]["Digest"] | null;
-            /** @description The table. */
-            table: string;
-        };
         /** @description How far the consequences reach. What nobody knows counts as the farthest. */
         BlastRadius: "trivial" | "small" | "medium" | "large" | "unknown";
         /** @description One piece of a line. */
@@ -1815,27 +1790,6 @@ export interface components {
             is_error: boolean;
             /** @constant */
             type: "tool_result";
-        };
-        /** @description What a block of a day is to be from now on. */
-        BlockWrite: {
-            /** @description Which one; without it a new one is made. */
-            block_id?: string | null;
-            /** @description The part of a life that it is for. */
-            category_id?: string | null;
-            /**
-             * Format: date-time
-             * @description Until when.
-             */
-            ends_at: string;
-            /** @description More about it. */
-            note?: string | null;
-            /**
-             * Format: date-time
-             * @description From when.
-             */
-            starts_at: string;
-            /** @description What is to be done then. */
-            task_id?: string | null;
         };
         /** @description A brake that is on: nothing that it holds begins anything. */
         Brake: {
@@ -1896,12 +1850,28 @@ export interface components {
             /** @description What they spent today. */
             spent_usd: string;
         };
+        /** @description Why there is no money for a request. */
+        BudgetExceeded: {
+            /** @description The cap. */
+            cap: components["schemas"]["MicroUsd"];
+            /** @description The day. */
+            day: components["schemas"]["UtcDay"];
+            /** @description What the request could cost at most. */
+            needed: components["schemas"]["MicroUsd"];
+            /**
+             * @description The part of it that is only put aside, and may come back soon.
+             * @default 0
+             */
+            reserved: components["schemas"]["MicroUsd"];
+            /** @description Whose cap it is. */
+            scope: components["schemas"]["CapScope"];
+            /** @description What the day has seen, settled and reserved. */
+            spent: components["schemas"]["MicroUsd"];
+        };
         /** @description Where a cap comes from. */
         CapOrigin: "set" | "default";
         /** @description Whose spending a cap limits. */
         CapScope: "agent" | "all";
-        /** @description What an event is about. */
-        Category: "operator_notification" | "brief" | "message" | "work_item" | "task" | "waiting" | "workspace" | "runtime" | "assistant_progress" | "tool" | "state_sync" | "trace";
         /** @description By which way an answer, or a hand on the brake, came. */
         Channel: "cli" | "api" | "page";
         /** @description What the HTTP client says of a failure. */
@@ -1956,14 +1926,12 @@ export interface components {
             /** @description The last of them. */
             last_seq: number;
         };
-        /** @description Whether an agent works on what waits for it. A person's word, beside the lifecycle. */
-        Control: "running" | "paused" | "stopped";
         /** @description An agent to make. */
         CreateAgent: {
             /** @description Its name. */
             agent_id: string;
             /** @description Who may wake it; `hybrid` when absent. */
-            mode?: components["schemas"]["Mode"] | null;
+            mode?: components["schemas"]["InteractionMode"] | null;
             /**
              * @description Whether it is listed.
              * @default public
@@ -2014,13 +1982,13 @@ export interface components {
             debounce_ms?: number;
             /** @description What must hold of the agent and of the change. */
             guard?: components["schemas"]["Predicate"] | null;
-            /** @description What a changed record must be like. */
-            predicate?: components["schemas"]["Predicate"] | null;
             /**
              * @description What the agent is told to do.
              * @default
              */
-            say?: string;
+            message?: string;
+            /** @description What a changed record must be like. */
+            predicate?: components["schemas"]["Predicate"] | null;
             /** @description Its name; made up where none is given. */
             subscription_id?: string | null;
         } | {
@@ -2060,11 +2028,27 @@ export interface components {
              */
             until: string;
         };
-        /**
-         * Format: int64
-         * @description A day by the calendar of UTC, counted from 1970.
-         */
-        Day: number;
+        /** @description What a block of a day is to be from now on. */
+        DayPlanBlockWrite: {
+            /** @description Which one; without it a new one is made. */
+            block_id?: string | null;
+            /** @description The part of a life that it is for. */
+            category_id?: string | null;
+            /**
+             * Format: date-time
+             * @description Until when.
+             */
+            ends_at: string;
+            /** @description More about it. */
+            note?: string | null;
+            /**
+             * Format: date-time
+             * @description From when.
+             */
+            starts_at: string;
+            /** @description What is to be done then. */
+            task_id?: string | null;
+        };
         /** @description What a day cost. */
         DaySpending: {
             /**
@@ -2083,8 +2067,6 @@ export interface components {
         Decision: {
             /** @description Whose run asks. */
             agent_id: string;
-            /** @description Who was told of it. Told of one question, not in lists. */
-            announcements?: components["schemas"]["Announcement"][];
             /** @description The answer, once there is one. */
             answer?: components["schemas"]["Answer"];
             /**
@@ -2118,6 +2100,8 @@ export interface components {
             kind: components["schemas"]["DecisionKind"];
             /** @description By which ways an answer is taken. */
             may_answer: components["schemas"]["Channel"][];
+            /** @description Who was told of it. Told of one question, not in lists. */
+            notifications?: components["schemas"]["DecisionNotification"][];
             /** @description The action that waits. */
             operation_id: string;
             /** @description What may be answered. */
@@ -2223,6 +2207,24 @@ export interface components {
             /** @description How many wait for an answer. */
             pending_count: number;
         };
+        /** @description That somebody was told of a question, or could not be. */
+        DecisionNotification: {
+            /**
+             * Format: date-time
+             * @description When it was last tried.
+             */
+            at: string;
+            /** @description How often it was tried. */
+            attempts: number;
+            /** @description Why it did not, the last time. */
+            error?: string;
+            /** @description Whether it came through. */
+            is_delivered: boolean;
+            /** @description How severe the question was then. */
+            severity: components["schemas"]["Severity"];
+            /** @description By which way: `desktop`, `webhook` or `command`. */
+            target: string;
+        };
         /** @description One answer that may be given. */
         DecisionOption: {
             /** @description What happens then. */
@@ -2236,6 +2238,13 @@ export interface components {
         };
         /** @description Where a question stands. */
         DecisionStatus: "pending" | "answered" | "cancelled" | "withdrawn";
+        /** @description Who answers when a message names no model. */
+        DefaultModel: {
+            /** @description Whether it is the built-in demo script, which only pretends to think. */
+            is_demo: boolean;
+            /** @description Its name. */
+            reference: string;
+        };
         /** @description Why the queue holds a message back. */
         DelayKind: "asleep" | "not_before";
         /** @description What a delivery does. */
@@ -2255,19 +2264,6 @@ export interface components {
             /** @description The words. */
             text: string;
         };
-        /** @description What happened on the way to a provider and back. */
-        Diagnostics: {
-            /** @description What the HTTP client says of it. */
-            reqwest?: components["schemas"]["ClientFlags"];
-            /** @description What it was caused by, outermost first. */
-            source_chain?: string[];
-            /** @description How far it came: `connect`, `first_byte`, `body`, `decode`, or `gate` where nothing was sent. */
-            stage: string;
-            /** @description The HTTP status. */
-            status?: number;
-            /** @description Where it was sent, without anything after the path. */
-            url?: string;
-        };
         Digest: string;
         /** @description What of a schedule is to be different. What is absent stays. */
         EditSchedule: {
@@ -2275,6 +2271,16 @@ export interface components {
             allows_catch_up?: boolean | null;
             /** @description Whether it wakes the agent also when nothing changed. */
             always?: boolean | null;
+            /**
+             * @description Whether it waits for no event any more. Not together with `event`.
+             * @default false
+             */
+            clear_event?: boolean;
+            /**
+             * @description Whether nothing must hold any more. Not together with `guard`.
+             * @default false
+             */
+            clear_guard?: boolean;
             /** @description What becomes of a firing while the one before it is under way. */
             concurrency?: components["schemas"]["Concurrency"] | null;
             /** @description The event that lets it fire beside its time. */
@@ -2283,20 +2289,10 @@ export interface components {
             guard?: components["schemas"]["ScheduleGuard"] | null;
             /** @description What people call it. */
             label?: string | null;
-            /**
-             * @description Whether it waits for no event any more. Not together with `event`.
-             * @default false
-             */
-            no_event?: boolean;
-            /**
-             * @description Whether nothing must hold any more. Not together with `guard`.
-             * @default false
-             */
-            no_guard?: boolean;
+            /** @description What it says to the agent. */
+            message?: string | null;
             /** @description When it fires. */
             pattern?: components["schemas"]["SchedulePattern"] | null;
-            /** @description What it says to the agent. */
-            say?: string | null;
         };
         /** @description Exchanges the code of a login link for a login. */
         EnterLogin: {
@@ -2414,8 +2410,8 @@ export interface components {
             /** @constant */
             erased?: false;
             /** @constant */
-            kind: "action_called_off";
-            payload: components["schemas"]["ActionCalledOff"];
+            kind: "action_cancelled";
+            payload: components["schemas"]["ActionCancelled"];
         } | {
             /** @constant */
             erased?: false;
@@ -2474,8 +2470,8 @@ export interface components {
             /** @constant */
             erased?: false;
             /** @constant */
-            kind: "run_released";
-            payload: components["schemas"]["RunReleased"];
+            kind: "quarantine_resolved";
+            payload: components["schemas"]["QuarantineResolved"];
         } | {
             /** @constant */
             erased?: false;
@@ -2492,8 +2488,8 @@ export interface components {
             /** @constant */
             erased?: false;
             /** @constant */
-            kind: "record_bound";
-            payload: components["schemas"]["RecordBound"];
+            kind: "rows_bound";
+            payload: components["schemas"]["RowsBound"];
         } | {
             /** @constant */
             erased?: false;
@@ -2507,6 +2503,8 @@ export interface components {
             kind: string;
             payload: Record<string, unknown>;
         });
+        /** @description What an event is about. */
+        EventCategory: "operator_notification" | "brief" | "message" | "work_item" | "task" | "waiting" | "workspace" | "runtime" | "assistant_progress" | "tool" | "state_sync" | "trace";
         /** @description Events of all listed agents, oldest first. */
         EventFeed: {
             /** @description Go on from here. What is inside may change; it is only good for giving it back. */
@@ -2525,6 +2523,8 @@ export interface components {
             /** @description The name of the delivery. */
             key: string;
         };
+        /** @description How much an event matters to a person, most first. */
+        EventLevel: "action_required" | "work_done" | "turn_result" | "progress" | "trace";
         /** @description Events of one agent, oldest first. */
         EventPage: {
             /** @description The events. */
@@ -2534,26 +2534,8 @@ export interface components {
             /** @description Go on from here. */
             next_after_seq: number;
         };
-        /** @description Why there is no money for a request. */
-        Exceeded: {
-            /** @description The cap. */
-            cap: components["schemas"]["MicroUsd"];
-            /** @description The day. */
-            day: components["schemas"]["Day"];
-            /** @description What the request could cost at most. */
-            needed: components["schemas"]["MicroUsd"];
-            /**
-             * @description The part of it that is only put aside, and may come back soon.
-             * @default 0
-             */
-            reserved: components["schemas"]["MicroUsd"];
-            /** @description Whose cap it is. */
-            scope: components["schemas"]["CapScope"];
-            /** @description What the day has seen, settled and reserved. */
-            spent: components["schemas"]["MicroUsd"];
-        };
         /** @description What was decided about a firing, or about the schedule itself. */
-        ExecutionOutcome: "run" | "skipped" | "replaced" | "refused" | "disabled" | "expired" | "recomputed" | "set_aside";
+        ExecutionOutcome: "run" | "skipped" | "replaced" | "refused" | "disabled" | "expired" | "recomputed" | "unreadable";
         /** @description Why a firing became no run, or why a schedule ended. */
         ExecutionReason: components["schemas"]["ScheduleReason"] | components["schemas"]["WakeOutcome"];
         /** @description The one capability by which systems outside may wake an agent. Its address is a secret: whoever has it can wake the agent. */
@@ -2606,6 +2588,8 @@ export interface components {
         };
         /** @description The stage at which something failed. */
         FailureCategory: "transport" | "protocol" | "runtime" | "task" | "unknown";
+        /** @description In which part of a daemon's life something failed. */
+        FailurePhase: "startup" | "shutdown" | "runtime_turn";
         /** @description One check on the way to a wake, with its result, in the order in which they were made. */
         Gate: {
             /** @description What was found, where a yes or no says too little. */
@@ -2630,15 +2614,15 @@ export interface components {
         Hold: {
             /** @description Which kind, for programs. */
             code: components["schemas"]["HoldCode"];
+            /** @description What would have to change. */
+            hint?: string;
+            /** @description What it is, in one sentence. */
+            message: string;
             /**
              * Format: date-time
              * @description Until when by itself; absent where it stays until somebody acts.
              */
             until?: string;
-            /** @description What would have to change. */
-            way_out?: string;
-            /** @description What it is, in one sentence. */
-            words: string;
         };
         /** @description What holds an agent, for programs. */
         HoldCode: components["schemas"]["WakeOutcome"] | components["schemas"]["DelayKind"] | components["schemas"]["WaitKind"];
@@ -2648,6 +2632,8 @@ export interface components {
         Incarnation: string;
         /** @description Why the arguments of an action are not there in full. */
         InputGone: "erased" | "pruned" | "unreadable";
+        /** @description Who may wake an agent. */
+        InteractionMode: "autonomous" | "interactive" | "hybrid";
         /** @description A part of a life that tasks belong to. */
         JournalCategory: {
             /** @description Its name for programs: 32 hex digits. */
@@ -2829,7 +2815,7 @@ export interface components {
              * @description Blocks that are new or different.
              * @default []
              */
-            upserts?: components["schemas"]["BlockWrite"][];
+            upserts?: components["schemas"]["DayPlanBlockWrite"][];
         } | ({
             /**
              * Format: date
@@ -2838,14 +2824,14 @@ export interface components {
             date?: string | null;
             /** @constant */
             kind: "rate";
-            /** @description The upper end of the scale; 5 unless given. */
-            most?: number | null;
             /** @description More about it. */
             note?: string | null;
             /** @description The record, unless it is a day. */
             record_id?: string | null;
             /** @description The name of the scale. */
             scale: string;
+            /** @description The upper end of the scale; 5 unless given. */
+            scale_max?: number | null;
             /** @description From 1 to `most`. */
             value: number;
         } & ({
@@ -2886,16 +2872,12 @@ export interface components {
              */
             occurred_at: string;
             /** @description In which part of its life. */
-            phase: components["schemas"]["Phase"];
+            phase: components["schemas"]["FailurePhase"];
             /** @description One sentence. */
             summary: string;
         };
-        /** @description How much an event matters to a person, most first. */
-        Level: "action_required" | "work_done" | "turn_result" | "progress" | "trace";
         /** @description Where an agent stands in its life. The order is that of concurrent writes: the greater one is read. */
         Lifecycle: "created" | "active" | "dormant" | "destroyed";
-        /** @description What is listed. */
-        Listed: "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link" | "any";
         /** @description A file that guides an agent. */
         LoadedAgentsMd: {
             /** @description Which file it is. */
@@ -2904,11 +2886,6 @@ export interface components {
             path: string;
             /** @description Whose guidance it is. */
             root: components["schemas"]["GuidanceRoot"];
-        };
-        /** @description A fresh login. The cookie comes in the response's header. */
-        LoggedIn: {
-            /** @description The page keeps it in its origin's storage and sends it as `X-Wakeful-Token` beside the cookie. It is not shown again. */
-            token: string;
         };
         /** @description A browser that is logged in. */
         Login: {
@@ -2927,6 +2904,11 @@ export interface components {
             last_used_at: string;
             /** @description Which browser it is, as far as it said. */
             name: string;
+        };
+        /** @description A fresh login. The cookie comes in the response's header. */
+        LoginGrant: {
+            /** @description The page keeps it in its origin's storage and sends it as `X-Wakeful-Token` beside the cookie. It is not shown again. */
+            token: string;
         };
         /** @description A link that logs a browser in, once. */
         LoginLink: {
@@ -2989,23 +2971,14 @@ export interface components {
         MessageKind: "operator_prompt" | "notice" | "timer_tick" | "hint" | "internal_followup";
         /** @description An amount of money: a millionth of a dollar. */
         MicroUsd: number;
-        /** @description Who may wake an agent. */
-        Mode: "autonomous" | "interactive" | "hybrid";
-        /** @description Who answers when a message names no model. */
-        Model: {
-            /** @description Whether it is the built-in demo script, which only pretends to think. */
-            is_demo: boolean;
-            /** @description Its name. */
-            reference: string;
-        };
         /** @description Whether the same request may be sent again. */
         ModelFailureKind: "retryable" | "fail_fast";
         /** @description Who chose an agent's model. */
         ModelSource: "runtime_default" | "agent_override";
         /** @description When a schedule wakes the agent next, and what became of it the last time. */
-        NextMoment: {
+        NextFiring: {
             /** @description What was decided the last time: a word such as `run`, `skipped` or `refused`, and its reason. */
-            last?: string;
+            last_outcome?: string;
             /**
              * Format: date-time
              * @description Its next moment; absent where it has none.
@@ -3021,7 +2994,7 @@ export interface components {
             /** @description What is in the way, such as `disk_full`, `database_unreachable` or `database_slow`. */
             code: string;
             /** @description Whether it is kept in the home and so survives a restart. */
-            is_kept: boolean;
+            is_saved: boolean;
             /** @description One sentence about it. */
             message: string;
         };
@@ -3049,7 +3022,7 @@ export interface components {
         /** @description What kind of thing a message comes from. */
         OriginKind: "operator" | "subscription" | "schedule" | "trigger" | "run";
         /** @description Why a run waits for money. */
-        Parked: {
+        ParkedReason: {
             /** @description The cap of a day. */
             cap_usd: string;
             /** @description `budget_exceeded`. */
@@ -3073,8 +3046,6 @@ export interface components {
             /** @description The run that ends. */
             run_key: string;
         };
-        /** @description In which part of a daemon's life something failed. */
-        Phase: "startup" | "shutdown" | "runtime_turn";
         /** @description A verdict on one action. */
         PolicyDecided: {
             /** @description The stable word of why not. */
@@ -3121,7 +3092,7 @@ export interface components {
             /** @description More, where there is more. */
             body?: string;
             /** @description What it is about. */
-            category: components["schemas"]["Category"];
+            category: components["schemas"]["EventCategory"];
             /** @description The kind of the event it was made from. */
             source_event_kind: string;
             /** @description One line for lists. */
@@ -3129,10 +3100,24 @@ export interface components {
             /** @description A few words. */
             title: string;
             /** @description How much it matters to a person. */
-            visibility: components["schemas"]["Level"];
+            visibility: components["schemas"]["EventLevel"];
         };
         /** @description How soon a message wants its turn. A hint on order, never on trust. */
         Priority: "interject" | "next" | "normal" | "background";
+        /** @description A confirmation that a provider may be shown agents' work. */
+        PrivacyReceipt: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /** @description How it was given. */
+            channel: components["schemas"]["ReceiptChannel"];
+            /** @description Under which rules. Under others it has to be given anew. */
+            policy_version: string;
+            /** @description Which provider. */
+            provider: string;
+        };
         /** @description What is wrong, and what to do about it. */
         Problem: {
             /** @description A stable word for programs. */
@@ -3191,10 +3176,17 @@ export interface components {
             /** @description Tokens, as far as the provider counted them. */
             token_usage?: components["schemas"]["Usage"];
             /** @description What happened on the way. */
-            transport_diagnostics?: components["schemas"]["Diagnostics"];
+            transport_diagnostics?: components["schemas"]["TransportDiagnostics"];
+        };
+        /** @description A quarantined run goes on, or was given up. */
+        QuarantineResolved: {
+            /** @description Which run. */
+            run_key: components["schemas"]["RunKey"];
+            /** @description How it stands now. */
+            status: components["schemas"]["RunStatus"];
         };
         /** @description A message that waits for its turn. */
-        Queued: {
+        QueuedMessage: {
             /**
              * Format: date-time
              * @description When it came.
@@ -3212,6 +3204,23 @@ export interface components {
             /** @description The number of the event that announced it: the order of the queue among equal priorities. */
             seq: number;
         };
+        /** @description A message that waits. */
+        QueuedWake: {
+            /** @description What arose. */
+            cause: components["schemas"]["WakeCause"];
+            /**
+             * Format: date-time
+             * @description Until when it waits by itself; absent where it may begin at once.
+             */
+            not_before?: string;
+            /**
+             * Format: date-time
+             * @description Since when it waits.
+             */
+            queued_at: string;
+            /** @description The run that it will become. */
+            run_key: string;
+        };
         /** @description Word that something happened. */
         RaiseEvent: {
             /** @description Names this delivery: the same key again is the same one, and no schedule fires for it twice. The header `Idempotency-Key` does the same. */
@@ -3220,35 +3229,18 @@ export interface components {
         /** @description How far a daemon is. */
         Readiness: "recovering" | "ready" | "failing" | "stopping";
         /** @description Whether it can be used. */
-        Ready: {
+        ReadinessStatus: {
             /** @description The stable word for what is wrong with its storage, while that is so. */
             code?: string;
             /** @description How far it is. */
             status: components["schemas"]["Readiness"];
         };
-        /** @description A confirmation that a provider may be shown agents' work. */
-        Receipt: {
-            /**
-             * Format: date-time
-             * @description When.
-             */
-            at: string;
-            /** @description How it was given. */
-            channel: components["schemas"]["ReceiptChannel"];
-            /** @description Under which rules. Under others it has to be given anew. */
-            policy_version: string;
-            /** @description Which provider. */
-            provider: string;
-        };
         /** @description How a person confirmed a provider. */
         ReceiptChannel: components["schemas"]["Channel"] | components["schemas"]["ImpliedChannel"];
-        /** @description Rows that govern were changed. */
-        RecordBound: {
-            /** @description What the event says of each row. */
-            records: components["schemas"]["Binding"][];
-        };
         /** @description The kinds of records there are. There is none for anything that belongs to an agent. */
         RecordKind: "category" | "task" | "note" | "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link";
+        /** @description What is listed. */
+        RecordListKind: "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link" | "any";
         /** @description How often a source was refused for one reason on one day. */
         RefusalCount: {
             /** @description The code of the refusal. */
@@ -3260,17 +3252,17 @@ export interface components {
              * @description The day in UTC.
              */
             day: string;
+            /** @description What would have to change. */
+            hint?: string;
             /**
              * Format: date-time
              * @description The last time.
              */
             last_at: string;
+            /** @description The refusal in one sentence. */
+            message: string;
             /** @description By what. */
             source: string;
-            /** @description What would have to change. */
-            way_out?: string;
-            /** @description The refusal in one sentence. */
-            words: string;
         };
         /** @description A brake to release. */
         ReleaseBrake: {
@@ -3279,6 +3271,20 @@ export interface components {
         };
         /** @description Who speaks in an entry of a transcript. */
         Role: "user" | "assistant" | "tool";
+        /** @description What one event says of one row. */
+        RowBinding: {
+            /** @description The row's key as text. */
+            key: string;
+            /** @description The hash of the columns that govern; none when the row was removed. */
+            row_hash: components["schemas"]["Digest"] | null;
+            /** @description The table. */
+            table: string;
+        };
+        /** @description Rows that govern were changed. */
+        RowsBound: {
+            /** @description What the event says of each row. */
+            records: components["schemas"]["RowBinding"][];
+        };
         /** @description A standing order that wakes an agent: a subscription, a schedule or a trigger. */
         RuleId: string;
         /** @description A run with everything that happened in it. */
@@ -3313,7 +3319,7 @@ export interface components {
             /** @description The run that started it and waits for its end, if one did. */
             parent?: components["schemas"]["RunLink"];
             /** @description Why it waits for money, if it does. */
-            parked?: components["schemas"]["Parked"];
+            parked?: components["schemas"]["ParkedReason"];
             /** @description Every attempt at its model rounds. */
             provider_attempt_timeline?: components["schemas"]["AttemptTimeline"];
             /** @description Model replies. */
@@ -3391,8 +3397,55 @@ export interface components {
         RunHold: "braked" | "paused";
         /** @description One wake of one agent. Derived, because two replicas that see the same cause must name the same run, or the work is done twice. */
         RunKey: components["schemas"]["Digest"];
+        /** @description A run that another one started or was started by. */
+        RunLink: {
+            /** @description Whose run it is. */
+            agent_id: components["schemas"]["AgentId"];
+            /** @description What holds its agent, if something does. */
+            held?: components["schemas"]["RunHold"];
+            /** @description Its name. */
+            run_key: components["schemas"]["RunKey"];
+            /** @description How it stands: `queued`, `open`, `quarantined`, or how it ended. */
+            status: components["schemas"]["RunStatus"];
+        };
+        /** @description Runs, newest first. */
+        RunList: {
+            /** @description Give it as `before` for older ones; absent at the end. */
+            next_before?: string;
+            /** @description The runs. */
+            runs: components["schemas"]["RunSummary"][];
+        };
+        /** @description A run waits for money. */
+        RunParked: {
+            /** @description The stable word of why it waits. */
+            code: string;
+            /** @description Which cap is in its way. */
+            exceeded: components["schemas"]["BudgetExceeded"];
+        };
+        /** @description A run cannot go on until a person says so. */
+        RunQuarantined: {
+            /** @description The stable word. */
+            code: string;
+            /** @description Which run. */
+            run_key: components["schemas"]["RunKey"];
+            /** @description In a sentence. */
+            why: string;
+        };
+        /** @description A run began. */
+        RunStarted: {
+            /** @description Most rounds. */
+            max_rounds: number;
+            /** @description Who answers. */
+            model_ref: string;
+            /** @description Which run. */
+            run_key: components["schemas"]["RunKey"];
+        };
+        /** @description Which runs to list. */
+        RunState: "any" | "open" | "quarantined";
+        /** @description How a run stands. */
+        RunStatus: "queued" | "open" | "quarantined" | "completed" | "failed" | "out_of_rounds" | "cancelled" | "abandoned" | "absorbed" | "replaced" | "refused" | "gone";
         /** @description A run in a list. */
-        RunLine: {
+        RunSummary: {
             /** @description Whose run it is. */
             agent_id: string;
             /**
@@ -3420,60 +3473,6 @@ export interface components {
             /** @description The runs that it started and can do nothing without, while it waits for one of them. */
             waiting_on?: string[];
         };
-        /** @description A run that another one started or was started by. */
-        RunLink: {
-            /** @description Whose run it is. */
-            agent_id: components["schemas"]["AgentId"];
-            /** @description What holds its agent, if something does. */
-            held?: components["schemas"]["RunHold"];
-            /** @description Its name. */
-            run_key: components["schemas"]["RunKey"];
-            /** @description How it stands: `queued`, `open`, `quarantined`, or how it ended. */
-            status: components["schemas"]["RunStatus"];
-        };
-        /** @description Runs, newest first. */
-        RunList: {
-            /** @description Give it as `before` for older ones; absent at the end. */
-            next_before?: string;
-            /** @description The runs. */
-            runs: components["schemas"]["RunLine"][];
-        };
-        /** @description A run waits for money. */
-        RunParked: {
-            /** @description The stable word of why it waits. */
-            code: string;
-            /** @description Which cap is in its way. */
-            exceeded: components["schemas"]["Exceeded"];
-        };
-        /** @description A run cannot go on until a person says so. */
-        RunQuarantined: {
-            /** @description The stable word. */
-            code: string;
-            /** @description Which run. */
-            run_key: components["schemas"]["RunKey"];
-            /** @description In a sentence. */
-            why: string;
-        };
-        /** @description A quarantined run goes on, or was given up. */
-        RunReleased: {
-            /** @description Which run. */
-            run_key: components["schemas"]["RunKey"];
-            /** @description How it stands now. */
-            status: components["schemas"]["RunStatus"];
-        };
-        /** @description A run began. */
-        RunStarted: {
-            /** @description Most rounds. */
-            max_rounds: number;
-            /** @description Who answers. */
-            model_ref: string;
-            /** @description Which run. */
-            run_key: components["schemas"]["RunKey"];
-        };
-        /** @description Which runs to list. */
-        RunState: "any" | "open" | "quarantined";
-        /** @description How a run stands. */
-        RunStatus: "queued" | "open" | "quarantined" | "completed" | "failed" | "out_of_rounds" | "cancelled" | "abandoned" | "absorbed" | "replaced" | "refused" | "gone";
         /** @description Something failed that a person should know of. */
         RuntimeError: {
             /** @description What is kept of the failure. */
@@ -3497,10 +3496,8 @@ export interface components {
             http_addr: string;
             /** @description The newest failure, if there was one. */
             last_failure?: components["schemas"]["LastFailure"];
-            /** @description Who listens to streams. */
-            listener_count: number;
             /** @description Who answers when a message names no model. */
-            model: components["schemas"]["Model"];
+            model: components["schemas"]["DefaultModel"];
             /** @description Questions that wait for an answer, of all agents. */
             pending_decision_count: number;
             /** @description Its process. */
@@ -3520,8 +3517,10 @@ export interface components {
             state: components["schemas"]["DaemonState"];
             /** @description Why its storage refused the last write, until one has worked again. */
             storage?: components["schemas"]["Problem"];
+            /** @description Who listens to streams. */
+            stream_count: number;
             /** @description Agents whose work cannot go on; at most 50. */
-            stuck: components["schemas"]["Stuck"][];
+            stuck: components["schemas"]["StuckAgent"][];
             /** @description The program's version. */
             version: string;
             /** @description Agents for which something waits and nothing runs. */
@@ -3594,6 +3593,8 @@ export interface components {
             last_run_key?: string;
             /** @description How many of them run at once. */
             max_catch_up_runs_per_tick: number;
+            /** @description What it says to the agent. */
+            message: string;
             /**
              * Format: date-time
              * @description The moment that the next firing is meant for.
@@ -3603,8 +3604,6 @@ export interface components {
             pattern: components["schemas"]["SchedulePattern"];
             /** @description Which pattern it has: another one is another revision, and its firings are others. */
             revision: number;
-            /** @description What it says to the agent. */
-            say: string;
             /** @description Its name. */
             schedule_id: string;
             /** @description Whether it is at work. */
@@ -3707,13 +3706,13 @@ export interface components {
              * @description When it was decided.
              */
             at: string;
-            /** @description How many firings it speaks of. */
-            count: number;
             /**
              * Format: date-time
              * @description The moment that was meant; of several, the first.
              */
             due_at: string;
+            /** @description How many firings it speaks of. */
+            firing_count: number;
             /** @description Whether there were even more. */
             is_capped: boolean;
             /** @description Whether it was missed and is made up for. */
@@ -3750,7 +3749,7 @@ export interface components {
             /** @description Tools that this run may use only after a person said so. */
             ask_tools?: string[];
             /** @description Pictures and documents, at most 20 MiB together; the model is shown them before the text. */
-            attachments?: components["schemas"]["Attached"][];
+            attachments?: components["schemas"]["AttachmentInput"][];
             /** @description Tools that this run may not use. */
             deny_tools?: string[];
             /** @description Names this message: the same key with the same message again is the same message, with another it is an error. The header `Idempotency-Key` does the same. */
@@ -3769,7 +3768,7 @@ export interface components {
         /** @description Who may wake an agent from now on. */
         SetAgentMode: {
             /** @description The mode. */
-            mode: components["schemas"]["Mode"];
+            mode: components["schemas"]["InteractionMode"];
         };
         /** @description How long an agent sleeps. */
         SetAgentSleep: {
@@ -3831,12 +3830,12 @@ export interface components {
             entries: number;
             /** @description What it is. */
             kind: components["schemas"]["SourceKind"];
+            /** @description Why it could not be looked at, or not be heard, the last time. */
+            last_error?: string;
             /** @description Where it is. */
             path: string;
             /** @description Its name. */
             source_id: string;
-            /** @description Why it could not be looked at, or not be heard, the last time. */
-            trouble?: string;
         };
         /** @description The kinds of sources there are. */
         SourceKind: "folder" | "git";
@@ -3893,7 +3892,7 @@ export interface components {
             ticket: string;
         };
         /** @description An agent whose work cannot go on. */
-        Stuck: {
+        StuckAgent: {
             /** @description Which agent. */
             agent_id: string;
             /** @description A stable word for programs. */
@@ -3939,12 +3938,12 @@ export interface components {
             };
             /** @description Whether it wakes its agent, or is put aside. */
             is_active: boolean;
+            /** @description What the agent is told to do; may be empty. */
+            message: string;
             /** @description What a changed record must be like. */
             predicate?: {
                 [key: string]: unknown;
             };
-            /** @description What the agent is told to do; may be empty. */
-            say: string;
             /** @description Its name. */
             subscription_id: string;
         };
@@ -4061,10 +4060,23 @@ export interface components {
             /** @description The run it came from. */
             run_key: string;
         };
+        /** @description What happened on the way to a provider and back. */
+        TransportDiagnostics: {
+            /** @description What the HTTP client says of it. */
+            reqwest?: components["schemas"]["ClientFlags"];
+            /** @description What it was caused by, outermost first. */
+            source_chain?: string[];
+            /** @description How far it came: `connect`, `first_byte`, `body`, `decode`, or `gate` where nothing was sent. */
+            stage: string;
+            /** @description The HTTP status. */
+            status?: number;
+            /** @description Where it was sent, without anything after the path. */
+            url?: string;
+        };
         /** @description What became of an external trigger. */
         TriggerChange: "made" | "rotated" | "revoked";
         /** @description What became of a delivery. */
-        TriggerDelivered: {
+        TriggerDeliveryResult: {
             /** @description Whether it was new; one that comes again is the same. */
             is_new: boolean;
             /** @description The run that it may become. */
@@ -4112,27 +4124,15 @@ export interface components {
             /** @description Those of the reply that were thoughts. */
             reasoning_tokens?: number;
         };
+        /**
+         * Format: int64
+         * @description A day by the calendar of UTC, counted from 1970.
+         */
+        UtcDay: number;
         /** @description Whether an agent is listed. */
         Visibility: "public" | "private";
         /** @description What an open run waits for, in one word. */
         WaitKind: "due" | "decision" | "children" | "budget" | "turn";
-        /** @description A message that waits. */
-        WaitingWake: {
-            /** @description What arose. */
-            cause: components["schemas"]["WakeCause"];
-            /**
-             * Format: date-time
-             * @description Until when it waits by itself; absent where it may begin at once.
-             */
-            not_before?: string;
-            /** @description The run that it will become. */
-            run_key: string;
-            /**
-             * Format: date-time
-             * @description Since when it waits.
-             */
-            since: string;
-        };
         /** @description What was decided about a cause. */
         Wake: {
             /**
@@ -4144,14 +4144,14 @@ export interface components {
             cause: components["schemas"]["WakeCause"];
             /** @description Every gate that was looked at, up to the first that stayed shut. */
             gates: components["schemas"]["Gate"][];
+            /** @description What would have to change. */
+            hint?: string;
+            /** @description The verdict in one sentence. */
+            message: string;
             /** @description The run that was asked for. */
             run_key: string;
             /** @description `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal. */
             verdict: components["schemas"]["WakeOutcome"];
-            /** @description What would have to change. */
-            way_out?: string;
-            /** @description The verdict in one sentence. */
-            words: string;
         };
         /** @description What arose, as it was kept with its message. */
         WakeCause: {
@@ -4168,6 +4168,8 @@ export interface components {
             correlation_id: string;
             /** @description How many causes made by agents precede it. */
             depth: number;
+            /** @description What arose, in one sentence. */
+            description: string;
             /** @description `operator`, `subscription`, `schedule`, `trigger` or `run`. */
             kind: components["schemas"]["OriginKind"];
             /**
@@ -4190,8 +4192,6 @@ export interface components {
             };
             /** @description The tokens of the change, at most 64. */
             tokens?: string[];
-            /** @description What arose, in one sentence. */
-            words: string;
         };
         /** @description A message became a run, or did not. */
         WakeDecided: {
@@ -4213,7 +4213,7 @@ export interface components {
             /** @description The agent. */
             agent_id: string;
             /** @description Whether it works on what waits for it. */
-            control: components["schemas"]["Control"];
+            control: components["schemas"]["AgentControl"];
             /** @description What holds it. */
             holds: components["schemas"]["Hold"][];
             /**
@@ -4224,7 +4224,11 @@ export interface components {
             /** @description Where it stands in its life. */
             lifecycle: components["schemas"]["Lifecycle"];
             /** @description Who may wake it. */
-            mode: components["schemas"]["Mode"];
+            mode: components["schemas"]["InteractionMode"];
+            /** @description What waits for it, next first; at most 20. */
+            queued: components["schemas"]["QueuedWake"][];
+            /** @description How many messages wait in all. */
+            queued_count: number;
             /** @description Refusals by source, reason and day, newest day first. */
             refusals: components["schemas"]["RefusalCount"][];
             /** @description What was refused, newest first; at most 20. */
@@ -4232,7 +4236,7 @@ export interface components {
             /** @description How many schedules it has; counted up to 500. */
             schedule_count: number;
             /** @description Its schedules, the next moment first; at most 20. */
-            schedules: components["schemas"]["NextMoment"][];
+            schedules: components["schemas"]["NextFiring"][];
             /**
              * Format: date-time
              * @description From when on.
@@ -4242,10 +4246,6 @@ export interface components {
             subscription_count: number;
             /** @description All of it in one sentence. */
             summary: string;
-            /** @description What waits for it, next first; at most 20. */
-            waiting: components["schemas"]["WaitingWake"][];
-            /** @description How many messages wait in all. */
-            waiting_count: number;
         };
         /** @description Why there is a run, or why there is none. */
         WhyRun: {
@@ -4266,6 +4266,8 @@ export interface components {
             cause: components["schemas"]["WakeCause"];
             /** @description Every gate that was looked at. */
             gates: components["schemas"]["Gate"][];
+            /** @description What would have to change, where it was refused. */
+            hint?: string;
             /** @description What holds it, while it waits. */
             holds: components["schemas"]["Hold"][];
             /**
@@ -4283,8 +4285,6 @@ export interface components {
             text?: string;
             /** @description `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal; absent where no record was kept. */
             verdict?: components["schemas"]["WakeOutcome"];
-            /** @description What would have to change, where it was refused. */
-            way_out?: string;
         };
         /** @description A write that somebody wants. */
         WriteJournal: {
@@ -4294,7 +4294,7 @@ export interface components {
             write: components["schemas"]["JournalWrite"];
         };
         /** @description What was written. The same write again gives the same answer. */
-        Written: {
+        WriteReceipt: {
             /** @description What kind of record. */
             kind: components["schemas"]["RecordKind"];
             /** @description Which one. */
@@ -4431,7 +4431,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Also those that were made for one call. */
-                with_private?: boolean;
+                include_private?: boolean;
             };
             header?: never;
             path?: never;
@@ -4707,6 +4707,102 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    get_external_trigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trigger; its path is a secret */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExternalTrigger"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revoke_external_trigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trigger, without a path */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExternalTrigger"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotate_external_trigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trigger; its path is a secret */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExternalTrigger"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     send_message: {
         parameters: {
             query?: never;
@@ -4732,7 +4828,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Accepted"];
+                    "application/json": components["schemas"]["AcceptedMessage"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5187,102 +5283,6 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    get_external_trigger: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                agent_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The trigger; its path is a secret */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ExternalTrigger"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            421: components["responses"]["Misdirected"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["HeadTooLarge"];
-            500: components["responses"]["Broken"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    revoke_external_trigger: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                agent_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The trigger, without a path */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ExternalTrigger"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            421: components["responses"]["Misdirected"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["HeadTooLarge"];
-            500: components["responses"]["Broken"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    rotate_external_trigger: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                agent_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The trigger; its path is a secret */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ExternalTrigger"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            421: components["responses"]["Misdirected"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["HeadTooLarge"];
-            500: components["responses"]["Broken"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
     wake_agent: {
         parameters: {
             query?: never;
@@ -5454,7 +5454,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description An agent's own tool asks (`descends_from_tool`) */
+            /** @description An agent's own tool asks (`caller_is_tool_process`) */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5655,7 +5655,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description It takes no answer by this way (`answer_not_allowed`), or an agent's own tool asks (`descends_from_tool`) */
+            /** @description It takes no answer by this way (`answer_not_allowed`), or an agent's own tool asks (`caller_is_tool_process`) */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5791,6 +5791,60 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    deliver_external_trigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                external_trigger_id: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description It is accepted, or was before */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerDeliveryResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such trigger: never was, revoked, or with another address */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The agent accepts nothing now; the code says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_categories: {
         parameters: {
             query?: never;
@@ -5838,7 +5892,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Written"];
+                    "application/json": components["schemas"]["WriteReceipt"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5948,7 +6002,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Written"];
+                    "application/json": components["schemas"]["WriteReceipt"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5980,13 +6034,13 @@ export interface operations {
                 /** @description Only those of this day. */
                 date?: string;
                 /** @description Of what kind. */
-                kind: components["schemas"]["Listed"];
+                kind: components["schemas"]["RecordListKind"];
                 /** @description Most records. */
                 limit?: number;
-                /** @description Only those that belong to this record. */
-                of?: string;
                 /** @description With the kind `any`: how the id begins. */
                 prefix?: string;
+                /** @description Only those that belong to this record. */
+                related_id?: string;
                 /** @description Only time entries that run. */
                 running?: boolean;
             };
@@ -6177,7 +6231,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Written"];
+                    "application/json": components["schemas"]["WriteReceipt"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -6256,7 +6310,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Written"];
+                    "application/json": components["schemas"]["WriteReceipt"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -6309,7 +6363,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Written"];
+                    "application/json": components["schemas"]["WriteReceipt"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -6548,7 +6602,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Receipt"][];
+                    "application/json": components["schemas"]["PrivacyReceipt"][];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -6578,7 +6632,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Receipt"][];
+                    "application/json": components["schemas"]["PrivacyReceipt"][];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -6839,7 +6893,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Ready"];
+                    "application/json": components["schemas"]["ReadinessStatus"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -7658,60 +7712,6 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    deliver_external_trigger: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                trigger_id: string;
-                token: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/octet-stream": string;
-            };
-        };
-        responses: {
-            /** @description It is accepted, or was before */
-            202: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TriggerDelivered"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            403: components["responses"]["Forbidden"];
-            /** @description There is no such trigger: never was, revoked, or with another address */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            408: components["responses"]["RequestTimeout"];
-            /** @description The agent accepts nothing now; the code says why */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["NotJson"];
-            421: components["responses"]["Misdirected"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["HeadTooLarge"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
     get_health: {
         parameters: {
             query?: never;
@@ -7783,7 +7783,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LoggedIn"];
+                    "application/json": components["schemas"]["LoginGrant"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -7850,7 +7850,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Ready"];
+                    "application/json": components["schemas"]["ReadinessStatus"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -7864,7 +7864,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Ready"];
+                    "application/json": components["schemas"]["ReadinessStatus"];
                 };
             };
         };

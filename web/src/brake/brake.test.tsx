@@ -68,9 +68,9 @@ it("releases the brake and shows its reason", async () => {
 });
 
 it("says that a brake is not saved yet, and whether a restart ends it", () => {
-  const brakes = (is_kept: boolean): BrakeList => ({
+  const brakes = (is_saved: boolean): BrakeList => ({
     is_on: true,
-    brakes: [{ ...ON.brakes[0]!, not_durable: { code: "disk_full", message: "in force", is_kept } }],
+    brakes: [{ ...ON.brakes[0]!, not_durable: { code: "disk_full", message: "in force", is_saved } }],
   });
   show(<BrakeBanner />, brakes(true));
   expect(screen.getByRole("status").textContent).toContain(
@@ -88,7 +88,7 @@ it("says that a cancellation is not saved yet", async () => {
   const run = sampleRun({ outcome: "open" });
   answer = () =>
     Response.json(
-      { run_key: run.run_key, not_durable: { code: "database_slow", message: "in force", is_kept: true } },
+      { run_key: run.run_key, not_durable: { code: "database_slow", message: "in force", is_saved: true } },
       { status: 202 },
     );
   show(<RunHeader run={run} />, OFF);

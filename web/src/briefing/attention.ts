@@ -1,10 +1,10 @@
 // What a person has to act on: decisions, quarantined and parked runs, stuck agents, and events that need attention.
-import type { Decision, Event, Parked, RunLine, Stuck } from "../api/types";
+import type { Decision, Event, ParkedReason, RunSummary, StuckAgent } from "../api/types";
 import { parkedOf } from "../budget/money";
 import { summaryBody } from "../event/payload";
 import { groupByRun, type RunStory } from "../event/runStory";
 
-export type AttentionItem = PendingDecision | QuarantinedRun | ParkedAgent | StuckAgent | RunAlert;
+export type AttentionItem = PendingDecision | QuarantinedRun | ParkedAgent | StuckAgentItem | RunAlert;
 
 interface PendingDecision {
   kind: "decision";
@@ -15,13 +15,13 @@ interface PendingDecision {
 interface QuarantinedRun {
   kind: "quarantined";
   id: string;
-  run: RunLine;
+  run: RunSummary;
 }
 
 /** What the server lists by its current state, beside the events. */
 export interface ServerAttention {
   decisions: readonly Decision[];
-  quarantined: readonly RunLine[];
+  quarantined: readonly RunSummary[];
 }
 
 interface ParkedAgent {
@@ -31,15 +31,15 @@ interface ParkedAgent {
   runKey?: string;
   prompt?: string;
   /** The amounts, as far as the event has them. */
-  parked?: Parked;
+  parked?: ParkedReason;
   /** The server's reason. */
   message: string;
 }
 
-interface StuckAgent {
+interface StuckAgentItem {
   kind: "stuck";
   id: string;
-  stuck: Stuck;
+  stuck: StuckAgent;
 }
 
 export interface RunAlert {
@@ -73,7 +73,7 @@ const NOTHING: ServerAttention = { decisions: [], quarantined: [] };
  * stay until the state that they show changes.
  */
 export function attentionItems(
-  stuck: readonly Stuck[],
+  stuck: readonly StuckAgent[],
   events: readonly Event[],
   dismissed: ReadonlySet<string>,
   server: ServerAttention = NOTHING,
@@ -111,7 +111,7 @@ export function attentionItems(
 }
 
 /** Agents over a cap: those that the server lists, and those whose newest event says so. */
-function parkedAgents(stuck: readonly Stuck[], stories: readonly RunStory[]): AttentionItem[] {
+function parkedAgents(stuck: readonly StuckAgent[], stories: readonly RunStory[]): AttentionItem[] {
   const waiting = new Map(
     stories
       .filter((story) => story.events.at(-1)?.kind === PARKED)

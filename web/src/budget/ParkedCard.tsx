@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { budgetQuery } from "../api/queries";
-import type { Parked } from "../api/types";
+import type { ParkedReason } from "../api/types";
 import { labels } from "../labels";
 import { toSentence } from "../text/sentence";
 import { AttentionCard } from "../ui/AttentionCard";
@@ -12,7 +12,7 @@ interface ParkedCardProps {
   prompt?: string;
   /** Links to the run; absent on the run's own page. */
   runKey?: string;
-  parked?: Parked;
+  parked?: ParkedReason;
   /** The server's reason, where the event that has the amounts is out of reach. */
   message?: string;
   level?: 2 | 3;

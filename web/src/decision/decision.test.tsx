@@ -172,7 +172,7 @@ it("resumes or abandons a quarantined run", async () => {
     return Response.json({});
   });
   press("Resume run");
-  await waitFor(() => expect(posted).toHaveBeenCalledWith("/api/runs/r9/retry", null));
+  await waitFor(() => expect(posted).toHaveBeenCalledWith("/api/runs/r9/resume", null));
   await waitFor(() =>
     expect(screen.getByRole<HTMLButtonElement>("button", { name: "Abandon run" }).disabled).toBe(false),
   );

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import { sampleEvent } from "../api/samples";
-import type { Category, Level } from "../api/types";
+import type { EventCategory, EventLevel } from "../api/types";
 import { type Display, isShown, storedDisplay } from "./level";
 
-const LEVELS: Level[] = ["action_required", "work_done", "turn_result", "progress", "trace"];
-const about = (category: Category, visibility: Level) => {
+const LEVELS: EventLevel[] = ["action_required", "work_done", "turn_result", "progress", "trace"];
+const about = (category: EventCategory, visibility: EventLevel) => {
   const event = sampleEvent(1, { visibility });
   return { ...event, presentation: { ...event.presentation, category } };
 };

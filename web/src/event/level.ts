@@ -1,6 +1,6 @@
 // How much of the log is shown. A preference of the reader: every event is always loaded.
 
-import type { Event, Level } from "../api/types";
+import type { Event, EventLevel } from "../api/types";
 import { labels } from "../labels";
 
 export type Display = "info" | "verbose" | "debug";
@@ -9,7 +9,7 @@ const DISPLAY_ORDER: readonly Display[] = ["info", "verbose", "debug"];
 
 export const DISPLAYS = DISPLAY_ORDER.map((display) => ({ display, hint: labels.event.displays[display] }));
 
-const SHOWN: Record<Display, readonly Level[]> = {
+const SHOWN: Record<Display, readonly EventLevel[]> = {
   info: ["action_required", "work_done", "turn_result"],
   verbose: ["action_required", "work_done", "turn_result", "progress"],
   debug: ["action_required", "work_done", "turn_result", "progress", "trace"],

@@ -122,7 +122,7 @@ export const step = {
     denied_agent: "this run may not start a run of this agent",
     denied_tool: "this run may not use this tool",
     unknown_tool: "the tool does not exist",
-    outside_cause: "a webhook, a watched folder or another agent started the run, so each command needs approval",
+    external_cause: "a webhook, a watched folder or another agent started the run, so each command needs approval",
     outcome_unknown_undecided: "the same call was interrupted earlier, and its outcome is unknown",
   } as Record<string, string>,
   sandbox: {
@@ -205,7 +205,7 @@ export const fault = {
   modelRequest: (model: string) => `model request to ${model}`,
   nextStep: "Resume the run to try again, or abandon it.",
   nextSteps: {
-    run_broken: "Resume the run after you restore the missing data, or abandon it.",
+    run_state_invalid: "Resume the run after you restore the missing data, or abandon it.",
     crash_loop: "Run `wakeful doctor` to find the cause, then resume or abandon the run.",
     machine_version_unsupported: "Resume the run with the version of Wakeful that started it, or abandon it.",
   } as Record<string, string>,

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "react";
 import { sendMessage } from "../api/calls";
 import { asFailure } from "../api/failure";
 import { keys } from "../api/keys";
-import type { Queued, TranscriptLine } from "../api/types";
+import type { QueuedMessage, TranscriptLine } from "../api/types";
 import {
   accept,
   discard,
@@ -25,7 +25,11 @@ export interface OutboxHandle {
 }
 
 /** The outgoing messages of one agent: shown at once, and dropped when the server lists them. */
-export function useOutbox(agentId: string, queue: readonly Queued[], lines: readonly TranscriptLine[]): OutboxHandle {
+export function useOutbox(
+  agentId: string,
+  queue: readonly QueuedMessage[],
+  lines: readonly TranscriptLine[],
+): OutboxHandle {
   const [outbox, setOutbox] = useState(() => storedOutbox(agentId));
   const client = useQueryClient();
   const shown = useMemo(

@@ -2,7 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { getRuns } from "../api/calls";
 import { keys } from "../api/keys";
-import type { RunLine } from "../api/types";
+import type { RunSummary } from "../api/types";
 import { labels } from "../labels";
 import { Link, runPath } from "../shell/router";
 import { oneLine } from "../text/number";
@@ -17,7 +17,7 @@ const FEW = 6;
 const PREVIEW_CHARS_MAX = 60;
 
 /** The runs of an agent, newest first. A few come with its state; the rest are loaded on request. */
-export function RunList({ agentId, runs }: { agentId: string; runs: readonly RunLine[] }) {
+export function RunList({ agentId, runs }: { agentId: string; runs: readonly RunSummary[] }) {
   const [isAll, setAll] = useState(false);
   const all = useInfiniteQuery({
     queryKey: keys.agentRuns(agentId),
@@ -58,7 +58,7 @@ export function RunList({ agentId, runs }: { agentId: string; runs: readonly Run
   );
 }
 
-function RunRow({ agentId, run }: { agentId: string; run: RunLine }) {
+function RunRow({ agentId, run }: { agentId: string; run: RunSummary }) {
   const took = run.ended_at && formatDuration(Date.parse(run.ended_at) - Date.parse(run.started_at));
   return (
     <li className="run-row">

@@ -9,7 +9,7 @@ afterEach(cleanup);
 
 const KEY = "a".repeat(64);
 const fault = (code: string, why: string) => JSON.stringify({ code, why });
-const broken = fault("run_broken", `run ${KEY} cannot go on: a transcript entry is missing`);
+const broken = fault("run_state_invalid", `run ${KEY} cannot go on: a transcript entry is missing`);
 
 it("says what is wrong with a run that cannot be read", () => {
   expect(faultText(broken)).toEqual({
@@ -65,5 +65,5 @@ it("shows a quarantined run's fault in words, never as JSON", async () => {
   const shown = screen.getByRole("article").textContent;
   expect(shown).toContain("Wakeful cannot read the stored state of this run: a transcript entry is missing.");
   expect(shown).toContain("Resume the run after you restore the missing data, or abandon it.");
-  expect(shown).not.toMatch(/[{}]|run_broken|aaaa/);
+  expect(shown).not.toMatch(/[{}]|run_state_invalid|aaaa/);
 });

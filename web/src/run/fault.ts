@@ -20,7 +20,7 @@ export function faultText(fault: string | undefined): FaultText {
 
 /** The reason in the page's words; undefined where the code or the server's wording is unknown here. */
 function knownReason(code: string, why: string): string | undefined {
-  if (code === "run_broken") {
+  if (code === "run_state_invalid") {
     const [, detail] = /^run [0-9a-f]{64}\b[^:]*: (.+)$/s.exec(why) ?? [];
     return detail && toSentence(labels.fault.broken(detail));
   }

@@ -34,7 +34,7 @@ export function statusText(status: StepStatus): { text: string; tone: Tone } {
 }
 
 /** The rules by which a step waits for an approval. */
-const ASKING_RULES = new Set(["ask_tool", "outside_cause"]);
+const ASKING_RULES = new Set(["ask_tool", "external_cause"]);
 
 /** Why a step could start or not, without the full stop; empty for a model round that succeeded. */
 export function verdictText({ kind, reason, status }: Step): string {

@@ -59,7 +59,7 @@ function SubscriptionRow({ one }: { one: Subscription }) {
         {!one.is_active && <Badge tone="quiet">{labels.subscription.paused}</Badge>}
       </div>
       <p>{conditions(one).join(", ")}</p>
-      {one.say !== "" && <p className="quiet">{labels.common.quote(one.say)}</p>}
+      {one.message !== "" && <p className="quiet">{labels.common.quote(one.message)}</p>}
       <div className="subscription-foot">
         <span className="quiet">
           {labels.subscription.created} <Time at={one.created_at} />

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import type { AgentStatus, Queued, TranscriptLine } from "../api/types";
+import type { AgentStatus, QueuedMessage, TranscriptLine } from "../api/types";
 import { labels } from "../labels";
 import { ClearQueue } from "../message/ClearQueue";
 import { OutgoingView } from "../message/OutgoingView";
@@ -17,7 +17,7 @@ interface ConversationProps {
   onOlder?: () => void;
   /** The live text of the model. */
   live: string;
-  queue: readonly Queued[];
+  queue: readonly QueuedMessage[];
   outbox: OutboxHandle;
 }
 

@@ -25,11 +25,11 @@ export function WhyNotView({ why }: { why: WhyNot }) {
       <h2 id="why-not-title">{labels.whyNot.title}</h2>
       <p>{toSentence(why.summary)}</p>
       <Holds holds={why.holds} />
-      {why.waiting.length > 0 && (
-        <Rows title={labels.whyNot.queued(why.waiting_count)}>
-          {why.waiting.slice(0, SHOWN_MAX).map((row) => (
+      {why.queued.length > 0 && (
+        <Rows title={labels.whyNot.queued(why.queued_count)}>
+          {why.queued.slice(0, SHOWN_MAX).map((row) => (
             <li key={row.run_key}>
-              {row.cause.words}
+              {row.cause.description}
               <span className="quiet">
                 {" "}
                 · {row.not_before ? labels.whyNot.until(row.not_before) : labels.whyNot.nextInQueue}
@@ -42,11 +42,11 @@ export function WhyNotView({ why }: { why: WhyNot }) {
         <Rows title={labels.whyNot.refused}>
           {why.refused.slice(0, SHOWN_MAX).map((wake) => (
             <li key={wake.run_key}>
-              <Time at={wake.at} />: {wake.cause.words}. {toSentence(wake.words)}
-              {wake.way_out && (
+              <Time at={wake.at} />: {wake.cause.description}. {toSentence(wake.message)}
+              {wake.hint && (
                 <span className="quiet">
                   {" "}
-                  <InlineText text={labels.whyNot.toChange(wake.way_out)} />
+                  <InlineText text={labels.whyNot.toChange(wake.hint)} />
                 </span>
               )}
             </li>
@@ -57,7 +57,7 @@ export function WhyNotView({ why }: { why: WhyNot }) {
         <Rows title={labels.whyNot.refusedByDay}>
           {why.refusals.slice(0, SHOWN_MAX).map((row) => (
             <li key={`${row.day}-${row.source}-${row.code}`}>
-              {row.day}: {row.count} × {row.words} <span className="quiet">({row.source})</span>
+              {row.day}: {row.count} × {row.message} <span className="quiet">({row.source})</span>
             </li>
           ))}
         </Rows>

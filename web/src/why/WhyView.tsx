@@ -49,7 +49,7 @@ export function WhyView({ why }: { why: WhyRun }) {
           <ul>
             {why.absorbed.map((wake) => (
               <li key={wake.run_key}>
-                {wake.cause.words}, <Time at={wake.at} />
+                {wake.cause.description}, <Time at={wake.at} />
               </li>
             ))}
           </ul>
@@ -61,9 +61,9 @@ export function WhyView({ why }: { why: WhyRun }) {
           {labels.why.waitsUntil} <code>{why.not_before}</code>.
         </p>
       )}
-      {why.way_out && (
+      {why.hint && (
         <p>
-          <InlineText text={labels.whyNot.toChange(why.way_out)} />
+          <InlineText text={labels.whyNot.toChange(why.hint)} />
         </p>
       )}
     </section>
@@ -77,11 +77,11 @@ export function Holds({ holds }: { holds: readonly Hold[] }) {
     <ul className="gates" aria-label={labels.whyNot.holds}>
       {holds.map((hold) => (
         <li key={hold.code} className="bad">
-          <Icon name="cross" /> {toSentence(hold.words)}
-          {hold.way_out && (
+          <Icon name="cross" /> {toSentence(hold.message)}
+          {hold.hint && (
             <span className="quiet">
               {" "}
-              <InlineText text={labels.whyNot.toChange(hold.way_out)} />
+              <InlineText text={labels.whyNot.toChange(hold.hint)} />
             </span>
           )}
         </li>

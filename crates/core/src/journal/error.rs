@@ -180,16 +180,16 @@ impl WriteError {
             Self::UnknownCategory(_) => "category_unknown",
             Self::UnknownRecord { .. } => "record_unknown",
             Self::Removed { .. } => "record_removed",
-            Self::NotRemoved { .. } => "record_present",
+            Self::NotRemoved { .. } => "record_not_deleted",
             Self::CategoryExists(_) => "category_exists",
             Self::CategoryInUse { .. } => "category_in_use",
             Self::TooMany { .. } => "too_many",
             Self::BadDay => "bad_day",
             Self::BadTime { .. } => "bad_time",
             Self::EndsBeforeStart { .. } => "ends_before_start",
-            Self::NotOnDay { .. } => "not_on_day",
-            Self::TimeEntryRunning(_) => "timer_runs",
-            Self::TimeEntryStopped(_) => "timer_stopped",
+            Self::NotOnDay { .. } => "block_outside_day",
+            Self::TimeEntryRunning(_) => "time_entry_running",
+            Self::TimeEntryStopped(_) => "time_entry_stopped",
             Self::BadOrder => "bad_order",
             Self::BadScale | Self::OutOfRange { .. } => "bad_rating",
             Self::BadLinkKind => "bad_link_kind",
@@ -197,7 +197,7 @@ impl WriteError {
             Self::LinkExists(_) => "link_exists",
             Self::OperationReused => "operation_reused",
             Self::OperationUndone => "operation_undone",
-            Self::ChangedSince { .. } => "changed_since",
+            Self::ChangedSince { .. } => "record_changed",
         }
     }
 
@@ -269,7 +269,7 @@ impl WriteError {
             Self::OperationReused => "use a new key",
             Self::OperationUndone => "ask for it again, as a new action",
             Self::ChangedSince { .. } => {
-                "look at the record; keep it with `wakeful saga keep`, or write it as it should be first"
+                "look at the record; keep it with `wakeful saga resolve`, or write it as it should be first"
             }
         }
     }
@@ -285,16 +285,16 @@ impl WriteError {
             "category_unknown",
             "record_unknown",
             "record_removed",
-            "record_present",
+            "record_not_deleted",
             "category_exists",
             "category_in_use",
             "too_many",
             "bad_day",
             "bad_time",
             "ends_before_start",
-            "not_on_day",
-            "timer_runs",
-            "timer_stopped",
+            "block_outside_day",
+            "time_entry_running",
+            "time_entry_stopped",
             "bad_order",
             "bad_rating",
             "bad_link_kind",
@@ -302,7 +302,7 @@ impl WriteError {
             "link_exists",
             "operation_reused",
             "operation_undone",
-            "changed_since",
+            "record_changed",
         ];
         CODES.contains(&code)
     }

@@ -7,7 +7,7 @@ use crate::key::{Digest, RunKey, derived_hash};
 use crate::report::EventDraft;
 use crate::report::payload::Payload;
 
-/// `H("bond", run, ordinal, SHA-256 of the body, state hash, effects hash, time)`.
+/// `H("log_binding", run, ordinal, SHA-256 of the body, state hash, effects hash, time)`.
 #[must_use]
 pub fn log_binding_hash(run: &RunKey, row: &LoggedTransition<'_>) -> Digest {
     let fields = [
@@ -18,7 +18,7 @@ pub fn log_binding_hash(run: &RunKey, row: &LoggedTransition<'_>) -> Digest {
         row.effects_hash.to_string(),
         row.at.rfc3339(),
     ];
-    derived_hash("bond", &fields.each_ref().map(String::as_str))
+    derived_hash("log_binding", &fields.each_ref().map(String::as_str))
 }
 
 /// Puts the bond of a transition into the last of the events that it made. A transition without events has none: it says

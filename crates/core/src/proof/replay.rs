@@ -296,7 +296,7 @@ pub const fn is_machine_event(kind: EventKind) -> bool {
         | EventKind::AssistantRoundRecorded
         | EventKind::PolicyDecided
         | EventKind::ToolExecuted
-        | EventKind::ActionCalledOff
+        | EventKind::ActionCancelled
         | EventKind::RuntimeError
         | EventKind::RunParked
         | EventKind::SubRunStarted
@@ -309,10 +309,10 @@ pub const fn is_machine_event(kind: EventKind) -> bool {
         | EventKind::DecisionEscalated
         | EventKind::BrakeChanged
         | EventKind::RunQuarantined
-        | EventKind::RunReleased
+        | EventKind::QuarantineResolved
         | EventKind::ContentErased
         | EventKind::DataPruned
-        | EventKind::RecordBound => false,
+        | EventKind::RowsBound => false,
     }
 }
 

@@ -1,5 +1,5 @@
 //! Records: rows that govern what agents may do (caps, brakes, settings, schedules) are bound to a log of the home.
-//! Each change of such a row appends a `record_bound` event with the hash of its columns, in the same transaction, so
+//! Each change of such a row appends a `rows_bound` event with the hash of its columns, in the same transaction, so
 //! that the newest binding says what the row must be.
 
 use schemars::JsonSchema;
@@ -10,11 +10,11 @@ use crate::id::{AgentId, ThreadId};
 use crate::json::{NotCanonical, digest};
 use crate::key::{Digest, RunKey, derived_hash};
 use crate::report::EventDraft;
-use crate::report::payload::RecordBound;
+use crate::report::payload::RowsBound;
 use crate::time::Millis;
 
 /// The member of a payload that holds the hash of a row.
-const RECORD_HASH: &str = "record_hash";
+const RECORD_HASH: &str = "row_hash";
 
 /// Most rows that one event binds. More become several events.
 pub const RECORDS_PER_EVENT_MAX: usize = 500;
@@ -27,11 +27,11 @@ pub struct RowBinding {
     /// The row's key as text.
     pub key: String,
     /// The hash of the columns that govern; none when the row was removed.
-    pub record_hash: Option<Digest>,
+    pub row_hash: Option<Digest>,
 }
 
 /// The hash of a row: the SHA-256 of the canonical JSON of its table and columns, every value as text or null.
-pub fn record_hash(table: &str, columns: Vec<(&str, Option<String>)>) -> Result<Digest, NotCanonical> {
+pub fn row_hash(table: &str, columns: Vec<(&str, Option<String>)>) -> Result<Digest, NotCanonical> {
     let columns = columns.into_iter();
     let row: Map<String, Value> = columns
         .map(|(name, value)| (name.to_owned(), json!(value)))
@@ -42,7 +42,7 @@ pub fn record_hash(table: &str, columns: Vec<(&str, Option<String>)>) -> Result<
 /// The event that binds rows.
 #[must_use]
 pub fn row_binding_event(bindings: &[RowBinding]) -> EventDraft {
-    EventDraft::new(RecordBound {
+    EventDraft::new(RowsBound {
         records: bindings.to_vec(),
     })
 }

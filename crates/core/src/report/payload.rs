@@ -19,10 +19,10 @@ pub use self::agent::{
     TriggerChange, WakeDecided,
 };
 pub use self::decision::{AnswerGiven, DecisionAnswered, DecisionAsked, DecisionEscalated};
-pub use self::record::{ContentErased, DataPruned, ErasedTarget, RecordBound};
+pub use self::record::{ContentErased, DataPruned, ErasedTarget, RowsBound};
 pub use self::run::{
-    ActionCalledOff, AssistantRoundRecorded, PolicyDecided, ProviderRoundCompleted, RunEnded, RunFault,
-    RunParked, RunQuarantined, RunReleased, RunStarted, RuntimeError, SubRunStarted, ToolExecuted,
+    ActionCancelled, AssistantRoundRecorded, PolicyDecided, ProviderRoundCompleted, QuarantineResolved,
+    RunEnded, RunFault, RunParked, RunQuarantined, RunStarted, RuntimeError, SubRunStarted, ToolExecuted,
 };
 use crate::key::{Digest, OperationId, RunKey};
 
@@ -94,7 +94,7 @@ kinds! {
     /// One action ended, one way or another.
     ToolExecuted = "tool_executed",
     /// One action of a plan was permitted and then called off before it began.
-    ActionCalledOff = "action_called_off",
+    ActionCancelled = "action_cancelled",
     /// Something failed that a person should know of.
     RuntimeError = "runtime_error",
     /// A run waits for something that only a person or time can bring, such as money.
@@ -114,13 +114,13 @@ kinds! {
     /// A run cannot go on until a person says so.
     RunQuarantined = "run_quarantined",
     /// A quarantined run goes on, or was given up.
-    RunReleased = "run_released",
+    QuarantineResolved = "quarantine_resolved",
     /// A person had contents erased; the record of it stays.
     ContentErased = "content_erased",
     /// Old data was removed, as the rules of retention say.
     DataPruned = "data_pruned",
     /// Rows that govern were changed; only in the log of the home.
-    RecordBound = "record_bound",
+    RowsBound = "rows_bound",
 }
 
 /// What is stored of an event: its payload, and beside the payload's own fields the hashes that tie it to rows.
@@ -130,18 +130,18 @@ pub struct EventBody {
     #[serde(flatten)]
     pub payload: Payload,
     /// Ties the run's log to the chain; in the last event of each transition.
-    #[serde(rename = "bond", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub log_binding: Option<Digest>,
     /// The hash of the row that the event tells of.
-    #[serde(rename = "record_hash", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "row_hash", skip_serializing_if = "Option::is_none")]
     pub row_hash: Option<Digest>,
 }
 
 /// What stands beside the payload.
 #[derive(Default, Deserialize)]
 struct Hashes {
-    bond: Option<Digest>,
-    record_hash: Option<Digest>,
+    log_binding: Option<Digest>,
+    row_hash: Option<Digest>,
 }
 
 impl EventBody {
@@ -150,11 +150,14 @@ impl EventBody {
     pub fn read(kind: &str, stored: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(stored).ok()?;
         let payload = Payload::read(kind, &value)?;
-        let Hashes { bond, record_hash } = serde_json::from_value(value).unwrap_or_default();
+        let Hashes {
+            log_binding,
+            row_hash,
+        } = serde_json::from_value(value).unwrap_or_default();
         Some(Self {
             payload,
-            log_binding: bond,
-            row_hash: record_hash,
+            log_binding,
+            row_hash: row_hash,
         })
     }
 }
@@ -168,7 +171,7 @@ impl Payload {
             | Self::WakeDecided(WakeDecided { run_key, .. })
             | Self::RunStarted(RunStarted { run_key, .. })
             | Self::RunQuarantined(RunQuarantined { run_key, .. })
-            | Self::RunReleased(RunReleased { run_key, .. }) => Some(*run_key),
+            | Self::QuarantineResolved(QuarantineResolved { run_key, .. }) => Some(*run_key),
             Self::RunEnded(RunEnded { run_key, .. }) => *run_key,
             Self::ContentErased(erased) => match erased.target {
                 ErasedTarget::Run { run_key } => Some(run_key),
@@ -179,7 +182,7 @@ impl Payload {
             | Self::AssistantRoundRecorded(_)
             | Self::PolicyDecided(_)
             | Self::ToolExecuted(_)
-            | Self::ActionCalledOff(_)
+            | Self::ActionCancelled(_)
             | Self::RuntimeError(_)
             | Self::RunParked(_)
             | Self::SubRunStarted(_)
@@ -188,7 +191,7 @@ impl Payload {
             | Self::DecisionEscalated(_)
             | Self::BrakeChanged(_)
             | Self::DataPruned(_)
-            | Self::RecordBound(_) => None,
+            | Self::RowsBound(_) => None,
         }
     }
 
@@ -198,7 +201,7 @@ impl Payload {
         match self {
             Self::PolicyDecided(PolicyDecided { operation_id, .. })
             | Self::ToolExecuted(ToolExecuted { operation_id, .. })
-            | Self::ActionCalledOff(ActionCalledOff { operation_id, .. })
+            | Self::ActionCancelled(ActionCancelled { operation_id, .. })
             | Self::SubRunStarted(SubRunStarted { operation_id, .. })
             | Self::DecisionAsked(DecisionAsked { operation_id, .. })
             | Self::DecisionAnswered(DecisionAnswered { operation_id, .. })
@@ -214,10 +217,10 @@ impl Payload {
             | Self::RunEnded(_)
             | Self::BrakeChanged(_)
             | Self::RunQuarantined(_)
-            | Self::RunReleased(_)
+            | Self::QuarantineResolved(_)
             | Self::ContentErased(_)
             | Self::DataPruned(_)
-            | Self::RecordBound(_) => None,
+            | Self::RowsBound(_) => None,
         }
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use self::provenance::{Provenance, provenance};
 use super::EventKind;
 use super::payload::{
-    ActionCalledOff, AgentStateChanged, AssistantRoundRecorded, Payload, PolicyDecided,
+    ActionCancelled, AgentStateChanged, AssistantRoundRecorded, Payload, PolicyDecided,
     ProviderRoundCompleted, RunEnded, ToolExecuted, WakeDecided,
 };
 use crate::attempt::AttemptOutcome;
@@ -216,15 +216,15 @@ const fn category(kind: EventKind) -> EventCategory {
         | EventKind::RunStarted
         | EventKind::SubRunStarted
         | EventKind::RunEnded
-        | EventKind::RunReleased => EventCategory::Runtime,
+        | EventKind::QuarantineResolved => EventCategory::Runtime,
         EventKind::DecisionAsked | EventKind::DecisionEscalated | EventKind::DecisionAnswered => {
             EventCategory::Waiting
         }
-        EventKind::ProviderRoundCompleted | EventKind::DataPruned | EventKind::RecordBound => {
+        EventKind::ProviderRoundCompleted | EventKind::DataPruned | EventKind::RowsBound => {
             EventCategory::Trace
         }
         EventKind::AssistantRoundRecorded => EventCategory::AssistantProgress,
-        EventKind::PolicyDecided | EventKind::ToolExecuted | EventKind::ActionCalledOff => {
+        EventKind::PolicyDecided | EventKind::ToolExecuted | EventKind::ActionCancelled => {
             EventCategory::Tool
         }
         EventKind::RuntimeError | EventKind::RunParked | EventKind::RunQuarantined => {
@@ -244,7 +244,7 @@ fn row_of_kind(kind: EventKind) -> Row {
         EventKind::AssistantRoundRecorded => (EventLevel::Progress, "Model round recorded"),
         EventKind::PolicyDecided => (EventLevel::Trace, "Tool use decided"),
         EventKind::ToolExecuted => (EventLevel::Trace, "Tool used"),
-        EventKind::ActionCalledOff => (EventLevel::Trace, "Tool called off"),
+        EventKind::ActionCancelled => (EventLevel::Trace, "Tool called off"),
         EventKind::RuntimeError => (EventLevel::ActionRequired, "Runtime error"),
         EventKind::RunParked => (
             EventLevel::ActionRequired,
@@ -257,13 +257,13 @@ fn row_of_kind(kind: EventKind) -> Row {
         EventKind::DecisionEscalated => (EventLevel::ActionRequired, "A decision is overdue"),
         EventKind::BrakeChanged => (EventLevel::TurnResult, "A brake was changed"),
         EventKind::RunQuarantined => (EventLevel::ActionRequired, "A run cannot go on"),
-        EventKind::RunReleased => (
+        EventKind::QuarantineResolved => (
             EventLevel::TurnResult,
             "A run that could not go on is tried again",
         ),
         EventKind::ContentErased => (EventLevel::Progress, "Contents erased"),
         EventKind::DataPruned => (EventLevel::Trace, "Old data taken away"),
-        EventKind::RecordBound => (EventLevel::Trace, "Settings changed"),
+        EventKind::RowsBound => (EventLevel::Trace, "Settings changed"),
     };
     Row::plain(level, title)
 }
@@ -281,7 +281,7 @@ fn row(payload: &Payload) -> Row {
         Payload::AssistantRoundRecorded(round) => assistant_round(round, row),
         Payload::PolicyDecided(decided) => policy_decided(decided),
         Payload::ToolExecuted(executed) => tool_executed(executed),
-        Payload::ActionCalledOff(action) => action_called_off(action),
+        Payload::ActionCancelled(action) => action_called_off(action),
         Payload::RuntimeError(error) => {
             let summary = &error.failure_artifact.summary;
             with_words(row, summary, &format!("Runtime error: {summary}"))
@@ -296,14 +296,14 @@ fn row(payload: &Payload) -> Row {
         }
         Payload::BrakeChanged(brake) => decision::brake(brake),
         Payload::RunQuarantined(quarantined) => row.with_detail(&quarantined.fault.why),
-        Payload::RunReleased(released) if released.status == RunStatus::Abandoned => {
+        Payload::QuarantineResolved(released) if released.status == RunStatus::Abandoned => {
             Row::plain(row.level, "A run that could not go on was given up")
         }
         Payload::ContentErased(erased) => notice::content_erased(erased, row),
         Payload::RunStarted(_)
-        | Payload::RunReleased(_)
+        | Payload::QuarantineResolved(_)
         | Payload::DataPruned(_)
-        | Payload::RecordBound(_) => row,
+        | Payload::RowsBound(_) => row,
     }
 }
 
@@ -347,7 +347,7 @@ fn agent_state_changed(change: &AgentStateChanged, row: Row) -> Row {
         | AgentStateChanged::ScheduleResumed(_)
         | AgentStateChanged::ScheduleDisabled(_)
         | AgentStateChanged::ScheduleExpired(_)
-        | AgentStateChanged::ScheduleSetAside { .. }
+        | AgentStateChanged::ScheduleUnreadable { .. }
         | AgentStateChanged::BudgetDay { .. }
         | AgentStateChanged::Model { .. } => return row,
     };
@@ -458,7 +458,7 @@ fn tool_executed(executed: &ToolExecuted) -> Row {
     }
 }
 
-fn action_called_off(action: &ActionCalledOff) -> Row {
+fn action_called_off(action: &ActionCancelled) -> Row {
     let code = action.code.as_deref();
     let row = Row::plain(level_of(code), &format!("{} called off", tool(&action.tool)));
     row.with_detail(code.unwrap_or_default())

@@ -17,7 +17,7 @@ use crate::conversation::{CALLS_PER_ROUND_MAX, Role, Usage};
 use crate::key::{ActionBase, OperationId, RunKey};
 use crate::policy;
 use crate::report::EventDraft;
-use crate::report::payload::{ActionCalledOff, AssistantRoundRecorded, PolicyDecided, ToolExecuted};
+use crate::report::payload::{ActionCancelled, AssistantRoundRecorded, PolicyDecided, ToolExecuted};
 use crate::saga::{self, Saga};
 use crate::step::{
     Action, ActionStatus, CallReads, EffectClass, StepResult, StepStatus, ToolError, UNDECIDED, result_blob,
@@ -312,7 +312,7 @@ impl Transition {
             code,
             again: None,
         };
-        self.events.push(EventDraft::new(ActionCalledOff {
+        self.events.push(EventDraft::new(ActionCancelled {
             operation_id,
             tool: action.tool.clone(),
             status,

@@ -132,7 +132,7 @@ string_enum! {
         /// The clock was set back, and the next firing was worked out anew.
         Recomputed = "recomputed",
         /// The schedule cannot be read, and rests until a person has looked at it.
-        Unreadable = "set_aside",
+        Unreadable = "unreadable",
     }
 }
 

@@ -481,7 +481,7 @@ fn the_words_of_statuses_outcomes_policies_and_causes_are_these_and_no_others() 
             "disabled",
             "expired",
             "recomputed",
-            "set_aside"
+            "unreadable"
         ]
     );
 }

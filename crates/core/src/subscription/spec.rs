@@ -120,11 +120,11 @@ impl BadSubscription {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Token { .. } => "bad_token",
+            Self::Token { .. } => "bad_api_token",
             Self::Filter(BadFilter::NoTokens) => "tokens_missing",
             Self::Filter(_) => "subscription_too_large",
             Self::Predicate { .. } => "bad_predicate",
-            Self::SayTooLong => "say_too_long",
+            Self::SayTooLong => "message_too_long",
             Self::CooldownTooLong => "bad_cooldown",
             Self::DebounceTooLong => "bad_debounce",
         }
@@ -279,7 +279,7 @@ mod tests {
             terms.check().expect_err("was taken").code()
         };
         assert_eq!(terms("").check().expect_err("no tokens").code(), "tokens_missing");
-        assert_eq!(with(|terms| terms.all = vec!["=x".into()]), "bad_token");
+        assert_eq!(with(|terms| terms.all = vec!["=x".into()]), "bad_api_token");
         assert_eq!(
             with(|terms| terms.predicate = Some(json!({"field": 1}))),
             "bad_predicate"
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(with(|terms| terms.guard = Some(json!([]))), "bad_predicate");
         assert_eq!(
             with(|terms| terms.message = "x".repeat(MESSAGE_BYTES_MAX + 1)),
-            "say_too_long"
+            "message_too_long"
         );
         assert_eq!(
             with(|terms| terms.cooldown_ms = COOLDOWN_MS_MAX + 1),

@@ -111,7 +111,7 @@ impl BadSource {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::NoFolder(_) => "no_such_folder",
+            Self::NoFolder(_) => "folder_not_found",
             Self::NotARepository(_) => "not_a_repository",
             Self::Reftable(_) => "repository_unsupported",
             Self::BadPath => "bad_path",
@@ -120,11 +120,11 @@ impl BadSource {
             Self::AlreadyWatched { .. } => "already_watched",
             Self::Exists(_) => "source_exists",
             Self::Unknown(_) => "source_unknown",
-            Self::OtherDevice(_) => "source_elsewhere",
+            Self::OtherDevice(_) => "source_on_other_device",
             Self::TooManySources => "too_many_sources",
             Self::TooManyFiles { .. } => "too_many_files",
             Self::IgnoreTooLarge { .. } => "ignore_too_large",
-            Self::NamesTooLong(_) => "names_too_long",
+            Self::NamesTooLong(_) => "source_names_too_long",
             Self::TooSlow(_) => "source_too_slow",
             Self::TooManyWatches(_) => "too_many_watches",
             Self::Busy(_) => "source_busy",

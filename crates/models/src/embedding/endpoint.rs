@@ -83,7 +83,7 @@ impl Embedder for EmbeddingEndpoint {
             input: &texts,
         };
         let body = serde_json::to_vec(&ask);
-        let body = body.map_err(|error| super::refused("unsendable", &error.to_string()))?;
+        let body = body.map_err(|error| super::refused("request_encoding_failed", &error.to_string()))?;
         let (count, dimensions) = (texts.len(), self.dimensions);
         let read = move |whole: &[u8]| read(whole, count, dimensions);
         self.hosted.post(&self.url, body, read).await

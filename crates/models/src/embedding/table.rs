@@ -130,7 +130,8 @@ impl TableParts {
             let tokens = self.tokenizer.tokens(text);
             input_tokens = input_tokens.saturating_add(u64::try_from(tokens.len()).unwrap_or(u64::MAX));
             let embedding = Embedding::new(self.average(&tokens));
-            embeddings.push(embedding.map_err(|bad| super::refused("bad_table", &bad.to_string()))?);
+            embeddings
+                .push(embedding.map_err(|bad| super::refused("embedding_table_invalid", &bad.to_string()))?);
         }
         Ok(EmbeddingResponse {
             embeddings,
@@ -170,7 +171,7 @@ impl Embedder for WordTable {
         let parts = Arc::clone(&self.parts);
         // Long texts take a while, and whoever else is served by this thread should not wait for them.
         let done = tokio::task::spawn_blocking(move || parts.embed(&texts)).await;
-        done.unwrap_or_else(|error| Err(super::refused("table_failed", &error.to_string())))
+        done.unwrap_or_else(|error| Err(super::refused("embedding_table_failed", &error.to_string())))
     }
 }
 

@@ -61,7 +61,7 @@ impl HostedModel {
             ExchangeError::Unsendable(why) => failed(
                 ModelFailureKind::FailFast,
                 FailureCategory::Protocol,
-                "unsendable",
+                "request_encoding_failed",
                 &self.hide(&why),
             ),
             ExchangeError::Status {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::report::payload::RunReleased;
+use wakeful_core::report::payload::QuarantineResolved;
 use wakeful_core::report::{Event, EventDraft, SealedEvent};
 use wakeful_core::run::{RunStatus, preview};
 use wakeful_core::wake::{Lifecycle, Refusal, Suspension, Wait};
@@ -42,7 +42,7 @@ pub struct RunApi {
 impl RunApi {
     async fn leave_quarantine(&self, run: RunKey, status: RunStatus) -> Result<StoredRun, EngineError> {
         let at = self.shared.clock.now();
-        let released = RunReleased { run_key: run, status };
+        let released = QuarantineResolved { run_key: run, status };
         let sealed = self
             .shared
             .seal(EventDraft::new(released.clone()), Some(run), at)?;
@@ -123,7 +123,7 @@ impl RunApi {
 /// Releases a quarantined run, or ends it with the runs it started.
 fn move_aside_in(
     tx: &mut Tx<'_>,
-    released: &RunReleased,
+    released: &QuarantineResolved,
     sealed: &SealedEvent,
     stamp: Stamp,
 ) -> Result<QuarantineExit, StoreError> {

@@ -132,7 +132,7 @@ fn only_records(tx: &mut Tx<'_>, agent: &AgentId, first: u64, last: u64) -> Resu
         after = newest.seq;
         for event in page.iter().filter(|event| event.seq <= last) {
             match EventKind::parse(&event.kind) {
-                Some(EventKind::ContentErased | EventKind::DataPruned | EventKind::RecordBound) => {
+                Some(EventKind::ContentErased | EventKind::DataPruned | EventKind::RowsBound) => {
                     record = Some(event.seq)
                 }
                 Some(_) | None => return Ok(None),

@@ -27,7 +27,7 @@ pub fn decision(
         input,
         is_input_cut,
         input_gone,
-        announcements: announcements.iter().map(announcement).collect(),
+        notifications: announcements.iter().map(announcement).collect(),
         ..glance
     }
 }
@@ -60,7 +60,7 @@ fn glance(decision: &decision::Decision) -> Decision {
         may_answer: decision.may_answer.iter().copied().collect(),
         closed_at: decision.closed_at.map(Millis::rfc3339),
         answer: decision.answer.as_ref().map(answer),
-        announcements: Vec::new(),
+        notifications: Vec::new(),
     }
 }
 
@@ -76,10 +76,10 @@ pub fn decisions(found: &[decision::Decision], owed: HumanBacklog) -> DecisionLi
 
 fn announcement(row: &DecisionNotificationRow) -> DecisionNotification {
     DecisionNotification {
-        way: row.way.clone(),
+        target: row.way.clone(),
         severity: row.severity,
-        is_done: row.is_done,
-        tries: row.tries,
+        is_delivered: row.is_done,
+        attempts: row.tries,
         error: row.error.clone(),
         at: row.at.rfc3339(),
     }
@@ -117,7 +117,7 @@ pub fn not_durable(pending: &PendingStop) -> NotDurable {
         code => code,
     };
     let kept = if pending.is_kept {
-        "it is kept in brake.slot in the home and survives a restart"
+        "it is kept in stop.slot in the home and survives a restart"
     } else {
         "it could not be kept in the home either and ends with this process"
     };
@@ -126,7 +126,7 @@ pub fn not_durable(pending: &PendingStop) -> NotDurable {
         message: format!(
             "in force, but not in the database yet ({code}); {kept}; it is stored as soon as the database takes it"
         ),
-        is_kept: pending.is_kept,
+        is_saved: pending.is_kept,
     }
 }
 

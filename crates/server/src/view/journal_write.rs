@@ -38,7 +38,7 @@ pub fn mutation(write: JournalWrite) -> Result<Mutation, WriteError> {
             date,
             scale,
             value,
-            most,
+            scale_max: most,
             note,
         } => Mutation::Rate {
             target: target(record_id, date)?,
@@ -183,7 +183,7 @@ fn target(
 pub fn listing(asked: ListRecords) -> Result<Option<RecordQuery>, WriteError> {
     let ListRecords {
         kind,
-        of,
+        related_id: of,
         date,
         running,
         ..

@@ -29,7 +29,7 @@ pub fn schedule(timer: &schedule::Schedule) -> Schedule {
         revision: timer.revision,
         label: timer.label.clone(),
         pattern: pattern(&timer.when),
-        say: timer.message.clone(),
+        message: timer.message.clone(),
         status: timer.status,
         concurrency: timer.concurrency,
         allows_catch_up: timer.allows_catch_up,
@@ -104,7 +104,7 @@ pub fn execution(execution: &ExecutionWithRun) -> ScheduledExecution {
         seq: row.seq,
         revision: row.revision,
         due_at: row.due_at.rfc3339(),
-        count: row.count,
+        firing_count: row.count,
         is_capped: row.is_capped,
         trigger_source: row.source,
         outcome: row.outcome,
@@ -127,7 +127,7 @@ pub fn draft(
     now: Millis,
 ) -> Result<ScheduleDraft, ScheduleError> {
     let when = when(&told.pattern, now)?;
-    let plain = ScheduleDraft::new(schedule_id, told.agent_id.0, when, told.say);
+    let plain = ScheduleDraft::new(schedule_id, told.agent_id.0, when, told.message);
     Ok(ScheduleDraft {
         label: told.label.unwrap_or_else(|| plain.label.clone()),
         is_paused: told.is_paused,
@@ -152,12 +152,12 @@ pub fn edit(told: EditSchedule, now: Millis) -> Result<ScheduleEdit, ScheduleErr
     Ok(ScheduleEdit {
         label: told.label,
         when: told.pattern.map(|pattern| when(&pattern, now)).transpose()?,
-        say: told.say,
+        say: told.message,
         concurrency: told.concurrency,
         allows_catch_up: told.allows_catch_up,
         always: told.always,
-        guard: other("guard", told.guard.as_ref().map(Guard::parse), told.no_guard)?,
-        event: other("event", told.event.map(|event| Ok(event.0)), told.no_event)?,
+        guard: other("guard", told.guard.as_ref().map(Guard::parse), told.clear_guard)?,
+        event: other("event", told.event.map(|event| Ok(event.0)), told.clear_event)?,
     })
 }
 

@@ -15,7 +15,7 @@ pub fn source(listed: &SourceStatus) -> Source {
         path: source.path.clone(),
         created_at: source.created_at.rfc3339(),
         entries: *entries,
-        trouble: source.last_error.clone(),
+        last_error: source.last_error.clone(),
     }
 }
 

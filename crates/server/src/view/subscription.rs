@@ -26,7 +26,7 @@ pub fn subscription(row: &SubscriptionRow) -> Subscription {
         guard,
         cooldown_ms,
         debounce_ms,
-        say,
+        message: say,
         created_at: row.created_at.rfc3339(),
         is_active: row.is_active,
     }
@@ -58,7 +58,7 @@ pub fn new_subscription(new: CreateSubscription) -> NewSubscription {
             guard: new.guard,
             cooldown_ms: new.cooldown_ms,
             debounce_ms: new.debounce_ms,
-            message: new.say,
+            message: new.message,
         },
     }
 }

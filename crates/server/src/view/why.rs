@@ -25,10 +25,10 @@ pub fn why(why: &api::WhyReport) -> WhyRun {
         run_key: why.run_key.to_string(),
         agent_id: why.agent_id.to_string(),
         status: why.status,
-        summary: format!("{}; {decided}", cause.words),
+        summary: format!("{}; {decided}", cause.description),
         cause,
         text: why.text.clone(),
-        way_out: verdict.filter(|_| !waits).and_then(way_out),
+        hint: verdict.filter(|_| !waits).and_then(way_out),
         verdict: why.verdict,
         at: why.at.rfc3339(),
         gates: why.gates.clone(),
@@ -52,8 +52,8 @@ pub fn why_not(why: &api::WhyNotReport) -> WhyNot {
         control: agent.control,
         mode: agent.mode,
         holds: why.holds.iter().map(hold).collect(),
-        waiting: why.waiting.iter().map(|row| waiting(row, why.now)).collect(),
-        waiting_count: why.overview.queued,
+        queued: why.waiting.iter().map(|row| waiting(row, why.now)).collect(),
+        queued_count: why.overview.queued,
         refused: why.refused.iter().map(wake).collect(),
         refusals: why.counted.iter().map(refusal_count).collect(),
         schedules: why.schedules.iter().map(next_moment).collect(),
@@ -93,7 +93,7 @@ fn cause(cause: &Cause, own: &RunKey) -> WakeCause {
     let plain = WakeCause {
         kind: origin.kind(),
         source: origin.source().as_str().to_owned(),
-        words: origin.words(),
+        description: origin.words(),
         depth: cause.depth,
         priority: cause.priority,
         correlation_id: cause.correlation_of(own).to_string(),
@@ -134,20 +134,20 @@ fn wake(row: &WakeRow) -> Wake {
         run_key: row.run_key.to_string(),
         cause: cause(&row.cause, &row.run_key),
         verdict: row.verdict,
-        words: verdict_words(row.verdict, row.absorbed_by),
+        message: verdict_words(row.verdict, row.absorbed_by),
         at: row.at.rfc3339(),
         // Gates were written by this program; a row that somebody else changed shows none.
         gates: serde_json::from_str(&row.gates).unwrap_or_default(),
-        way_out: way_out(row.verdict),
+        hint: way_out(row.verdict),
     }
 }
 
 fn hold(hold: &wake::Hold) -> Hold {
     Hold {
         code: hold.code,
-        words: hold.words.clone(),
+        message: hold.words.clone(),
         until: hold.until.map(Millis::rfc3339),
-        way_out: hold.way_out.map(str::to_owned),
+        hint: hold.way_out.map(str::to_owned),
     }
 }
 
@@ -155,7 +155,7 @@ fn waiting(row: &QueueRow, now: Millis) -> QueuedWake {
     QueuedWake {
         run_key: row.message.run_key.to_string(),
         cause: cause(&row.message.cause, &row.message.run_key),
-        since: row.message.admitted_at.rfc3339(),
+        queued_at: row.message.admitted_at.rfc3339(),
         not_before: row.not_before.filter(|moment| *moment > now).map(Millis::rfc3339),
     }
 }
@@ -165,11 +165,11 @@ fn refusal_count(row: &WakeRefusalRow) -> RefusalCount {
     RefusalCount {
         source: row.source.as_str().to_owned(),
         code: row.code,
-        words: verdict_words(row.code, None),
+        message: verdict_words(row.code, None),
         day: begins.split('T').next().unwrap_or_default().to_owned(),
         count: row.count,
         last_at: row.last_at.rfc3339(),
-        way_out: way_out(row.code),
+        hint: way_out(row.code),
     }
 }
 
@@ -182,7 +182,7 @@ fn next_moment((timer, last): &(Schedule, Option<ExecutionWithRun>)) -> NextFiri
         schedule_id: timer.schedule_id.to_string(),
         status: timer.status,
         next_at: timer.next_execution_at.map(Millis::rfc3339),
-        last,
+        last_outcome: last,
     }
 }
 

@@ -75,9 +75,9 @@ async fn guesses_at_the_addresses_of_triggers_are_bounded_like_wrong_tokens() {
     let world = TestServer::limited(wakeful_server::RateLimits {
         failures_per_minute: 3,
         client_per_minute: 0,
-        turns_per_minute: 0,
+        messages_per_minute: 0,
     });
-    let path = |id: u32| format!("/api/triggers/trigger-{id}/{}", "0".repeat(64));
+    let path = |id: u32| format!("/api/external-triggers/trigger-{id}/{}", "0".repeat(64));
     for id in 0..3 {
         let answer = world.send(posted(&path(id), "x", &[])).await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.body);
@@ -86,7 +86,7 @@ async fn guesses_at_the_addresses_of_triggers_are_bounded_like_wrong_tokens() {
     assert_eq!(full.status, StatusCode::TOO_MANY_REQUESTS, "{}", full.body);
     assert!(full.headers.contains_key("retry-after"));
     // Only the delivery itself is for anybody.
-    let secret = request(Method::POST, "/api/agents/main/trigger", &[]);
+    let secret = request(Method::POST, "/api/agents/main/external-trigger", &[]);
     assert_eq!(world.send(secret).await.status, StatusCode::UNAUTHORIZED);
 }
 

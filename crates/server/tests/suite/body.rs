@@ -154,7 +154,7 @@ async fn a_key_may_stand_in_two_places_but_must_be_one() {
     let both = |key| posted(MESSAGES, body, &[BEARER, ("idempotency-key", key)]);
     assert_eq!(
         world.send(both("other")).await.code(),
-        (409, "two_keys".to_owned())
+        (409, "idempotency_keys_differ".to_owned())
     );
     let agreed = world.send(both("k")).await;
     let in_body = world.post(MESSAGES, body).await;
@@ -167,7 +167,7 @@ async fn a_key_may_stand_in_two_places_but_must_be_one() {
         .await;
     let known = agreed
         .body
-        .replace(r#""admission":"new""#, r#""admission":"known""#);
+        .replace(r#""admission":"new""#, r#""admission":"duplicate""#);
     assert_eq!((agreed.status.as_u16(), &known), (202, &in_body.body));
     assert_eq!(in_header.body, in_body.body);
     let fresh = world.post(MESSAGES, r#"{"text":"a"}"#).await;
@@ -253,7 +253,7 @@ async fn numbers_are_shown_in_the_form_that_prometheus_reads() {
         r#"wakeful_http_requests_total{route="other",status="4xx"} 1"#,
         "wakeful_messages_accepted_total 1",
         r#"wakeful_agents{activity="queued"} 1"#,
-        "wakeful_listeners 0",
+        "wakeful_event_streams 0",
     ] {
         assert!(
             numbers.body.lines().any(|found| found == line),

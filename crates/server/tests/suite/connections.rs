@@ -97,7 +97,7 @@ async fn a_connection_that_showed_the_token_outlives_a_flood() {
 async fn requests_without_a_token_leave_slots_to_those_with_one() {
     let world = TestServer::new();
     let served = served(&world).await;
-    let shown = world.post("/api/agents/main/trigger", "").await;
+    let shown = world.post("/api/agents/main/external-trigger", "").await;
     let shown: wakeful_api::ExternalTrigger = serde_json::from_str(&shown.body).expect("a trigger");
     let path = shown.trigger_path.expect("an address");
     // Deliveries whose bodies never come are requests in progress.
@@ -200,7 +200,7 @@ async fn the_socket_wants_the_token_and_no_name_and_knows_tools() {
     );
     let answer = answer_to(release).await;
     assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
-    assert_eq!(error_code(&answer), "descends_from_tool");
+    assert_eq!(error_code(&answer), "caller_is_tool_process");
     server.abort();
     std::fs::remove_dir_all(folder).expect("removed");
 }

@@ -148,7 +148,7 @@ async fn every_status_says_what_is_held_and_what_waits() {
     let metrics = world.get("/metrics").await.body;
     for line in [
         "wakeful_decisions_pending 0",
-        "wakeful_brakes_on 0",
+        "wakeful_brakes_active 0",
         "wakeful_runs_quarantined 0",
     ] {
         assert!(metrics.contains(line), "{line}");

@@ -21,13 +21,15 @@ fn server_with_trigger() -> Arc<TestServer> {
     Arc::new(TestServer::limited(RateLimits {
         failures_per_minute: FAILURES,
         client_per_minute: 0,
-        turns_per_minute: 0,
+        messages_per_minute: 0,
     }))
 }
 
 /// What is done to the trigger, and the address that it has then.
 async fn address(world: &TestServer, deed: &str) -> Option<String> {
-    let shown = world.post(&format!("/api/agents/main/trigger{deed}"), "").await;
+    let shown = world
+        .post(&format!("/api/agents/main/external-trigger{deed}"), "")
+        .await;
     assert_eq!(shown.status, StatusCode::OK, "{}", shown.body);
     let shown: wakeful_api::ExternalTrigger = serde_json::from_str(&shown.body).expect("a trigger");
     shown.trigger_path
@@ -92,7 +94,7 @@ async fn an_address_that_is_used_up_is_refused_before_anything_is_read() {
 async fn too_many_guesses_cost_one_look_at_a_time_and_a_right_address_still_passes() {
     let world = server_with_trigger();
     let right = address(&world, "").await.expect("an address");
-    let wrong = |id: u32| format!("/api/triggers/trigger-{id}/{}", "0".repeat(64));
+    let wrong = |id: u32| format!("/api/external-triggers/trigger-{id}/{}", "0".repeat(64));
     for id in 0..FAILURES {
         assert_eq!(call(&world, &wrong(id)).await, StatusCode::NOT_FOUND);
     }

@@ -9,7 +9,9 @@ use super::test_server::in_process;
 #[tokio::test]
 async fn a_call_of_the_own_process_needs_no_token_and_comes_by_cli() {
     let client: Client = in_process();
-    let list = ListAgents { with_private: false };
+    let list = ListAgents {
+        include_private: false,
+    };
     let agents = client.call(&list).await.expect("agents");
     assert_eq!(agents.agents.len(), 1);
     let set = SetBrake {

@@ -169,7 +169,7 @@ async fn a_write_of_any_kind_is_told_by_the_field_that_is_wrong() {
         ),
         (
             json!({"kind": "restore", "record_id": id}),
-            (409, "record_present"),
+            (409, "record_not_deleted"),
         ),
         (json!({"kind": "restore", "record_id": "7"}), (400, "bad_field")),
         (json!({"kind": "remember", "record_id": id}), (400, "bad_field")),
@@ -253,7 +253,7 @@ async fn tasks_are_shown_and_a_stuck_saga_can_be_kept() {
         sagas.contains(r#""phase":"compensation","status":"stuck","last_error":"changed""#),
         "{sagas}"
     );
-    let keep = |id: String| format!("/api/journal/sagas/{id}/keep");
+    let keep = |id: String| format!("/api/journal/sagas/{id}/resolve");
     let kept = world.post(&keep(operation().to_string()), "{}").await;
     assert_eq!(kept.status.as_u16(), 200, "{}", kept.body);
     let unknown = world.post(&keep("0".repeat(64)), "{}").await;

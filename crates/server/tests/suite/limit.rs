@@ -10,7 +10,7 @@ use super::test_server::{BEARER, TestServer, request};
 const MESSAGE: &str = r#"{"text":"hello"}"#;
 const OFF: RateLimits = RateLimits {
     client_per_minute: 0,
-    turns_per_minute: 0,
+    messages_per_minute: 0,
     failures_per_minute: 0,
 };
 
@@ -35,13 +35,16 @@ async fn a_client_that_asks_too_often_is_told_when_to_come_again() {
 #[tokio::test]
 async fn an_agent_takes_so_many_messages_a_minute_and_no_body_is_read_beyond() {
     let world = TestServer::limited(RateLimits {
-        turns_per_minute: 1,
+        messages_per_minute: 1,
         ..OFF
     });
     assert_eq!(world.post("/api/agents/main/messages", MESSAGE).await.status, 202);
     let answer = world.post("/api/agents/main/messages", "no JSON at all").await;
     assert_eq!(answer.code(), (429, "rate_limited".to_owned()));
-    assert!(answer.hint().contains("`server.turns_per_minute`"), "{answer:?}");
+    assert!(
+        answer.hint().contains("`server.messages_per_minute`"),
+        "{answer:?}"
+    );
     assert_eq!(
         world.post("/api/agents/other/messages", MESSAGE).await.code().0,
         404
@@ -88,7 +91,7 @@ async fn an_answer_that_takes_too_long_is_given_up() {
         60,
         "as long as a body and an answer may take"
     );
-    assert_eq!(answer.code(), (503, "answer_timeout".to_owned()));
+    assert_eq!(answer.code(), (503, "response_timeout".to_owned()));
 }
 
 #[tokio::test(start_paused = true)]

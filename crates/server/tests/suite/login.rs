@@ -161,7 +161,7 @@ async fn what_is_no_code_is_refused() {
 async fn guessing_codes_is_slowed_down() {
     let world = TestServer::limited(RateLimits {
         client_per_minute: 0,
-        turns_per_minute: 0,
+        messages_per_minute: 0,
         failures_per_minute: 1,
     });
     let guess = "1".repeat(64);

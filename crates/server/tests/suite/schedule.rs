@@ -28,7 +28,7 @@ async fn a_schedule_that_cannot_be_had_is_refused_with_the_field_that_is_wrong()
         ),
         (r"{}", "pattern", 400),
     ] {
-        let body = format!(r#"{{"agent_id":"main","pattern":{pattern},"say":"Look."}}"#);
+        let body = format!(r#"{{"agent_id":"main","pattern":{pattern},"message":"Look."}}"#);
         let answer = world.post("/api/schedules", &body).await;
         assert_eq!(answer.status.as_u16(), status, "{field}: {}", answer.body);
         assert!(answer.body.contains("bad_schedule"), "{}", answer.body);
@@ -43,7 +43,7 @@ async fn a_schedule_that_cannot_be_had_is_refused_with_the_field_that_is_wrong()
 #[tokio::test]
 async fn a_schedule_that_was_made_says_when_it_fires() {
     let world = TestServer::new();
-    let body = r#"{"schedule_id":"daily","agent_id":"main","say":"Look.",
+    let body = r#"{"schedule_id":"daily","agent_id":"main","message":"Look.",
         "pattern":{"cron":"0 7 * * *","time_zone":"Europe/Berlin"}}"#;
     let answer = world.post("/api/schedules", body).await;
     assert_eq!(answer.status, StatusCode::CREATED, "{}", answer.body);
@@ -80,7 +80,7 @@ async fn what_nobody_says_about_missed_firings_is_as_the_home_settles_it() {
         (r#","allows_catch_up":null"#, true),
     ] {
         let body =
-            format!(r#"{{"agent_id":"main","say":"Look.","pattern":{{"interval_seconds":60}}{said}}}"#);
+            format!(r#"{{"agent_id":"main","message":"Look.","pattern":{{"interval_seconds":60}}{said}}}"#);
         let answer = world.post("/api/schedules", &body).await;
         let made: wakeful_api::Schedule = serde_json::from_str(&answer.body).expect("a schedule");
         assert_eq!(made.allows_catch_up, expected, "{said}");
@@ -92,7 +92,7 @@ async fn a_guard_and_an_event_are_told_back_and_what_is_none_is_named() {
     let world = TestServer::new();
     let add = async |more: &str| {
         let body =
-            format!(r#"{{"agent_id":"main","say":"Look.","pattern":{{"interval_seconds":60}},{more}}}"#);
+            format!(r#"{{"agent_id":"main","message":"Look.","pattern":{{"interval_seconds":60}},{more}}}"#);
         world.post("/api/schedules", &body).await
     };
     let guard = r#"{"field":"since_last_run_ms","op":"gt","value":60000}"#;
@@ -114,7 +114,7 @@ async fn a_guard_and_an_event_are_told_back_and_what_is_none_is_named() {
         assert_eq!(answer.code(), (400, code.to_owned()), "{more}");
         assert!(answer.message().contains(field), "{more}: {}", answer.body);
     }
-    let both = r#"{"guard":{"all":[]},"no_guard":true}"#;
+    let both = r#"{"guard":{"all":[]},"clear_guard":true}"#;
     let answer = world.post("/api/schedules/gone", both).await;
     assert_eq!(answer.code(), (400, "bad_schedule".to_owned()), "{}", answer.body);
 }
@@ -123,7 +123,7 @@ async fn a_guard_and_an_event_are_told_back_and_what_is_none_is_named() {
 async fn an_event_is_named_by_its_key_wherever_that_stands() {
     let world = TestServer::new();
     let path = "/api/events/backup.done";
-    let body = r#"{"schedule_id":"daily","agent_id":"main","say":"Look.","event":"backup.done",
+    let body = r#"{"schedule_id":"daily","agent_id":"main","message":"Look.","event":"backup.done",
         "concurrency":"allow","pattern":{"interval_seconds":60}}"#;
     let made = world.post("/api/schedules", body).await;
     assert_eq!(made.status, StatusCode::CREATED, "{}", made.body);
@@ -150,7 +150,10 @@ async fn an_event_is_named_by_its_key_wherever_that_stands() {
         "without one, each is another: {unnamed:?}"
     );
     let both = posted(path, r#"{"key":"k1"}"#, &[BEARER, ("idempotency-key", "k2")]);
-    assert_eq!(world.send(both).await.code(), (409, "two_keys".to_owned()));
+    assert_eq!(
+        world.send(both).await.code(),
+        (409, "idempotency_keys_differ".to_owned())
+    );
     let bad = world.post("/api/events/No%20Name", "{}").await;
     assert_eq!(bad.code(), (400, "bad_id".to_owned()));
 }

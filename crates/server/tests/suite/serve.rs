@@ -89,7 +89,7 @@ async fn whoever_descends_from_a_tool_neither_answers_nor_releases_and_still_may
         client.read_to_string(&mut said).await.expect("an answer");
         assert!(said.starts_with(status), "{path}: {said}");
         assert_eq!(
-            said.contains("descends_from_tool"),
+            said.contains("caller_is_tool_process"),
             status.ends_with("403"),
             "{said}"
         );

@@ -127,7 +127,7 @@ async fn what_cannot_be_watched_is_told_with_its_code() {
     let world = TestServer::new();
     watch_all(&world);
     for (body, status, code) in [
-        (r#"{"kind": "folder", "path": "/gone"}"#, 409, "no_such_folder"),
+        (r#"{"kind": "folder", "path": "/gone"}"#, 409, "folder_not_found"),
         (r#"{"kind": "git", "path": "/many"}"#, 409, "too_many_sources"),
         (r#"{"kind": "mail", "path": "/x"}"#, 400, ""),
         (

@@ -19,7 +19,7 @@ async fn each_refusal_of_a_subscription_has_the_status_that_says_what_to_do() {
     let cases = [
         (json!({"agent_id": "main", "any": ["TASK"]}), (200, "")),
         (json!({"agent_id": "main"}), (409, "tokens_missing")),
-        (json!({"agent_id": "main", "any": ["=x"]}), (409, "bad_token")),
+        (json!({"agent_id": "main", "any": ["=x"]}), (409, "bad_api_token")),
         (
             json!({"agent_id": "main", "any": ["TASK"], "predicate": {"field": 7}}),
             (409, "bad_predicate"),

@@ -259,7 +259,7 @@ impl EngineFactory for SimEngineFactory {
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
             may_start: others.map(str::to_owned).collect(),
-            outside_runs: ExternalCausePolicy::Allow,
+            external_causes: ExternalCausePolicy::Allow,
         }
     }
 

@@ -85,7 +85,7 @@ impl Summary {
 fn timeless(payload: &[u8]) -> Value {
     let mut value: Value = serde_json::from_slice(payload).unwrap_or_default();
     if let Some(members) = value.as_object_mut() {
-        for name in ["duration_ms", "bond", "record_hash"] {
+        for name in ["duration_ms", "log_binding", "row_hash"] {
             members.remove(name);
         }
     }

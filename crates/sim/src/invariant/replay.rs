@@ -130,7 +130,7 @@ impl Rebuilt {
             EventKind::DecisionAnswered,
             EventKind::DecisionEscalated,
             EventKind::RunQuarantined,
-            EventKind::RunReleased,
+            EventKind::QuarantineResolved,
         ];
         let events = evidence.events.iter().filter(|event| event.run_key == Some(key));
         let events = events.filter(|event| others.iter().all(|kind| kind.as_str() != event.kind));

@@ -41,7 +41,7 @@ impl<M: Model, T: ToolHost> EngineFactory for SameEngineFactory<M, T> {
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
             may_start: BTreeSet::new(),
-            outside_runs: wakeful_core::policy::ExternalCausePolicy::Ask,
+            external_causes: wakeful_core::policy::ExternalCausePolicy::Ask,
         }
     }
 

@@ -265,7 +265,7 @@ impl EngineFactory for TestEngineFactory {
             deny_tools: BTreeSet::new(),
             ask_tools: [TOOL.to_owned()].into(),
             may_start: std::collections::BTreeSet::new(),
-            outside_runs: wakeful_core::policy::ExternalCausePolicy::Ask,
+            external_causes: wakeful_core::policy::ExternalCausePolicy::Ask,
         }
     }
 

@@ -140,7 +140,7 @@ impl EngineFactory for SubRunEngineFactory {
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
             may_start: AGENTS.map(str::to_owned).into(),
-            outside_runs: wakeful_core::policy::ExternalCausePolicy::Ask,
+            external_causes: wakeful_core::policy::ExternalCausePolicy::Ask,
         }
     }
 

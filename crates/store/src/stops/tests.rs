@@ -31,7 +31,7 @@ fn main_agent() -> AgentId {
 
 fn home_with_slot() -> (TempDir, PathBuf) {
     let home = tempfile::tempdir().expect("a folder");
-    let slot = home.path().join("brake.slot");
+    let slot = home.path().join("stop.slot");
     make_slot(&slot).expect("made");
     (home, slot)
 }

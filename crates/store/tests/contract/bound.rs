@@ -30,14 +30,14 @@ fn differences(view: &mut View<'_>) -> Result<Vec<String>, StoreError> {
         let Some(last) = events.last() else { break };
         after = last.seq;
         for event in &events {
-            let Some(Payload::RecordBound(bound)) = event.body().map(|body| body.payload) else {
+            let Some(Payload::RowsBound(bound)) = event.body().map(|body| body.payload) else {
                 panic!("bindings: {event:?}");
             };
             newest.extend(
                 bound
                     .records
                     .into_iter()
-                    .map(|one| ((one.table, one.key), one.record_hash)),
+                    .map(|one| ((one.table, one.key), one.row_hash)),
             );
         }
     }

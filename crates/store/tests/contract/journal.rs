@@ -242,7 +242,7 @@ fn what_somebody_wrote_since_is_not_taken_away() {
         wrote(&journal, finish("b", &made.record_id)).await;
         let undone = journal.undo(sample::operation("a"), Millis(3_000)).await;
         assert!(
-            matches!(&undone, Err(JournalError::Refused(refusal)) if refusal.code() == "changed_since"),
+            matches!(&undone, Err(JournalError::Refused(refusal)) if refusal.code() == "record_changed"),
             "{undone:?}"
         );
         assert_eq!(

@@ -180,7 +180,7 @@ fn what_several_records_were_is_given_back_in_one_transaction_too() {
         wrote(&journal, order("more", more)).await;
         let undone = journal.undo(sample::operation("l2"), Millis(9)).await;
         assert!(
-            matches!(&undone, Err(JournalError::Refused(refusal)) if refusal.code() == "changed_since"),
+            matches!(&undone, Err(JournalError::Refused(refusal)) if refusal.code() == "record_changed"),
             "{undone:?}"
         );
     });
@@ -401,7 +401,10 @@ fn one_timer_runs_per_task() {
             description: "squats".into(),
         };
         let entry = wrote(&journal, order("s", start.clone())).await.record_id;
-        assert_eq!(refused(&journal, order("s2", start.clone())).await, "timer_runs");
+        assert_eq!(
+            refused(&journal, order("s2", start.clone())).await,
+            "time_entry_running"
+        );
         let running = async || {
             list(
                 &journal,
@@ -418,12 +421,12 @@ fn one_timer_runs_per_task() {
         assert_eq!(running().await, 0);
         assert_eq!(
             refused(&journal, order("e2", Mutation::StopTime { entry })).await,
-            "timer_stopped"
+            "time_entry_stopped"
         );
         wrote(&journal, order("s3", start)).await;
         let undone = journal.undo(sample::operation("e"), Millis(9)).await;
         assert!(
-            matches!(&undone, Err(JournalError::Refused(refusal)) if refusal.code() == "timer_runs"),
+            matches!(&undone, Err(JournalError::Refused(refusal)) if refusal.code() == "time_entry_running"),
             "{undone:?}"
         );
         for running in [false, true] {

@@ -245,7 +245,10 @@ fn a_folder_that_is_gone_has_not_lost_its_files() {
     scene.write("a.md", "one");
     scene.look();
     fs::rename(scene.root(), scene.dir.path().join("away")).expect("moved");
-    assert_eq!(scene.sight().expect_err("was looked at").code(), "no_such_folder");
+    assert_eq!(
+        scene.sight().expect_err("was looked at").code(),
+        "folder_not_found"
+    );
     fs::rename(scene.dir.path().join("away"), scene.root()).expect("moved");
     assert!(scene.look().is_empty());
 }
@@ -272,7 +275,7 @@ fn the_home_is_never_looked_at() {
         "whatever way leads there"
     );
     assert_eq!(code(&root.join(".git/refs")), Err("inside_git"));
-    assert_eq!(code(&root.join("none")), Err("no_such_folder"));
+    assert_eq!(code(&root.join("none")), Err("folder_not_found"));
     assert_eq!(code(Path::new("relative")), Err("bad_path"));
     assert_eq!(code(&root), Ok(scene.source.path.clone()));
 }

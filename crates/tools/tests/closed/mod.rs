@@ -185,7 +185,7 @@ fn a_workspace_inside_a_closed_place_is_refused() {
             ..options(&bed)
         })
         .expect_err("refused");
-        assert_eq!(error.code(), "workspace_in_closed_place", "{error}");
+        assert_eq!(error.code(), "workspace_in_denied_path", "{error}");
     }
 }
 

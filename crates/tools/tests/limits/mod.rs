@@ -149,7 +149,12 @@ fn a_command_that_writes_more_than_it_may_is_ended() {
         let bed = bed(level, limits);
         let seen =
             bed.run("i=0; while :; do dd if=/dev/zero of=f$i bs=1M count=2 2> /dev/null; i=$((i+1)); done");
-        assert_eq!(seen.done.code.as_deref(), Some("disk_limit"), "{}", seen.json);
+        assert_eq!(
+            seen.done.code.as_deref(),
+            Some("disk_write_exceeded"),
+            "{}",
+            seen.json
+        );
         let written = Command::new("du")
             .arg("-sk")
             .arg(&bed.workspace)
@@ -223,7 +228,12 @@ fn a_command_that_writes_endlessly_leaves_the_home_room_to_write() {
                 };
                 let bed = bed_on(&disk.0, level);
                 let seen = bed.run(cmd);
-                assert_eq!(seen.done.code.as_deref(), Some("disk_limit"), "{}", seen.json);
+                assert_eq!(
+                    seen.done.code.as_deref(),
+                    Some("disk_write_exceeded"),
+                    "{}",
+                    seen.json
+                );
                 let (member, words) = match is_begun {
                     true => ("limit", "command stopped: the disk of Wakeful's home"),
                     false => ("message", "command refused: the disk of Wakeful's home"),
@@ -246,9 +256,19 @@ fn an_agent_that_wrote_its_day_s_share_gets_no_more_commands() {
     let bed = bed(DisabledFeatures::default(), limits);
     bed.run("head -c 6M /dev/zero > a").ok();
     let seen = bed.run("head -c 6M /dev/zero > b; sleep 1000");
-    assert_eq!(seen.done.code.as_deref(), Some("disk_limit"), "{}", seen.json);
+    assert_eq!(
+        seen.done.code.as_deref(),
+        Some("disk_write_exceeded"),
+        "{}",
+        seen.json
+    );
     let seen = bed.run("true");
-    assert_eq!(seen.done.code.as_deref(), Some("disk_limit"), "{}", seen.json);
+    assert_eq!(
+        seen.done.code.as_deref(),
+        Some("disk_write_exceeded"),
+        "{}",
+        seen.json
+    );
     let hint = seen.json["hint"].as_str().expect("a hint");
-    assert!(hint.contains("tools.written_mib_per_day"), "{hint}");
+    assert!(hint.contains("tools.disk_write_mib_per_day"), "{hint}");
 }

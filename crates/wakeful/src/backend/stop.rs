@@ -30,15 +30,15 @@ const STOP_REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
 /// Codes of failures that say nothing of the request itself.
 const IN_THE_WAY: [&str; 12] = [
     "daemon_unreachable",
-    "daemon_incomprehensible",
+    "daemon_protocol_error",
     "recovering",
     "stopping",
-    "answer_timeout",
+    "response_timeout",
     "disk_full",
     "database_unreachable",
     DATABASE_SLOW,
     "home_unwritable",
-    "log_removed",
+    "wal_missing",
     "storage_failed",
     "store_closed",
 ];

@@ -126,7 +126,7 @@ pub(crate) enum AgentVerb {
     },
     /// Show the address by which systems outside wake an agent, give it another, or take it back
     #[command(subcommand)]
-    Trigger(TriggerVerb),
+    ExternalTrigger(TriggerVerb),
     /// Take the sleep barrier of an agent away: what waits begins
     Wake {
         /// Its name
@@ -184,7 +184,11 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> R
         AgentVerb::List { all } => {
             let with_private = *all;
             let list = read(shared, async |backend| {
-                backend.call(ListAgents { with_private }).await
+                backend
+                    .call(ListAgents {
+                        include_private: with_private,
+                    })
+                    .await
             })
             .await?;
             out.agents(&list.agents);
@@ -234,7 +238,7 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> R
             let agent_id = name(id)?;
             change(SetAgentSleep { agent_id, until }, shared, out).await?;
         }
-        AgentVerb::Trigger(verb) => trigger(verb, shared, out).await?,
+        AgentVerb::ExternalTrigger(verb) => trigger(verb, shared, out).await?,
         AgentVerb::Wake { id } => change(WakeAgent { agent_id: name(id)? }, shared, out).await?,
     }
     Ok(0)
@@ -246,7 +250,7 @@ fn confirm_destroy(id: &str, is_confirmed: bool) -> Result<(), Failure> {
     }
     let message = format!("agent {id} would be gone for good");
     Err(Failure::usage(
-        "not_confirmed",
+        "confirmation_missing",
         message,
         "say --yes if you mean it",
     ))

@@ -321,7 +321,7 @@ fn elsewhere(failure: Failure) -> Failure {
 /// Why a file cannot be used as a backup.
 pub(crate) fn unusable(path: &Path, bad: &ArchiveError) -> Failure {
     let (code, hint) = match bad {
-        ArchiveError::Foreign => ("backup_foreign", "give a file that `wakeful backup` made"),
+        ArchiveError::Foreign => ("not_a_backup", "give a file that `wakeful backup` made"),
         ArchiveError::Development => (
             "development_home",
             "restore it with the build that made it, or use another backup",

@@ -131,7 +131,7 @@ fn running(record: &DaemonRecord, status: Option<&RuntimeStatus>, matches: bool,
     if let Some(status) = status {
         lines.push(format!(
             "doing     {} agents at work, {} waiting, {} listening",
-            status.processing_agent_count, status.waiting_agent_count, status.listener_count
+            status.processing_agent_count, status.waiting_agent_count, status.stream_count
         ));
         lines.extend(needs(&AttentionSummary::from(status)));
         lines.extend(status.last_failure.as_ref().map(failed));

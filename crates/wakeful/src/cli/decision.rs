@@ -216,7 +216,7 @@ fn in_full(one: &Decision, by: Channel) -> String {
             note.unwrap_or_default()
         ));
     }
-    lines.extend(one.announcements.iter().map(told));
+    lines.extend(one.notifications.iter().map(told));
     if one.status == DecisionStatus::Pending {
         lines.push(format!("\nanswer it {}", how_to_answer(one, by)));
     }
@@ -244,12 +244,12 @@ fn channels(one: &Decision) -> String {
 }
 
 fn told(one: &DecisionNotification) -> String {
-    let (way, severity) = (&one.way, severity(one.severity));
-    match (&one.error, one.is_done) {
+    let (way, severity) = (&one.target, severity(one.severity));
+    match (&one.error, one.is_delivered) {
         (_, true) => format!("told      by {way} at {} (as {severity})", one.at),
         (error, false) => format!(
             "not told  by {way} after {} tries (as {severity}): {}",
-            one.tries,
+            one.attempts,
             error.as_deref().unwrap_or("it is under way")
         ),
     }

@@ -139,7 +139,13 @@ async fn newest(
         return Ok((feed.events, StreamPosition { agent, after }));
     }
     let mut events = Vec::new();
-    for agent in backend.call(ListAgents { with_private: false }).await?.agents {
+    for agent in backend
+        .call(ListAgents {
+            include_private: false,
+        })
+        .await?
+        .agents
+    {
         let after = agent.last_seq.saturating_sub(u64::from(limit));
         let asked = events_after(AgentId::parse(&agent.agent_id)?, Some(after), limit);
         events.extend(backend.call(asked).await?.events);

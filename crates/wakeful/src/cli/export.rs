@@ -163,7 +163,7 @@ fn create(path: &Path) -> Result<File, Failure> {
 fn unwritable(what: &str, error: &std::io::Error) -> Failure {
     let attempt = format!("cannot write {what}");
     let hint = "give a new file in a folder you may write to";
-    Failure::io("out_unwritable", &attempt, error, hint)
+    Failure::io("output_unwritable", &attempt, error, hint)
 }
 
 fn failed(error: ExportError) -> Failure {
@@ -176,6 +176,8 @@ fn failed(error: ExportError) -> Failure {
             "any verb that writes signs the log at its end; `wakeful status` shows the key",
         ),
         ExportError::TooLong => Failure::new("bundle_too_long", message, "export a run with less around it"),
-        ExportError::Refused(_) => Failure::new("out_unwritable", message, "make room, or give another file"),
+        ExportError::Refused(_) => {
+            Failure::new("output_unwritable", message, "make room, or give another file")
+        }
     }
 }

@@ -64,7 +64,7 @@ pub(crate) async fn message(args: &MessageArgs, shared: &GlobalArgs, out: &Out) 
     }
     let how = match accepted.admission {
         Admission::New => "queued",
-        Admission::Known => "known already",
+        Admission::Duplicate => "known already",
     };
     let key = &accepted.run_key;
     let words = match args.priority {

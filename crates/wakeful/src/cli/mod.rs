@@ -219,7 +219,8 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
     let Cli { shared, verb } = cli;
     let shared = shared.or_environment()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::io("no_runtime", "cannot start", &error, "try again"))?;
+    let runtime =
+        runtime.map_err(|error| Failure::io("runtime_start_failed", "cannot start", &error, "try again"))?;
     let ended = runtime.block_on(async {
         match verb {
             Verb::Run(args) => run::run(&args, &shared, out).await,

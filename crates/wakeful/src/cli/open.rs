@@ -36,7 +36,11 @@ pub(crate) async fn open(args: &OpenArgs, shared: &GlobalArgs, out: &Out) -> Res
         // The daemon deletes it after a minute otherwise.
         let _ = std::fs::remove_file(&page.path);
         let hint = "`wakeful open --print` prints a link; open it within a minute";
-        return Err(Failure::new("no_browser", "no browser could be started", hint));
+        return Err(Failure::new(
+            "browser_start_failed",
+            "no browser could be started",
+            hint,
+        ));
     }
     out.answer(&page, &format!("opened {}", page.path));
     out.note("if the browser may not read this file, `wakeful open --print` prints a link instead");

@@ -174,7 +174,7 @@ fn save(path: &Path, script: &str) -> Result<(), Failure> {
     saved.map_err(|error| {
         let attempt = format!("cannot write {}", path.display());
         Failure::io(
-            "out_unwritable",
+            "output_unwritable",
             &attempt,
             &error,
             "give a new file in a folder you may write to",
@@ -198,7 +198,7 @@ fn unwritable(error: &ScriptWriteError) -> Failure {
         ScriptWriteError::Refused(_) => "`wakeful transcript` shows it as it is",
     };
     Failure::new(
-        "not_recordable",
+        "run_not_recordable",
         format!("the run cannot be recorded: {error}"),
         hint,
     )

@@ -221,11 +221,7 @@ fn not_ours(file: &Path, name: &str, error: StoreError) -> Failure {
     }
     if matches!(error, StoreError::Foreign) {
         let message = format!("{}: {name} is no such database of Wakeful", file.display());
-        return Failure::new(
-            "backup_foreign",
-            message,
-            "give a file that `wakeful backup` made",
-        );
+        return Failure::new("not_a_backup", message, "give a file that `wakeful backup` made");
     }
     damaged(file, error)
 }

@@ -38,7 +38,7 @@ pub(crate) enum RunsVerb {
         run: String,
     },
     /// Let a run that stands aside go on where it stood
-    Retry {
+    Resume {
         /// The run's key, or the first digits of it
         run: String,
     },
@@ -101,7 +101,7 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &GlobalArgs, out: &Out) -> Res
             .await?;
             show(&found, out);
         }
-        RunsVerb::Retry { run } => {
+        RunsVerb::Resume { run } => {
             let told = write_existing(shared, out, async |backend| {
                 let run_key = Text(backend.find_run(run).await?);
                 let run = backend.call(ResumeRun { run_key }).await?;
@@ -124,7 +124,11 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &GlobalArgs, out: &Out) -> Res
 /// What has not begun: message by message of one agent, and of all agents only how many.
 async fn waits(backend: &Backend, agent: Option<AgentId>) -> Result<QueuedView, Failure> {
     let Some(agent) = agent else {
-        let list = backend.call(ListAgents { with_private: false }).await?;
+        let list = backend
+            .call(ListAgents {
+                include_private: false,
+            })
+            .await?;
         let counts = list
             .agents
             .into_iter()

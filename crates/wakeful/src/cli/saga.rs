@@ -15,7 +15,7 @@ pub(crate) enum SagaVerb {
     /// List what is neither finished nor taken back, oldest first
     List,
     /// Say that the journal is right as it is, although a stuck one could not be taken back
-    Keep {
+    Resolve {
         /// The operation, whole
         operation: String,
     },
@@ -25,7 +25,7 @@ pub(crate) enum SagaVerb {
 pub(crate) async fn saga(verb: &SagaVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let list = match verb {
         SagaVerb::List => read(shared, async |backend| backend.call(ListSagas {}).await).await?,
-        SagaVerb::Keep { operation } => {
+        SagaVerb::Resolve { operation } => {
             let operation_id = Digest::from_hex(operation)
                 .map(OperationId)
                 .map(Text)

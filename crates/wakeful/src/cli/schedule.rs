@@ -53,7 +53,7 @@ pub(crate) enum ScheduleVerb {
         id: String,
     },
     /// Say that something happened: every active schedule that waits for it fires
-    Event {
+    RaiseEvent {
         /// What happened, such as backup.done
         name: String,
         /// Names this delivery: the same key again fires nothing twice [default: one is made up]
@@ -97,8 +97,8 @@ pub(crate) struct AddScheduleArgs {
     #[command(flatten)]
     when: WhenArgs,
     /// What the agent is told
-    #[arg(long, value_name = "TEXT")]
-    say: String,
+    #[arg(long, alias = "say", value_name = "TEXT")]
+    message: String,
     /// What you call it
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
@@ -141,8 +141,8 @@ pub(crate) struct EditScheduleArgs {
     #[command(flatten)]
     when: WhenArgs,
     /// What the agent is told
-    #[arg(long, value_name = "TEXT")]
-    say: Option<String>,
+    #[arg(long, alias = "say", value_name = "TEXT")]
+    message: Option<String>,
     /// What you call it
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
@@ -247,7 +247,7 @@ pub(crate) async fn schedule(verb: &ScheduleVerb, shared: &GlobalArgs, out: &Out
             out.answer(&fired, &line(&fired));
             note_alone(alone, out);
         }
-        ScheduleVerb::Event { name, key } => {
+        ScheduleVerb::RaiseEvent { name, key } => {
             raise(name, key.as_deref(), shared, out).await?;
         }
         ScheduleVerb::History { id, limit } => {
@@ -283,7 +283,7 @@ async fn add(args: &AddScheduleArgs, shared: &GlobalArgs, out: &Out) -> Result<(
         agent_id: Text(AgentId::parse(&args.agent)?),
         label: args.label.clone(),
         pattern: pattern(&args.when)?.ok_or_else(no_pattern)?,
-        say: args.say.clone(),
+        message: args.message.clone(),
         is_paused: args.paused,
         concurrency: Some(args.concurrency.into()),
         allows_catch_up: catch_up(args)?,
@@ -322,14 +322,14 @@ async fn edit(args: &EditScheduleArgs, shared: &GlobalArgs, out: &Out) -> Result
         schedule_id: name(&args.id)?,
         label: args.label.clone(),
         pattern: pattern(&args.when)?,
-        say: args.say.clone(),
+        message: args.message.clone(),
         concurrency: args.concurrency.map(Into::into),
         allows_catch_up: args.catch_up,
         always: args.always,
         guard: args.guard.as_deref().map(guard).transpose()?,
-        no_guard: args.no_guard,
+        clear_guard: args.no_guard,
         event: args.event.as_deref().map(EventName::parse).transpose()?.map(Text),
-        no_event: args.no_event,
+        clear_event: args.no_event,
     };
     change(told, shared, out).await
 }

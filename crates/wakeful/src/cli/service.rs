@@ -87,7 +87,7 @@ enum SystemctlResult {
 fn wanted(shared: &GlobalArgs) -> Result<String, Failure> {
     let failed = |error: &std::io::Error| {
         Failure::io(
-            "service_path",
+            "service_path_invalid",
             "cannot tell where this program is",
             error,
             "try again",
@@ -105,7 +105,7 @@ fn folder() -> Result<PathBuf, Failure> {
     let root = configured.filter(|path| path.is_absolute()).or_else(own);
     let root = root.filter(|path| path.is_absolute()).ok_or_else(|| {
         Failure::usage(
-            "service_path",
+            "service_path_invalid",
             "there is no home folder of yours to put the unit in",
             "set HOME or XDG_CONFIG_HOME",
         )
@@ -128,7 +128,7 @@ fn standing(path: &Path) -> Result<Option<String>, Failure> {
     match fs::read_to_string(path) {
         Ok(text) if text.starts_with(MARK) => Ok(Some(text)),
         Ok(_) => Err(Failure::new(
-            "service_foreign",
+            "service_unit_not_ours",
             format!("{} was not written by wakeful", path.display()),
             "move it aside, or keep it and use --print",
         )),

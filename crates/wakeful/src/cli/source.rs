@@ -125,7 +125,7 @@ fn line(one: &Source) -> String {
         SourceKind::Git => ("git", "refs"),
     };
     let trouble = one
-        .trouble
+        .last_error
         .as_ref()
         .map(|why| format!("   {why}"))
         .unwrap_or_default();

@@ -38,7 +38,12 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
         Ok((
             daemon,
             standing,
-            backend.call(ListAgents { with_private: false }).await?.agents,
+            backend
+                .call(ListAgents {
+                    include_private: false,
+                })
+                .await?
+                .agents,
             backend.call(runs).await?,
         ))
     });

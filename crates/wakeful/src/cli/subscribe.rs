@@ -17,7 +17,7 @@ use crate::show::Out;
 
 const AFTER_HELP: &str = "\
 Examples:
-  wakeful subscribe coach --on TASK --category gym --say \"plan the week\"
+  wakeful subscribe coach --on TASK --category gym --message \"plan the week\"
   wakeful subscribe coach --on task.status=done --cooldown 10m
   wakeful subscribe critic --on RUN --all id:writer      whenever a run of the agent writer ends
 
@@ -55,8 +55,8 @@ pub(crate) struct SubscribeArgs {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     debounce: Option<u64>,
     /// What the agent is told to do
-    #[arg(long, value_name = "TEXT")]
-    say: Option<String>,
+    #[arg(long, alias = "say", value_name = "TEXT")]
+    message: Option<String>,
     /// The name of the subscription; made up where none is given
     #[arg(long, value_name = "NAME")]
     id: Option<String>,
@@ -124,7 +124,7 @@ impl SubscribeArgs {
                 .transpose()?,
             cooldown_ms: self.cooldown.unwrap_or(0),
             debounce_ms: self.debounce.unwrap_or(0),
-            say: self.say.clone().unwrap_or_default(),
+            message: self.message.clone().unwrap_or_default(),
         })
     }
 
@@ -286,8 +286,8 @@ fn line(one: &Subscription) -> String {
     if one.debounce_ms > 0 {
         words.push(format!("gathered for {}", spoken(one.debounce_ms)));
     }
-    if !one.say.is_empty() {
-        words.push(format!("says {:?}", one.say));
+    if !one.message.is_empty() {
+        words.push(format!("says {:?}", one.message));
     }
     if !one.is_active {
         words.push("paused".to_owned());
@@ -351,7 +351,7 @@ mod tests {
             guard: Some(json!({"field": "queued", "op": "lt", "value": 3})),
             cooldown_ms: 600_000,
             debounce_ms: 1_500,
-            say: "plan".into(),
+            message: "plan".into(),
             created_at: String::new(),
             is_active: false,
         };
@@ -375,7 +375,7 @@ mod tests {
             guard: None,
             cooldown: None,
             debounce: None,
-            say: None,
+            message: None,
             id: None,
         };
         assert_eq!(args(&[], None, None).predicate().expect("fine"), None);

@@ -273,7 +273,7 @@ fn erased_words(erased: u64) -> String {
 pub(super) fn unproven(error: &BundleError, what: &str) -> Failure {
     let message = format!("{what}: {error}");
     let (code, hint, exit) = match error {
-        BundleError::Foreign => ("bundle_foreign", "give a file that `wakeful export` wrote", 1),
+        BundleError::Foreign => ("not_a_bundle", "give a file that `wakeful export` wrote", 1),
         BundleError::Version { found } if *found < FORMAT_VERSION => (
             "bundle_older",
             "it does not prove what was said in the run: have the run exported again",

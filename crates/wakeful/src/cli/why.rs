@@ -115,7 +115,7 @@ fn run_words(why: &WhyRun) -> String {
             .map(|run| format!("absorbed by run {run}")),
     );
     for wake in why.absorbed.iter().take(SHOWN_MAX) {
-        lines.push(format!("took up  {} ({})", wake.cause.words, wake.at));
+        lines.push(format!("took up  {} ({})", wake.cause.description, wake.at));
     }
     lines.extend(rest(why.absorbed_count, "took up "));
     lines.extend(why.holds.iter().map(hold_words));
@@ -124,7 +124,7 @@ fn run_words(why: &WhyRun) -> String {
             .as_ref()
             .map(|moment| format!("waits    until {moment}")),
     );
-    lines.extend(why.way_out.as_ref().map(|way| format!("way out  {way}")));
+    lines.extend(why.hint.as_ref().map(|way| format!("way out  {way}")));
     lines.join("\n")
 }
 
@@ -134,7 +134,7 @@ fn agent_words(why: &WhyNot) -> String {
         format!("why not  {}", why.summary),
     ];
     lines.extend(why.holds.iter().map(hold_words));
-    for waiting in why.waiting.iter().take(SHOWN_MAX) {
+    for waiting in why.queued.iter().take(SHOWN_MAX) {
         let until = match &waiting.not_before {
             Some(moment) => format!("until {moment}"),
             None => "for its turn".to_owned(),
@@ -142,10 +142,10 @@ fn agent_words(why: &WhyNot) -> String {
         lines.push(format!(
             "waits    {}: {} ({until})",
             short(&waiting.run_key),
-            waiting.cause.words
+            waiting.cause.description
         ));
     }
-    lines.extend(rest(why.waiting_count, "waits   "));
+    lines.extend(rest(why.queued_count, "waits   "));
     lines.extend(why.refused.iter().take(SHOWN_MAX).map(refused_words));
     for row in why.refusals.iter().take(SHOWN_MAX) {
         lines.push(format!(
@@ -157,7 +157,7 @@ fn agent_words(why: &WhyNot) -> String {
     for one in why.schedules.iter().take(SHOWN_MAX) {
         let next = one.next_at.as_deref().unwrap_or("never");
         let last = one
-            .last
+            .last_outcome
             .as_ref()
             .map(|last| format!(", last {last}"))
             .unwrap_or_default();
@@ -174,23 +174,23 @@ fn agent_words(why: &WhyNot) -> String {
 
 fn refused_words(wake: &Wake) -> String {
     let way = wake
-        .way_out
+        .hint
         .as_ref()
         .map(|way| format!("; {way}"))
         .unwrap_or_default();
     format!(
         "refused  {} {}: {} ({}){way}",
-        wake.at, wake.cause.words, wake.words, wake.verdict
+        wake.at, wake.cause.description, wake.message, wake.verdict
     )
 }
 
 fn hold_words(hold: &Hold) -> String {
     let way = hold
-        .way_out
+        .hint
         .as_ref()
         .map(|way| format!("; {way}"))
         .unwrap_or_default();
-    format!("held     {} ({}){way}", hold.words, hold.code)
+    format!("held     {} ({}){way}", hold.message, hold.code)
 }
 
 fn rest(all: u64, label: &str) -> Option<String> {

@@ -117,14 +117,14 @@ pub(crate) struct AgentSettings {
     pub(crate) ask_tools: Option<Vec<String>>,
     /// By which ways people may answer what its runs ask: `page`, `api`, `cli`. Without it, what `[decisions]` says.
     #[schemars(schema_with = "value::channels")]
-    pub(crate) answer_from: Option<BTreeSet<Channel>>,
+    pub(crate) answer_channels: Option<BTreeSet<Channel>>,
     /// Agents of which its runs may start runs, with the tool `StartRun`; without any, it has no such tool.
     #[schemars(schema_with = "value::agents")]
     pub(crate) may_start: Option<Vec<String>>,
     /// What its runs do before a command when something other than you or a schedule of yours caused them: `ask`, `allow`
     /// or `deny`. Without it, what `[agent]` says.
-    #[schemars(schema_with = "value::outside_runs")]
-    pub(crate) outside_runs: Option<ExternalCausePolicy>,
+    #[schemars(schema_with = "value::external_causes")]
+    pub(crate) external_causes: Option<ExternalCausePolicy>,
     /// Its model; without one that of `[model]`.
     #[schemars(extend("format" = "model"))]
     pub(crate) model: Option<String>,
@@ -139,7 +139,7 @@ pub(crate) struct AgentSettings {
     pub(crate) models: Option<AllowedModels>,
     /// What may be shown to somebody else's machine. Without it, what `[inference]` says.
     #[schemars(schema_with = "value::request_fields")]
-    pub(crate) shown: Option<BTreeSet<RequestField>>,
+    pub(crate) request_fields: Option<BTreeSet<RequestField>>,
 }
 
 /// What may be asked of models and shown to them, unless an agent's own section says otherwise.
@@ -154,7 +154,7 @@ pub(crate) struct InferenceSettings {
     pub(crate) models: Option<AllowedModels>,
     /// What may be shown to somebody else's machine. Without it, everything that the agent works with.
     #[schemars(schema_with = "value::request_fields")]
-    pub(crate) shown: Option<BTreeSet<RequestField>>,
+    pub(crate) request_fields: Option<BTreeSet<RequestField>>,
 }
 
 /// The models that may be asked: for everything, or by category.
@@ -257,7 +257,7 @@ impl Settings {
             inference: InferenceSettings {
                 categories: Some(BTreeSet::new()),
                 models: Some(AllowedModels::All(Vec::new())),
-                shown: Some(BTreeSet::new()),
+                request_fields: Some(BTreeSet::new()),
             },
             ..Self::default()
         }
@@ -283,9 +283,9 @@ impl Settings {
                 .or_else(|| all.categories.clone())
                 .unwrap_or(open.categories),
             shown: own
-                .shown
+                .request_fields
                 .clone()
-                .or_else(|| all.shown.clone())
+                .or_else(|| all.request_fields.clone())
                 .unwrap_or(open.shown),
         }
     }

@@ -94,17 +94,17 @@ impl Settings {
     }
 
     /// What runs of an agent with an outside cause do before plain actions: its own setting, else that of all agents.
-    pub(crate) fn outside_runs(&self, agent: &AgentId) -> ExternalCausePolicy {
+    pub(crate) fn external_causes(&self, agent: &AgentId) -> ExternalCausePolicy {
         let own = self.agents.get(agent.as_str());
-        own.and_then(|own| own.outside_runs)
-            .unwrap_or(self.agent.outside_runs)
+        own.and_then(|own| own.external_causes)
+            .unwrap_or(self.agent.external_causes)
     }
 
     /// By which ways people may answer what runs of an agent ask: its own, else those of all agents, else all.
-    pub(crate) fn answer_from(&self, agent: &AgentId) -> BTreeSet<Channel> {
+    pub(crate) fn answer_channels(&self, agent: &AgentId) -> BTreeSet<Channel> {
         let own = self.agents.get(agent.as_str());
-        let own = own.and_then(|own| own.answer_from.as_ref());
-        let channels = own.or(self.decisions.answer_from.as_ref());
+        let own = own.and_then(|own| own.answer_channels.as_ref());
+        let channels = own.or(self.decisions.answer_channels.as_ref());
         channels.cloned().unwrap_or_else(Channel::all)
     }
 
@@ -160,14 +160,14 @@ pub(crate) struct Decisions {
     pub(crate) deadline_hours: u32,
     /// By which ways people may answer: `page`, `api`, `cli`. Without it, by all.
     #[schemars(schema_with = "value::channels")]
-    pub(crate) answer_from: Option<BTreeSet<Channel>>,
+    pub(crate) answer_channels: Option<BTreeSet<Channel>>,
 }
 
 impl Default for Decisions {
     fn default() -> Self {
         Self {
             deadline_hours: DEADLINE_HOURS_DEFAULT,
-            answer_from: None,
+            answer_channels: None,
         }
     }
 }
@@ -192,10 +192,10 @@ pub(crate) struct Tools {
     pub(crate) processes_max: u32,
     /// Most MiB that one command writes to disks.
     #[schemars(range(min = 1, max = COMMAND_MIB_MAX))]
-    pub(crate) written_mib_max: u32,
+    pub(crate) disk_write_mib_max: u32,
     /// Most MiB that all commands of one agent write to disks within 24 hours.
     #[schemars(range(min = 1, max = COMMAND_MIB_MAX))]
-    pub(crate) written_mib_per_day: u32,
+    pub(crate) disk_write_mib_per_day: u32,
 }
 
 impl Default for Tools {
@@ -204,8 +204,8 @@ impl Default for Tools {
         Self {
             memory_mib_max: None,
             processes_max: u32::try_from(CommandLimits::PROCESSES).unwrap_or(COMMAND_PROCESSES_MAX),
-            written_mib_max: mib(CommandLimits::DISK_WRITE_BYTES),
-            written_mib_per_day: mib(CommandLimits::DISK_WRITE_BYTES_PER_DAY),
+            disk_write_mib_max: mib(CommandLimits::DISK_WRITE_BYTES),
+            disk_write_mib_per_day: mib(CommandLimits::DISK_WRITE_BYTES_PER_DAY),
         }
     }
 }
@@ -217,8 +217,8 @@ impl Tools {
         CommandLimits {
             memory_bytes: self.memory_mib_max.map(bytes),
             processes: u64::from(self.processes_max),
-            written_bytes: bytes(self.written_mib_max),
-            written_bytes_per_day: bytes(self.written_mib_per_day),
+            written_bytes: bytes(self.disk_write_mib_max),
+            written_bytes_per_day: bytes(self.disk_write_mib_per_day),
         }
     }
 }
@@ -283,7 +283,7 @@ pub(crate) struct Server {
     pub(crate) rate_per_minute: u32,
     /// Most turns of one agent in a minute.
     #[schemars(range(min = 1, max = PER_MINUTE_MAX))]
-    pub(crate) turns_per_minute: u32,
+    pub(crate) messages_per_minute: u32,
 }
 
 impl Default for Server {
@@ -295,7 +295,7 @@ impl Default for Server {
             token_file: None,
             // What one machine answers, and no more: a program that goes wild is slowed down, one that is busy is not.
             rate_per_minute: 600_000,
-            turns_per_minute: 600_000,
+            messages_per_minute: 600_000,
         }
     }
 }
@@ -331,8 +331,8 @@ pub(crate) struct Agent {
     pub(crate) ask_tools: Vec<String>,
     /// What runs do before a command when something other than you or a schedule of yours caused them: `ask` first, `allow`
     /// it, or `deny` it.
-    #[schemars(schema_with = "value::outside_runs")]
-    pub(crate) outside_runs: ExternalCausePolicy,
+    #[schemars(schema_with = "value::external_causes")]
+    pub(crate) external_causes: ExternalCausePolicy,
 }
 
 impl Default for Agent {
@@ -342,7 +342,7 @@ impl Default for Agent {
             workspace: None,
             max_rounds: ROUNDS_DEFAULT,
             ask_tools: Vec::new(),
-            outside_runs: ExternalCausePolicy::default(),
+            external_causes: ExternalCausePolicy::default(),
         }
     }
 }

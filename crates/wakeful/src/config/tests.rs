@@ -29,7 +29,7 @@ fn text_of(key: &str, number: u16) -> String {
         "notify.desktop" | "schedule.catch_up" => one_of(&["true", "false"]),
         "notify.webhook_key" => format!("env:KEY_{number}"),
         "notify.webhook_format" => one_of(&["json", "text"]),
-        "agent.outside_runs" => one_of(&ExternalCausePolicy::WORDS),
+        "agent.external_causes" => one_of(&ExternalCausePolicy::WORDS),
         "privacy.confirm" => one_of(&["implied", "explicit"]),
         "log.format" => one_of(&["text", "json"]),
         "log.level" => one_of(&["error", "warn", "info", "debug", "trace"]),

@@ -266,7 +266,7 @@ pub(super) fn command(_: &mut SchemaGenerator) -> Schema {
     list(&text("line"), COMMAND_WORDS_MAX)
 }
 
-pub(super) fn outside_runs(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn external_causes(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": ExternalCausePolicy::WORDS})
 }
 

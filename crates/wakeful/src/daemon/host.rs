@@ -99,7 +99,7 @@ impl EngineFactory for DaemonEngineFactory {
             deny_tools,
             ask_tools: &ask_tools | &self.config.ask_tools(&agent.agent_id),
             may_start: self.config.may_start(&agent.agent_id),
-            outside_runs: self.config.outside_runs(&agent.agent_id),
+            external_causes: self.config.external_causes(&agent.agent_id),
         }
     }
 

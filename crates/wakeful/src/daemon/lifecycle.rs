@@ -384,7 +384,7 @@ fn options(
         access,
         limits: RateLimits {
             client_per_minute: config.server.rate_per_minute,
-            turns_per_minute: config.server.turns_per_minute,
+            messages_per_minute: config.server.messages_per_minute,
             failures_per_minute: FAILURES_PER_MINUTE,
         },
         logins: Arc::new(LoginFiles::of(&host.home)),
@@ -397,7 +397,7 @@ fn options(
 fn access(bound: SocketAddr, token: &str, advertise: Option<&str>) -> Result<Access, Failure> {
     let access = Access::new(token, bound);
     let access =
-        access.map_err(|error| Failure::usage("bad_token", error.to_string(), "give a longer one"))?;
+        access.map_err(|error| Failure::usage("bad_api_token", error.to_string(), "give a longer one"))?;
     Ok(match advertise {
         Some(url) => access.advertised(url),
         None => access,

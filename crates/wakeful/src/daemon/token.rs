@@ -85,7 +85,7 @@ pub(crate) fn check(token: &str) -> Result<&str, Failure> {
         "a token has {TOKEN_CHARS_MIN} to {TOKEN_CHARS_MAX} printable ASCII characters without spaces"
     );
     Err(Failure::usage(
-        "bad_token",
+        "bad_api_token",
         message,
         "give another, for instance from `openssl rand -hex 32`",
     ))
@@ -126,7 +126,11 @@ mod tests {
             "ümläute-sind-keine-token",
             &"x".repeat(513),
         ] {
-            assert_eq!(check(bad).expect_err("refused").code(), "bad_token", "{bad:?}");
+            assert_eq!(
+                check(bad).expect_err("refused").code(),
+                "bad_api_token",
+                "{bad:?}"
+            );
         }
         assert!(check(&"x".repeat(32)).is_ok());
     }

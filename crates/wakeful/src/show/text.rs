@@ -41,7 +41,7 @@ pub(super) fn progress(said: &Payload) -> Option<String> {
                 format!("  ✗ {} {status} ({code})", decided.tool)
             }
         },
-        Payload::ActionCalledOff(action) => {
+        Payload::ActionCancelled(action) => {
             let code = action.code.as_deref().unwrap_or_default();
             format!("  ✗ {} called off ({code})", action.tool)
         }
@@ -84,10 +84,10 @@ pub(super) fn progress(said: &Payload) -> Option<String> {
         | Payload::RunEnded(_)
         | Payload::DecisionEscalated(_)
         | Payload::BrakeChanged(_)
-        | Payload::RunReleased(_)
+        | Payload::QuarantineResolved(_)
         | Payload::ContentErased(_)
         | Payload::DataPruned(_)
-        | Payload::RecordBound(_) => return None,
+        | Payload::RowsBound(_) => return None,
     };
     Some(line)
 }

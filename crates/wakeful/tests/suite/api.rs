@@ -227,6 +227,6 @@ fn a_thousand_clients_that_come_and_go_and_some_that_break_off_leave_the_daemon_
         drop(clients);
     }
     let status = || world.wakeful(&["status", "--json"]).json();
-    wait_until(|| status()["daemon"]["listener_count"] == 0);
+    wait_until(|| status()["daemon"]["stream_count"] == 0);
     assert_eq!(status()["daemon"]["readiness"], json!("ready"));
 }

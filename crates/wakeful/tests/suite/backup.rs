@@ -244,7 +244,7 @@ fn a_backup_that_is_damaged_cut_foreign_or_newer_is_refused_and_nothing_is_made(
         (flipped, "backup_damaged"),
         (whole[..whole.len() / 2].to_vec(), "backup_damaged"),
         (whole[..whole.len() - 512].to_vec(), "backup_damaged"),
-        (b"not a backup".to_vec(), "backup_foreign"),
+        (b"not a backup".to_vec(), "not_a_backup"),
         (from_the_future, "backup_newer"),
         (from_development, "development_home"),
     ];
@@ -297,7 +297,7 @@ fn a_home_that_is_not_empty_is_replaced_only_when_told_and_kept_aside() {
         &other(&world),
         &["restore", &file(&world), "--replace", "--json"],
     );
-    assert_eq!(said.error_code(), "home_foreign");
+    assert_eq!(said.error_code(), "not_a_home");
     assert!(other(&world).join("thesis.txt").exists());
 }
 
@@ -374,12 +374,16 @@ fn a_journal_that_is_foreign_or_newer_is_neither_copied_nor_brought_back() {
     let sound = fs::read(&journal).expect("a journal");
     let cases = [
         ("PRAGMA user_version = 99", "schema_newer", "backup_newer"),
-        ("PRAGMA application_id = 3", "database_foreign", "backup_foreign"),
+        (
+            "PRAGMA application_id = 3",
+            "not_a_wakeful_database",
+            "not_a_backup",
+        ),
         // The database of agents is ours, and no journal.
         (
             "PRAGMA application_id = 0x574b4641",
-            "database_foreign",
-            "backup_foreign",
+            "not_a_wakeful_database",
+            "not_a_backup",
         ),
         (
             "PRAGMA application_id = 0x57414b4a",

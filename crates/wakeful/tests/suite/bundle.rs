@@ -64,7 +64,7 @@ fn a_bundle_proves_its_run_on_a_machine_that_has_no_home() {
     assert_eq!(
         here.wakeful(&["export", &run, "--out", &path, "--json"])
             .error_code(),
-        "out_unwritable"
+        "output_unwritable"
     );
     assert_eq!(
         here.wakeful(&["export", "beef", "--json"]).error_code(),
@@ -155,12 +155,12 @@ fn a_bundle_of_another_device_a_newer_one_and_a_file_that_is_none_are_told_apart
     let version = "\"machine_version\":";
     let other = whole.replacen(&format!("{version}{MACHINE_VERSION}"), &format!("{version}99"), 1);
     assert_eq!(code(other.as_bytes()), "machine_version_unsupported");
-    assert_eq!(code(b""), "bundle_foreign");
-    assert_eq!(code(b"rounds: [{text: hello}]\n"), "bundle_foreign");
-    assert_eq!(code(&[0xff; 4096]), "bundle_foreign");
+    assert_eq!(code(b""), "not_a_bundle");
+    assert_eq!(code(b"rounds: [{text: hello}]\n"), "not_a_bundle");
+    assert_eq!(code(&[0xff; 4096]), "not_a_bundle");
     assert_eq!(
         code(&fs::read(here.home().join("agent.sqlite")).expect("a database")),
-        "bundle_foreign"
+        "not_a_bundle"
     );
     assert_eq!(
         verify(&here, &["--bundle", "/nowhere"]).error_code(),

@@ -52,7 +52,7 @@ fn looking_makes_nothing_and_shows_what_is_built_in() {
         [
             ("agent.default", &json!("main")),
             ("agent.max_rounds", &json!(50)),
-            ("agent.outside_runs", &json!("ask")),
+            ("agent.external_causes", &json!("ask")),
             ("agent.workspace", &json!(null)),
             ("budget.daily_usd", &json!(null)),
             ("decisions.deadline_hours", &json!(168)),
@@ -77,11 +77,11 @@ fn looking_makes_nothing_and_shows_what_is_built_in() {
             ("server.port", &json!(7717)),
             ("server.rate_per_minute", &json!(600_000)),
             ("server.token_file", &json!(null)),
-            ("server.turns_per_minute", &json!(600_000)),
+            ("server.messages_per_minute", &json!(600_000)),
             ("tools.memory_mib_max", &json!(null)),
             ("tools.processes_max", &json!(1_024)),
-            ("tools.written_mib_max", &json!(10_240)),
-            ("tools.written_mib_per_day", &json!(51_200)),
+            ("tools.disk_write_mib_max", &json!(10_240)),
+            ("tools.disk_write_mib_per_day", &json!(51_200)),
         ]
     );
     assert!(settings.iter().all(|one| one["origin"]["kind"] == "default"));

@@ -158,9 +158,16 @@ fn an_entry_of_the_agent_list_stays_small() {
     for args in [
         &["subscribe", "coach", "--on", "TASK"][..],
         &[
-            "schedule", "add", "coach", "--every", "1h", "--say", "go", "--always",
+            "schedule",
+            "add",
+            "coach",
+            "--every",
+            "1h",
+            "--message",
+            "go",
+            "--always",
         ],
-        &["agent", "trigger", "show", "coach"],
+        &["agent", "external-trigger", "show", "coach"],
     ] {
         let said = world.wakeful(args);
         assert_eq!(said.code, Some(0), "{said:?}");

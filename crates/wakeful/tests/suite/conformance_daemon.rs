@@ -35,7 +35,7 @@ fn deliver(address: &str, path: &str) -> (u16, String) {
 }
 
 fn trigger_path(world: &TestHome, agent: &str) -> String {
-    let shown = json(world, &["agent", "trigger", "show", agent]);
+    let shown = json(world, &["agent", "external-trigger", "show", agent]);
     shown["trigger_path"].as_str().expect("a path").to_owned()
 }
 
@@ -47,7 +47,14 @@ fn a_stopped_agent_refuses_every_ingress_and_names_resume() {
     let schedule = json(
         &world,
         &[
-            "schedule", "add", "coach", "--every", "1h", "--say", "go", "--always",
+            "schedule",
+            "add",
+            "coach",
+            "--every",
+            "1h",
+            "--message",
+            "go",
+            "--always",
         ],
     );
     let schedule = schedule["schedule_id"].as_str().expect("an id");
@@ -82,14 +89,11 @@ fn a_stopped_agent_refuses_every_ingress_and_names_resume() {
     let told = why_not();
     for refusal in told["refusals"].as_array().expect("refusals") {
         assert_eq!(refusal["code"], "stopped", "{refusal}");
-        let way_out = refusal["way_out"].as_str().expect("a way out");
+        let way_out = refusal["hint"].as_str().expect("a way out");
         assert!(way_out.contains("wakeful agent resume"), "{refusal}");
     }
     assert_eq!(told["holds"][0]["code"], "stopped", "{told}");
-    assert_eq!(
-        (&told["waiting_count"], &told["waiting"]),
-        (&json!(0), &json!([]))
-    );
+    assert_eq!((&told["queued_count"], &told["queued"]), (&json!(0), &json!([])));
 }
 
 #[test]

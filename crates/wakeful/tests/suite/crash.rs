@@ -187,7 +187,7 @@ impl CrashFixture {
 pub(super) fn call(world: &TestHome, args: &[&str], fail: Option<(&str, u32)>) -> CommandOutput {
     let mut command = world.command(crash_binary());
     if let Some((point, passage)) = fail {
-        command.env("WAKEFUL_FAIL", format!("{point}:{passage}"));
+        command.env("WAKEFUL_FAIL_POINT", format!("{point}:{passage}"));
     }
     command.args(args).output().expect("the program starts").into()
 }

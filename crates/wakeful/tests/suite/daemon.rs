@@ -159,7 +159,7 @@ fn a_temporary_agent_and_a_denied_tool_work_through_the_daemon() {
     let refused = world.run("rounds: [{text: x}]\n", &["--allow-unsandboxed"]);
     assert_eq!(
         (refused.code, refused.error_code().as_str()),
-        (Some(2), "daemon_decides"),
+        (Some(2), "set_by_daemon"),
         "{refused:?}"
     );
 }
@@ -175,7 +175,7 @@ fn a_message_waits_for_a_daemon_and_is_answered_once_when_one_starts() {
     let again = world.wakeful(&["message", "main", "do it", "--idempotency-key", "k", "--json"]);
     assert_eq!(
         (&again.json()["admission"], &again.json()["run_key"]),
-        (&"known".into(), &key.clone().into())
+        (&"duplicate".into(), &key.clone().into())
     );
     let other = world.wakeful(&[
         "message",
@@ -223,7 +223,7 @@ fn a_port_in_use_and_an_open_address_without_a_token_are_refused_before_anything
         "{said:?}"
     );
     let said = world.wakeful(&["serve", "--token", "short", "--json"]);
-    assert_eq!(said.error_code(), "bad_token", "{said:?}");
+    assert_eq!(said.error_code(), "bad_api_token", "{said:?}");
     assert!(!world.home().exists());
 }
 

@@ -258,7 +258,7 @@ fn cannot_be_cancelled(world: &TestHome, run: &str) {
         (Some(1), "run_quarantined"),
         "{said:?}"
     );
-    for word in ["it broke off five times", "runs retry", "runs abandon"] {
+    for word in ["it broke off five times", "runs resume", "runs abandon"] {
         assert!(said.stderr.contains(word), "{word}: {said:?}");
     }
 }
@@ -276,7 +276,7 @@ fn is_listed_with_its_reason(world: &TestHome, run: &str) {
 fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
     let world = TestHome::new();
     let run = with_open_run(&world);
-    let said = world.wakeful(&["runs", "retry", &run, "--json"]);
+    let said = world.wakeful(&["runs", "resume", &run, "--json"]);
     assert_eq!(
         (said.code, said.error_code().as_str()),
         (Some(1), "run_not_quarantined"),
@@ -317,7 +317,7 @@ fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
         "{shown:?}"
     );
     cannot_be_cancelled(&world, &run);
-    let said = world.wakeful(&["runs", "retry", &run[..12], "--json"]);
+    let said = world.wakeful(&["runs", "resume", &run[..12], "--json"]);
     assert_eq!(
         (said.code, &said.json()["outcome"]),
         (Some(0), &json!("open")),

@@ -134,12 +134,12 @@ fn what_nobody_would_see_in_the_arguments_is_spelled_out() {
 fn an_answer_is_taken_only_by_the_ways_that_the_settings_name() {
     let world = TestHome::new();
     let set = |key: &str, value: &str| world.wakeful(&["config", "set", key, value, "--json"]);
-    assert_eq!(set("decisions.answer_from", "page").code, Some(0));
-    assert_eq!(set("agents.free.answer_from", "cli,api").code, Some(0));
+    assert_eq!(set("decisions.answer_channels", "page").code, Some(0));
+    assert_eq!(set("agents.free.answer_channels", "cli,api").code, Some(0));
     for (key, odd) in [
-        ("decisions.answer_from", "phone"),
-        ("decisions.answer_from", ""),
-        ("agents.free.answer_from", "page,fax"),
+        ("decisions.answer_channels", "phone"),
+        ("decisions.answer_channels", ""),
+        ("agents.free.answer_channels", "page,fax"),
     ] {
         let said = set(key, odd);
         assert_eq!(
@@ -182,7 +182,7 @@ fn an_answer_is_taken_only_by_the_ways_that_the_settings_name() {
         (Some(0), &json!("api")),
         "{said:?}"
     );
-    assert_eq!(set("decisions.answer_from", "cli").code, Some(0));
+    assert_eq!(set("decisions.answer_channels", "cli").code, Some(0));
     assert_eq!(
         show(&world, &held)["may_answer"],
         json!(["page"]),
@@ -200,7 +200,7 @@ fn how_a_question_is_answered_fits_the_way_by_which_one_comes() {
         ("three", "cli,page"),
         ("four", "api,page"),
     ] {
-        let set = world.wakeful(&["config", "set", &format!("agents.{agent}.answer_from"), from]);
+        let set = world.wakeful(&["config", "set", &format!("agents.{agent}.answer_channels"), from]);
         assert_eq!(set.code, Some(0), "{set:?}");
         let (said, id) = asked(&world, agent, "true");
         let hint = said.json()["error"]["hint"].as_str().expect("a hint").to_owned();
@@ -328,7 +328,7 @@ fn tries(world: &TestHome, id: &str) -> Vec<String> {
         program().display().to_string(),
     );
     let noted = |call: String| {
-        format!("{{ {call}; }} > said; echo \"$? $(grep -o 'descends_from_tool' said)\" >> world.txt")
+        format!("{{ {call}; }} > said; echo \"$? $(grep -o 'caller_is_tool_process' said)\" >> world.txt")
     };
     let answer = format!("{program} decision answer {id} approve --home {home} --json");
     vec![
@@ -358,7 +358,7 @@ fn posted(daemon: &RunningDaemon<'_>, (path, body): (&str, &str), then: &str) ->
     )
 }
 
-const ANSWERED_BY_TOOL: &str = "4 descends_from_tool";
+const ANSWERED_BY_TOOL: &str = "4 caller_is_tool_process";
 
 #[test]
 fn a_command_of_an_agent_cannot_answer_its_own_question() {
@@ -454,7 +454,7 @@ fn a_command_that_nothing_confines_cannot_decide_in_a_persons_place_either() {
     let noted = |what| {
         let asked = posted(&daemon, what, "cat <&3");
         format!(
-            "{asked} > said; echo \"$(head -c 12 said) $(grep -o 'descends_from_tool' said)\" >> world.txt"
+            "{asked} > said; echo \"$(head -c 12 said) $(grep -o 'caller_is_tool_process' said)\" >> world.txt"
         )
     };
     for no_namespaces in [false, true] {
@@ -465,7 +465,7 @@ fn a_command_that_nothing_confines_cannot_decide_in_a_persons_place_either() {
         for command in &all {
             unconfined(&world, no_namespaces, command);
         }
-        let refused = "HTTP/1.1 403 descends_from_tool";
+        let refused = "HTTP/1.1 403 caller_is_tool_process";
         let told = [
             ANSWERED_BY_TOOL,
             ANSWERED_BY_TOOL,

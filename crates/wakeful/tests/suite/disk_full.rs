@@ -122,12 +122,12 @@ fn a_daemon_whose_storage_refuses_says_so_until_a_write_has_worked_again() {
     let (log, away) = (world.home().join("agent.sqlite-wal"), world.path().join("away"));
     fs::rename(&log, &away).expect("moved away");
     let refused = world.wakeful(&["message", "main", "hello", "--json"]);
-    assert_eq!(refused.error_code(), "log_removed", "{refused:?}");
+    assert_eq!(refused.error_code(), "wal_missing", "{refused:?}");
     let status = health();
     assert_eq!(status["readiness"], "failing", "{status}");
-    assert_eq!(status["storage"]["code"], "log_removed", "{status}");
+    assert_eq!(status["storage"]["code"], "wal_missing", "{status}");
     let words = world.wakeful(&["daemon", "status"]).stdout;
-    assert!(words.contains("health    log_removed"), "{words}");
+    assert!(words.contains("health    wal_missing"), "{words}");
     // Put back before anything else was lost, it is the same file, and whoever asks finds that out: no message would come to
     // a daemon that says it cannot be used.
     fs::rename(&away, &log).expect("put back");

@@ -85,7 +85,7 @@ fn one_bad_run_does_not_stand_in_the_way_of_resuming_the_others() {
     let told = [
         (&without_script, "script_unreadable"),
         (&without_workspace, "workspace_unusable"),
-        (&without_state, "run_broken"),
+        (&without_state, "run_state_invalid"),
     ];
     for (run, code) in told {
         let line = said
@@ -121,12 +121,15 @@ fn a_run_whose_state_cannot_be_read_is_shown_as_far_as_its_rows_go() {
     let full = shown.json();
     assert_eq!(
         (shown.code, full["outcome"].as_str(), full["unreadable"].as_str()),
-        (Some(0), Some("open"), Some("run_broken")),
+        (Some(0), Some("open"), Some("run_state_invalid")),
         "{shown:?}"
     );
     assert_eq!(full["steps"].as_array().map(Vec::len), Some(1), "{shown:?}");
     let text = world.wakeful(&["runs", "show", &run]);
-    assert!(text.stdout.contains("cannot be read (run_broken)"), "{text:?}");
+    assert!(
+        text.stdout.contains("cannot be read (run_state_invalid)"),
+        "{text:?}"
+    );
 }
 
 fn damage(world: &TestHome, run: &str) {

@@ -157,7 +157,7 @@ fn what_tells_of_an_erasure_cannot_be_erased() {
     let said = erase(&world, &["--seq", &record]);
     assert_eq!(
         (said.code, said.error_code().as_str()),
-        (Some(1), "event_is_record"),
+        (Some(1), "event_not_erasable"),
         "{said:?}"
     );
     // Nor what tells of what was too old. Among others it is passed over.
@@ -165,7 +165,10 @@ fn what_tells_of_an_erasure_cannot_be_erased() {
     let sql = format!("UPDATE event SET kind = 'data_pruned' WHERE seq = {record}");
     database.execute_batch(&sql).expect("another kind");
     drop(database);
-    assert_eq!(erase(&world, &["--seq", &record]).error_code(), "event_is_record");
+    assert_eq!(
+        erase(&world, &["--seq", &record]).error_code(),
+        "event_not_erasable"
+    );
     let said = erase(&world, &["--seq", &format!("2..{record}")]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let kept = format!("SELECT COUNT(*) FROM event WHERE seq = {record} AND payload IS NOT NULL");

@@ -24,7 +24,7 @@ fn a_foreign_folder_is_refused_and_left_alone() {
     let world = TestHome::new();
     fs::create_dir(world.home()).expect("a folder");
     fs::write(world.home().join("thesis.txt"), "mine").expect("a file");
-    assert_eq!(world.run(HELLO, &[]).error_code(), "home_foreign");
+    assert_eq!(world.run(HELLO, &[]).error_code(), "not_a_home");
     assert_eq!(fs::read_dir(world.home()).expect("a folder").count(), 1);
 }
 
@@ -39,7 +39,7 @@ fn a_foreign_database_is_refused_and_left_alone() {
         .execute_batch("PRAGMA journal_mode=WAL; CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
         .expect("theirs");
     drop(foreign);
-    assert_eq!(world.run(HELLO, &[]).error_code(), "database_foreign");
+    assert_eq!(world.run(HELLO, &[]).error_code(), "not_a_wakeful_database");
 }
 
 #[test]

@@ -186,7 +186,7 @@ fn at_a_terminal_nothing_is_asked_that_was_said_and_an_early_end_makes_nothing()
     let said = typed(&world, "", "acme\n\u{4}");
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(
-        said.stdout.contains("init_stopped") && !world.home().exists(),
+        said.stdout.contains("init_aborted") && !world.home().exists(),
         "{said:?}"
     );
     let said = typed(&world, "--agent helper --provider acme", "\n\n\n");
@@ -207,7 +207,16 @@ fn at_a_terminal_nothing_is_asked_that_was_said_and_an_early_end_makes_nothing()
 fn schedules_of_a_new_home_make_up_for_what_they_miss_and_those_of_others_do_not() {
     let add = |world: &TestHome, id: &str, more: &[&str]| {
         let args = [
-            "schedule", "add", "main", "--every", "1h", "--say", "Look.", "--json", "--id", id,
+            "schedule",
+            "add",
+            "main",
+            "--every",
+            "1h",
+            "--message",
+            "Look.",
+            "--json",
+            "--id",
+            id,
         ];
         let said = world.wakeful(&[&args[..], more].concat());
         assert_eq!(said.code, Some(0), "{said:?}");

@@ -192,7 +192,7 @@ fn another_journal_in_its_place_is_noticed() {
         let _ = fs::remove_file(world.home().join(name));
     }
     let listed = world.wakeful(&["journal", "task", "list", "--json"]);
-    assert_eq!(listed.error_code(), "journal_another");
+    assert_eq!(listed.error_code(), "wrong_journal");
     assert_eq!(world.wakeful(&["journal", "adopt"]).code, Some(0));
     assert_eq!(titles(&world), ["theirs"]);
 }

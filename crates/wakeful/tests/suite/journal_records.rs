@@ -87,9 +87,9 @@ fn items_are_ticked(world: &TestHome, task: &str) {
 }
 
 fn time_is_spent(world: &TestHome, task: &str) {
-    assert_eq!(refused(world, &["time", "stop"]), "timer_stopped");
+    assert_eq!(refused(world, &["time", "stop"]), "time_entry_stopped");
     id(world, &["time", "start", task, "--description", "warm up"]);
-    assert_eq!(refused(world, &["time", "start", task]), "timer_runs");
+    assert_eq!(refused(world, &["time", "start", task]), "time_entry_running");
     assert_eq!(
         told(world, &["time", "list", "--running"])["time_entries"][0]["running"],
         true
@@ -165,11 +165,29 @@ fn days_are_planned_and_rated(world: &TestHome, task: &str) {
     let (first, again) = (
         id(
             world,
-            &["rate", "3", "--of", task, "--scale", "effort", "--most", "10"],
+            &[
+                "rate",
+                "3",
+                "--record",
+                task,
+                "--scale",
+                "effort",
+                "--scale-max",
+                "10",
+            ],
         ),
         id(
             world,
-            &["rate", "7", "--of", task, "--scale", "effort", "--most", "10"],
+            &[
+                "rate",
+                "7",
+                "--record",
+                task,
+                "--scale",
+                "effort",
+                "--scale-max",
+                "10",
+            ],
         ),
     );
     assert_eq!(first, again, "one rating per target and scale");
@@ -193,7 +211,7 @@ fn records_are_linked_deleted_and_restored(world: &TestHome, task: &str) {
         "bad_link_kind"
     );
     assert_eq!(
-        told(world, &["link", "list", "--of", task])["links"][0]["link_kind"],
+        told(world, &["link", "list", "--record", task])["links"][0]["link_kind"],
         "derived_from"
     );
     told(world, &["link", "delete", &link]);
@@ -205,7 +223,7 @@ fn records_are_linked_deleted_and_restored(world: &TestHome, task: &str) {
     assert_eq!(refused(world, &["task", "done", task]), "record_removed");
     assert_eq!(told(world, &["show", task])["removed"], true);
     told(world, &["task", "restore", task]);
-    assert_eq!(refused(world, &["restore", task]), "record_present");
+    assert_eq!(refused(world, &["restore", task]), "record_not_deleted");
     told(world, &["task", "done", task]);
     told(world, &["delete", &note]);
     assert_eq!(told(world, &["note", "list"])["notes"], json!([]));

@@ -34,7 +34,7 @@ fn starting_twice_is_starting_once_and_other_settings_ask_for_a_restart() {
     let other = daemon(&world, &["start", "--port", "0", "--model", "demo"]);
     assert_eq!(
         (other.code, other.error_code().as_str()),
-        (Some(1), "config_differs"),
+        (Some(1), "daemon_config_mismatch"),
         "{other:?}"
     );
     let restarted = daemon(&world, &["restart", "--port", "0", "--model", "demo"]);
@@ -224,7 +224,7 @@ fn what_no_setting_says_is_part_of_what_a_daemon_was_started_with() {
     let others: [&[&str]; 2] = [&["--allow-unsandboxed"], &["--token", &token]];
     for other in others {
         let said = daemon(&world, &[&["start", "--port", "0"], other].concat());
-        assert_eq!(said.error_code(), "config_differs", "{said:?}");
+        assert_eq!(said.error_code(), "daemon_config_mismatch", "{said:?}");
     }
 }
 

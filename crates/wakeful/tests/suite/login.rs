@@ -89,7 +89,10 @@ fn where_no_browser_starts_a_link_is_printed_on_request() {
     let world = TestHome::new();
     let daemon = RunningDaemon::serve(&world, &[]);
     let said = open_with(&world, None);
-    assert_eq!((said.code, said.error_code().as_str()), (Some(1), "no_browser"));
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "browser_start_failed")
+    );
     assert_eq!(pages(&world), 0, "no file stays");
     let printed = world.wakeful(&["open", "--print", "--json"]);
     let url = printed.json()["url"].as_str().expect("a URL").to_owned();

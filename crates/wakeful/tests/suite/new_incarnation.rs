@@ -48,7 +48,7 @@ fn crash_at(point: &str, passage: u32) -> bool {
     let mut command = world.command(crash_binary());
     command
         .args(["serve", "--port", "0", "--model", &model])
-        .env("WAKEFUL_FAIL", format!("{point}:{passage}"))
+        .env("WAKEFUL_FAIL_POINT", format!("{point}:{passage}"))
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let mut doomed = RunningDaemon::of(&world, command.spawn().expect("starts"));
@@ -74,7 +74,7 @@ fn crash_at(point: &str, passage: u32) -> bool {
         let again = world.wakeful(&["message", "main", "do it", "--idempotency-key", key, "--json"]);
         assert_eq!(again.code, Some(0), "{point}:{passage} {again:?}");
         assert!(
-            !was || again.json()["admission"] == "known",
+            !was || again.json()["admission"] == "duplicate",
             "{point}:{passage}: {key} was acknowledged and lost"
         );
     }

@@ -70,14 +70,14 @@ fn program(world: &TestHome, name: &str, script: &str) -> String {
 
 fn announcements(world: &TestHome, id: &str) -> Vec<Value> {
     let shown = world.wakeful(&["decision", "show", id, "--json"]).json();
-    shown["announcements"].as_array().cloned().unwrap_or_default()
+    shown["notifications"].as_array().cloned().unwrap_or_default()
 }
 
 fn is_done(rows: &[Value], target: &str) -> Option<bool> {
     let row = rows
         .iter()
         .find(|row| row["way"] == target || row["target"] == target)?;
-    row["is_done"].as_bool()
+    row["is_delivered"].as_bool()
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn the_settings_can_be_tried_before_anybody_is_asked() {
     set(&world, "notify.webhook_format", "text");
     let said = try_it();
     assert_eq!(
-        (said.code, &said.json()["notifications"][0]["is_done"]),
+        (said.code, &said.json()["notifications"][0]["is_delivered"]),
         (Some(0), &json!(true)),
         "{said:?}"
     );

@@ -104,22 +104,22 @@ const CHANGES: [(&str, &str, Option<u64>); 13] = [
     ),
     (
         "UPDATE event SET run_key = zeroblob(32) WHERE kind = 'run_started'",
-        "event_moved",
+        "event_run_mismatch",
         Some(4),
     ),
     (
         "DELETE FROM event WHERE seq = (SELECT MAX(seq) FROM event)",
-        "log_short",
+        "log_shorter_than_head",
         None,
     ),
     (
         "UPDATE agent_head SET chain_hash = zeroblob(32)",
-        "head_changed",
+        "head_mismatch",
         None,
     ),
     (
         "UPDATE signed_head SET signature = zeroblob(64)",
-        "signature_wrong",
+        "signature_invalid",
         None,
     ),
     (
@@ -164,7 +164,7 @@ fn a_log_that_was_cut_off_with_its_head_is_found_by_the_signed_one() {
     ran(&world);
     tamper(&world, CUT);
     let flaw = flaw(&verify(&world, &[]));
-    assert_eq!(flaw["code"], "log_cut", "{flaw}");
+    assert_eq!(flaw["code"], "log_truncated", "{flaw}");
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_log_that_was_cut_off_with_all_its_heads_is_found_by_one_that_was_kept_elsew
     assert_eq!(verify(&world, &["--fast"]).code, Some(0));
     assert_eq!(verify(&world, &[]).code, Some(6));
     let found = flaw(&verify(&world, &["--head", &kept]));
-    assert_eq!(found["code"], "log_cut", "{found}");
+    assert_eq!(found["code"], "log_truncated", "{found}");
     let said = verify(&world, &["--head", hash]);
     assert_eq!(
         (said.code, said.error_code().as_str()),
@@ -199,7 +199,7 @@ fn a_log_that_was_cut_off_with_all_its_heads_is_found_by_one_that_was_kept_elsew
         "DELETE FROM event; DELETE FROM agent_head; DELETE FROM agent",
     );
     let found = flaw(&verify(&world, &["--head", &kept]));
-    assert_eq!(found["code"], "log_cut", "{found}");
+    assert_eq!(found["code"], "log_truncated", "{found}");
 }
 
 #[test]
@@ -212,14 +212,14 @@ fn a_head_of_another_home_and_one_that_is_none_are_told_apart() {
     fs::write(&path, &heads).expect("kept");
     let found = flaw(&verify(&here, &["--head", &path.display().to_string()]));
     assert!(
-        ["signed_head_differs", "log_cut"].contains(&found["code"].as_str().expect("a code")),
+        ["signed_head_mismatch", "log_truncated"].contains(&found["code"].as_str().expect("a code")),
         "{found}"
     );
     let mut forged: Value = serde_json::from_str(&heads).expect("JSON");
     forged["proof"]["heads"][0]["seq"] = json!(1);
     fs::write(&path, forged.to_string()).expect("kept");
     let found = flaw(&verify(&here, &["--head", &path.display().to_string()]));
-    assert_eq!(found["code"], "signature_wrong", "{found}");
+    assert_eq!(found["code"], "signature_invalid", "{found}");
     fs::write(&path, "{}").expect("kept");
     for bad in [
         path.display().to_string(),
@@ -238,7 +238,7 @@ fn a_head_of_another_home_and_one_that_is_none_are_told_apart() {
         assert_eq!((said.code, said.error_code().as_str()), (Some(2), code));
     }
     let said = verify(&here, &["--key", &"0".repeat(32)]);
-    assert_eq!(flaw(&said)["code"], "key_differs");
+    assert_eq!(flaw(&said)["code"], "unknown_signer");
     let own = here.wakeful(&["status", "--json"]).json()["proof"]["key"].clone();
     assert_eq!(
         verify(&here, &["--key", own.as_str().expect("a key")]).code,

@@ -94,7 +94,7 @@ fn a_recorded_run_happens_again() {
     let refused = world.wakeful(&["record", key, "--out", &shown, "--json"]);
     assert_eq!(
         refused.error_code(),
-        "out_unwritable",
+        "output_unwritable",
         "a file is not overwritten"
     );
 }

@@ -256,7 +256,7 @@ fn a_removed_log_stops_every_verb_and_the_doctor_knows_the_way_out() {
         let said = world.wakeful(args);
         assert_eq!(
             (said.code, said.error_code().as_str()),
-            (Some(1), "log_removed"),
+            (Some(1), "wal_missing"),
             "{said:?}"
         );
     }
@@ -283,7 +283,7 @@ fn a_log_that_is_removed_under_a_daemon_stops_it_from_acknowledging_anything() {
     let refused = world.wakeful(&["message", "main", "second", "--json"]);
     assert_eq!(
         (refused.code, refused.error_code().as_str()),
-        (Some(1), "log_removed"),
+        (Some(1), "wal_missing"),
         "{refused:?}"
     );
     // What it had acknowledged it saves when it ends in good order.

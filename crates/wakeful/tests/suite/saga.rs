@@ -347,18 +347,18 @@ fn what_somebody_wrote_since_is_not_taken_back_and_a_person_is_asked() {
     let doctor = stage.world.wakeful(&["doctor"]);
     assert_eq!(doctor.code, Some(1), "{doctor:?}");
     assert!(
-        doctor.stdout.contains("problem  sagas") && doctor.stdout.contains("wakeful saga keep"),
+        doctor.stdout.contains("problem  sagas") && doctor.stdout.contains("wakeful saga resolve"),
         "{doctor:?}"
     );
     let operation = stuck["operation_id"].as_str().expect("an id");
-    let kept = stage.world.wakeful(&["saga", "keep", operation, "--json"]);
+    let kept = stage.world.wakeful(&["saga", "resolve", operation, "--json"]);
     assert_eq!(kept.json()["sagas"], serde_json::json!([]), "{kept:?}");
     assert_eq!(
         stage.tasks().get("one"),
         Some(&("done".to_owned(), 2)),
         "the person's word stands"
     );
-    let again = stage.world.wakeful(&["saga", "keep", operation, "--json"]);
+    let again = stage.world.wakeful(&["saga", "resolve", operation, "--json"]);
     assert_eq!(again.error_code(), "saga_unknown");
 }
 

@@ -13,7 +13,7 @@ const ADD: [&str; 8] = [
     "schedule",
     "add",
     "coach",
-    "--say",
+    "--message",
     "Look at the day.",
     "--id",
     "daily",
@@ -64,7 +64,7 @@ fn a_schedule_wakes_its_agent_and_its_history_names_the_run() {
     let again = world.wakeful(&["schedule", "trigger-now", "daily", "--json"]);
     assert_eq!(
         (again.code, again.error_code().as_str()),
-        (Some(1), "schedule_over")
+        (Some(1), "schedule_expired")
     );
 }
 
@@ -96,7 +96,7 @@ fn the_words_of_a_new_schedule_say_when_it_fires_and_what_it_needs() {
         assert_eq!(said.json()["status"], status, "{said:?}");
     }
     let said = world.wakeful(&["schedule", "resume", "daily", "--json"]);
-    assert_eq!(said.error_code(), "schedule_status", "{said:?}");
+    assert_eq!(said.error_code(), "bad_schedule_transition", "{said:?}");
 }
 
 #[test]
@@ -117,7 +117,14 @@ fn what_cannot_be_scheduled_is_refused_with_the_field_that_is_wrong() {
         assert!(said.stdout.contains(word), "{word}: {said:?}");
     }
     let nobody = world.wakeful(&[
-        "schedule", "add", "nobody", "--say", "x", "--every", "1m", "--json",
+        "schedule",
+        "add",
+        "nobody",
+        "--message",
+        "x",
+        "--every",
+        "1m",
+        "--json",
     ]);
     assert_eq!(nobody.error_code(), "agent_unknown", "{nobody:?}");
     let gone = world.wakeful(&["schedule", "pause", "gone", "--json"]);
@@ -139,7 +146,7 @@ fn killed_before_or_after_the_commit_of_a_firing_there_is_one_run() {
         let mut doomed = world.command(crash_binary());
         doomed
             .args(["serve", "--port", "0", "--model", &model])
-            .env("WAKEFUL_FAIL", format!("{point}:1"))
+            .env("WAKEFUL_FAIL_POINT", format!("{point}:1"))
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         let died = doomed.status().expect("starts");
@@ -201,7 +208,7 @@ fn an_event_wakes_who_waits_for_it_once_per_key_with_and_without_a_daemon() {
     assert_eq!(added.json()["event"], "backup.done", "{added:?}");
     assert_eq!(added.json()["guard"]["value"], "event", "{added:?}");
     let came = |key: &str| {
-        let said = world.wakeful(&["schedule", "event", "backup.done", "--key", key, "--json"]);
+        let said = world.wakeful(&["schedule", "raise-event", "backup.done", "--key", key, "--json"]);
         assert_eq!(said.code, Some(0), "{said:?}");
         let json = said.json();
         assert_eq!(json["executions"][0]["trigger_source"], "event", "{json}");
@@ -224,14 +231,14 @@ fn an_event_wakes_who_waits_for_it_once_per_key_with_and_without_a_daemon() {
     wait_until(|| history(&world).iter().any(|one| one["run_status"] == "completed"));
     assert_eq!((came("first"), came("second")), (known(), ran()));
     wait_until(|| runs(&world) == 2 && world.open_runs().is_empty());
-    let nobody = world.wakeful(&["schedule", "event", "nothing.known"]);
+    let nobody = world.wakeful(&["schedule", "raise-event", "nothing.known"]);
     assert!(
         nobody
             .stdout
             .contains("no active schedule waits for nothing.known"),
         "{nobody:?}"
     );
-    let bad = world.wakeful(&["schedule", "event", "No Name", "--json"]);
+    let bad = world.wakeful(&["schedule", "raise-event", "No Name", "--json"]);
     assert_eq!(bad.error_code(), "bad_id", "{bad:?}");
     let run = history(&world)[0]["run_key"].as_str().expect("a run").to_owned();
     let why = world.wakeful(&["why", &run]);
@@ -247,7 +254,7 @@ fn an_event_wakes_who_waits_for_it_once_per_key_with_and_without_a_daemon() {
         (&Value::Null, &Value::Null),
         "{edited:?}"
     );
-    let deaf = world.wakeful(&["schedule", "event", "backup.done", "--json"]);
+    let deaf = world.wakeful(&["schedule", "raise-event", "backup.done", "--json"]);
     assert_eq!(deaf.json()["executions"], serde_json::json!([]), "{deaf:?}");
 }
 
@@ -259,7 +266,15 @@ fn one_schedule_that_cannot_be_read_rests_and_is_told_and_the_others_fire() {
     let added = world.wakeful(&[&ADD[..], &every].concat());
     assert_eq!(added.code, Some(0), "{added:?}");
     let broken = [
-        "schedule", "add", "coach", "--say", "Look.", "--id", "broken", "--every", "1s",
+        "schedule",
+        "add",
+        "coach",
+        "--message",
+        "Look.",
+        "--id",
+        "broken",
+        "--every",
+        "1s",
     ];
     assert_eq!(world.wakeful(&broken).code, Some(0));
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("a database");
@@ -280,5 +295,5 @@ fn one_schedule_that_cannot_be_read_rests_and_is_told_and_the_others_fire() {
     let shown = world.wakeful(&["schedule", "list"]).stdout;
     assert!(shown.contains("cannot be read: schedule.pattern"), "{shown}");
     let log = world.wakeful(&["events", "coach", "--json"]);
-    assert!(log.stdout.contains("schedule_set_aside"), "{log:?}");
+    assert!(log.stdout.contains("schedule_unreadable"), "{log:?}");
 }

@@ -164,7 +164,7 @@ fn a_unit_of_somebody_else_is_left_alone() {
         let said = with_systemctl(&world, "", &["service", verb, "--now", "--json"]);
         assert_eq!(
             (said.code, said.error_code().as_str()),
-            (Some(1), "service_foreign")
+            (Some(1), "service_unit_not_ours")
         );
     }
     assert!(

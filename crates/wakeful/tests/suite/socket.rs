@@ -179,13 +179,13 @@ fn a_command_that_nothing_confines_cannot_release_by_the_socket() {
     assert_eq!(world.wakeful(&["brake", "on"]).code, Some(0));
     let (socket, token) = (world.home().join("run/wakeful.sock"), world.home().join("token"));
     let asked = format!(
-        "python3 -c \"{BY_SOCKET}\" {} {} > said; grep -o 'HTTP/1.1 [0-9]*\\|descends_from_tool' said >> world.txt",
+        "python3 -c \"{BY_SOCKET}\" {} {} > said; grep -o 'HTTP/1.1 [0-9]*\\|caller_is_tool_process' said >> world.txt",
         socket.display(),
         token.display()
     );
     for no_namespaces in [false, true] {
         unconfined(&world, no_namespaces, &asked);
-        assert_eq!(world.lines(), ["HTTP/1.1 403", "descends_from_tool"]);
+        assert_eq!(world.lines(), ["HTTP/1.1 403", "caller_is_tool_process"]);
         std::fs::remove_file(world.workspace().join("world.txt")).expect("told");
     }
     let said = world.wakeful(&["brake", "off", "--json"]);

@@ -153,7 +153,7 @@ fn on_a_full_disk_the_brake_holds_and_becomes_durable_by_itself() {
     dies_in_time(&word, Instant::now());
     let why = &on["brakes"][0]["not_durable"];
     assert_eq!(
-        (&why["code"], &why["is_kept"]),
+        (&why["code"], &why["is_saved"]),
         (&json!("disk_full"), &json!(true)),
         "{on}"
     );
@@ -161,7 +161,7 @@ fn on_a_full_disk_the_brake_holds_and_becomes_durable_by_itself() {
     // Killed before the database has it: what is kept in the home holds.
     daemon.kill();
     let kept = brake(&world, &["status"]);
-    assert_eq!(kept["brakes"][0]["not_durable"]["is_kept"], true, "{kept}");
+    assert_eq!(kept["brakes"][0]["not_durable"]["is_saved"], true, "{kept}");
     disk.free();
     let _daemon = RunningDaemon::serve(&world, &[]);
     wait_until(|| brake(&world, &["status"])["brakes"][0]["not_durable"].is_null());
@@ -211,7 +211,7 @@ fn while_postgres_hangs_the_brake_holds_and_readyz_says_so() {
     let begun = Instant::now();
     let on = brake(&world, &["on"]);
     dies_in_time(&word, begun);
-    assert_eq!(on["brakes"][0]["not_durable"]["is_kept"], true, "{on}");
+    assert_eq!(on["brakes"][0]["not_durable"]["is_saved"], true, "{on}");
     let asked = Instant::now();
     let ready = answer(&daemon, "/readyz");
     assert!(
@@ -255,7 +255,7 @@ fn while_postgres_hangs_a_command_ends_with_its_lease_and_the_daemon_stops() {
 
 /// Makes the slot of a home hang whoever reads it: a pipe into which nothing is written.
 fn hang_slot(world: &TestHome) {
-    let slot = world.home().join("brake.slot");
+    let slot = world.home().join("stop.slot");
     fs::remove_file(&slot).expect("there is a slot");
     mknodat(CWD, &slot, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
 }
@@ -291,7 +291,7 @@ fn while_database_and_slot_hang_the_brake_holds_in_memory() {
     let begun = Instant::now();
     let on = brake(&world, &["on"]);
     dies_in_time(&word, begun);
-    assert_eq!(on["brakes"][0]["not_durable"]["is_kept"], false, "{on}");
+    assert_eq!(on["brakes"][0]["not_durable"]["is_saved"], false, "{on}");
     drop(frozen);
     assert!(daemon.terminate().success(), "it ends although a write hangs");
 }

@@ -21,7 +21,7 @@ fn subscribed(world: &TestHome) {
             "TASK",
             "--category",
             "gym",
-            "--say",
+            "--message",
             "plan the week",
             "--id",
             "gym",
@@ -128,7 +128,7 @@ fn bad_subscriptions_are_told_with_their_code() {
     let long = "x".repeat(5_000);
     let cases: [(&[&str], &str); 10] = [
         (&["coach"], "tokens_missing"),
-        (&["coach", "--on", "=x"], "bad_token"),
+        (&["coach", "--on", "=x"], "bad_api_token"),
         (&["coach", "--on", "TASK", "--predicate", "{"], "bad_predicate"),
         (
             &["coach", "--on", "TASK", "--predicate", "{\"field\": 7}"],
@@ -136,7 +136,7 @@ fn bad_subscriptions_are_told_with_their_code() {
         ),
         (&["coach", "--on", "TASK", "--where", "status"], "bad_predicate"),
         (&["coach", "--on", "TASK", "--cooldown", "30d"], "bad_cooldown"),
-        (&["coach", "--on", "TASK", "--say", &long], "say_too_long"),
+        (&["coach", "--on", "TASK", "--message", &long], "message_too_long"),
         (&["coach", "--on", "TASK", "--id", "A b"], "bad_id"),
         (&["coach", "--on", "TASK", "--id", "gym"], "subscription_exists"),
         (&["nobody", "--on", "TASK"], "agent_unknown"),
@@ -172,7 +172,7 @@ fn killed_anywhere_between_change_and_run_exactly_one_run_is_left() {
         let model = world.script(ANSWER);
         let mut command = world.command(crash_binary());
         command.args(["serve", "--port", "0", "--model", &model]);
-        command.env("WAKEFUL_FAIL", point);
+        command.env("WAKEFUL_FAIL_POINT", point);
         let child = command
             .stdout(std::process::Stdio::null())
             .spawn()

@@ -154,7 +154,7 @@ fn what_cannot_be_watched_is_told_with_its_code() {
     let other = world.path().join("other");
     let (other, internals) = (other.to_str().expect("UTF-8"), other.join(".git/refs"));
     let cases: [(&[&str], &str); 8] = [
-        (&["add", "folder", "/no/such/folder"], "no_such_folder"),
+        (&["add", "folder", "/no/such/folder"], "folder_not_found"),
         (&["add", "git", path], "not_a_repository"),
         (&["add", "folder", inside], "inside_home"),
         (
@@ -195,7 +195,7 @@ fn killed_anywhere_between_a_file_and_its_run_exactly_one_run_is_left() {
         let model = world.script(ANSWER);
         let mut command = world.command(crash_binary());
         command.args(["serve", "--port", "0", "--model", &model]);
-        command.env("WAKEFUL_FAIL", point);
+        command.env("WAKEFUL_FAIL_POINT", point);
         let child = command
             .stdout(std::process::Stdio::null())
             .spawn()
@@ -225,10 +225,10 @@ fn a_folder_that_is_away_when_a_daemon_starts_is_heard_of_when_it_comes_back() {
     fs::rename(&folder, &away).expect("moved away");
     let model = world.script(ANSWER);
     let _daemon = RunningDaemon::serve(&world, &["--model", &model]);
-    wait_until(|| well(&world, &["source", "list"])["sources"][0]["trouble"].is_string());
+    wait_until(|| well(&world, &["source", "list"])["sources"][0]["last_error"].is_string());
     fs::write(away.join("new.md"), "hello").expect("written");
     fs::rename(&away, &folder).expect("moved back");
     wait_until(|| completed(&world) == 1);
     let list = well(&world, &["source", "list"]);
-    assert!(list["sources"][0]["trouble"].is_null(), "{list}");
+    assert!(list["sources"][0]["last_error"].is_null(), "{list}");
 }

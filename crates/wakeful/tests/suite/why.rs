@@ -71,7 +71,7 @@ fn a_run_and_a_near_miss_explain_themselves_with_a_daemon_and_without() {
     assert!(gates.iter().all(|gate| gate["passed"] == true), "{why}");
     assert_eq!(not["refused"][0]["verdict"], "predicate_false", "{not}");
     assert_eq!(not["refusals"][0]["count"], 1, "{not}");
-    assert!(not["refused"][0]["way_out"].is_string(), "{not}");
+    assert!(not["refused"][0]["hint"].is_string(), "{not}");
     // The key of a cause that never became a run explains itself as well.
     let missed = not["refused"][0]["run_key"].as_str().expect("a key").to_owned();
     let missed = world.wakeful(&["why", &missed]);
@@ -135,15 +135,15 @@ fn an_agent_goes_through_its_life_and_every_wrong_step_is_named() {
         code(&["agent", "sleep", "coach", "--until", "tomorrow"]),
         "bad_time"
     );
-    assert_eq!(code(&["agent", "destroy", "coach"]), "not_confirmed");
+    assert_eq!(code(&["agent", "destroy", "coach"]), "confirmation_missing");
     let gone = json(&world, &["agent", "destroy", "coach", "--yes"]);
     assert_eq!(
         (gone["lifecycle"].as_str(), gone["pending"].as_u64()),
         (Some("destroyed"), Some(0))
     );
     for (args, wanted) in [
-        (&["agent", "activate", "coach"][..], "lifecycle_transition"),
-        (&["agent", "dormant", "coach"], "lifecycle_transition"),
+        (&["agent", "activate", "coach"][..], "bad_lifecycle_transition"),
+        (&["agent", "dormant", "coach"], "bad_lifecycle_transition"),
         (&["agent", "mode", "coach", "hybrid"], "destroyed"),
         (&["agent", "pause", "coach"], "destroyed"),
         (&["message", "coach", "hello"], "destroyed"),

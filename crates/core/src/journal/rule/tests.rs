@@ -145,7 +145,7 @@ fn bounds_are_told_with_field_and_way_out() {
             plan(vec![block("10:00", "10:00")], vec![]),
             ("ends_before_start", Some("ends_at")),
         ),
-        (plan(vec![far], vec![]), ("not_on_day", Some("starts_at"))),
+        (plan(vec![far], vec![]), ("block_outside_day", Some("starts_at"))),
         (scale("Energy", 1, 5), ("bad_rating", Some("scale"))),
         (scale("energy", 0, 5), ("bad_rating", Some("value"))),
         (scale("energy", 6, 5), ("bad_rating", Some("value"))),
@@ -226,7 +226,7 @@ fn a_tombstone_is_written_to_by_nobody_until_it_is_brought_back() {
     );
     assert_eq!(
         refused(&mut world, &restore),
-        ("record_present", Some("record_id"))
+        ("record_not_deleted", Some("record_id"))
     );
     world
         .write("done", &status(&id, TaskStatus::Done), 7)
@@ -354,7 +354,10 @@ fn one_timer_runs_per_task_and_is_stopped_once() {
         description: String::new(),
     };
     let entry = id_of(&mut world, "start", &start);
-    assert_eq!(refused(&mut world, &start), ("timer_runs", Some("task_id")));
+    assert_eq!(
+        refused(&mut world, &start),
+        ("time_entry_running", Some("task_id"))
+    );
     let stop = Mutation::StopTime { entry: entry.clone() };
     world.write("stop", &stop, -9).expect("the clock was set back");
     assert!(
@@ -362,12 +365,12 @@ fn one_timer_runs_per_task_and_is_stopped_once() {
     );
     assert_eq!(
         refused(&mut world, &stop),
-        ("timer_stopped", Some("time_entry_id"))
+        ("time_entry_stopped", Some("time_entry_id"))
     );
     id_of(&mut world, "again", &start);
     assert_eq!(
         world.undo("stop", 9).expect_err("another runs").code(),
-        "timer_runs"
+        "time_entry_running"
     );
     let late = Mutation::UpdateTime {
         entry,
@@ -475,7 +478,7 @@ fn undoing_gives_back_what_was_there_and_never_takes_away_what_came_later() {
     world.write("b", &status(&id, TaskStatus::Done), 9).unwrap();
     assert_eq!(
         world.undo("a", 10).expect_err("written since").code(),
-        "changed_since"
+        "record_changed"
     );
     world.undo("b", 11).unwrap();
     assert!(
@@ -487,7 +490,7 @@ fn undoing_gives_back_what_was_there_and_never_takes_away_what_came_later() {
         .unwrap();
     assert_eq!(
         world.undo("c", 13).expect_err("somebody rated it").code(),
-        "changed_since"
+        "record_changed"
     );
     let gone = id_of(&mut world, "d", &task("g"));
     world.undo("d", 14).unwrap();

@@ -378,7 +378,7 @@ impl CheckState {
                 self.is_named = true;
                 self.outcome = Some(ended.outcome);
             }
-            Some(Payload::RunReleased(released)) if released.status == RunStatus::Abandoned => {
+            Some(Payload::QuarantineResolved(released)) if released.status == RunStatus::Abandoned => {
                 self.is_named = true;
                 self.outcome = Some(released.status);
             }

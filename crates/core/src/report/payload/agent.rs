@@ -116,7 +116,7 @@ pub enum AgentStateChanged {
     /// A schedule has no firing left.
     ScheduleExpired(ScheduleChange),
     /// A schedule was paused because a column of it cannot be read.
-    ScheduleSetAside {
+    ScheduleUnreadable {
         /// Which one.
         schedule_id: String,
         /// What cannot be read.

@@ -68,7 +68,7 @@ pub struct DataPruned {
 
 /// Rows that govern were changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RecordBound {
+pub struct RowsBound {
     /// What the event says of each row.
     pub records: Vec<RowBinding>,
 }

@@ -112,7 +112,7 @@ impl ToolExecuted {
 
 /// One permitted action was called off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ActionCalledOff {
+pub struct ActionCancelled {
     /// Which action.
     pub operation_id: OperationId,
     /// The tool.
@@ -204,7 +204,7 @@ impl RunFault {
 
 /// A quarantined run goes on, or was given up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RunReleased {
+pub struct QuarantineResolved {
     /// Which run.
     pub run_key: RunKey,
     /// How it stands now.

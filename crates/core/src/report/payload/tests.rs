@@ -26,7 +26,7 @@ assistant_round_recorded | {"round": 1} | {"text": "Hm.", "tools": ["Exec"]}
 policy_decided | {"operation_id": K, "tool": "Exec", "input": "", "effect": "permit", "rule": "r"} | {"status": "denied", "code": "denied_tool"}
 tool_executed | {"operation_id": K, "tool": "Exec", "status": "ok", "duration_ms": 3} | {"sandbox": "enforced", "code": "exit", "attempt": 1,
     "again_in_ms": 5}
-action_called_off | {"operation_id": K, "tool": "Exec", "status": "failed"} | {"duration_ms": 0, "code": "cancelled"}
+action_cancelled | {"operation_id": K, "tool": "Exec", "status": "failed"} | {"duration_ms": 0, "code": "cancelled"}
 runtime_error | {"failure_artifact": {"category": "transport", "kind": "timeout", "summary": "no answer"}} | {}
 run_parked | {"code": "budget_exceeded", "exceeded": {"scope": "all", "cap": 5, "spent": 4, "reserved": 0, "needed": 2, "day": 1}} | {}
 sub_run_started | {"operation_id": K, "tool": "StartRun", "child_agent_id": "b", "child_run_key": K, "depth": 1} | {}
@@ -38,11 +38,11 @@ decision_answered | {"decision_id": K, "operation_id": K, "tool": "Exec", "statu
 decision_escalated | {"decision_id": K, "operation_id": K, "tool": "Exec", "title": "May it?", "status": "pending", "severity": "high",
     "version": 2} | {}
 brake_changed | {"is_on": true, "scope": "all", "channel": "cli"} | {"reason": "smoke"}
-run_quarantined | {"run_key": K, "code": "run_broken", "why": "unreadable"} | {}
-run_released | {"run_key": K, "status": "abandoned"} | {}
+run_quarantined | {"run_key": K, "code": "run_state_invalid", "why": "unreadable"} | {}
+quarantine_resolved | {"run_key": K, "status": "abandoned"} | {}
 content_erased | {"by": "operator", "channel": "cli", "run_key": K} | {"reason": "a name", "events": 3, "transitions": 1, "blobs": 2}
 data_pruned | {"class": "events", "rows": 3} | {"bytes": 9, "until": "2026-01-01T00:00:00.000Z"}
-record_bound | {"records": [{"table": "cap", "key": "k", "record_hash": K}]} | {}
+rows_bound | {"records": [{"table": "cap", "key": "k", "row_hash": K}]} | {}
 "#;
 
 /// What every payload of a kind has, and what it may have.
@@ -148,7 +148,7 @@ fn the_hash_is_over_the_stored_bytes_and_these_are_canonical() {
             payload_hash(&[7; 32], &sealed.payload),
             "{kind}"
         );
-        let stored = over(whole, &json!({"bond": Digest::ZERO, "record_hash": KEY}));
+        let stored = over(whole, &json!({"log_binding": Digest::ZERO, "row_hash": KEY}));
         assert_eq!(sealed.payload, canonical(&stored).expect("canonical"), "{kind}");
         assert_eq!(
             EventBody::read(kind.as_str(), &sealed.payload),
@@ -176,7 +176,7 @@ fn each_change_of_an_agent_is_told_by_its_own_word() {
         over(json!({"change": "schedule_resumed"}), &schedule),
         over(json!({"change": "schedule_disabled"}), &schedule),
         over(json!({"change": "schedule_expired"}), &schedule),
-        json!({"change": "schedule_set_aside", "schedule_id": "?", "column": "schedule.pattern"}),
+        json!({"change": "schedule_unreadable", "schedule_id": "?", "column": "schedule.pattern"}),
         json!({"change": "budget_day", "from": 5, "to": 4, "channel": "cli"}),
         json!({"change": "model", "model_ref": null}),
     ];

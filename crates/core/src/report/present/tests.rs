@@ -56,8 +56,8 @@ policy_decided | {"tool": "Exec", "status": "denied", "code": "outcome_unknown_u
 tool_executed | {"tool": "Exec", "status": "ok", "duration_ms": 3} | Trace | Exec done in 3 ms
 tool_executed | {"tool": "Exec", "status": "failed", "code": "exit", "duration_ms": 3} | Trace | Exec failed: exit in 3 ms
 tool_executed | {"tool": "Exec", "status": "outcome_unknown"} | ActionRequired | Exec: outcome unknown, it may or may not have happened
-action_called_off | {"tool": "Exec", "status": "failed", "code": "cancelled"} | Trace | Exec called off: cancelled
-action_called_off | {"tool": "Exec", "code": "outcome_unknown_undecided"} | ActionRequired | Exec called off: outcome_unknown_undecided
+action_cancelled | {"tool": "Exec", "status": "failed", "code": "cancelled"} | Trace | Exec called off: cancelled
+action_cancelled | {"tool": "Exec", "code": "outcome_unknown_undecided"} | ActionRequired | Exec called off: outcome_unknown_undecided
 runtime_error | {"failure_artifact": {"category": "transport", "kind": "timeout", "summary": "no answer"}} | ActionRequired | Runtime error: no answer
 provider_round_completed | {"outcome": "retries_exhausted", "#,
     r#""failure_kind": "auth", "advanced_to_fallback": true} | Progress | Model gave out (auth), asking the next one
@@ -75,10 +75,10 @@ decision_escalated | {"title": "May Exec be used?", "severity": "critical"} | Ac
 brake_changed | {"is_on": true, "scope": "all", "reason": "smoke"} | TurnResult | All agents are braked: smoke
 brake_changed | {"is_on": false, "scope": "main"} | TurnResult | Agent is released
 run_quarantined | {"why": "its state cannot be read"} | ActionRequired | A run cannot go on: its state cannot be read
-run_released | {"status": "abandoned"} | TurnResult | A run that could not go on was given up
-run_released | {"status": "open"} | TurnResult | A run that could not go on is tried again
+quarantine_resolved | {"status": "abandoned"} | TurnResult | A run that could not go on was given up
+quarantine_resolved | {"status": "open"} | TurnResult | A run that could not go on is tried again
 content_erased | {"events": 3, "blobs": 2, "reason": "a name"} | Progress | 3 events and 2 contents erased: a name
-record_bound | {"records": []} | Trace | Settings changed
+rows_bound | {"records": []} | Trace | Settings changed
 data_pruned | {"class": "events", "rows": 3, "bytes": 9} | Trace | Old data taken away
 sub_run_started | {"child_agent_id": "helper", "depth": 1} | Progress | Started a run of helper, and waits for it
 sub_run_started | null | Progress | Run of another agent started
@@ -127,7 +127,7 @@ fn every_kind_has_exactly_one_category_whatever_it_carries() {
         categories.dedup();
     }
     let expected = [
-        ("action_called_off", EventCategory::Tool),
+        ("action_cancelled", EventCategory::Tool),
         ("agent_state_changed", EventCategory::StateSync),
         ("assistant_round_recorded", EventCategory::AssistantProgress),
         ("brake_changed", EventCategory::StateSync),
@@ -139,11 +139,11 @@ fn every_kind_has_exactly_one_category_whatever_it_carries() {
         ("message_admitted", EventCategory::Message),
         ("policy_decided", EventCategory::Tool),
         ("provider_round_completed", EventCategory::Trace),
-        ("record_bound", EventCategory::Trace),
+        ("rows_bound", EventCategory::Trace),
         ("run_ended", EventCategory::Runtime),
         ("run_parked", EventCategory::OperatorNotification),
         ("run_quarantined", EventCategory::OperatorNotification),
-        ("run_released", EventCategory::Runtime),
+        ("quarantine_resolved", EventCategory::Runtime),
         ("run_started", EventCategory::Runtime),
         ("runtime_error", EventCategory::OperatorNotification),
         ("sub_run_started", EventCategory::Runtime),

@@ -386,7 +386,7 @@ fn cancelling_between_two_actions_leaves_a_result_for_every_call() {
         .last()
         .events
         .iter()
-        .filter(|event| event.kind() == EventKind::ActionCalledOff);
+        .filter(|event| event.kind() == EventKind::ActionCancelled);
     assert!(
         ended
             .clone()

@@ -103,7 +103,7 @@ impl LogComparison {
         }
         let is_end = match (kind, body.as_ref().map(|body| &body.payload)) {
             (Some(EventKind::RunEnded), _) => true,
-            (_, Some(Payload::RunReleased(released))) => released.status == RunStatus::Abandoned,
+            (_, Some(Payload::QuarantineResolved(released))) => released.status == RunStatus::Abandoned,
             _ => false,
         };
         let mut tasks: Vec<RowCheck> = body
@@ -140,16 +140,18 @@ impl RunEvents {
         match EventKind::parse(&event.kind) {
             Some(EventKind::RunStarted) => {
                 self.started_at = Some(event.at);
-                self.record_hash = body.as_ref().and_then(|body| body.row_hash);
+                self.row_hash = body.as_ref().and_then(|body| body.row_hash);
             }
             // How it ended is told below, unless that was erased.
-            Some(EventKind::RunEnded | EventKind::RunReleased) => self.ended = Some((None, event.at)),
+            Some(EventKind::RunEnded | EventKind::QuarantineResolved) => self.ended = Some((None, event.at)),
             Some(EventKind::RunQuarantined) => self.ended = Some((Some(RunStatus::Quarantined), event.at)),
             _ => {}
         }
         match body.map(|body| (body.payload, body.row_hash)) {
             Some((Payload::RunEnded(ended), _)) => self.ended = Some((Some(ended.outcome), event.at)),
-            Some((Payload::RunReleased(released), _)) => self.ended = Some((Some(released.status), event.at)),
+            Some((Payload::QuarantineResolved(released), _)) => {
+                self.ended = Some((Some(released.status), event.at))
+            }
             Some((Payload::RunQuarantined(quarantined), _)) => self.fault = Some(quarantined.fault.to_json()),
             Some((
                 Payload::DecisionAsked(DecisionAsked { decision_id, .. })

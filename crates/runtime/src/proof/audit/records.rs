@@ -91,14 +91,14 @@ impl Bindings {
         let page = view.events(&AgentId::home_log(), self.after, PAGE)?;
         let bound = page
             .iter()
-            .filter(|event| event.kind == EventKind::RecordBound.as_str());
+            .filter(|event| event.kind == EventKind::RowsBound.as_str());
         bound.for_each(|event| self.take(event));
         self.after = page.last().map_or(self.after, |event| event.seq);
         Ok(page.len() < PAGE as usize)
     }
 
     fn take(&mut self, event: &EventRow) {
-        let Some(Payload::RecordBound(bound)) = event.body().map(|body| body.payload) else {
+        let Some(Payload::RowsBound(bound)) = event.body().map(|body| body.payload) else {
             return;
         };
         for binding in bound.records {
@@ -106,7 +106,7 @@ impl Bindings {
                 continue;
             }
             let rows = self.tables.entry(binding.table).or_default();
-            match binding.record_hash {
+            match binding.row_hash {
                 Some(hash) => _ = rows.insert(binding.key, Newest { hash, seq: event.seq }),
                 None => _ = rows.remove(&binding.key),
             }

@@ -32,7 +32,7 @@ pub(in crate::proof) struct RunEvents {
     /// When it began.
     pub(super) started_at: Option<Millis>,
     /// The hash of what was settled about it when it began, where the log has one.
-    pub(super) record_hash: Option<Digest>,
+    pub(super) row_hash: Option<Digest>,
     /// How it ended, or was moved aside, and when.
     pub(super) ended: Option<(Option<RunStatus>, Millis)>,
     /// Why it was moved aside.
@@ -236,7 +236,7 @@ fn columns(row: &RunRow, agent: &AgentId, events: &RunEvents, marks: RunPruneSta
 
 /// Whether a run is the one that the log tells the beginning of. What else that hash covers is compared by itself as well.
 fn is_as_begun(row: &RunRow, events: &RunEvents) -> bool {
-    let Some(hash) = events.record_hash else {
+    let Some(hash) = events.row_hash else {
         return true;
     };
     json::digest(&run_record(row)).is_ok_and(|found| found == hash)

@@ -16,12 +16,12 @@ async fn a_folder_that_is_not_there_is_heard_of_when_it_comes() {
             .scan(missing.clone(), BTreeMap::new(), WatchMode::On, ALWAYS_READ)
     };
     let notes = BTreeSet::from([missing.source_id.clone()]);
-    assert_eq!(look().await.expect_err("is not there").code(), "no_such_folder");
+    assert_eq!(look().await.expect_err("is not there").code(), "folder_not_found");
     fs::create_dir(scene.root().join("away")).expect("a folder");
     assert_eq!(stirred(&scene.outlook).await, notes, "something on the way came");
     assert_eq!(
         look().await.expect_err("is not there yet").code(),
-        "no_such_folder"
+        "folder_not_found"
     );
     scene.write("beside.md", "what happens further away is not heard any more");
     let silence = tokio::time::timeout(Duration::from_millis(20), scene.outlook.changed_sources());

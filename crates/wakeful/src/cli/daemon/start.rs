@@ -101,7 +101,7 @@ async fn look(
             {
                 let message = format!("a daemon runs as process {} with other settings", record.pid);
                 let hint = "`wakeful daemon restart` takes up the new ones";
-                return Err(Failure::new("config_differs", message, hint));
+                return Err(Failure::new("daemon_config_mismatch", message, hint));
             }
             Ok(Readiness::Ready | Readiness::Failing) => return Ok(Some(record)),
             Ok(Readiness::Recovering) if began.elapsed() < READY_WAIT => reminder.remind(out),

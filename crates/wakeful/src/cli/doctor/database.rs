@@ -158,7 +158,7 @@ fn sagas(unfinished: &[SagaRow]) -> Check {
         (_, stuck) => Check::problem(
             "sagas",
             format!("{stuck} writes to the journal can be neither finished nor taken back"),
-            "`wakeful saga list` says why; `wakeful saga keep OPERATION` leaves the journal as it is",
+            "`wakeful saga list` says why; `wakeful saga resolve OPERATION` leaves the journal as it is",
         ),
     }
 }

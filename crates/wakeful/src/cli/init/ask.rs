@@ -60,7 +60,7 @@ impl<'a> Dialogue<'a> {
         }
         let message = format!("no answer to `{words}` was right");
         Err(Failure::usage(
-            "init_stopped",
+            "init_aborted",
             message,
             "nothing was written; use flags, see `wakeful init --help`",
         ))
@@ -79,7 +79,7 @@ impl<'a> Dialogue<'a> {
     fn line(&mut self) -> Result<String, Failure> {
         let stopped = |why: &str| {
             Failure::usage(
-                "init_stopped",
+                "init_aborted",
                 format!("the answers ended early: {why}"),
                 "nothing was written; run it again, or with --yes",
             )
@@ -168,9 +168,9 @@ mod tests {
     #[test]
     fn answers_that_end_early_or_never_fit_stop_it() {
         let (stopped, _) = told(AnswerSource::Open, "acme\n");
-        assert_eq!(stopped.expect_err("stopped").code(), "init_stopped");
+        assert_eq!(stopped.expect_err("stopped").code(), "init_aborted");
         let (stopped, shown) = told(AnswerSource::Open, &"No Good\n".repeat(9));
-        assert_eq!(stopped.expect_err("stopped").code(), "init_stopped");
+        assert_eq!(stopped.expect_err("stopped").code(), "init_aborted");
         assert_eq!(shown.matches("bad_value").count(), TRIES_MAX);
     }
 }

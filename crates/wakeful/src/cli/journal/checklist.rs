@@ -126,7 +126,7 @@ async fn list(task: Option<&str>, limit: u32, shared: &GlobalArgs, out: &Out) ->
             None => None,
         };
         let wanted = ListRecords {
-            of,
+            related_id: of,
             ..ListRecords::all(RecordListKind::Checklist, Limit(limit))
         };
         backend.call(wanted).await
@@ -148,7 +148,7 @@ async fn show(id: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let (list, items) = read(shared, async |backend| {
         let list = of_kind(backend.journal_record(id).await?, Some("checklist"))?;
         let wanted = ListRecords {
-            of: Some(list.id.clone()),
+            related_id: Some(list.id.clone()),
             ..ListRecords::all(RecordListKind::ChecklistItem, Limit(ITEMS_SHOWN))
         };
         let items = backend.call(wanted).await?.records;

@@ -23,7 +23,7 @@ pub(crate) struct RateArgs {
         required_unless_present = "day",
         conflicts_with = "day"
     )]
-    of: Option<String>,
+    record: Option<String>,
     /// What is rated: a day such as 2026-11-15
     #[arg(long, value_name = "DATE")]
     day: Option<String>,
@@ -32,7 +32,7 @@ pub(crate) struct RateArgs {
     scale: String,
     /// The upper end of the scale
     #[arg(long, value_name = "N", default_value_t = 5)]
-    most: u32,
+    scale_max: u32,
     /// More about it
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) enum LinkVerb {
     List {
         /// Only those with this record at either end
         #[arg(long, value_name = "ID")]
-        of: Option<String>,
+        record: Option<String>,
         /// Most of them
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
@@ -79,7 +79,7 @@ pub(crate) struct ChangesArgs {
 pub(super) async fn rate(rate: &RateArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let date = rate.day.as_deref().map(day).transpose()?;
     let rated = write_record(shared, out, async |backend| {
-        let record_id = match &rate.of {
+        let record_id = match &rate.record {
             Some(of) => Some(backend.journal_record(of).await?.id),
             None => None,
         };
@@ -88,7 +88,7 @@ pub(super) async fn rate(rate: &RateArgs, shared: &GlobalArgs, out: &Out) -> Res
             date: date.map(Text),
             scale: rate.scale.clone(),
             value: rate.value,
-            most: Some(rate.most),
+            scale_max: Some(rate.scale_max),
             note: rate.note.clone(),
         })
     });
@@ -107,14 +107,14 @@ pub(super) async fn link(verb: &LinkVerb, shared: &GlobalArgs, out: &Out) -> Res
             });
             linked.await
         }
-        LinkVerb::List { of, limit } => {
+        LinkVerb::List { record, limit } => {
             let links = read(shared, async |backend| {
-                let of = match of {
-                    Some(of) => Some(backend.journal_record(of).await?.id),
+                let related_id = match record {
+                    Some(record) => Some(backend.journal_record(record).await?.id),
                     None => None,
                 };
                 let wanted = ListRecords {
-                    of,
+                    related_id,
                     ..ListRecords::all(RecordListKind::Link, Limit(*limit))
                 };
                 backend.call(wanted).await

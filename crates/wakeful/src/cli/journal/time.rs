@@ -139,19 +139,19 @@ async fn running(backend: &Backend, given: Option<&str>) -> Result<Text<RecordId
         let record = backend.journal_record(given).await?;
         match of_kind(record, Some("time_entry")) {
             Ok(entry) => return Ok(entry.id),
-            Err(_) => wanted.of = Some(backend.find_task(given).await?.task_id),
+            Err(_) => wanted.related_id = Some(backend.find_task(given).await?.task_id),
         }
     }
     let mut found = backend.call(wanted).await?.records.into_iter();
     match (found.next(), found.next()) {
         (Some(entry), None) => Ok(entry.id),
         (None, _) => Err(Failure::new(
-            "timer_stopped",
+            "time_entry_stopped",
             "no timer is running",
             "`wakeful journal time start` starts one",
         )),
         (Some(_), Some(_)) => Err(Failure::usage(
-            "timer_ambiguous",
+            "time_entry_ambiguous",
             "several timers are running",
             "`wakeful journal time list --running` shows them; name one",
         )),
@@ -172,7 +172,7 @@ async fn list(filter: TimeFilter<'_>, shared: &GlobalArgs, out: &Out) -> Result<
             None => None,
         };
         let wanted = ListRecords {
-            of,
+            related_id: of,
             running: filter.running,
             ..ListRecords::all(RecordListKind::TimeEntry, Limit(filter.limit))
         };

@@ -78,7 +78,7 @@ pub(super) async fn start(request: RunRequest<'_>, shared: &GlobalArgs, out: &Ou
             let message = submit::message(call, settings, named);
             let accepted = service.backend.call(message).await?;
             let run = submit::run_of(&accepted)?;
-            if accepted.admission == Admission::Known {
+            if accepted.admission == Admission::Duplicate {
                 local.tell_known(run, asked).await?;
             }
             let run = local.drive(service, &call.agent, run).await?;
@@ -335,14 +335,14 @@ fn waits(seen: &Run, stuck: &StuckAgents) -> Failure {
     let agents: BTreeSet<&str> = unended.map(|child| child.agent_id.as_str()).collect();
     if agents.is_empty() {
         let message = format!("run {run} is open and can go on");
-        return Failure::new("run_waits", message, "`wakeful run --resume` drives it").with_exit(UNDECIDED);
+        return Failure::new("run_waiting", message, "`wakeful run --resume` drives it").with_exit(UNDECIDED);
     }
     let agents = agents.into_iter().collect::<Vec<_>>().join(", ");
     let why = stuck.all().pop().map(|(_, error)| failure_of(&error));
     let why = why.map(|failure| format!(": {failure}")).unwrap_or_default();
     let message = format!("run {run} waits for a run of {agents}{why}");
     let hint = format!("`wakeful runs show {run}` names it; then `wakeful run --resume`");
-    Failure::new("run_waits", message, hint).with_exit(UNDECIDED)
+    Failure::new("run_waiting", message, hint).with_exit(UNDECIDED)
 }
 
 /// An error of the loop as this command reports it: the caller knows which agent it asked.

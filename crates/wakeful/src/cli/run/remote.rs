@@ -103,7 +103,7 @@ fn refuse_unsandboxed(args: &RunArgs) -> Result<(), Failure> {
     }
     let message = "a daemon runs in this home, and it decides how commands are confined";
     let hint = "start it with `wakeful daemon restart --allow-unsandboxed`, or leave the option out";
-    Err(Failure::usage("daemon_decides", message, hint))
+    Err(Failure::usage("set_by_daemon", message, hint))
 }
 
 /// The agent is there when this returns; made, if it was to be. Says how it stands.
@@ -178,7 +178,7 @@ async fn run_notifiers(
             let run = watched.run;
             let message = format!("no longer watching run {run}; it goes on in the daemon");
             let hint = format!("`wakeful runs show {run}` shows it, `wakeful runs cancel {run}` ends it");
-            Err(Failure::new("watching_ended", message, hint).with_exit(signals.exit()))
+            Err(Failure::new("watch_interrupted", message, hint).with_exit(signals.exit()))
         }
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn run_of(accepted: &AcceptedMessage) -> Result<RunKey, Failure> {
     let run = Digest::from_hex(&accepted.run_key).map(RunKey);
     run.ok_or_else(|| {
         Failure::new(
-            "daemon_incomprehensible",
+            "daemon_protocol_error",
             "the run has no key",
             "restart the daemon",
         )

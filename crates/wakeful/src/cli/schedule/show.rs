@@ -74,7 +74,7 @@ pub(super) fn in_full(one: &Schedule) -> String {
         format!("agent     {}", one.agent_id),
         format!("status    {}", status(one.status)),
         format!("when      {}", when(&one.pattern)),
-        format!("says      {}", truncate_chars(&one.say, 200)),
+        format!("says      {}", truncate_chars(&one.message, 200)),
     ];
     lines.extend(one.upcoming.iter().enumerate().map(|(place, moment)| {
         let word = if place == 0 { "next" } else { "then" };
@@ -116,7 +116,7 @@ pub(super) fn records(history: &ScheduleHistory) -> String {
 }
 
 pub(super) fn line(one: &ScheduledExecution) -> String {
-    let count = match (one.count, one.is_capped) {
+    let count = match (one.firing_count, one.is_capped) {
         (1, false) => String::new(),
         (count, false) => format!(" ({count} firings)"),
         (count, true) => format!(" (more than {count} firings)"),

@@ -69,7 +69,7 @@ fn executable(program: &Path) -> Result<String, Failure> {
     if text.contains(|c: char| c.is_control() || matches!(c, '"' | '\'' | '\\')) {
         let message = format!("systemd starts no program with quotes or backslashes in its path: {text}");
         return Err(Failure::new(
-            "service_path",
+            "service_path_invalid",
             message,
             "install wakeful under another path",
         ));
@@ -80,7 +80,7 @@ fn executable(program: &Path) -> Result<String, Failure> {
 fn text(path: &Path) -> Result<&str, Failure> {
     path.to_str().ok_or_else(|| {
         let message = format!("the path {} is not UTF-8", path.display());
-        Failure::new("service_path", message, "use a path of UTF-8 text")
+        Failure::new("service_path_invalid", message, "use a path of UTF-8 text")
     })
 }
 
@@ -148,12 +148,12 @@ mod tests {
         let home = Path::new("/h");
         for bad in ["/a\"b", "/a'b", "/a\\b", "/a\nb"] {
             let refused = unit(Path::new(bad), home).expect_err(bad);
-            assert_eq!(refused.code(), "service_path");
+            assert_eq!(refused.code(), "service_path_invalid");
         }
         let odd = Path::new(std::ffi::OsStr::from_bytes(b"/h\xff"));
         assert_eq!(
             unit(Path::new("/w"), odd).expect_err("not text").code(),
-            "service_path"
+            "service_path_invalid"
         );
     }
 }

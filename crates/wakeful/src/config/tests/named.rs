@@ -61,7 +61,7 @@ const WRONG: [(&str, usize, [&str; 2]); 18] = [
     (
         "[agents.a]\nshown = [\"all\"]\n",
         2,
-        ["agents.a.shown", "tool_results"],
+        ["agents.a.request_fields", "tool_results"],
     ),
     (
         "[agents.a.models]\nsearch = []\n",
@@ -100,7 +100,7 @@ incremental = true
 model = "mine/m"
 fallbacks = []
 categories = ["conversation"]
-shown = ["words", "tools"]
+request_fields = ["text", "tools"]
 [agents.coach.models]
 conversation = ["mine/*"]
 [inference]
@@ -158,7 +158,7 @@ fn providers_routes_agents_and_prices_are_read_with_their_names() {
     );
     assert_eq!(
         permits.shown,
-        BTreeSet::from([RequestField::Words, RequestField::Tools])
+        BTreeSet::from([RequestField::Text, RequestField::Tools])
     );
     let permits = config.permissions(&other);
     assert_eq!(
@@ -188,7 +188,7 @@ fn other_rules_have_another_version() {
         config.policy_version(&coach, &moved),
         config.policy_version(&coach, &[])
     );
-    changed.agents.get_mut("coach").expect("coach").shown = None;
+    changed.agents.get_mut("coach").expect("coach").request_fields = None;
     assert_ne!(
         config.policy_version(&coach, &[]),
         changed.policy_version(&coach, &[])
