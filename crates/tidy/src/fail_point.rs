@@ -10,8 +10,8 @@ use crate::scan::{Literal, Scanned, scan};
 use crate::tree::File;
 
 /// The file whose `POINTS` lists them all.
-pub const LIST: &str = "crates/ports/src/fail.rs";
-const CALLS: [&str; 2] = ["fail::point(", "fail_point!("];
+pub const LIST: &str = "crates/ports/src/fail_point.rs";
+const CALLS: [&str; 2] = ["fail_point::fail_point(", "fail_point!("];
 
 /// Points that are used and not listed, listed and not used, or listed twice.
 pub fn violations(files: &[File]) -> Vec<String> {
@@ -33,11 +33,11 @@ pub fn violations(files: &[File]) -> Vec<String> {
         }
         used.extend(points);
     }
-    let list = files
-        .iter()
-        .find(|file| file.path == LIST)
-        .map(|file| listed(&file.text))
-        .unwrap_or_default();
+    let list = files.iter().find(|file| file.path == LIST);
+    if list.is_none() {
+        found.push(format!("{LIST}: the list of fail points is missing"));
+    }
+    let list = list.map(|file| listed(&file.text)).unwrap_or_default();
     let mut known = BTreeSet::new();
     for point in list {
         if !used.contains(&point) {
@@ -103,14 +103,14 @@ mod tests {
 
     #[test]
     fn points_that_are_listed_and_used_pass() {
-        let code = "fail::point(\"a.before\"); fail_point!(\n    \"a.after\"\n);";
+        let code = "fail_point::fail_point(\"a.before\"); fail_point!(\n    \"a.after\"\n);";
         assert_eq!(faults("\"a.before\", \"a.after\"", code), Vec::<String>::new());
     }
 
     #[test]
     fn a_point_that_is_not_listed_is_caught() {
         assert_eq!(
-            faults("", "fail::point(\"a\");"),
+            faults("", "fail_point::fail_point(\"a\");"),
             ["fail point `a` is used but not listed in POINTS"]
         );
     }
@@ -118,11 +118,11 @@ mod tests {
     #[test]
     fn a_point_that_is_not_used_is_caught() {
         let expected = ["fail point `a` is listed in POINTS but nowhere used"];
-        assert_eq!(faults("\"a\"", "// fail::point(\"a\");"), expected);
+        assert_eq!(faults("\"a\"", "// fail_point::fail_point(\"a\");"), expected);
         assert_eq!(
             faults(
                 "\"a\"",
-                "#[cfg(test)] mod tests { fn t() { fail::point(\"a\"); } }"
+                "#[cfg(test)] mod tests { fn t() { fail_point::fail_point(\"a\"); } }"
             ),
             expected
         );
@@ -130,13 +130,19 @@ mod tests {
 
     #[test]
     fn a_point_may_stand_in_two_places_but_is_listed_once() {
-        assert!(faults("\"a\"", "fail::point(\"a\"); fail::point(\"a\");").is_empty());
-        let twice = faults("\"a\", \"a\"", "fail::point(\"a\");");
+        assert!(
+            faults(
+                "\"a\"",
+                "fail_point::fail_point(\"a\"); fail_point::fail_point(\"a\");"
+            )
+            .is_empty()
+        );
+        let twice = faults("\"a\", \"a\"", "fail_point::fail_point(\"a\");");
         assert_eq!(twice, ["fail point `a` is listed twice in POINTS"]);
     }
 
     #[test]
     fn a_point_that_is_named_by_a_variable_is_caught() {
-        assert_eq!(faults("", "fail::point(name);").len(), 1);
+        assert_eq!(faults("", "fail_point::fail_point(name);").len(), 1);
     }
 }

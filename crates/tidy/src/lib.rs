@@ -22,6 +22,7 @@ pub mod manifest;
 pub mod metadata;
 pub mod migration;
 pub mod module;
+pub mod private_word;
 pub mod purity;
 pub mod scan;
 pub mod sql;

@@ -5,7 +5,7 @@ use std::path::Path;
 use wakeful_tidy::tree::{self, File};
 use wakeful_tidy::{
     conformance, dependency, edge, fail_point, length, licence, link, manifest, metadata, migration, module,
-    purity, sql, witness, word,
+    private_word, purity, sql, witness, word,
 };
 
 fn holds(violations: &[String]) {
@@ -236,4 +236,23 @@ fn the_project_speaks_of_itself_alone() {
 #[test]
 fn no_text_for_people_says_callback() {
     holds(&files().iter().flat_map(word::historical).collect::<Vec<_>>());
+}
+
+/// Private words per 10,000 comment and document lines. Lower it whenever the count falls; never raise it.
+const PRIVATE_WORDS_MAX: usize = 60;
+
+#[test]
+fn private_words_only_become_fewer() {
+    let files = files();
+    let words = private_word::listed(&files).unwrap_or_else(|problem| panic!("{problem}"));
+    let found = private_word::usage(&files, &words).per_ten_thousand();
+    println!("private words per 10,000 lines: {found}");
+    assert!(
+        found <= PRIVATE_WORDS_MAX,
+        "{found} private words per 10,000 comment and document lines, at most {PRIVATE_WORDS_MAX}; docs/STYLE.md lists them"
+    );
+    assert!(
+        found + 10 > PRIVATE_WORDS_MAX,
+        "only {found} private words per 10,000 lines: lower PRIVATE_WORDS_MAX to that number"
+    );
 }

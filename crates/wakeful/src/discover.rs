@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use wakeful_api::Readiness;
 use wakeful_api::client::Client;
 
-use crate::daemon::files::{CrossFinding, DaemonRecord, RunDir};
+use crate::daemon::files::{DaemonPresence, DaemonRecord, RunDir};
 use crate::daemon::lifecycle::database_name;
 use crate::daemon::token;
 use crate::failure::Failure;
@@ -63,7 +63,7 @@ pub(crate) async fn home_holder(shared: &GlobalArgs) -> Result<HomeHolder, Failu
     let folder = RunDir::of(&shared.home()?);
     let deadline = Instant::now() + RECOVERY_WAIT;
     loop {
-        let CrossFinding::Alive(record) = folder.found() else {
+        let DaemonPresence::Alive(record) = folder.found() else {
             return Ok(HomeHolder::None);
         };
         if record.database != shared.database().map(database_name) {
@@ -71,7 +71,7 @@ pub(crate) async fn home_holder(shared: &GlobalArgs) -> Result<HomeHolder, Failu
         }
         let seen = client_of(&record)?.readiness().await;
         // It may have ended between the look and the question.
-        if folder.found() != CrossFinding::Alive(record.clone()) && Instant::now() < deadline {
+        if folder.found() != DaemonPresence::Alive(record.clone()) && Instant::now() < deadline {
             continue;
         }
         match seen? {
@@ -95,10 +95,10 @@ pub(crate) async fn daemon(shared: &GlobalArgs) -> Result<Option<Client>, Failur
 /// The same without asking it how it stands, which a stop request does not wait for.
 pub(crate) fn daemon_now(shared: &GlobalArgs) -> Result<Option<Client>, Failure> {
     match RunDir::of(&shared.home()?).found() {
-        CrossFinding::Alive(record) if record.database == shared.database().map(database_name) => {
+        DaemonPresence::Alive(record) if record.database == shared.database().map(database_name) => {
             client_of(&record).map(Some)
         }
-        CrossFinding::Alive(_) | CrossFinding::Absent | CrossFinding::Stale => Ok(None),
+        DaemonPresence::Alive(_) | DaemonPresence::Absent | DaemonPresence::Stale => Ok(None),
     }
 }
 
@@ -139,7 +139,7 @@ impl<'a> ReconnectTimer<'a> {
     }
 
     /// The daemon was heard.
-    pub(crate) const fn wait_for_decision_event(&mut self) {
+    pub(crate) const fn reset(&mut self) {
         self.away_since = None;
     }
 

@@ -23,13 +23,13 @@ pub(crate) use view::{QueuedView, ResumedView};
 /// Where a verb's answer goes, and in which form.
 #[derive(Debug)]
 pub(crate) struct Out {
-    form: WebhookFormat,
+    form: OutputFormat,
     /// Whether part of an answer could not be written.
     lost: AtomicBool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WebhookFormat {
+enum OutputFormat {
     Text,
     Json,
 }
@@ -37,15 +37,15 @@ enum WebhookFormat {
 impl Out {
     /// Whether answers are written as JSON.
     pub(crate) fn is_json(&self) -> bool {
-        self.form == WebhookFormat::Json
+        self.form == OutputFormat::Json
     }
 
     pub(crate) const fn new(json: bool) -> Self {
         Self {
             form: if json {
-                WebhookFormat::Json
+                OutputFormat::Json
             } else {
-                WebhookFormat::Text
+                OutputFormat::Text
             },
             lost: AtomicBool::new(false),
         }
@@ -54,8 +54,8 @@ impl Out {
     /// A finished run: the final text, or one object.
     pub(crate) fn run(&self, run: &Run) {
         match self.form {
-            WebhookFormat::Json => self.json(&view::in_short(run)),
-            WebhookFormat::Text => {
+            OutputFormat::Json => self.json(&view::in_short(run)),
+            OutputFormat::Text => {
                 self.text(&run.final_text);
                 text::ending(run).iter().for_each(|line| prose(line));
             }
@@ -65,22 +65,22 @@ impl Out {
     /// A run with every step.
     pub(crate) fn run_in_full(&self, run: &Run) {
         match self.form {
-            WebhookFormat::Json => self.json(run),
-            WebhookFormat::Text => self.text(&text::run(run)),
+            OutputFormat::Json => self.json(run),
+            OutputFormat::Text => self.text(&text::run(run)),
         }
     }
 
     pub(crate) fn runs(&self, runs: &RunList, state: RunState, waits: &QueuedView) {
         match self.form {
-            WebhookFormat::Json => self.json(&view::runs(runs, waits)),
-            WebhookFormat::Text => self.text(&text::runs_and_waits(runs, state, waits)),
+            OutputFormat::Json => self.json(&view::runs(runs, waits)),
+            OutputFormat::Text => self.text(&text::runs_and_waits(runs, state, waits)),
         }
     }
 
     pub(crate) fn agents(&self, agents: &[AgentStatus]) {
         match self.form {
-            WebhookFormat::Json => self.json(&serde_json::json!({"agents": agents})),
-            WebhookFormat::Text => self.text(&text::agents(agents, DriverPresence::Daemon)),
+            OutputFormat::Json => self.json(&serde_json::json!({"agents": agents})),
+            OutputFormat::Text => self.text(&text::agents(agents, DriverPresence::Daemon)),
         }
     }
 
@@ -96,31 +96,31 @@ impl Out {
 
     pub(crate) fn agent(&self, agent: &AgentStatus) {
         match self.form {
-            WebhookFormat::Json => self.json(agent),
-            WebhookFormat::Text => self.text(&text::agent(agent)),
+            OutputFormat::Json => self.json(agent),
+            OutputFormat::Text => self.text(&text::agent(agent)),
         }
     }
 
     pub(crate) fn transcript(&self, transcript: &Transcript) {
         match self.form {
-            WebhookFormat::Json => transcript.lines.iter().for_each(|line| self.json(line)),
-            WebhookFormat::Text => self.text(&text::transcript(&transcript.lines)),
+            OutputFormat::Json => transcript.lines.iter().for_each(|line| self.json(line)),
+            OutputFormat::Text => self.text(&text::transcript(&transcript.lines)),
         }
     }
 
     /// No run was resumed.
     pub(crate) fn nothing_resumed(&self, view: &ResumedView) {
         match self.form {
-            WebhookFormat::Json => self.json(view),
-            WebhookFormat::Text => self.text(&text::nothing_resumed(view)),
+            OutputFormat::Json => self.json(view),
+            OutputFormat::Text => self.text(&text::nothing_resumed(view)),
         }
     }
 
     /// An answer that is one object for programs, and these words for people.
     pub(crate) fn answer<T: serde::Serialize>(&self, object: &T, words: &str) {
         match self.form {
-            WebhookFormat::Json => self.json(object),
-            WebhookFormat::Text => self.text(words),
+            OutputFormat::Json => self.json(object),
+            OutputFormat::Text => self.text(words),
         }
     }
 
@@ -158,7 +158,7 @@ impl Out {
 
     /// A failure that people were told of already.
     pub(crate) fn failure_alone(&self, failure: &Failure) {
-        if self.form == WebhookFormat::Json {
+        if self.form == OutputFormat::Json {
             self.json(&failure.json());
         }
     }
@@ -181,7 +181,7 @@ impl Out {
 
 /// Shows a run as it goes, one line per event that means something to a person, and tells the loop that drives it.
 pub(crate) struct Progress {
-    form: WebhookFormat,
+    form: OutputFormat,
     hub: Arc<Hub>,
 }
 
@@ -194,7 +194,7 @@ impl Progress {
 impl Out {
     /// An event of a run that is watched, if it means something to a person.
     pub(crate) fn progress(&self, said: &Payload) {
-        if self.form == WebhookFormat::Text
+        if self.form == OutputFormat::Text
             && let Some(line) = text::progress(said)
         {
             prose(&line);
@@ -209,7 +209,7 @@ impl Observer for Progress {
 
     fn on_events(&self, agent: &AgentId, events: &[Event]) {
         self.hub.on_events(agent, events);
-        if self.form == WebhookFormat::Json {
+        if self.form == OutputFormat::Json {
             return;
         }
         for event in events {

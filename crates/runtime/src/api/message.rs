@@ -80,7 +80,7 @@ impl MessageApi {
             attachments,
             wishes,
             priority,
-        } = planted_bugs::send_message(post, now);
+        } = planted_bugs::planted_message(post, now);
         let (entry, body) = opening(&text, attachments);
         let session = SessionId::new(SESSION);
         let new = NewMessage {

@@ -8,7 +8,7 @@ use wakeful_ports::planted_bugs;
 use super::{IncomingMessage, MessageReceipt};
 
 /// The post as it is, unless a test asks for an error.
-pub(super) fn send_message(mut post: IncomingMessage, now: Millis) -> IncomingMessage {
+pub(super) fn planted_message(mut post: IncomingMessage, now: Millis) -> IncomingMessage {
     if planted_bugs::is_planted("text_cut") {
         post.text.pop();
     }

@@ -264,7 +264,7 @@ impl PreparedFiring {
         }
         // Only where something took its place: what is refused, or known, replaces nothing.
         match under_way.filter(|_| settled.replaces && is_new) {
-            Some(run) => self.cancel_queued(tx, run, book),
+            Some(run) => self.replace_pending(tx, run, book),
             None => Ok(()),
         }
     }
@@ -306,7 +306,7 @@ impl PreparedFiring {
 
     /// A later firing takes the place of what is under way: a message leaves the line, a run is asked to end. What another
     /// run has taken up is that run's.
-    fn cancel_queued(
+    fn replace_pending(
         &self,
         tx: &mut Tx<'_>,
         run: RunKey,

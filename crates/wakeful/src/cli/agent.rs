@@ -18,7 +18,7 @@ use super::GlobalArgs;
 use super::why::shifted;
 use crate::backend::{read, write, write_existing};
 use crate::config::{self, Overrides};
-use crate::daemon::files::{CrossFinding, RunDir};
+use crate::daemon::files::{DaemonPresence, RunDir};
 use crate::daemon::lifecycle::database_name;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
@@ -314,7 +314,7 @@ async fn trigger(verb: &TriggerVerb, shared: &GlobalArgs, out: &Out) -> Result<(
 /// Where systems outside reach the daemon that works on this database; none where none does.
 fn base_url(shared: &GlobalArgs) -> Result<Option<String>, Failure> {
     let home = shared.home()?;
-    let CrossFinding::Alive(record) = RunDir::of(&home).found() else {
+    let DaemonPresence::Alive(record) = RunDir::of(&home).found() else {
         return Ok(None);
     };
     if record.database != shared.database().map(database_name) {

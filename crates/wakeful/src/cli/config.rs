@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::GlobalArgs;
 use crate::config::{self, ConfigEdit, Overrides, Setting, SettingOrigin};
-use crate::daemon::files::{CrossFinding, RunDir};
+use crate::daemon::files::{DaemonPresence, RunDir};
 use crate::failure::{FAILED, Failure};
 use crate::home::Home;
 use crate::show::Out;
@@ -133,7 +133,7 @@ fn print_result(name: &str, changed: bool, shared: &GlobalArgs, out: &Out) -> Re
     if !changed {
         out.note(&format!("{path} is as it was"));
     }
-    if changed && matches!(RunDir::of(&home).found(), CrossFinding::Alive(_)) {
+    if changed && matches!(RunDir::of(&home).found(), DaemonPresence::Alive(_)) {
         out.note("the daemon keeps the settings it was started with; `wakeful daemon restart` applies these");
     }
     if let Ok(loaded) = config::load(&home, &Overrides::default())

@@ -11,7 +11,7 @@ use super::GlobalArgs;
 use super::serve::ServeArgs;
 use super::status::needs;
 use crate::backend::AttentionSummary;
-use crate::daemon::files::{CrossFinding, DaemonRecord, RunDir};
+use crate::daemon::files::{DaemonPresence, DaemonRecord, RunDir};
 use crate::discover::client_of;
 use crate::failure::Failure;
 use crate::show::Out;
@@ -68,9 +68,9 @@ pub(crate) async fn daemon(verb: &DaemonVerb, shared: &GlobalArgs, out: &Out) ->
 /// How the daemon stands, as far as this process can tell.
 async fn status(shared: &GlobalArgs, folder: &RunDir, out: &Out) -> Result<(), Failure> {
     let record = match folder.found() {
-        CrossFinding::Alive(record) => record,
-        found @ (CrossFinding::Absent | CrossFinding::Stale) => {
-            let stale = found == CrossFinding::Stale;
+        DaemonPresence::Alive(record) => record,
+        found @ (DaemonPresence::Absent | DaemonPresence::Stale) => {
+            let stale = found == DaemonPresence::Stale;
             let answer = json!({"running": false, "stale_files": stale, "last_failure": folder.failure()});
             out.answer(&answer, &not_running(stale, folder.failure().as_ref()));
             return Ok(());

@@ -217,7 +217,7 @@ impl Tail<'_> {
             }
             None => client.follow(&ListEvents::default(), after).await?,
         };
-        patience.wait_for_decision_event();
+        patience.reset();
         while let Some(after) = next(&mut stream, self.display, self.out).await? {
             if let Some(after) = after {
                 place.after = after;

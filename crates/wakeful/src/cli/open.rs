@@ -10,7 +10,7 @@ use wakeful_api::client::Client;
 use wakeful_api::{CreateLoginLink, CreateLoginPage};
 
 use super::GlobalArgs;
-use crate::daemon::files::{CrossFinding, RunDir};
+use crate::daemon::files::{DaemonPresence, RunDir};
 use crate::discover::client_of;
 use crate::failure::Failure;
 use crate::show::Out;
@@ -49,7 +49,7 @@ pub(crate) async fn open(args: &OpenArgs, shared: &GlobalArgs, out: &Out) -> Res
 
 /// A client of the daemon that runs in this home, whatever its database: a home has one page.
 pub(super) fn client_of_home(shared: &GlobalArgs) -> Result<Client, Failure> {
-    let CrossFinding::Alive(record) = RunDir::of(&shared.home()?).found() else {
+    let DaemonPresence::Alive(record) = RunDir::of(&shared.home()?).found() else {
         let hint = "`wakeful daemon start` starts one, `wakeful serve` does so in the foreground";
         return Err(Failure::new(
             "daemon_not_running",

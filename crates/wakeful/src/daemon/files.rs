@@ -66,7 +66,7 @@ pub(crate) struct DaemonRecord {
 /// Whether a daemon runs.
 #[expect(clippy::large_enum_variant, reason = "one value at a time, gone in a moment")]
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum CrossFinding {
+pub(crate) enum DaemonPresence {
     /// None does, and none has left anything.
     Absent,
     /// None does; this one has died without a word, or its record cannot be read.
@@ -107,12 +107,12 @@ impl RunDir {
     }
 
     /// Whether a daemon runs.
-    pub(crate) fn found(&self) -> CrossFinding {
+    pub(crate) fn found(&self) -> DaemonPresence {
         match fs::exists(self.record_path()) {
-            Ok(false) => CrossFinding::Absent,
+            Ok(false) => DaemonPresence::Absent,
             Ok(true) | Err(_) => match self.read::<DaemonRecord>(&self.record_path()) {
-                Some(record) if is_alive(record.pid, record.pid_started) => CrossFinding::Alive(record),
-                Some(_) | None => CrossFinding::Stale,
+                Some(record) if is_alive(record.pid, record.pid_started) => DaemonPresence::Alive(record),
+                Some(_) | None => DaemonPresence::Stale,
             },
         }
     }
@@ -290,9 +290,9 @@ mod tests {
     fn a_daemon_is_found_while_its_very_process_lives() {
         let home = tempfile::tempdir().expect("a folder");
         let folder = RunDir::of(home.path());
-        assert_eq!(folder.found(), CrossFinding::Absent);
+        assert_eq!(folder.found(), DaemonPresence::Absent);
         folder.write_record(&record()).expect("written");
-        assert_eq!(folder.found(), CrossFinding::Alive(record()));
+        assert_eq!(folder.found(), DaemonPresence::Alive(record()));
         let reused = DaemonRecord {
             pid_started: record().pid_started + 1,
             ..record()
@@ -300,11 +300,11 @@ mod tests {
         folder.write_record(&reused).expect("written");
         assert_eq!(
             folder.found(),
-            CrossFinding::Stale,
+            DaemonPresence::Stale,
             "the pid is another process's by now"
         );
         folder.remove_record();
-        assert_eq!(folder.found(), CrossFinding::Absent);
+        assert_eq!(folder.found(), DaemonPresence::Absent);
     }
 
     #[test]
@@ -318,9 +318,9 @@ mod tests {
             record().pid_started
         );
         fs::write(folder.record_path(), old).expect("written");
-        assert!(matches!(folder.found(), CrossFinding::Alive(record) if record.version.is_empty()));
+        assert!(matches!(folder.found(), DaemonPresence::Alive(record) if record.version.is_empty()));
         fs::write(folder.record_path(), "{").expect("written");
-        assert_eq!(folder.found(), CrossFinding::Stale);
+        assert_eq!(folder.found(), DaemonPresence::Stale);
     }
 
     #[test]

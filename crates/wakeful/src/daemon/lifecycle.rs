@@ -18,7 +18,7 @@ use wakeful_runtime::Halt;
 use wakeful_server::{Access, DaemonFacts, DaemonStage, Options, RateLimits, Router, ServerEnd};
 use wakeful_tools::quarantine;
 
-use super::files::{CrossFinding, DaemonRecord, RunDir};
+use super::files::{DaemonPresence, DaemonRecord, RunDir};
 use super::host::DaemonHost;
 use super::logging;
 use super::logins::LoginFiles;
@@ -283,7 +283,7 @@ async fn lock_home(home: &Home, folder: &RunDir) -> Result<HomeLock, Failure> {
 }
 
 fn refuse_second(folder: &RunDir) -> Result<(), Failure> {
-    let CrossFinding::Alive(record) = folder.found() else {
+    let DaemonPresence::Alive(record) = folder.found() else {
         return Ok(());
     };
     let DaemonRecord { pid, http_addr, .. } = record;

@@ -10,7 +10,7 @@ use wakeful_api::{LastFailure, Readiness};
 use super::super::GlobalArgs;
 use super::super::serve::ServeArgs;
 use super::stop::is_gone;
-use crate::daemon::files::{CrossFinding, DaemonRecord, RunDir};
+use crate::daemon::files::{DaemonPresence, DaemonRecord, RunDir};
 use crate::daemon::lifecycle::{can_listen, note};
 use crate::discover::client_without_token;
 use crate::failure::Failure;
@@ -43,13 +43,13 @@ pub(super) async fn start(
     out: &Out,
 ) -> Result<(), Failure> {
     let start = args.start(shared)?;
-    if let CrossFinding::Alive(record) = folder.found()
+    if let DaemonPresence::Alive(record) = folder.found()
         && let Some(record) = look(record, &start.fingerprint(), folder, out).await?
     {
         tell(&record, "already running", out);
         return Ok(());
     }
-    if folder.found() == CrossFinding::Stale {
+    if folder.found() == DaemonPresence::Stale {
         folder.remove_record();
     }
     let home = shared.home()?;
@@ -80,7 +80,7 @@ async fn look(
     let client = client_without_token(&record);
     loop {
         let seen = client.readiness().await;
-        if folder.found() != CrossFinding::Alive(record.clone()) {
+        if folder.found() != DaemonPresence::Alive(record.clone()) {
             return Ok(None);
         }
         match seen {
@@ -171,7 +171,7 @@ async fn wait(child: &mut Child, folder: &RunDir, out: &Out) -> Result<DaemonRec
     let began = Instant::now();
     let mut reminder = WaitHint::new("waiting for the daemon to open its database");
     while began.elapsed() < READY_WAIT {
-        if let CrossFinding::Alive(record) = folder.found()
+        if let DaemonPresence::Alive(record) = folder.found()
             && record.pid == child.id()
             && is_ready(&record).await
         {
@@ -189,7 +189,7 @@ async fn wait(child: &mut Child, folder: &RunDir, out: &Out) -> Result<DaemonRec
 /// Why a daemon has ended before it served.
 fn ended(folder: &RunDir, status: &str) -> Failure {
     match (folder.found(), folder.failure()) {
-        (CrossFinding::Alive(record), _) => {
+        (DaemonPresence::Alive(record), _) => {
             let message = format!("another start was faster: process {} serves", record.pid);
             Failure::new(
                 "daemon_running",
@@ -197,8 +197,8 @@ fn ended(folder: &RunDir, status: &str) -> Failure {
                 "`wakeful daemon status` tells how it stands",
             )
         }
-        (CrossFinding::Absent | CrossFinding::Stale, Some(failure)) => of_last(&failure),
-        (CrossFinding::Absent | CrossFinding::Stale, None) => {
+        (DaemonPresence::Absent | DaemonPresence::Stale, Some(failure)) => of_last(&failure),
+        (DaemonPresence::Absent | DaemonPresence::Stale, None) => {
             let hint = "`wakeful daemon logs` shows what led to it";
             Failure::new(FAILED, format!("it ended with {status}"), hint)
         }

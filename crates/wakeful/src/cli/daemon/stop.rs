@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::daemon::files::{CrossFinding, DaemonRecord, RunDir};
+use crate::daemon::files::{DaemonPresence, DaemonRecord, RunDir};
 use crate::discover::client_of;
 use crate::failure::Failure;
 use crate::show::Out;
@@ -33,7 +33,7 @@ pub(super) async fn stop(folder: &RunDir, out: &Out) -> Result<(), Failure> {
 
 /// Ends the daemon, if one runs: by asking, then by signals. Whatever dead ones left is cleaned away.
 pub(super) async fn end(folder: &RunDir, out: &Out) -> Result<Option<u32>, Failure> {
-    let CrossFinding::Alive(record) = folder.found() else {
+    let DaemonPresence::Alive(record) = folder.found() else {
         folder.remove_record();
         return Ok(None);
     };

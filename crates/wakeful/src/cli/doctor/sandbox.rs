@@ -17,7 +17,7 @@ use wakeful_tools::{
 };
 
 use super::Check;
-use crate::daemon::files::{CrossFinding, RunDir};
+use crate::daemon::files::{DaemonPresence, RunDir};
 use crate::open_home::SANDBOX_VERB;
 use crate::system::fresh_id;
 
@@ -34,9 +34,9 @@ impl StopSignal for NeverStop {
 }
 
 /// A folder that goes with whoever made it.
-struct FaultFuture(PathBuf);
+struct TempFolder(PathBuf);
 
-impl FaultFuture {
+impl TempFolder {
     fn new() -> std::io::Result<Self> {
         let path = std::env::temp_dir().join(format!("wakeful-doctor-{}", fresh_id()));
         let mut private = fs::DirBuilder::new();
@@ -48,7 +48,7 @@ impl FaultFuture {
     }
 }
 
-impl Drop for FaultFuture {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         // What cannot be removed is in the folder for what may be lost.
         let _left = remove_tree::remove(&self.0, RemovalLimits::default());
@@ -57,7 +57,7 @@ impl Drop for FaultFuture {
 
 /// Runs the command and tells what held it.
 pub(super) async fn look() -> Check {
-    let folder = match FaultFuture::new() {
+    let folder = match TempFolder::new() {
         Ok(folder) => folder,
         Err(error) => return untold(&format!("no folder can be made for it: {error}")),
     };
@@ -106,8 +106,8 @@ async fn command(folder: &Path) -> Result<ToolOutcome, String> {
 pub(super) fn limits(home: Option<&Path>) -> Check {
     let daemon = home.map(|home| RunDir::of(home).found());
     let (pid, whose) = match daemon {
-        Some(CrossFinding::Alive(record)) => (record.pid, "the daemon"),
-        Some(CrossFinding::Absent | CrossFinding::Stale) | None => (std::process::id(), "this process"),
+        Some(DaemonPresence::Alive(record)) => (record.pid, "the daemon"),
+        Some(DaemonPresence::Absent | DaemonPresence::Stale) | None => (std::process::id(), "this process"),
     };
     let held = controllers_of(pid);
     let means = |controller: &str| match held.contains(&controller) {

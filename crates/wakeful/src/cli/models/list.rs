@@ -97,16 +97,16 @@ pub(super) fn list(registry: &ModelRegistry, out: &Out) -> Result<u8, Failure> {
         .into_iter()
         .filter_map(|name| Some((name.clone(), price(registry, &name)?)))
         .collect();
-    let thinking: Vec<DecisionInfo> = mentioned(registry)
+    let thinking: Vec<ThinkingSource> = mentioned(registry)
         .iter()
-        .filter_map(|name| DecisionInfo::of(registry, name))
+        .filter_map(|name| ThinkingSource::of(registry, name))
         .collect();
     let object = json!({
         "default": {"model_ref": chain.model_ref, "fallbacks": chain.fallbacks, "why": why(&chain.why)},
         "defaults_as_of": DEFAULTS_AS_OF,
         "providers": rows.iter().map(row_json).collect::<Vec<_>>(),
         "routes": config.routes.iter().map(|(name, route)| json!({"name": name, "models": route.models})).collect::<Vec<_>>(),
-        "thinking": thinking.iter().map(DecisionInfo::json).collect::<Vec<_>>(),
+        "thinking": thinking.iter().map(ThinkingSource::json).collect::<Vec<_>>(),
         "prices": prices.iter().map(|(name, price)| price_json(name, *price)).collect::<Vec<_>>(),
         "prices_as_of": AS_OF,
     });
@@ -143,7 +143,7 @@ pub(super) fn list(registry: &ModelRegistry, out: &Out) -> Result<u8, Failure> {
     for (name, route) in &config.routes {
         lines.push(format!("route:{name}  {}", route.models.join(" → ")));
     }
-    lines.extend(thinking.iter().map(DecisionInfo::line));
+    lines.extend(thinking.iter().map(ThinkingSource::line));
     lines.push(String::new());
     lines.push(format!(
         "prices in US dollars per million tokens (listed ones as of {AS_OF}; [prices.\"REF\"] in config.toml wins)"
@@ -184,14 +184,14 @@ pub(super) fn mentioned(registry: &ModelRegistry) -> BTreeSet<String> {
 }
 
 /// How much a model is asked to think, where anybody says so.
-struct DecisionInfo {
+struct ThinkingSource {
     model_ref: String,
     thinking: Thinking,
     /// Why it cannot be asked so.
     problem: Option<Failure>,
 }
 
-impl DecisionInfo {
+impl ThinkingSource {
     fn of(registry: &ModelRegistry, model_ref: &str) -> Option<Self> {
         let (provider, model) = model_ref.split_once('/')?;
         let made = registry.hosted(provider, model);

@@ -59,7 +59,7 @@ pub(super) async fn start(
         run,
         after: agent.last_seq,
     };
-    run_notifiers(client, watched, shared, out).await
+    watch(client, watched, shared, out).await
 }
 
 /// Says why the answer may take its time.
@@ -146,7 +146,7 @@ struct WatchedRun {
 }
 
 /// Shows a run as it goes, and its end. Ctrl-C ends the watching and not the run.
-async fn run_notifiers(
+async fn watch(
     client: Client,
     mut watched: WatchedRun,
     shared: &GlobalArgs,
@@ -245,7 +245,7 @@ async fn listen(
     let mut stream = client.follow(&events, Some(&watched.after.to_string())).await?;
     // Looked at after listening began, so that its end falls into one of the two.
     let seen = client.call(&GetRun { run_key }).await?;
-    patience.wait_for_decision_event();
+    patience.reset();
     if seen.parked.is_some() || !seen.outcome.is_under_way() {
         return Ok(Some(WatchEnd::Run(Box::new(seen))));
     }
